@@ -1,0 +1,20 @@
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No scripts: better-sqlite3 carries its binaries, and the one script there is fetches a Node.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# Only what .dockerignore lets through.
+COPY . .
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production CARTBARN_DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app ./
+RUN mkdir -m 700 /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 8080 1883
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.CARTBARN_HTTP_PORT || 8080}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# The exec form makes node process 1, so it gets SIGTERM itself.
+CMD ["node", "gateway/main.ts"]

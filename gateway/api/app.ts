@@ -1,0 +1,64 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { cors } from 'hono/cors'
+import { AppError, NotFoundError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Devices } from '../services/devices.ts'
+import type { UplinkMessage } from '../services/ingest.ts'
+import type { KeyGuard } from '../services/key-guard.ts'
+import type { Presence } from '../services/presence.ts'
+import type { Store } from '../store/store.ts'
+import { allowedMethods } from './allowed-methods.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { createDevicesApi } from './devices.ts'
+import { withKey, withRequestId } from './guards.ts'
+import { createLockEventsApi } from './lock-events.ts'
+import { createErrorHandler, problemOf } from './problem.ts'
+import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
+import { createTelemetryApi } from './telemetry.ts'
+import { createUsersApi } from './users.ts'
+
+export interface AppDeps extends SystemApiDeps {
+  store: Pick<Store<UplinkMessage>, 'read' | 'health'>
+  devices: Devices
+  presence: Presence
+  keyGuard: KeyGuard
+  log: Log
+  corsOrigins: string[]
+}
+
+/** The HTTP API: the table of contents. */
+export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
+  const { fleet, devices, presence, store, users, keyGuard, log, corsOrigins } = deps
+  const app = createApi()
+
+  app.use(withRequestId)
+  if (corsOrigins.length > 0)
+    app.use(cors({ origin: corsOrigins.includes('*') ? '*' : corsOrigins, exposeHeaders: ['X-Request-Id'] }))
+  app.route('/', createHealthApi(deps))
+  app.use(withKey(keyGuard))
+  app.route('/', createSystemApi(deps))
+  app.route('/', createDevicesApi({ fleet, devices, presence, store }))
+  app.route('/', createTelemetryApi({ fleet, devices, store }))
+  app.route('/', createLockEventsApi(store))
+  app.route('/', createUsersApi(users))
+
+  app.onError(createErrorHandler(log))
+  app.notFound((c) => {
+    const allowed = allowedMethods(app.routes, c.req.path)
+    const { requestId } = c.var
+    if (allowed.length === 0) {
+      const { status, body, headers } = problemOf(
+        new NotFoundError('not_found', `there is nothing at ${c.req.path}`),
+        requestId,
+      )
+      return c.body(JSON.stringify(body), status, headers)
+    }
+    const refusal = new AppError('invalid', 'method_not_allowed', `${c.req.method} is not possible here`)
+    const { body, headers } = problemOf(refusal, requestId)
+    return c.body(JSON.stringify({ ...body, status: 405, title: 'Method Not Allowed' }), 405, {
+      ...headers,
+      allow: allowed.join(', '),
+    })
+  })
+  return app
+}

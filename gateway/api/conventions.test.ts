@@ -1,0 +1,439 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import { after, before, beforeEach, test } from 'node:test'
+import { MINUTE_MS } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.register('cart-1')
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+/** Runs with a gateway of its own. */
+async function withGateway(
+  settings: Record<string, string>,
+  run: (own: TestGateway, ownClock: FakeClock) => Promise<void>,
+): Promise<void> {
+  const ownClock = new FakeClock()
+  const own = await startGateway(settings, { clock: ownClock })
+  try {
+    await run(own, ownClock)
+  } finally {
+    await own.stop()
+  }
+}
+
+function assertProblem(answer: Answer, status: number, code: string): void {
+  const { headers, body } = answer
+  assert.equal(answer.status, status)
+  assert.equal(headers.get('content-type'), 'application/problem+json')
+  const { type, title, detail, error, request_id, errors, ...rest } = body
+  assert.deepEqual(rest, { status, code })
+  assert.equal(typeof type, 'string')
+  assert.ok(title.length > 0 && detail.length > 0)
+  assert.equal(error, detail)
+  assert.equal(request_id, headers.get('x-request-id'))
+  for (const one of errors ?? []) {
+    assert.deepEqual(Object.keys(one).sort(), ['code', 'detail', 'in', 'name'])
+  }
+}
+
+const MEGABYTE = 'x'.repeat(1_000_000)
+
+for (const [what, status, code, method, path, options] of [
+  ['no key', 401, 'missing_api_key', 'GET', '/devices', { key: null }],
+  ['an empty key', 401, 'missing_api_key', 'GET', '/devices', { key: '' }],
+  ['a bad key', 401, 'invalid_api_key', 'GET', '/devices', { key: 'nonsense' }],
+  ['a path nobody knows', 404, 'not_found', 'GET', '/nowhere', {}],
+  ['a path too deep', 404, 'not_found', 'GET', '/devices/cart-1/gps/latest/more', {}],
+  ['the root', 404, 'not_found', 'GET', '/', {}],
+  ['a device nobody knows', 404, 'device_not_found', 'GET', '/devices/nowhere', {}],
+  ['the wrong method', 405, 'method_not_allowed', 'DELETE', '/devices', {}],
+  [
+    'a taken id',
+    409,
+    'device_exists',
+    'POST',
+    '/devices',
+    { body: { hardware_id: 'cart-1', device_type: 'teebox' } },
+  ],
+  ['broken JSON', 400, 'invalid_json', 'POST', '/users', { body: '{"name":' }],
+  ['an empty body', 400, 'invalid_json', 'POST', '/users', { body: '' }],
+  ['two JSON values', 400, 'invalid_json', 'POST', '/users', { body: '{} {}' }],
+  ['an array', 400, 'invalid_body', 'POST', '/users', { body: [] }],
+  ['null', 400, 'invalid_body', 'POST', '/users', { body: 'null' }],
+  ['a text', 400, 'invalid_body', 'POST', '/users', { body: '"name"' }],
+  ['a number', 400, 'invalid_body', 'PATCH', '/devices/cart-1', { body: '7' }],
+  ['a wrong field', 400, 'invalid_field', 'POST', '/users', { body: { name: '' } }],
+  ['an unknown field', 400, 'unknown_field', 'PATCH', '/devices/cart-1', { body: { nmae: 'x' } }],
+  ['a bad parameter', 400, 'invalid_number', 'GET', '/devices?limit=x', {}],
+  ['a large body', 413, 'payload_too_large', 'POST', '/users', { body: { name: MEGABYTE } }],
+] as [string, number, string, string, string, { key?: string | null; body?: unknown }][]) {
+  test(`${what}: ${status} ${code}, as a problem`, async () => {
+    assertProblem(await g.request(method, path, options), status, code)
+  })
+}
+
+test('only a 401 asks for a key, by its scheme', async () => {
+  assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('www-authenticate'), 'ApiKey')
+  assert.equal(
+    (await g.request('GET', '/users', { key: keys['in scope'] })).headers.get('www-authenticate'),
+    null,
+  )
+})
+
+test('without a key nobody learns what exists', async () => {
+  for (const path of ['/nowhere', '/devices/nowhere', '/users/x', '/metrics']) {
+    assertProblem(await g.request('GET', path, { key: null }), 401, 'missing_api_key')
+  }
+})
+
+for (const contentType of [
+  'application/json',
+  'application/json; charset=utf-8',
+  'APPLICATION/JSON',
+  'application/merge-patch+json',
+]) {
+  test(`content type "${contentType}" is taken`, async () => {
+    const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
+    assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
+  })
+}
+
+for (const contentType of [
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'application/jsonp',
+  'json',
+  '',
+]) {
+  test(`content type "${contentType}" is 415`, async () => {
+    const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
+    assertProblem(await g.request('POST', '/users', options), 415, 'unsupported_media_type')
+  })
+}
+
+test('all that is wrong with a request is told at once', async () => {
+  const { body } = await g.request('POST', '/users', { body: { name: 5, email: 'x', role: 'y', a: 1, b: 2 } })
+  const named = body.errors.map((error: { name: string; code: string }) => `${error.name} ${error.code}`)
+  assert.deepEqual(named.sort(), [
+    'a unknown_field',
+    'b unknown_field',
+    'email invalid_field',
+    'name invalid_field',
+    'role invalid_field',
+  ])
+  const query = await g.request('GET', '/lock-events?limit=0&from=x&source=y&offset=-1')
+  assert.deepEqual(
+    query.body.errors.map((error: { in: string; name: string }) => `${error.in} ${error.name}`).sort(),
+    ['query from', 'query limit', 'query offset', 'query source'],
+  )
+})
+
+test('a request keeps its id; an unusable or missing one is replaced', async () => {
+  const idOf = async (id: string | null, path = '/devices') => {
+    const { headers } = await g.request('GET', path, id === null ? {} : { headers: { 'x-request-id': id } })
+    return headers.get('x-request-id') ?? ''
+  }
+  assert.equal(await idOf('my-id_1.2'), 'my-id_1.2')
+  assert.equal(await idOf('my-id', '/nowhere'), 'my-id')
+  assert.equal(await idOf('my-id', '/health'), 'my-id')
+  const made = await idOf(null)
+  assert.ok(made.length >= 16)
+  assert.notEqual(await idOf(null), made)
+  for (const bad of ['with space', 'x'.repeat(65), 'a"b', '<a>']) assert.notEqual(await idOf(bad), bad)
+})
+
+for (const [method, path, allow] of [
+  ['PUT', '/devices', 'GET, HEAD, POST'],
+  ['POST', '/devices/cart-1', 'DELETE, GET, HEAD, PATCH, PUT'],
+  ['POST', '/devices/cart-1/gps', 'GET, HEAD'],
+  ['DELETE', '/devices/cart-1/gps/latest/', 'GET, HEAD'],
+  ['GET', '/devices/cart-1/rotate-mqtt-password', 'POST'],
+  ['PUT', '/users', 'GET, HEAD, POST'],
+  ['PUT', '/users/some-id', 'DELETE, GET, HEAD, PATCH'],
+  ['POST', '/lock-events', 'GET, HEAD'],
+  ['POST', '/health', 'GET, HEAD'],
+  ['POST', '/metrics', 'GET, HEAD'],
+] as const) {
+  test(`${method} ${path} is 405, Allow: ${allow}`, async () => {
+    const answer = await g.request(method, path)
+    assertProblem(answer, 405, 'method_not_allowed')
+    assert.equal(answer.headers.get('allow'), allow)
+  })
+}
+
+test('a trailing slash makes no difference', async () => {
+  for (const path of ['/devices', '/devices/cart-1', '/users', '/lock-events', '/health', '/stats']) {
+    assert.equal((await g.request('GET', `${path}/`)).status, 200, path)
+  }
+  const { status } = await g.request('PATCH', '/devices/cart-1/', { body: {} })
+  assert.equal(status, 200)
+})
+
+test('HEAD is GET without the body, errors too', async () => {
+  for (const path of [
+    '/devices',
+    '/devices/cart-1',
+    '/devices/cart-1/gps',
+    '/health',
+    '/devices/nowhere',
+    '/nowhere',
+  ]) {
+    const get = await g.request('GET', path)
+    const head = await g.request('HEAD', path)
+    assert.deepEqual([head.status, head.body], [get.status, ''], path)
+    assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
+  }
+  assert.equal((await g.request('HEAD', '/devices', { key: null })).status, 401)
+})
+
+test('a path that is not valid URL encoding is an error of the caller', async () => {
+  for (const path of ['/devices/%', '/devices/%E0%A4%A', '/%ff']) {
+    const { status } = await g.request('GET', path)
+    assert.ok(status === 404 || status === 400, `${path} ${status}`)
+  }
+})
+
+test('a body of exactly 64 KiB is read, one byte more is not', async () => {
+  const bodyOf = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`
+  assertProblem(await g.request('POST', '/users', { body: bodyOf(65_536) }), 400, 'invalid_field')
+  assertProblem(await g.request('POST', '/users', { body: bodyOf(65_537) }), 413, 'payload_too_large')
+  // bytes, not characters
+  assertProblem(
+    await g.request('POST', '/users', { body: `{"name":"${'ü'.repeat(33_000)}"}` }),
+    413,
+    'payload_too_large',
+  )
+})
+
+test('a claimed length changes nothing: too little is found out, too much is refused unread', async () => {
+  const small = { 'content-length': '10' }
+  assertProblem(
+    await g.request('POST', '/users', { body: { name: MEGABYTE }, headers: small }),
+    413,
+    'payload_too_large',
+  )
+  const large = { 'content-length': '99999999' }
+  assertProblem(
+    await g.request('POST', '/users', { body: { name: 'x' }, headers: large }),
+    413,
+    'payload_too_large',
+  )
+})
+
+test('a body that is too large is refused over a socket, without a length too; the gateway goes on', async () => {
+  const send = (chunked: boolean) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const request = httpRequest(
+        `${g.http}/users`,
+        {
+          method: 'POST',
+          headers: {
+            'x-api-key': ADMIN_KEY,
+            'content-type': 'application/json',
+            ...(chunked ? {} : { 'content-length': MEGABYTE.length }),
+          },
+        },
+        (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        },
+      )
+      // the gateway may hang up once it has answered
+      request.on('error', reject)
+      request.end(MEGABYTE)
+    })
+  assert.equal(await send(false), 413)
+  assert.equal(await send(true), 413)
+  assert.equal((await fetch(`${g.http}/health`)).status, 200)
+})
+
+for (const [who, isShown] of [
+  ['nobody', false],
+  ['a bad key', false],
+  ['a disabled user', false],
+  ['in scope', false],
+  ['admin', true],
+] as [Who, boolean][]) {
+  test(`/health for ${who} is 200 ${isShown ? 'with' : 'without'} the devices watched`, async () => {
+    const { status, body } = await g.request('GET', '/health', { key: keys[who] })
+    assert.equal(status, 200)
+    assert.deepEqual(body, {
+      status: 'ok',
+      timestamp: new Date(clock.nowMs()).toISOString(),
+      ...(isShown
+        ? { subscriptions: { totalConnections: 0, totalDevicesWatched: 0, subscriptionsByDevice: {} } }
+        : {}),
+    })
+  })
+}
+
+for (const path of ['/stats', '/metrics', '/mqtt/quarantine']) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${path}: ${who} gets ${status} ${code}`, async () => {
+      assertProblem(await g.request('GET', path, { key: keys[who] }), status, code)
+    })
+  }
+}
+
+test('/stats, /health, /metrics and /mqtt/quarantine tell an admin what is there', async () => {
+  await withGateway({}, async (own, ownClock) => {
+    const client = await own.device('cart-1')
+    await client.publishAsync('dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}', { qos: 1 })
+    await client.publishAsync('dev/cart-1/tlm', 'not json', { qos: 1 })
+    const watcher = await own.realtime()
+    await watcher.subscribe('cart-1')
+    const subscriptions = {
+      totalConnections: 1,
+      totalDevicesWatched: 1,
+      subscriptionsByDevice: { 'cart-1': 1 },
+    }
+    assert.deepEqual((await own.request('GET', '/stats')).body, {
+      devices: 1,
+      telemetry: { gps: 1, battery: 1 },
+      commands: 0,
+      subscriptions,
+    })
+    assert.deepEqual((await own.request('GET', '/health')).body.subscriptions, subscriptions)
+    assert.deepEqual((await own.request('GET', '/mqtt/quarantine')).body, [
+      {
+        received_at: new Date(ownClock.nowMs()).toISOString(),
+        hardware_id: 'cart-1',
+        topic: 'dev/cart-1/tlm',
+        reason: 'invalid_json',
+        size_bytes: 8,
+        payload: Buffer.from('not json').toString('base64'),
+      },
+    ])
+    const metrics = await own.request('GET', '/metrics')
+    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
+    assert.match(metrics.body, /^cartbarn_devices 1$/m)
+    assert.match(metrics.body, /^cartbarn_store_usable 1$/m)
+    assert.match(metrics.body, /^cartbarn_dropped_total\{reason="invalid_json"\} 1$/m)
+  })
+})
+
+test('after 20 failed keys an address gets 429, a key that was right before goes on', async () => {
+  await withGateway({}, async (own, ownClock) => {
+    const { key } = await own.createUser({})
+    const late = await own.createUser({})
+    assert.equal((await own.request('GET', '/devices', { key })).status, 200)
+    for (let i = 0; i < 20; i++) {
+      assertProblem(await own.request('GET', '/devices', { key: `guess-${i}` }), 401, 'invalid_api_key')
+    }
+    ownClock.advance(20_000)
+    const refused = await own.request('GET', '/devices', { key: 'guess-21' })
+    assertProblem(refused, 429, 'rate_limited')
+    assert.equal(refused.headers.get('retry-after'), '40')
+    // nor is a right key told from a wrong one while guessing goes on
+    assert.equal((await own.request('GET', '/devices', { key: late.key })).status, 429)
+    assert.equal((await own.request('GET', '/devices', { key })).status, 200)
+    assert.equal((await own.request('GET', '/devices')).status, 200)
+    assert.equal((await own.request('GET', '/devices', { key: null })).status, 401)
+    assert.equal((await own.request('GET', '/health', { key: 'guess-22' })).status, 200)
+
+    ownClock.advance(39_999)
+    assert.equal((await own.request('GET', '/devices', { key: late.key })).status, 429)
+    ownClock.advance(1)
+    assert.equal((await own.request('GET', '/devices', { key: late.key })).status, 200)
+    assert.equal((await own.request('GET', '/devices', { key: 'guess-23' })).status, 401)
+  })
+})
+
+test('a missing key and a bad key at /health are no failed keys', async () => {
+  await withGateway({}, async (own) => {
+    for (let i = 0; i < 30; i++) {
+      await own.request('GET', '/devices', { key: null })
+      await own.request('GET', '/health', { key: 'bad' })
+    }
+    assert.equal((await own.request('GET', '/devices', { key: 'bad' })).status, 401)
+  })
+})
+
+test('a key is held to its request rate, alone; the rate comes back with time', async () => {
+  await withGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, async (own, ownClock) => {
+    const { key } = await own.createUser({})
+    const other = await own.createUser({})
+    for (let i = 0; i < 4; i++) assert.equal((await own.request('GET', '/devices', { key })).status, 200)
+    const refused = await own.request('GET', '/devices', { key })
+    assertProblem(refused, 429, 'rate_limited')
+    assert.equal(refused.headers.get('retry-after'), '1')
+    assert.equal((await own.request('GET', '/devices', { key: other.key })).status, 200)
+    ownClock.advance(1000)
+    assert.equal((await own.request('GET', '/devices', { key })).status, 200)
+    assert.equal((await own.request('GET', '/devices', { key })).status, 429)
+    ownClock.advance(60_000)
+    for (let i = 0; i < 4; i++) assert.equal((await own.request('GET', '/devices', { key })).status, 200)
+    assert.equal((await own.request('GET', '/devices', { key })).status, 429)
+    assert.equal((await own.request('GET', '/health', { key })).status, 200)
+  })
+})
+
+const PREFLIGHT = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'x-api-key' }
+
+test('CORS is off unless configured', async () => {
+  const headers = { origin: 'https://dash.example' }
+  const answer = await g.request('GET', '/devices', { headers })
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+  const preflight = await g.request('OPTIONS', '/devices/cart-1', {
+    key: null,
+    headers: { ...headers, ...PREFLIGHT },
+  })
+  assert.equal(preflight.status, 401)
+  assert.equal(preflight.headers.get('access-control-allow-origin'), null)
+})
+
+test('a configured origin may call, errors included, another may not', async () => {
+  await withGateway({ CARTBARN_CORS_ORIGINS: 'https://dash.example, https://two.example' }, async (own) => {
+    const from = (origin: string, more: object = {}) => ({ headers: { origin, ...more } })
+    for (const origin of ['https://dash.example', 'https://two.example']) {
+      const answer = await own.request('GET', '/devices', from(origin))
+      assert.equal(answer.headers.get('access-control-allow-origin'), origin)
+      assert.match(answer.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/i)
+      const refused = await own.request('GET', '/devices', { key: null, ...from(origin) })
+      assert.deepEqual([refused.status, refused.headers.get('access-control-allow-origin')], [401, origin])
+      const missing = await own.request('GET', '/nowhere', from(origin))
+      assert.deepEqual([missing.status, missing.headers.get('access-control-allow-origin')], [404, origin])
+    }
+    const preflight = await own.request('OPTIONS', '/devices/x', {
+      key: null,
+      ...from('https://dash.example', PREFLIGHT),
+    })
+    assert.equal(preflight.status, 204)
+    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /PATCH/)
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /x-api-key/i)
+    const stranger = await own.request('GET', '/devices', from('https://evil.example'))
+    assert.equal(stranger.headers.get('access-control-allow-origin'), null)
+  })
+})
+
+test('CORS * is for every origin', async () => {
+  await withGateway({ CARTBARN_CORS_ORIGINS: '*' }, async (own) => {
+    const { headers } = await own.request('GET', '/devices', { headers: { origin: 'https://any.example' } })
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+  })
+})
+
+test('a store that is closed is 503 with Retry-After for writes; a fault of our own is 500 and says nothing', async () => {
+  const own = await startGateway()
+  await own.stop()
+  const unavailable = await own.request('POST', '/users', { body: { name: 'Late' } })
+  assertProblem(unavailable, 503, 'store_unavailable')
+  assert.ok(Number(unavailable.headers.get('retry-after')) > 0)
+  assertProblem(await own.request('GET', '/devices/x/gps'), 404, 'device_not_found')
+
+  const broken = await own.request('GET', '/stats')
+  assertProblem(broken, 500, 'internal_error')
+  assert.doesNotMatch(JSON.stringify(broken.body), /store|started|stack|\.ts/)
+})

@@ -1,0 +1,258 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { InvalidRequestError } from '../../shared/errors.ts'
+import { toIso } from '../../shared/time.ts'
+import {
+  type DeviceJson,
+  deletedDeviceSchema,
+  deviceDetailsSchema,
+  deviceListQuerySchema,
+  deviceListSchema,
+  devicePatchSchema,
+  devicePutSchema,
+  deviceSchema,
+  newDeviceSchema,
+  registeredDeviceSchema,
+  rotatedPasswordSchema,
+} from '../../shared/wire/devices.ts'
+import { DOWNLINKS, deviceTopic, UPLINKS } from '../../shared/wire/mqtt.ts'
+import { canSee } from '../domain/access.ts'
+import { attributeFilters, matchesAttributes, matchesSearch } from '../domain/device-filter.ts'
+import type { Devices } from '../services/devices.ts'
+import type { Device, Fleet } from '../services/fleet.ts'
+import type { UplinkMessage } from '../services/ingest.ts'
+import type { Presence } from '../services/presence.ts'
+import type { Store } from '../store/store.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+interface DevicesApiDeps {
+  fleet: Fleet
+  devices: Devices
+  presence: Presence
+  store: Pick<Store<UplinkMessage>, 'read'>
+}
+
+const idParams = z.object({ id: z.string().meta({ description: 'hardware_id or short_id' }) })
+
+function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
+  return {
+    short_id: row.shortId,
+    hardware_id: row.hardwareId,
+    device_type: row.deviceType,
+    name: row.name,
+    attributes: reported.state.values,
+    is_online: isOnline,
+    group_id: row.groupId,
+    created_at: toIso(row.createdAtMs),
+    updated_at: toIso(Math.max(row.updatedAtMs, reported.updatedAtMs)),
+    ...(reported.lastRespondedAtMs === null ? {} : { last_responded_at: toIso(reported.lastRespondedAtMs) }),
+  }
+}
+
+/** `/devices`: the register, and the latest state of each device. */
+export function createDevicesApi({ fleet, devices, presence, store }: DevicesApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices',
+      request: { query: deviceListQuerySchema },
+      responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
+    }),
+    (c) => {
+      const { hardware_ids, device_type, search = '', limit, offset } = c.req.valid('query')
+      const { filters, errors } = attributeFilters(c.req.queries())
+      const [error] = errors
+      if (error !== undefined)
+        throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
+      const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
+      const matches = fleet
+        .all()
+        .filter(
+          ({ row, reported }) =>
+            canSee(c.var.user.caller, row.hardwareId) &&
+            (wanted?.has(row.hardwareId) ?? true) &&
+            (device_type === undefined || row.deviceType === device_type) &&
+            matchesSearch(row, search) &&
+            matchesAttributes(reported.state.values, filters),
+        )
+      const page = matches.slice(offset, offset + limit).map(toDeviceJson)
+      return c.json({ devices: page, pagination: { limit, offset, returned: page.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/devices',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(newDeviceSchema) },
+      responses: {
+        201: json(
+          registeredDeviceSchema,
+          'The device and what it logs in with; the password is shown only here.',
+        ),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { hardware_id, device_type, name, group_id } = c.req.valid('json')
+      const fields = {
+        hardwareId: hardware_id,
+        deviceType: device_type,
+        name: name ?? null,
+        groupId: group_id ?? null,
+      }
+      const { device, password } = await devices.register(fields)
+      c.header('location', `/devices/${hardware_id}`)
+      return c.json({ device: toDeviceJson(device), mqtt: credentials(device, password) }, 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices/{id}',
+      request: { params: idParams },
+      responses: { 200: json(deviceSchema, 'The device.'), ...problems(403, 404) },
+    }),
+    (c) => c.json(toDeviceJson(devices.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices/{id}/details',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(deviceDetailsSchema, 'The device with counts, drops and connection.'),
+        ...problems(403, 404),
+      },
+    }),
+    (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const { gps, battery } = store.read.deviceCounts(device.row.deviceId)
+      const connection = presence.connectionOf(device)
+      const details = {
+        ...toDeviceJson(device),
+        telemetry: { gps: toStreamJson(gps), battery: toStreamJson(battery) },
+        dropped: device.reported.state.dropped,
+        status: device.reported.state.status,
+        mqtt: {
+          connected_since: isoOrNull(connection?.sinceMs ?? null),
+          address: connection?.address ?? null,
+        },
+      }
+      return c.json(details, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'patch',
+      path: '/devices/{id}',
+      middleware: [jsonBody] as const,
+      request: { params: idParams, body: body(devicePatchSchema) },
+      responses: {
+        200: json(deviceSchema, 'The device as it is now.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
+      return c.json(toDeviceJson(await devices.change(device, { name: c.req.valid('json').name })), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/devices/{id}',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: idParams, body: body(devicePutSchema) },
+      responses: {
+        200: json(deviceSchema, 'The device as it is now.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const { name, device_type, group_id } = c.req.valid('json')
+      return c.json(
+        toDeviceJson(await devices.change(device, { name, deviceType: device_type, groupId: group_id })),
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/devices/{id}',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      await devices.delete(device)
+      return c.json({ success: true as const, deleted: device.row.hardwareId }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/devices/{id}/rotate-mqtt-password',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(rotatedPasswordSchema, 'The new password, shown only here.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const password = await devices.rotatePassword(device)
+      return c.json({ success: true as const, mqtt: credentials(device, password) }, 200)
+    },
+  )
+
+  return api
+}
+
+function credentials({ row }: Device, password: string) {
+  const { hardwareId } = row
+  return {
+    username: hardwareId,
+    password,
+    client_id: hardwareId,
+    topics: {
+      publish: UPLINKS.map((level) => deviceTopic(hardwareId, level)),
+      subscribe: DOWNLINKS.map((level) => deviceTopic(hardwareId, level)),
+    },
+  }
+}
+
+function toStreamJson({
+  count,
+  firstMs,
+  lastMs,
+}: {
+  count: number
+  firstMs: number | null
+  lastMs: number | null
+}) {
+  return { count, first_at: isoOrNull(firstMs), last_at: isoOrNull(lastMs) }
+}
+
+function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : toIso(atMs)
+}

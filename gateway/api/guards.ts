@@ -1,0 +1,72 @@
+import type { MiddlewareHandler } from 'hono'
+import { AppError, InvalidRequestError } from '../../shared/errors.ts'
+import { newUuid } from '../../shared/ids.ts'
+import type { KeyGuard } from '../services/key-guard.ts'
+import { type ApiEnv, addressOf, requireAdmin } from './api-env.ts'
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
+
+/** Every answer carries `X-Request-Id`: the caller's own if it sent a usable one. */
+export const withRequestId: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  const given = c.req.header('x-request-id')
+  const requestId = given !== undefined && REQUEST_ID.test(given) ? given : newUuid()
+  c.set('requestId', requestId)
+  await next()
+  c.header('x-request-id', requestId)
+}
+
+/** Admits callers with a good key and keeps who they are in `c.var.user`. */
+export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    c.set('user', guard.admit(c.req.header('x-api-key'), addressOf(c)))
+    await next()
+  }
+}
+
+export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  requireAdmin(c.var.user)
+  await next()
+}
+
+const MAX_BODY_BYTES = 65_536
+
+/** Lets pass only a JSON object of a sensible size; comes before a route's schema. */
+export const jsonBody: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  const contentType = c.req.header('content-type') ?? ''
+  if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
+    throw new AppError(
+      'unsupported_media_type',
+      'unsupported_media_type',
+      'send the body as application/json',
+    )
+  }
+  const text = await readText(c.req.raw)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
+  }
+  // what the route's schema will be given
+  c.req.bodyCache.json = Promise.resolve(value)
+  await next()
+}
+
+/** Reads a body, but never more than is allowed, whatever its length claims to be. */
+async function readText(request: Request): Promise<string> {
+  const tooLarge = () =>
+    new AppError('payload_too_large', 'payload_too_large', `the body may have ${MAX_BODY_BYTES} bytes`)
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  if (request.body === null) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of request.body) {
+    bytes += chunk.length
+    if (bytes > MAX_BODY_BYTES) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks))
+}

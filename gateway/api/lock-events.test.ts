@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import fc from 'fast-check'
+import { MINUTE_MS, toIso } from '../../shared/time.ts'
+import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const clock = new FakeClock(NOON_MS + 60 * MINUTE_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+/** What the carts report, one a minute from noon; the minute is the event's name below. */
+const EVENTS = [
+  { cart: 'A', event: 'unlock', source: 'rfid', code: '04A1' },
+  { cart: 'A', event: 'lock', source: 'rfid', code: '04A1' },
+  { cart: 'B', event: 'unlock', source: 'keypad', code: '0815' },
+  { cart: 'A', event: 'unlock', source: 'keypad', code: '04A1' },
+  { cart: 'B', event: 'lock', source: 'key', code: undefined },
+  { cart: 'A', event: 'unlock', source: 'remote', code: undefined },
+  { cart: 'C', event: 'unlock', source: 'rfid', code: '04a1' },
+] as const
+const ALL = [6, 5, 4, 3, 2, 1, 0]
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  for (const cart of ['A', 'B', 'C']) {
+    const client = await g.device(cart)
+    const mine = EVENTS.flatMap(({ cart: owner, ...event }, minute) =>
+      owner === cart ? [{ eid: `e-${minute}`, ts: NOON_MS + minute * MINUTE_MS, ...event }] : [],
+    )
+    await client.publishAsync(`dev/${cart}/evt`, JSON.stringify(mine), { qos: 1 })
+    await client.endAsync()
+  }
+  keys = await createCallers(g, ['A', 'B'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+interface EventJson {
+  event_id: string
+  timestamp: string
+}
+
+async function list(query: string, who: Who = 'admin') {
+  const { status, body } = await g.request('GET', `/lock-events${query}`, { key: keys[who] })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+async function minutes(query: string, who: Who = 'admin'): Promise<number[]> {
+  const { events } = await list(query, who)
+  return events.map(({ timestamp }: EventJson) => (Date.parse(timestamp) - NOON_MS) / MINUTE_MS)
+}
+
+for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
+  test(`${who} gets ${status} ${code}`, async () => {
+    const answer = await g.request('GET', '/lock-events', { key: keys[who] })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  })
+}
+
+test('an event has the fields of the specification; code only where it belongs', async () => {
+  const { events, pagination } = await list('')
+  assert.deepEqual(pagination, { limit: 100, offset: 0, returned: EVENTS.length })
+  for (const [i, shown] of events.entries()) {
+    const minute = ALL[i] ?? -1
+    const { cart, event, source, code } = EVENTS[minute] ?? assert.fail()
+    const expected = {
+      event_id: shown.event_id,
+      hardware_id: cart,
+      event,
+      timestamp: toIso(NOON_MS + minute * MINUTE_MS),
+      source,
+    }
+    assert.deepEqual(shown, code === undefined ? expected : { ...expected, code })
+  }
+  assert.equal(new Set(events.map(({ event_id }: EventJson) => event_id)).size, events.length)
+})
+
+const at = (minute: number) => toIso(NOON_MS + minute * MINUTE_MS)
+
+for (const [query, expected] of [
+  ['', ALL],
+  ['?hardware_id=A', [5, 3, 1, 0]],
+  ['?hardware_id=a', []],
+  ['?hardware_id=nowhere', []],
+  ['?source=rfid', [6, 1, 0]],
+  ['?source=keypad', [3, 2]],
+  ['?source=key', [4]],
+  ['?source=remote', [5]],
+  ['?event=lock', [4, 1]],
+  ['?event=unlock', [6, 5, 3, 2, 0]],
+  ['?code=04A1', [3, 1, 0]],
+  ['?code=04a1', [6]],
+  ['?code=0815', [2]],
+  ['?code=815', []],
+  ['?code=04', []],
+  ['?code=%25', []],
+  [`?from=${at(3)}`, [6, 5, 4, 3]],
+  [`?to=${at(3)}`, [3, 2, 1, 0]],
+  [`?from=${at(2)}&to=${at(4)}`, [4, 3, 2]],
+  [`?from=${at(3)}&to=${at(3)}`, [3]],
+  ['?from=2026-05-01T14:05:00+02:00', [6, 5]],
+  ['?from=2026-05-02', []],
+  ['?hardware_id=A&source=rfid', [1, 0]],
+  ['?source=rfid&event=unlock', [6, 0]],
+  ['?code=04A1&source=rfid', [1, 0]],
+  [`?hardware_id=A&event=unlock&code=04A1&from=${at(1)}&to=${at(9)}&source=keypad`, [3]],
+  [`?hardware_id=B&code=04A1`, []],
+  ['?unknown=x', ALL],
+  ['?limit=2', [6, 5]],
+  ['?limit=2&offset=1', [5, 4]],
+  ['?offset=5', [1, 0]],
+  ['?offset=7', []],
+  ['?offset=9007199254740991', []],
+  ['?event=unlock&limit=2&offset=2', [3, 2]],
+] as [string, number[]][]) {
+  test(`GET /lock-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+    assert.deepEqual(await minutes(query), expected)
+  })
+}
+
+for (const [who, query, expected] of [
+  ['in scope', '', [5, 4, 3, 2, 1, 0]],
+  ['in scope', '?hardware_id=A', [5, 3, 1, 0]],
+  ['in scope', '?hardware_id=C', []],
+  ['in scope', '?code=04a1', []],
+  ['in scope', '?source=rfid', [1, 0]],
+  ['in scope', '?limit=2&offset=4', [1, 0]],
+  ['out of scope', '', []],
+  ['out of scope', '?hardware_id=A', []],
+  ['no scope', '', []],
+  ['no scope', '?hardware_id=A', []],
+] as [Who, string, number[]][]) {
+  test(`${who}: GET /lock-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+    assert.deepEqual(await minutes(query, who), expected)
+  })
+}
+
+for (const [query, name, code] of [
+  ['source=card', 'source', 'invalid_parameter'],
+  ['source=RFID', 'source', 'invalid_parameter'],
+  ['source=', 'source', 'invalid_parameter'],
+  ['event=open', 'event', 'invalid_parameter'],
+  ['from=yesterday', 'from', 'invalid_date'],
+  ['to=1777636800000', 'to', 'invalid_date'],
+  ['from=', 'from', 'invalid_date'],
+  [`from=${at(2)}&to=${at(1)}`, 'from', 'invalid_range'],
+  ...['0', '1001', '5000', '-1', 'abc', '1.5', ''].map((limit) => [
+    `limit=${limit}`,
+    'limit',
+    'invalid_number',
+  ]),
+  ...['-1', 'x', '0.5', ''].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
+] as [string, string, string][]) {
+  test(`GET /lock-events?${query} is 400 ${code} naming ${name}`, async () => {
+    for (const who of ['admin', 'in scope', 'no scope'] as const) {
+      const { status, body } = await g.request('GET', `/lock-events?${query}`, { key: keys[who] })
+      assert.deepEqual([status, body.code], [400, code])
+      assert.deepEqual([body.errors.length, body.errors[0].in, body.errors[0].name], [1, 'query', name])
+    }
+  })
+}
+
+test('pages of any size, one after the other, are the whole list', async () => {
+  const whole = await list('?limit=1000')
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: EVENTS.length + 1 }), async (limit) => {
+      const pages: EventJson[] = []
+      for (let offset = 0; ; offset += limit) {
+        const { events, pagination } = await list(`?limit=${limit}&offset=${offset}`)
+        assert.deepEqual(pagination, { limit, offset, returned: events.length })
+        pages.push(...events)
+        if (pagination.returned < limit) break
+      }
+      assert.deepEqual(pages, whole.events)
+    }),
+    { numRuns: 8 },
+  )
+})
+
+test('the same event reported again is one event', async () => {
+  const client = await g.device('again')
+  const timed = { event: 'unlock', source: 'rfid', code: 'X1', ts: NOON_MS }
+  const named = { eid: 17, event: 'lock', source: 'key', ts: NOON_MS + 1 }
+  for (const message of [timed, [timed, named], { ...named, ts: NOON_MS + 2 }, { ...timed, code: 'X2' }]) {
+    await client.publishAsync('dev/again/evt', JSON.stringify(message), { qos: 1 })
+  }
+  const { events } = await list('?hardware_id=again')
+  assert.deepEqual(
+    events.map(({ code, event }: { code?: string; event: string }) => [event, code]),
+    [
+      ['lock', undefined],
+      ['unlock', 'X2'],
+      ['unlock', 'X1'],
+    ],
+  )
+})
+
+test('events outlive the registration of their device, for those who may see it', async () => {
+  const client = await g.device('gone')
+  await client.publishAsync('dev/gone/evt', '{"event":"lock","source":"key"}', { qos: 1 })
+  await g.request('DELETE', '/devices/gone')
+  assert.equal((await list('?hardware_id=gone')).events.length, 1)
+  assert.equal((await list('?hardware_id=gone', 'in scope')).events.length, 0)
+})
+
+test('events and their ids survive a restart', async () => {
+  const before = await list('?limit=1000')
+  await g.restart()
+  assert.deepEqual(await list('?limit=1000'), before)
+})

@@ -1,0 +1,68 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { InvalidRequestError } from '../../shared/errors.ts'
+import { toIso } from '../../shared/time.ts'
+import {
+  type LockEventJson,
+  lockEventListSchema,
+  lockEventQuerySchema,
+} from '../../shared/wire/lock-events.ts'
+import { isAdmin } from '../domain/access.ts'
+import type { UplinkMessage } from '../services/ingest.ts'
+import type { LockEventRow } from '../store/lock-events.ts'
+import type { Store } from '../store/store.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { json, problems } from './responses.ts'
+
+function toLockEventJson(row: LockEventRow): LockEventJson {
+  return {
+    event_id: row.eventId,
+    hardware_id: row.hardwareId,
+    event: row.event,
+    timestamp: toIso(row.atMs),
+    source: row.source,
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.metadataJson === null ? {} : { metadata: JSON.parse(row.metadataJson) }),
+  }
+}
+
+/** `/lock-events`: who locked and unlocked what, when and with what. */
+export function createLockEventsApi(store: Pick<Store<UplinkMessage>, 'read'>): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/lock-events',
+      request: { query: lockEventQuerySchema },
+      responses: {
+        200: json(lockEventListSchema, 'Events of devices in scope, newest first.'),
+        ...problems(400),
+      },
+    }),
+    (c) => {
+      const { hardware_id, from, to, limit, offset, ...rest } = c.req.valid('query')
+      if (from !== undefined && to !== undefined && from > to) {
+        const detail = 'from must not be after to'
+        throw new InvalidRequestError('invalid_range', detail, [
+          { in: 'query', name: 'from', code: 'invalid_range', detail },
+        ])
+      }
+      const { caller } = c.var.user
+      const rows = store.read.lockEvents({
+        ...rest,
+        hardwareId: hardware_id,
+        visibleHardwareIds: isAdmin(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])],
+        fromMs: from,
+        toMs: to,
+        limit,
+        offset,
+      })
+      return c.json(
+        { events: rows.map(toLockEventJson), pagination: { limit, offset, returned: rows.length } },
+        200,
+      )
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,79 @@
+import { STATUS_CODES } from 'node:http'
+import type { Context, ErrorHandler } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { AppError, describeError, type ErrorKind } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Problem } from '../../shared/wire/problem.ts'
+import type { ApiEnv } from './api-env.ts'
+
+const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  unavailable: 503,
+}
+
+/** The body and headers of an error answer. */
+export function problemOf(
+  error: AppError,
+  requestId: string,
+): { status: ContentfulStatusCode; body: Problem; headers: Record<string, string> } {
+  const status = STATUS_OF_KIND[error.kind]
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
+  if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)
+  if (status === 401) headers['www-authenticate'] = 'ApiKey'
+  return { status, headers, body: problemBody(status, error, requestId) }
+}
+
+function problemBody(
+  status: number,
+  error: Pick<AppError, 'code' | 'message' | 'errors'>,
+  requestId: string,
+): Problem {
+  const { code, message, errors } = error
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: message,
+    code,
+    error: message,
+    request_id: requestId,
+    ...(errors === undefined ? {} : { errors }),
+  }
+}
+
+/** The one place where errors become answers. */
+export function createErrorHandler(log: Log): ErrorHandler<ApiEnv> {
+  return (error, c) => {
+    const requestId = c.var.requestId
+    if (error instanceof AppError) {
+      if (error.kind === 'unavailable')
+        log.warn({ requestId, reason: describeError(error.cause) }, 'unavailable')
+      return respond(c, problemOf(error, requestId))
+    }
+    if (error instanceof HTTPException && error.status < 500) {
+      return respond(c, problemOf(new AppError('invalid', 'invalid_request', error.message), requestId))
+    }
+    log.error({ requestId, reason: error.stack ?? String(error) }, 'request failed')
+    const body = problemBody(
+      500,
+      { code: 'internal_error', message: 'something went wrong here', errors: undefined },
+      requestId,
+    )
+    return respond(c, { status: 500, headers: { 'content-type': 'application/problem+json' }, body })
+  }
+}
+
+function respond(
+  c: Context<ApiEnv>,
+  problem: { status: ContentfulStatusCode; body: Problem; headers: Record<string, string> },
+): Response {
+  return c.body(JSON.stringify(problem.body), problem.status, problem.headers)
+}

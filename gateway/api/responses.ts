@@ -1,0 +1,38 @@
+import type { z } from 'zod'
+import { problemSchema } from '../../shared/wire/problem.ts'
+
+const problem = { 'application/problem+json': { schema: problemSchema } }
+
+const PROBLEMS = {
+  400: 'A parameter or the body is malformed or out of range.',
+  401: 'No API key, or a bad one.',
+  403: 'Not an admin, or the device is outside the scope.',
+  404: 'There is no such thing.',
+  409: 'It conflicts with what is there.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  429: 'Too many requests, or too many failed keys.',
+  503: 'The store cannot be used now; try again after Retry-After.',
+} as const
+
+type ProblemStatus = keyof typeof PROBLEMS
+
+/** A JSON answer for a route's `responses`. */
+export function json<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+/** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
+export function problems<Status extends ProblemStatus>(...statuses: Status[]) {
+  const all: ProblemStatus[] = [401, 429, 503, ...statuses]
+  return Object.fromEntries(
+    all.map((status) => [status, { description: PROBLEMS[status], content: problem }]),
+  ) as {
+    [S in Status | 401 | 429 | 503]: { description: string; content: typeof problem }
+  }
+}
+
+/** A JSON body for a route's `request`. */
+export function body<Schema extends z.ZodType>(schema: Schema) {
+  return { required: true, content: { 'application/json': { schema } } }
+}

@@ -1,0 +1,128 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { z } from 'zod'
+import { type Clock, toIso } from '../../shared/time.ts'
+import {
+  healthSchema,
+  quarantineSchema,
+  statsSchema,
+  type subscriptionsSchema,
+} from '../../shared/wire/system.ts'
+import { isAdmin } from '../domain/access.ts'
+import type { Fleet } from '../services/fleet.ts'
+import type { UplinkMessage } from '../services/ingest.ts'
+import type { Users } from '../services/users.ts'
+import type { Store } from '../store/store.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly } from './guards.ts'
+import { json, problems } from './responses.ts'
+
+export interface SystemApiDeps {
+  store: Pick<Store<UplinkMessage>, 'read' | 'health'>
+  fleet: Fleet
+  users: Users
+  clock: Clock
+  /** Who watches what on `/realtime`. */
+  subscriptions: () => z.infer<typeof subscriptionsSchema>
+  /** All metrics in the Prometheus text format. */
+  metrics: () => Promise<string>
+}
+
+const QUARANTINE_LIMIT = 1000
+
+/** `/health` needs no key; it comes before the door. */
+export function createHealthApi({ store, users, clock, subscriptions }: SystemApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/health',
+      responses: {
+        200: json(healthSchema, 'Running; more of it for an admin key.'),
+        503: json(healthSchema, 'The store is unusable.'),
+      },
+    }),
+    (c) => {
+      const { isUsable, detail } = store.health
+      const health = {
+        status: isUsable ? ('ok' as const) : ('error' as const),
+        timestamp: toIso(clock.nowMs()),
+      }
+      const more = isAdminKey(users, c.req.header('x-api-key'))
+        ? { subscriptions: subscriptions(), ...(detail === null ? {} : { detail }) }
+        : {}
+      return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
+    },
+  )
+
+  return api
+}
+
+// A bad key is ignored here: a probe must not be locked out.
+function isAdminKey(users: Users, apiKey: string | undefined): boolean {
+  if (apiKey === undefined) return false
+  try {
+    return isAdmin(users.authenticate(apiKey).caller)
+  } catch {
+    return false
+  }
+}
+
+/** `/stats`, `/metrics`, `/mqtt/quarantine`: how the gateway is doing, for admins. */
+export function createSystemApi({
+  store,
+  fleet,
+  subscriptions,
+  metrics,
+}: SystemApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/stats',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(statsSchema, 'Counts of the whole gateway.'), ...problems(403) },
+    }),
+    (c) =>
+      c.json(
+        {
+          devices: fleet.size,
+          telemetry: store.read.fleetCounts(),
+          commands: 0,
+          subscriptions: subscriptions(),
+        },
+        200,
+      ),
+  )
+
+  api.get('/metrics', adminOnly, async (c) =>
+    c.text(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/mqtt/quarantine',
+      middleware: [adminOnly] as const,
+      responses: {
+        200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),
+        ...problems(403),
+      },
+    }),
+    (c) =>
+      c.json(
+        store.read.quarantine(QUARANTINE_LIMIT).map((entry) => ({
+          received_at: toIso(entry.receivedAtMs),
+          hardware_id: entry.hardwareId,
+          topic: entry.topic,
+          reason: entry.reason,
+          size_bytes: entry.sizeBytes,
+          payload: Buffer.from(entry.payload).toString('base64'),
+        })),
+        200,
+      ),
+  )
+
+  return api
+}

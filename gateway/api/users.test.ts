@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { hashSecret } from '../../shared/ids.ts'
+import { MINUTE_MS } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const START_MS = Date.UTC(2026, 4, 1, 12)
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const clock = new FakeClock(START_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+async function adminId(gateway = g): Promise<string> {
+  const { body } = await gateway.request('GET', '/users')
+  return body.find((user: { name: string }) => user.name === 'Admin').user_id
+}
+
+async function userOf(userId: string) {
+  const { status, body } = await g.request('GET', `/users/${userId}`)
+  assert.equal(status, 200)
+  return body
+}
+
+const ROUTES: [method: string, path: string, body?: object][] = [
+  ['GET', '/users'],
+  ['POST', '/users', { name: 'New' }],
+  ['GET', `/users/${NOBODY}`],
+  ['PATCH', `/users/${NOBODY}`, { name: 'New' }],
+  ['DELETE', `/users/${NOBODY}`],
+  ['POST', `/users/${NOBODY}/rotate-key`],
+]
+
+for (const [method, path, body] of ROUTES) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, {
+        key: keys[who],
+        ...(body === undefined ? {} : { body }),
+      })
+      assert.equal(answer.status, status)
+      assert.equal(answer.body.code, code)
+    })
+  }
+  if (path === '/users') continue
+  test(`${method} ${path.replace(NOBODY, ':id')}: an unknown id is 404 user_not_found`, async () => {
+    const answer = await g.request(method, path, body === undefined ? {} : { body })
+    assert.equal(answer.status, 404)
+    assert.equal(answer.body.code, 'user_not_found')
+  })
+}
+
+test('a new user with a name only has the defaults, and nothing else', async () => {
+  const { status, headers, body } = await g.request('POST', '/users', { body: { name: '  Jane  ' } })
+  const nowIso = new Date(clock.nowMs()).toISOString()
+  assert.equal(status, 201)
+  assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
+  assert.deepEqual(Object.keys(body).sort(), ['api_key', 'user', 'warning'])
+  assert.match(body.api_key, /^flt_[A-Za-z0-9_-]{43}$/)
+  assert.ok(body.warning.length > 0)
+  assert.deepEqual(body.user, {
+    user_id: body.user.user_id,
+    name: 'Jane',
+    email: null,
+    role: 'user',
+    is_active: true,
+    allowed_hardware_ids: null,
+    created_at: nowIso,
+    updated_at: nowIso,
+    usage: { total_requests: 0, requests_today: 0, last_reset: nowIso },
+  })
+  assert.deepEqual(await userOf(body.user.user_id), body.user)
+})
+
+test('a new user is what was asked for', async () => {
+  const fields = {
+    name: 'Kiosk',
+    email: 'kiosk@club.example',
+    role: 'admin',
+    allowed_hardware_ids: ['b', 'a', 'b', 'not-registered-yet'],
+  }
+  const { body } = await g.request('POST', '/users', { body: fields })
+  const { name, email, role, allowed_hardware_ids } = body.user
+  assert.deepEqual(
+    { name, email, role, allowed_hardware_ids },
+    { ...fields, allowed_hardware_ids: ['b', 'a', 'not-registered-yet'] },
+  )
+  assert.equal((await g.request('GET', '/users', { key: body.api_key })).status, 200)
+})
+
+for (const ids of [null, []]) {
+  test(`allowed_hardware_ids ${JSON.stringify(ids)} comes back as given and means no device`, async () => {
+    const { userId, key } = await g.createUser({ allowed_hardware_ids: ids })
+    assert.deepEqual((await userOf(userId)).allowed_hardware_ids, ids)
+    assert.deepEqual((await g.request('GET', '/devices', { key })).body.devices, [])
+  })
+}
+
+const tooMany = Array.from({ length: 5001 }, (_, i) => `c${i}`)
+
+for (const [what, fields, code, name] of [
+  ['no name', {}, 'missing_field', 'name'],
+  ['name null', { name: null }, 'invalid_field', 'name'],
+  ['a number as name', { name: 5 }, 'invalid_field', 'name'],
+  ['an empty name', { name: '' }, 'invalid_field', 'name'],
+  ['a blank name', { name: ' \t ' }, 'invalid_field', 'name'],
+  ['a name of 201', { name: 'x'.repeat(201) }, 'invalid_field', 'name'],
+  ['an e-mail without @', { name: 'A', email: 'jane' }, 'invalid_field', 'email'],
+  ['an e-mail with two @', { name: 'A', email: 'a@b@c' }, 'invalid_field', 'email'],
+  ['an e-mail that is all domain', { name: 'A', email: '@club.example' }, 'invalid_field', 'email'],
+  ['an e-mail with a space', { name: 'A', email: 'a b@c.d' }, 'invalid_field', 'email'],
+  ['an empty e-mail', { name: 'A', email: '' }, 'invalid_field', 'email'],
+  ['a number as e-mail', { name: 'A', email: 1 }, 'invalid_field', 'email'],
+  ['an unknown role', { name: 'A', role: 'root' }, 'invalid_field', 'role'],
+  ['role null', { name: 'A', role: null }, 'invalid_field', 'role'],
+  ['ids as text', { name: 'A', allowed_hardware_ids: 'a,b' }, 'invalid_field', 'allowed_hardware_ids'],
+  ['a number as id', { name: 'A', allowed_hardware_ids: [1] }, 'invalid_field', 'allowed_hardware_ids.0'],
+  ['an empty id', { name: 'A', allowed_hardware_ids: ['a', ''] }, 'invalid_field', 'allowed_hardware_ids.1'],
+  ['5001 ids', { name: 'A', allowed_hardware_ids: tooMany }, 'invalid_field', 'allowed_hardware_ids'],
+  ['a misspelt field', { name: 'A', allowed_hardware_id: ['a'] }, 'unknown_field', 'allowed_hardware_id'],
+  ['a field of the answer', { name: 'A', user_id: NOBODY }, 'unknown_field', 'user_id'],
+] as [string, object, string, string][]) {
+  test(`POST /users with ${what} is 400 ${code} and makes nobody`, async () => {
+    const before = (await g.request('GET', '/users')).body.length
+    const { status, body } = await g.request('POST', '/users', { body: fields })
+    assert.equal(status, 400)
+    assert.equal(body.code, code)
+    assert.deepEqual([body.errors[0].in, body.errors[0].name, body.errors[0].code], ['body', name, code])
+    assert.equal((await g.request('GET', '/users')).body.length, before)
+  })
+}
+
+for (const [what, fields] of [
+  ['a name of 200 and blanks around it', { name: ` ${'ü'.repeat(200)} ` }],
+  ['an e-mail of one letter each', { name: 'A', email: 'a@b' }],
+  ['e-mail null', { name: 'A', email: null }],
+  ['5000 ids, some of them twice', { name: 'A', allowed_hardware_ids: [...tooMany.slice(1), 'c1', 'c2'] }],
+] as [string, object][]) {
+  test(`POST /users with ${what} is fine`, async () => {
+    assert.equal((await g.request('POST', '/users', { body: fields })).status, 201)
+  })
+}
+
+test('PATCH changes what is given, leaves the rest and moves updated_at', async () => {
+  const { userId } = await g.createUser({ name: 'Old', email: 'old@a.b', allowed_hardware_ids: ['a'] })
+  const old = await userOf(userId)
+  clock.advance(5000)
+  const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: { name: ' New ' } })
+  assert.equal(status, 200)
+  assert.deepEqual(body, { ...old, name: 'New', updated_at: new Date(clock.nowMs()).toISOString() })
+  assert.deepEqual(await userOf(userId), body)
+})
+
+test('PATCH {} is 200 and moves nothing', async () => {
+  const { userId } = await g.createUser({ name: 'Same' })
+  const old = await userOf(userId)
+  clock.advance(5000)
+  const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: {} })
+  assert.equal(status, 200)
+  assert.deepEqual(body, old)
+})
+
+for (const [field, given, expected] of [
+  ['email', null, null],
+  ['email', 'new@a.b', 'new@a.b'],
+  ['allowed_hardware_ids', null, null],
+  ['allowed_hardware_ids', [], []],
+  ['allowed_hardware_ids', ['x', 'x', 'y'], ['x', 'y']],
+  ['role', 'admin', 'admin'],
+  ['is_active', false, false],
+] as const) {
+  test(`PATCH ${field} to ${JSON.stringify(given)} changes only that`, async () => {
+    const { userId } = await g.createUser({ email: 'a@b.c', allowed_hardware_ids: ['a'] })
+    const old = await userOf(userId)
+    const { body } = await g.request('PATCH', `/users/${userId}`, { body: { [field]: given } })
+    assert.deepEqual(body, { ...old, [field]: expected, updated_at: body.updated_at })
+  })
+}
+
+for (const [what, fields, code] of [
+  ['name null', { name: null }, 'invalid_field'],
+  ['role null', { role: null }, 'invalid_field'],
+  ['is_active null', { is_active: null }, 'invalid_field'],
+  ['is_active 0', { is_active: 0 }, 'invalid_field'],
+  ['is_active as text', { is_active: 'false' }, 'invalid_field'],
+  ['a blank name', { name: '  ' }, 'invalid_field'],
+  ['a bad e-mail', { email: 'a@b@c' }, 'invalid_field'],
+  ['an unknown role', { role: 'owner' }, 'invalid_field'],
+  ['5001 ids', { allowed_hardware_ids: tooMany }, 'invalid_field'],
+  ['an unknown field beside a good one', { name: 'Good', nmae: 'x' }, 'unknown_field'],
+] as [string, object, string][]) {
+  test(`PATCH with ${what} is 400 ${code} and changes nothing`, async () => {
+    const { userId } = await g.createUser({ name: 'Kept' })
+    const old = await userOf(userId)
+    const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: fields })
+    assert.deepEqual([status, body.code], [400, code])
+    assert.deepEqual(await userOf(userId), old)
+  })
+}
+
+test('a disabled user is shut out at once, and let in again with the same key', async () => {
+  const { userId, key } = await g.createUser({})
+  assert.equal((await g.request('GET', '/devices', { key })).status, 200)
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'user_inactive')
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
+  assert.equal((await g.request('GET', '/devices', { key })).status, 200)
+})
+
+test('a changed role and scope hold from the next request on', async () => {
+  await g.register('scoped-cart')
+  const { userId, key } = await g.createUser({ allowed_hardware_ids: ['scoped-cart'] })
+  const path = '/devices/scoped-cart'
+  assert.equal((await g.request('GET', path, { key })).status, 200)
+  await g.request('PATCH', `/users/${userId}`, { body: { allowed_hardware_ids: [] } })
+  assert.equal((await g.request('GET', path, { key })).status, 403)
+  await g.request('PATCH', `/users/${userId}`, { body: { role: 'admin' } })
+  assert.equal((await g.request('GET', path, { key })).status, 200)
+  assert.equal((await g.request('GET', '/users', { key })).status, 200)
+})
+
+test('rotating shows a new key once; the old one is dead at once', async () => {
+  const { userId, key } = await g.createUser({})
+  const { status, body } = await g.request('POST', `/users/${userId}/rotate-key`)
+  assert.equal(status, 200)
+  assert.deepEqual(Object.keys(body).sort(), ['api_key', 'success', 'warning'])
+  assert.equal(body.success, true)
+  assert.notEqual(body.api_key, key)
+  assert.match(body.api_key, /^flt_[A-Za-z0-9_-]{43}$/)
+  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'invalid_api_key')
+  assert.equal((await g.request('GET', '/devices', { key: body.api_key })).status, 200)
+})
+
+test('a deleted user is gone, the key with it; a second DELETE is 404', async () => {
+  const { userId, key } = await g.createUser({})
+  const { status, body } = await g.request('DELETE', `/users/${userId}`)
+  assert.equal(status, 200)
+  assert.deepEqual(body, { success: true, deleted: userId })
+  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'invalid_api_key')
+  assert.equal((await g.request('GET', `/users/${userId}`)).status, 404)
+  const again = await g.request('DELETE', `/users/${userId}`)
+  assert.deepEqual([again.status, again.body.code], [404, 'user_not_found'])
+})
+
+test('users are listed by creation, then by id, as a bare array of the same shape', async () => {
+  await Promise.all(Array.from({ length: 5 }, (_, i) => g.createUser({ name: `Same time ${i}` })))
+  const { body } = await g.request('GET', '/users')
+  assert.ok(Array.isArray(body))
+  const expected = body.toSorted((a: { created_at: string; user_id: string }, b: typeof a) =>
+    a.created_at === b.created_at ? (a.user_id < b.user_id ? -1 : 1) : a.created_at < b.created_at ? -1 : 1,
+  )
+  assert.deepEqual(body, expected)
+  for (const user of body) {
+    const shown = await userOf(user.user_id)
+    assert.deepEqual({ ...shown, usage: null }, { ...user, usage: null })
+  }
+})
+
+test('no answer but the first holds a key, and none its hash', async () => {
+  const { userId, key } = await g.createUser({})
+  const answers = [
+    await g.request('GET', '/users'),
+    await g.request('GET', `/users/${userId}`),
+    await g.request('PATCH', `/users/${userId}`, { body: { name: 'Other' } }),
+    await g.request('POST', `/users/${userId}/rotate-key`),
+    await g.request('GET', '/metrics'),
+    await g.request('DELETE', `/users/${userId}`),
+  ]
+  for (const { body } of answers) {
+    const text = JSON.stringify(body)
+    assert.ok(!text.includes(key) && !text.includes(hashSecret(key)) && !text.includes(hashSecret(ADMIN_KEY)))
+    assert.ok(!text.includes(ADMIN_KEY))
+  }
+})
+
+test('usage counts every request with the key, errors too', async () => {
+  const { userId, key } = await g.createUser({})
+  clock.advance(1000)
+  const firstIso = new Date(clock.nowMs()).toISOString()
+  await g.request('GET', '/devices', { key })
+  await g.request('GET', '/users', { key })
+  await g.request('GET', '/nowhere', { key })
+  clock.advance(1000)
+  await g.request('GET', '/devices?limit=0', { key })
+  assert.deepEqual((await userOf(userId)).usage, {
+    total_requests: 4,
+    requests_today: 4,
+    last_reset: new Date(clock.nowMs() - 2000).toISOString(),
+    first_used_at: firstIso,
+    last_used_at: new Date(clock.nowMs()).toISOString(),
+  })
+})
+
+test('a request with a bad key or a disabled user counts for nobody', async () => {
+  const { userId, key } = await g.createUser({})
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+  await g.request('GET', '/devices', { key })
+  assert.equal((await userOf(userId)).usage.total_requests, 0)
+})
+
+test('rotating and changing a user keep its usage', async () => {
+  const { userId, key } = await g.createUser({})
+  await g.request('GET', '/devices', { key })
+  await g.request('PATCH', `/users/${userId}`, { body: { name: 'Renamed' } })
+  const { body } = await g.request('POST', `/users/${userId}/rotate-key`)
+  await g.request('GET', '/devices', { key: body.api_key })
+  assert.equal((await userOf(userId)).usage.total_requests, 2)
+})
+
+test('requests_today starts anew at midnight, UTC, also for a user who is idle', async () => {
+  const { userId, key } = await g.createUser({})
+  await g.request('GET', '/devices', { key })
+  await g.request('GET', '/devices', { key })
+  const usedAt = new Date(clock.nowMs()).toISOString()
+  clock.set(Date.UTC(2026, 4, 1, 23, 59, 59, 999))
+  assert.equal((await userOf(userId)).usage.requests_today, 2)
+  clock.set(Date.UTC(2026, 4, 2))
+  const { usage } = await userOf(userId)
+  assert.deepEqual(usage, {
+    total_requests: 2,
+    requests_today: 0,
+    last_reset: '2026-05-02T00:00:00.000Z',
+    first_used_at: usedAt,
+    last_used_at: usedAt,
+  })
+  await g.request('GET', '/devices', { key })
+  const used = (await userOf(userId)).usage
+  assert.deepEqual([used.total_requests, used.requests_today], [3, 1])
+  const listed = (await g.request('GET', '/users')).body.find(
+    (u: { user_id: string }) => u.user_id === userId,
+  )
+  assert.deepEqual(listed.usage, used)
+})
+
+test('users, keys and usage survive a restart', async () => {
+  const { userId, key } = await g.createUser({ email: 'a@b.c', allowed_hardware_ids: ['z', 'a'] })
+  await g.request('GET', '/devices', { key })
+  await g.request('GET', '/nowhere', { key })
+  const user = await userOf(userId)
+  await g.restart()
+  assert.deepEqual(await userOf(userId), user)
+  await g.request('GET', '/devices', { key })
+  assert.equal((await userOf(userId)).usage.total_requests, 3)
+})
+
+for (const [what, method, body] of [
+  ['deleted', 'DELETE', undefined],
+  ['demoted', 'PATCH', { role: 'user' }],
+  ['disabled', 'PATCH', { is_active: false }],
+] as const) {
+  test(`the last active admin cannot be ${what}, nor can what else the request asks for be done`, async () => {
+    const own = await startGateway()
+    try {
+      const id = await adminId(own)
+      // an admin who is disabled does not count
+      const other = await own.createUser({ name: 'Other', role: 'admin' })
+      await own.request('PATCH', `/users/${other.userId}`, { body: { is_active: false } })
+      const more = body === undefined ? {} : { body: { ...body, name: 'Renamed' } }
+      const refused = await own.request(method, `/users/${id}`, more)
+      assert.deepEqual([refused.status, refused.body.code], [409, 'last_admin'])
+      const kept = (await own.request('GET', `/users/${id}`)).body
+      assert.deepEqual([kept.name, kept.role, kept.is_active], ['Admin', 'admin', true])
+
+      await own.request('PATCH', `/users/${other.userId}`, { body: { is_active: true } })
+      assert.equal((await own.request(method, `/users/${id}`, more)).status, 200)
+      assert.equal((await own.request('GET', '/users', { key: other.key })).status, 200)
+    } finally {
+      await own.stop()
+    }
+  })
+}
+
+test('two admins who remove each other at once: one stays', async () => {
+  const own = await startGateway()
+  try {
+    const id = await adminId(own)
+    const other = await own.createUser({ role: 'admin' })
+    const answers = await Promise.all([
+      own.request('DELETE', `/users/${other.userId}`),
+      own.request('PATCH', `/users/${id}`, { key: other.key, body: { role: 'user' } }),
+    ])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+  } finally {
+    await own.stop()
+  }
+})
+
+test('the first admin is made once: a restart with the same key makes no second', async () => {
+  const before = (await g.request('GET', '/users')).body.length
+  await g.restart()
+  assert.equal((await g.request('GET', '/users')).body.length, before)
+})

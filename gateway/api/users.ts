@@ -1,0 +1,148 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { toIso } from '../../shared/time.ts'
+import {
+  deletedUserSchema,
+  issuedKeySchema,
+  newUserSchema,
+  rotatedKeySchema,
+  type UserJson,
+  userPatchSchema,
+  userSchema,
+} from '../../shared/wire/users.ts'
+import type { Users } from '../services/users.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+const idParams = z.object({ id: z.string() })
+
+function toUserJson(row: ReturnType<Users['require']>): UserJson {
+  const { usage } = row
+  return {
+    user_id: row.userId,
+    name: row.name,
+    email: row.email,
+    role: row.role,
+    is_active: row.isActive,
+    allowed_hardware_ids: row.allowedHardwareIds,
+    created_at: toIso(row.createdAtMs),
+    updated_at: toIso(row.updatedAtMs),
+    usage: {
+      total_requests: usage.totalRequests,
+      requests_today: usage.requestsToday,
+      last_reset: toIso(usage.lastResetMs),
+      ...(usage.firstUsedAtMs === null ? {} : { first_used_at: toIso(usage.firstUsedAtMs) }),
+      ...(usage.lastUsedAtMs === null ? {} : { last_used_at: toIso(usage.lastUsedAtMs) }),
+    },
+  }
+}
+
+/** `/users`: people and programs, their keys and scopes. All for admins. */
+export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/users',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(z.array(userSchema), 'All users, oldest first.'), ...problems(403) },
+    }),
+    (c) => c.json(users.all().map(toUserJson), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/users',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(newUserSchema) },
+      responses: {
+        201: json(issuedKeySchema, 'The user and its key, shown only here.'),
+        ...problems(400, 403, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { name, email, role, allowed_hardware_ids } = c.req.valid('json')
+      const { row, apiKey } = await users.create({
+        name,
+        email: email ?? null,
+        role,
+        allowedHardwareIds: allowed_hardware_ids,
+      })
+      c.header('location', `/users/${row.userId}`)
+      return c.json({ user: toUserJson(row), api_key: apiKey, warning: KEY_WARNING }, 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/users/{id}',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: { 200: json(userSchema, 'The user.'), ...problems(403, 404) },
+    }),
+    (c) => c.json(toUserJson(users.require(c.req.valid('param').id)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'patch',
+      path: '/users/{id}',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: idParams, body: body(userPatchSchema) },
+      responses: {
+        200: json(userSchema, 'The user as it is now.'),
+        ...problems(400, 403, 404, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      const { is_active, allowed_hardware_ids, ...rest } = c.req.valid('json')
+      users.require(id)
+      const row = await users.change(id, {
+        ...rest,
+        isActive: is_active,
+        allowedHardwareIds: allowed_hardware_ids,
+      })
+      return c.json(toUserJson(row), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/users/{id}',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: { 200: json(deletedUserSchema, 'Gone, and its key with it.'), ...problems(403, 404, 409) },
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      await users.delete(id)
+      return c.json({ success: true as const, deleted: id }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/users/{id}/rotate-key',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(rotatedKeySchema, 'The new key, shown only here; the old one is dead.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const apiKey = await users.rotateKey(c.req.valid('param').id)
+      return c.json({ success: true as const, api_key: apiKey, warning: KEY_WARNING }, 200)
+    },
+  )
+
+  return api
+}

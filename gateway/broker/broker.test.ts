@@ -1,0 +1,565 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { Duplex, duplexPair } from 'node:stream'
+import { after, before, describe, mock, type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { createLog } from '../../shared/log.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import {
+  connectPacket,
+  PACKET,
+  publishPacket,
+  RawMqtt,
+  type RawPacket,
+  readPublish,
+  subscribePacket,
+} from '../testing/raw-mqtt.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { Broker } from './broker.ts'
+import type { BrokerPort } from './broker-port.ts'
+import { RecentMessages } from './duplicate-filter.ts'
+import { ReadGate } from './read-gate.ts'
+import { forwardDecision } from './slow-reader.ts'
+
+const REFUSED = 'cartbarn_mqtt_refused_total'
+
+let gateway: TestGateway
+let count = 0
+
+before(async () => {
+  gateway = await startGateway()
+})
+after(() => gateway.stop())
+
+/** A registered device of its own for each test. */
+async function newDevice(): Promise<{ hardwareId: string; password: string }> {
+  const hardwareId = `cart-${++count}`
+  return { hardwareId, password: await gateway.register(hardwareId) }
+}
+
+function addressOf(transport: string): string {
+  return transport === 'tcp' ? gateway.mqtt : `${gateway.http.replace('http', 'ws')}/mqtt`
+}
+
+async function loggedIn(
+  device: { hardwareId: string; password: string },
+  options: Partial<Parameters<typeof connectPacket>[0]> & { transport?: string } = {},
+): Promise<RawMqtt> {
+  const { transport = 'tcp', ...fields } = options
+  const client = await RawMqtt.open(addressOf(transport))
+  const { hardwareId, password } = device
+  assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password, ...fields }), 0)
+  return client
+}
+
+async function subscribed(client: RawMqtt, filters: Record<string, number>): Promise<number[]> {
+  client.send(subscribePacket(filters))
+  return [...(await client.next(PACKET.suback)).body.subarray(2)]
+}
+
+async function isOnline(hardwareId: string): Promise<boolean> {
+  return (await gateway.request('GET', `/devices/${hardwareId}`)).body.is_online
+}
+
+for (const transport of ['tcp', 'ws']) {
+  describe(`login over ${transport}`, () => {
+    const loginWith = async (fields: Parameters<typeof connectPacket>[0]): Promise<number | null> => {
+      const client = await RawMqtt.open(addressOf(transport))
+      const code = await client.login(fields)
+      if (code !== 0) await client.closed()
+      client.destroy()
+      return code
+    }
+
+    test('the right password is let in', async () => {
+      const { hardwareId, password } = await newDevice()
+      assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password }), 0)
+    })
+
+    test('MQTT 3.1 works', async () => {
+      const { hardwareId, password } = await newDevice()
+      assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password, level: 3 }), 0)
+    })
+
+    test('a wrong or an empty password gets return code 4 and is counted', async () => {
+      const { hardwareId } = await newDevice()
+      const refused = await metric(gateway, REFUSED, 'bad_credentials')
+      for (const password of ['wrong', '', ' ']) {
+        assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password }), 4)
+      }
+      assert.equal(await metric(gateway, REFUSED, 'bad_credentials'), refused + 3)
+    })
+
+    test('an unknown device gets return code 4 and is counted', async () => {
+      const refused = await metric(gateway, REFUSED, 'unknown_device')
+      for (const name of ['nobody', 'constructor', '__proto__', '']) {
+        assert.equal(await loginWith({ clientId: name || 'x', username: name, password: 'secret' }), 4)
+      }
+      assert.equal(await metric(gateway, REFUSED, 'unknown_device'), refused + 4)
+    })
+
+    test('no credentials get return code 4', async () => {
+      const { hardwareId } = await newDevice()
+      assert.equal(await loginWith({ clientId: hardwareId }), 4)
+      assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId }), 4)
+    })
+
+    test('a client id that is not the user name gets return code 2', async () => {
+      const { hardwareId, password } = await newDevice()
+      const refused = await metric(gateway, REFUSED, 'client_id_mismatch')
+      assert.equal(await loginWith({ clientId: 'other', username: hardwareId, password }), 2)
+      assert.equal(await loginWith({ clientId: hardwareId.toUpperCase(), username: hardwareId, password }), 2)
+      assert.equal(await metric(gateway, REFUSED, 'client_id_mismatch'), refused + 2)
+    })
+
+    test('an MQTT 5 CONNECT gets return code 1', async () => {
+      const { hardwareId, password } = await newDevice()
+      assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password, level: 5 }), 1)
+    })
+
+    test('after a rotation only the new password is let in; the open connection stays', async () => {
+      const device = await newDevice()
+      const { hardwareId, password } = device
+      const open = await loggedIn(device, { transport })
+      const { body } = await gateway.request('POST', `/devices/${hardwareId}/rotate-mqtt-password`)
+      assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password }), 4)
+      assert.deepEqual(await open.flush(), [])
+      const renewed = { clientId: hardwareId, username: hardwareId, password: body.mqtt.password }
+      assert.equal(await loginWith(renewed), 0)
+      open.destroy()
+    })
+  })
+}
+
+test('a deleted device is disconnected and not let in again', async () => {
+  const device = await newDevice()
+  const client = await loggedIn(device)
+  await gateway.request('DELETE', `/devices/${device.hardwareId}`)
+  await client.closed()
+  const again = await RawMqtt.open(gateway.mqtt)
+  assert.equal(
+    await again.login({
+      clientId: device.hardwareId,
+      username: device.hardwareId,
+      password: device.password,
+    }),
+    4,
+  )
+})
+
+test('over WebSocket the sub-protocol mqtt is required and answered', async () => {
+  const url = addressOf('ws')
+  const good = new WebSocket(url, ['other', 'mqtt'])
+  await once(good, 'open')
+  assert.equal(good.protocol, 'mqtt')
+  good.terminate()
+  for (const protocols of [[], ['other'], ['mqttv3.1']]) {
+    const socket = new WebSocket(url, protocols)
+    const outcome = await Promise.race([once(socket, 'error'), once(socket, 'open')]).catch((error) => error)
+    assert.match(String(outcome), /Unexpected server response: 400/)
+  }
+})
+
+describe('what a device may publish', () => {
+  test('each of its own uplinks is acknowledged, with every quality of service', async () => {
+    const device = await newDevice()
+    const client = await loggedIn(device)
+    const payloads = {
+      tlm: '{"speed":1}',
+      evt: '{"event":"lock","source":"key"}',
+      st: '{"online":true}',
+      ack: '{"cfg":1}',
+      tq: '{"up":1}',
+    }
+    let id = 0
+    for (const [level, payload] of Object.entries(payloads)) {
+      const topic = `dev/${device.hardwareId}/${level}`
+      client.send(publishPacket(topic, payload, { qos: 0 }))
+      client.send(publishPacket(topic, payload, { id: ++id }))
+      assert.equal((await client.next(PACKET.puback)).body.readUInt16BE(), id)
+      client.send(publishPacket(topic, payload, { qos: 2, id: ++id }))
+      assert.equal((await client.next(PACKET.pubrec)).body.readUInt16BE(), id)
+      client.send(Buffer.from([0x62, 2, 0, id]))
+      assert.equal((await client.next(PACKET.pubcomp)).body.readUInt16BE(), id)
+    }
+    client.destroy()
+  })
+
+  for (const topic of [
+    'dev/another/tlm',
+    'dev/ME/xyz',
+    'dev/ME/cmd',
+    'dev/ME/cfg',
+    'dev/ME/ta',
+    'dev/ME',
+    'dev/ME/tlm/more',
+    'dev/ME/',
+    '/dev/ME/tlm',
+    'DEV/ME/tlm',
+    'dev/ME/TLM',
+    'sit/1/sz',
+    'elsewhere',
+    '$SYS/broker',
+    '$share/x/dev/ME/tlm',
+  ]) {
+    test(`${topic} ends its connection and is counted`, async () => {
+      const device = await newDevice()
+      const refused = await metric(gateway, REFUSED, 'topic_not_writable')
+      for (const qos of [0, 1, 2]) {
+        const client = await loggedIn(device)
+        client.send(publishPacket(topic.replace('ME', device.hardwareId), '{"speed":1}', { qos }))
+        assert.equal(await client.nextOrClosed(), null)
+      }
+      assert.equal(await metric(gateway, REFUSED, 'topic_not_writable'), refused + 3)
+    })
+  }
+
+  for (const topic of ['dev/+/tlm', 'dev/ME/#', '#', '+', '', 'dev/ME/tlm\u0000']) {
+    test(`the topic ${JSON.stringify(topic)} ends its connection and is counted`, async () => {
+      const device = await newDevice()
+      const before = await refusals()
+      const client = await loggedIn(device)
+      client.send(publishPacket(topic.replace('ME', device.hardwareId), '{"speed":1}'))
+      assert.equal(await client.nextOrClosed(), null)
+      assert.ok((await refusals()) > before)
+    })
+  }
+
+  test('a topic of more than twelve levels ends the connection', async () => {
+    const client = await loggedIn(await newDevice())
+    client.send(publishPacket('a/'.repeat(60), 'x'))
+    assert.equal(await client.nextOrClosed(), null)
+  })
+})
+
+async function refusals(): Promise<number> {
+  const { body } = await gateway.request('GET', '/metrics')
+  const lines: string[] = body.split('\n').filter((line: string) => line.startsWith(`${REFUSED}{`))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+describe('what a device may read', () => {
+  test('its own cmd, cfg and ta', async () => {
+    const device = await newDevice()
+    const client = await loggedIn(device)
+    const own = `dev/${device.hardwareId}`
+    assert.deepEqual(
+      await subscribed(client, { [`${own}/cmd`]: 1, [`${own}/cfg`]: 1, [`${own}/ta`]: 0 }),
+      [1, 1, 0],
+    )
+    client.destroy()
+  })
+
+  test('nothing else: the answer is 128, the connection stays', async () => {
+    const device = await newDevice()
+    const client = await loggedIn(device)
+    const own = `dev/${device.hardwareId}`
+    const filters = [
+      `${own}/tlm`,
+      `${own}/evt`,
+      `${own}/st`,
+      `${own}/+`,
+      `${own}/#`,
+      own,
+      'dev/another/cmd',
+      'dev/+/cmd',
+      '#',
+      '+',
+      '+/+/cmd',
+      '$SYS/#',
+      '$SYS/+/new/clients',
+      'sit/1/sz',
+      `$share/g/${own}/cmd`,
+    ]
+    const refused = await metric(gateway, REFUSED, 'topic_not_readable')
+    for (const filter of filters) assert.deepEqual(await subscribed(client, { [filter]: 1 }), [128], filter)
+    assert.equal(await metric(gateway, REFUSED, 'topic_not_readable'), refused + filters.length)
+    client.destroy()
+  })
+
+  test('a SUBSCRIBE of good and bad topics keeps the good ones, and only those, also over a reconnect', async () => {
+    const [device, other] = [await newDevice(), await newDevice()]
+    const mine = `dev/${device.hardwareId}`
+    const theirs = `dev/${other.hardwareId}`
+    let client = await loggedIn(device, { clean: false })
+    assert.deepEqual(
+      await subscribed(client, { [`${theirs}/ta`]: 0, [`${mine}/ta`]: 0, '#': 0, [`${mine}/cmd`]: 1 }),
+      [128, 0, 128, 1],
+    )
+    const neighbour = await loggedIn(other)
+    for (let round = 0; round < 2; round++) {
+      neighbour.send(publishPacket(`${theirs}/tq`, '{"up":1}', { qos: 0 }))
+      await neighbour.flush()
+      client.send(publishPacket(`${mine}/tq`, '{"up":2}', { qos: 0 }))
+      const { topic, payload } = readPublish(await client.next(PACKET.publish))
+      assert.equal(topic, `${mine}/ta`)
+      assert.equal(JSON.parse(payload).up, 2)
+      assert.deepEqual(await client.flush(), [])
+      client.destroy()
+      client = await loggedIn(device, { clean: false })
+    }
+    client.destroy()
+    neighbour.destroy()
+  })
+})
+
+describe('the last will', () => {
+  test('is published as the status of the device when its connection breaks', async () => {
+    const device = await newDevice()
+    const topic = `dev/${device.hardwareId}/st`
+    const client = await loggedIn(device, { will: { topic, payload: 'not JSON' } })
+    client.destroy()
+    await eventually(async () => {
+      const { body } = await gateway.request('GET', '/mqtt/quarantine')
+      return body.some((entry: { topic: string }) => entry.topic === topic)
+    }, 'the will in the quarantine, for it cannot be read')
+  })
+
+  test('is not published after a DISCONNECT', async () => {
+    const device = await newDevice()
+    const topic = `dev/${device.hardwareId}/st`
+    const client = await loggedIn(device, { will: { topic, payload: 'not JSON' } })
+    client.send(Buffer.from([0xe0, 0]))
+    await client.closed()
+    const { body } = await gateway.request('GET', `/devices/${device.hardwareId}/details`)
+    assert.deepEqual(body.dropped, {})
+  })
+
+  for (const topic of ['dev/ME/tlm', 'dev/another/st', 'dev/ME/cmd', '$SYS/x', 'dev/+/st', 'elsewhere']) {
+    test(`on ${topic} the CONNECT is refused and counted`, async () => {
+      const { hardwareId, password } = await newDevice()
+      const refused = await metric(gateway, REFUSED, 'will_not_writable')
+      const client = await RawMqtt.open(gateway.mqtt)
+      const will = { topic: topic.replace('ME', hardwareId), payload: '{}' }
+      assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password, will }), null)
+      assert.equal(await metric(gateway, REFUSED, 'will_not_writable'), refused + 1)
+    })
+  }
+})
+
+describe('a second connection of the same device', () => {
+  test('replaces the first and stays online, whatever the will of the first says', async () => {
+    const device = await newDevice()
+    const watcher = await gateway.realtime()
+    await watcher.subscribe(device.hardwareId)
+    const will = { topic: `dev/${device.hardwareId}/st`, payload: '{"online":false}' }
+    const first = await loggedIn(device, { will })
+    const second = await loggedIn(device, { will })
+    await first.closed()
+    second.send(publishPacket(will.topic, '{"online":true,"fw":"2"}'))
+    await second.next(PACKET.puback)
+    assert.equal(await isOnline(device.hardwareId), true)
+    const { body } = await gateway.request('GET', `/devices/${device.hardwareId}/details`)
+    assert.equal(body.status.fw, '2')
+    const statuses = (await watcher.flush()).filter(({ type }) => type === 'device_status')
+    assert.deepEqual(statuses.at(-1)?.payload ?? { is_online: true }, { is_online: true })
+    // the will of the second is still in force
+    second.destroy()
+    assert.deepEqual((await watcher.next('device_status')).payload, { is_online: false })
+  })
+
+  test('a hundred at once leave exactly one, which works', async () => {
+    const device = await newDevice()
+    const connected = await metric(gateway, 'cartbarn_mqtt_clients')
+    const { hardwareId, password } = device
+    const packet = connectPacket({ clientId: hardwareId, username: hardwareId, password })
+    const clients = await Promise.all(Array.from({ length: 100 }, () => RawMqtt.open(gateway.mqtt)))
+    for (const client of clients) client.send(packet)
+    await eventually(() => clients.filter(({ isClosed }) => !isClosed).length <= 1, 'all but one closed')
+    const [last] = clients.filter(({ isClosed }) => !isClosed)
+    assert.ok(last !== undefined, 'one is left')
+    last.send(publishPacket(`dev/${hardwareId}/tlm`, '{"speed":1}'))
+    await last.next(PACKET.puback)
+    assert.equal(await metric(gateway, 'cartbarn_mqtt_clients'), connected + 1)
+    assert.equal(await isOnline(hardwareId), true)
+    last.destroy()
+    await eventually(async () => !(await isOnline(hardwareId)), 'offline')
+    assert.equal(await metric(gateway, 'cartbarn_mqtt_clients'), connected)
+  })
+})
+
+for (const transport of ['tcp', 'ws']) {
+  describe(`sizes over ${transport}`, () => {
+    const LIMIT = 65_536
+    const padded = (bytes: number) => '{"speed":1}'.padEnd(bytes)
+
+    test('a payload of exactly 64 KiB is taken', async () => {
+      const device = await newDevice()
+      const client = await loggedIn(device, { transport })
+      client.send(publishPacket(`dev/${device.hardwareId}/tlm`, padded(LIMIT)))
+      await client.next(PACKET.puback)
+      client.destroy()
+    })
+
+    test('one byte more closes the connection', async () => {
+      const device = await newDevice()
+      const refused = await metric(gateway, REFUSED, 'packet_too_large')
+      const client = await loggedIn(device, { transport })
+      client.send(publishPacket(`dev/${device.hardwareId}/tlm`, padded(LIMIT + 1)))
+      assert.equal(await client.nextOrClosed(), null)
+      assert.equal(await metric(gateway, REFUSED, 'packet_too_large'), refused + 1)
+      const { body } = await gateway.request('GET', `/devices/${device.hardwareId}`)
+      assert.deepEqual(body.attributes, {})
+    })
+
+    test('a packet that announces 256 MB is cut at its header', async () => {
+      const refused = await metric(gateway, REFUSED, 'packet_too_large')
+      const header = [0xff, 0xff, 0xff, 0x7f]
+      const stranger = await RawMqtt.open(addressOf(transport))
+      stranger.send(Buffer.from([0x10, ...header]))
+      await stranger.closed()
+      const client = await loggedIn(await newDevice(), { transport })
+      client.send(Buffer.from([0x32, ...header]))
+      await client.closed()
+      assert.equal(await metric(gateway, REFUSED, 'packet_too_large'), refused + 2)
+    })
+  })
+}
+
+test('messages that overtake each other are all delivered: every time question gets its answer', async () => {
+  const device = await newDevice()
+  const client = await loggedIn(device)
+  const own = `dev/${device.hardwareId}`
+  await subscribed(client, { [`${own}/ta`]: 0, [`${own}/cmd`]: 1 })
+  const asked = Array.from({ length: 500 }, (_, up) => up)
+  client.send(
+    ...asked.flatMap((up) => [
+      publishPacket(`${own}/tlm`, `{"speed":${up % 100}}`, { id: up + 1 }),
+      publishPacket(`${own}/tq`, `{"up":${up}}`, { qos: 0 }),
+    ]),
+  )
+  const packets: RawPacket[] = []
+  while (packets.length < 2 * asked.length) packets.push(await client.next())
+  const answers = packets.filter(({ type }) => type === PACKET.publish).map(readPublish)
+  assert.deepEqual(
+    answers.map(({ payload }) => JSON.parse(payload).up),
+    asked,
+  )
+  const acknowledged = packets.filter(({ type }) => type === PACKET.puback).map((p) => p.body.readUInt16BE())
+  assert.deepEqual(
+    acknowledged,
+    asked.map((up) => up + 1),
+  )
+  client.destroy()
+})
+
+/** A broker whose port lets everybody read and publish anything, for what goes on between sockets only. */
+async function openBroker(t: TestContext): Promise<Broker<object>> {
+  const port: BrokerPort<object> = {
+    login: () => ({ ok: true, session: {} }),
+    canRead: () => true,
+    uplinkOf: () => 'tlm',
+    isReadable: () => true,
+    connected: () => undefined,
+    disconnected: () => undefined,
+    receive: (_session, _uplinked, onStored) => {
+      onStored()
+      return true
+    },
+  }
+  const limits = { maxPayloadBytes: 65_536, maxUnreadBytes: 262_144 }
+  const broker = new Broker(port, new ReadGate(() => false), limits, createLog('silent'))
+  t.after(async () => {
+    mock.timers.reset()
+    await broker.stop()
+  })
+  await broker.start()
+  return broker
+}
+
+/** Takes what is written to it until it is frozen; from then on nothing more. */
+class FreezableStream extends Duplex {
+  isFrozen = false
+
+  override _read(): void {}
+
+  override _write(_chunk: Buffer, _encoding: string, done: () => void): void {
+    if (!this.isFrozen) done()
+  }
+}
+
+test('a subscriber that stops reading delays nobody, and what waits for it is bounded', async (t) => {
+  const broker = await openBroker(t)
+  const frozen = new FreezableStream()
+  const [near, far] = duplexPair()
+  broker.handle(frozen, 'frozen')
+  broker.handle(far, 'healthy')
+  const healthy = new RawMqtt(near)
+  frozen.push(Buffer.concat([connectPacket({ clientId: 'frozen' }), subscribePacket({ news: 0 })]))
+  await healthy.login({ clientId: 'healthy' })
+  await subscribed(healthy, { news: 0 })
+  frozen.isFrozen = true
+  const payload = 'x'.repeat(1000)
+  for (let i = 0; i < 2000; i++) {
+    broker.publish('news', `${i} ${payload}`)
+    if (i % 50 === 0) await new Promise(setImmediate)
+  }
+  for (let i = 0; i < 2000; i++) {
+    assert.equal(readPublish(await healthy.next(PACKET.publish)).payload, `${i} ${payload}`)
+  }
+  const skipped = broker.refusals.counts.get('slow_reader_skipped')
+  assert.ok(skipped > 1500, `${skipped} skipped`)
+  assert.ok(frozen.writableLength < 200_000, `${frozen.writableLength} bytes wait`)
+})
+
+test('a slow reader is sent, spared or cut by what it has not read', () => {
+  assert.equal(forwardDecision(0, 65_536, 262_144), 'send')
+  assert.equal(forwardDecision(1, 65_536, 262_144), 'send')
+  assert.equal(forwardDecision(0, 65_537, 262_144), 'skip')
+  assert.equal(forwardDecision(1, 65_537, 262_144), 'send')
+  assert.equal(forwardDecision(1, 262_145, 262_144), 'cut')
+})
+
+test('a message is new to a client once, whatever the order the counters come in', () => {
+  const recent = new RecentMessages()
+  assert.deepEqual(
+    [3, 1, 2, 3, 1, 4].map((counter) => recent.isNew('broker', counter)),
+    [true, true, true, false, false, true],
+  )
+  assert.equal(recent.isNew('another broker', 1), true)
+})
+
+describe('a connection that says nothing', () => {
+  for (const [what, bytes] of [
+    ['nothing', Buffer.alloc(0)],
+    ['half a CONNECT', connectPacket({ clientId: 'late' }).subarray(0, 9)],
+  ] as const) {
+    test(`is closed after ten seconds: ${what}`, async (t) => {
+      const broker = await openBroker(t)
+      const server = createServer((socket) => broker.handle(socket, 'test'))
+      t.after(() => server.close())
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const address = server.address()
+      assert.ok(typeof address === 'object' && address !== null)
+      // the broker's clock only: sockets go on as ever
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const accepted = once(server, 'connection')
+      const client = await RawMqtt.open(`mqtt://127.0.0.1:${address.port}`)
+      await accepted
+      client.send(bytes)
+      mock.timers.tick(9_999)
+      for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+      assert.equal(client.isClosed, false)
+      mock.timers.tick(1)
+      await once(client.stream, 'close')
+      assert.equal(broker.refusals.counts.get('connection_error'), 1)
+    })
+  }
+
+  test('after logging in is closed at one and a half times its keepalive, which is at least 10 s', async (t) => {
+    const broker = await openBroker(t)
+    const [near, far] = duplexPair()
+    mock.timers.enable({ apis: ['setTimeout'] })
+    broker.handle(far, 'test')
+    const client = new RawMqtt(near)
+    client.send(connectPacket({ clientId: 'sleepy', keepaliveS: 1 }))
+    await eventually(() => broker.connectedClients === 1, 'connected')
+    mock.timers.tick(14_000)
+    assert.equal(broker.connectedClients, 1)
+    mock.timers.tick(2_000)
+    await eventually(() => broker.connectedClients === 0, 'closed')
+    assert.equal(broker.refusals.counts.get('keepalive_timeout'), 1)
+  })
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { Duplex, PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { eventually } from '../testing/observe.ts'
+import { ReadGate } from './read-gate.ts'
+
+/** Reads a stream the way the broker does: one read per `readable`, the next when that one has been dealt with. */
+function consume(gate: ReadGate, stream: Duplex, onChunk: (chunk: Buffer) => void): void {
+  gate.guard(stream)
+  const readNext = () => {
+    const chunk: Buffer | null = stream.read()
+    if (chunk === null) return
+    onChunk(chunk)
+    setImmediate(readNext)
+  }
+  stream.on('readable', readNext)
+}
+
+function busyFor(ms: number): void {
+  const endsAtMs = performance.now() + ms
+  while (performance.now() < endsAtMs) {
+    // as parsing would
+  }
+}
+
+/** Always has more to read. */
+class Flood extends Duplex {
+  override _read(): void {
+    this.push(Buffer.alloc(16_384))
+  }
+
+  override _write(_chunk: Buffer, _encoding: string, done: () => void): void {
+    done()
+  }
+}
+
+test('every byte is delivered once and in order, however it is cut and whenever the gate shuts', async () => {
+  const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 3000 }), { maxLength: 20 })
+  const scenario = fc.record({
+    streams: fc.array(chunks, { minLength: 1, maxLength: 8 }),
+    shuts: fc.array(fc.boolean(), { maxLength: 30 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ streams, shuts }) => {
+      let isBlocked = false
+      const gate = new ReadGate(() => isBlocked)
+      const received = streams.map((): Buffer[] => [])
+      const ends = streams.map((sent, i) => {
+        const stream = new PassThrough()
+        consume(gate, stream, (chunk) => received[i]?.push(chunk))
+        const end = new Promise((resolve) => stream.on('end', resolve))
+        void (async () => {
+          for (const chunk of sent) {
+            stream.write(chunk)
+            if (chunk.length % 2 === 0) await new Promise(setImmediate)
+          }
+          stream.end()
+        })()
+        return end
+      })
+      for (const isShut of shuts) {
+        isBlocked = isShut
+        if (!isShut) gate.open()
+        await new Promise(setImmediate)
+      }
+      isBlocked = false
+      gate.open()
+      await Promise.all(ends)
+      assert.deepEqual(
+        received.map((parts) => Buffer.concat(parts).toString('hex')),
+        streams.map((parts) => Buffer.concat(parts).toString('hex')),
+      )
+      await eventually(() => gate.waitingConnections === 0, 'nobody waits')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('nothing is read while the gate is shut; reading goes on after open', async () => {
+  let isBlocked = true
+  const gate = new ReadGate(() => isBlocked)
+  const received: string[] = []
+  const streams = Array.from({ length: 10 }, (_, i) => {
+    const stream = new PassThrough()
+    consume(gate, stream, (chunk) => received.push(`${i}:${chunk}`))
+    stream.write('hello')
+    return stream
+  })
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  assert.deepEqual(received, [])
+  assert.equal(gate.waitingConnections, 10)
+  isBlocked = false
+  gate.open()
+  await eventually(() => received.length === 10, 'all read')
+  assert.deepEqual(
+    received,
+    streams.map((_, i) => `${i}:hello`),
+  )
+  assert.equal(gate.waitingConnections, 0)
+})
+
+test('a flood on some streams neither starves another nor the event loop', async () => {
+  const gate = new ReadGate(() => false)
+  let floodReads = 0
+  const floods = Array.from({ length: 20 }, () => {
+    const flood = new Flood()
+    consume(gate, flood, () => {
+      floodReads++
+      busyFor(1)
+    })
+    return flood
+  })
+  const quiet = new PassThrough()
+  let isRead = false
+  consume(gate, quiet, () => {
+    isRead = true
+  })
+  const readsBefore: number[] = []
+  let mostReadsInATurn = 0
+  for (let round = 0; round < 20; round++) {
+    isRead = false
+    const readsAtStart = floodReads
+    quiet.write('x')
+    while (!isRead) {
+      const readsAtTurn = floodReads
+      await new Promise(setImmediate)
+      mostReadsInATurn = Math.max(mostReadsInATurn, floodReads - readsAtTurn)
+    }
+    readsBefore.push(floodReads - readsAtStart)
+  }
+  for (const flood of floods) flood.destroy()
+  // twenty floods wait before it: one round of all of them, not more
+  assert.ok(Math.max(...readsBefore) <= 30, `reads before it: ${readsBefore}`)
+  assert.ok(floodReads >= 20, 'the floods go on too')
+  // a turn has 2 ms, a read takes 1
+  assert.ok(mostReadsInATurn <= 6, `${mostReadsInATurn} reads in one turn`)
+})
+
+test('a stream destroyed while it waits is let go', async () => {
+  let isBlocked = true
+  const gate = new ReadGate(() => isBlocked)
+  const gone = new PassThrough()
+  let reads = 0
+  consume(gate, gone, () => reads++)
+  gone.write('x')
+  await eventually(() => gate.waitingConnections === 1, 'waiting')
+  gone.destroy()
+  isBlocked = false
+  gate.open()
+  await eventually(() => gate.waitingConnections === 0, 'let go')
+  assert.equal(reads, 0)
+})

@@ -1,0 +1,86 @@
+import type { Duplex } from 'node:stream'
+import { Fifo } from '../../shared/fifo.ts'
+
+/** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
+const TURN_MS = 2
+
+/**
+ * Decides whose bytes are read next. All connections share one budget a turn, first come first served, so a flood on
+ * some of them neither delays the others nor the rest of the program by more than a turn; and while the disk is behind,
+ * nothing is read at all: buffers fill, TCP stops the senders, and memory stays bounded.
+ */
+export class ReadGate {
+  readonly #isBlocked: () => boolean
+  readonly #waiting = new Fifo<Duplex>()
+  readonly #isWaiting = new Set<Duplex>()
+  #turnEndsAtMs = 0
+  #isScheduled = false
+  #isDraining = false
+
+  constructor(isBlocked: () => boolean) {
+    this.#isBlocked = isBlocked
+  }
+
+  /** Puts a stream that is read on `readable` events under the gate. */
+  guard(stream: Duplex): void {
+    const read = stream.read.bind(stream)
+    stream.read = (size?: number | null) => {
+      // with a number the stream machinery itself asks, for its own bookkeeping
+      if (typeof size === 'number') return read(size)
+      if (this.#mayRead(stream)) return read()
+      this.#defer(stream)
+      return null
+    }
+  }
+
+  /** The disk has caught up. */
+  open(): void {
+    this.#schedule()
+  }
+
+  get waitingConnections(): number {
+    return this.#waiting.length
+  }
+
+  #mayRead(stream: Duplex): boolean {
+    if (this.#isBlocked()) return false
+    const nowMs = performance.now()
+    if (this.#isDraining) return nowMs < this.#turnEndsAtMs
+    if (this.#waiting.length > 0 || this.#isWaiting.has(stream)) return false
+    if (!this.#isScheduled) {
+      this.#turnEndsAtMs = nowMs + TURN_MS
+      this.#schedule()
+    }
+    return nowMs < this.#turnEndsAtMs
+  }
+
+  #defer(stream: Duplex): void {
+    if (this.#isWaiting.has(stream)) return
+    this.#isWaiting.add(stream)
+    this.#waiting.push(stream)
+    if (!this.#isBlocked()) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#drain()
+    })
+  }
+
+  #drain(): void {
+    this.#turnEndsAtMs = performance.now() + TURN_MS
+    this.#isDraining = true
+    for (let turns = this.#waiting.length; turns > 0 && !this.#isBlocked(); turns--) {
+      if (performance.now() >= this.#turnEndsAtMs) break
+      const stream = this.#waiting.take()
+      if (stream === undefined) break
+      this.#isWaiting.delete(stream)
+      if (!stream.destroyed) stream.emit('readable')
+    }
+    this.#isDraining = false
+    if (this.#waiting.length > 0 && !this.#isBlocked()) this.#schedule()
+  }
+}

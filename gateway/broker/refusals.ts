@@ -1,0 +1,35 @@
+import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
+
+const WINDOW_MS = 10_000
+const LINES_A_WINDOW = 20
+
+/**
+ * Counts what the broker refused, by reason, and logs it without secrets: all of a few, and of a flood only how many
+ * more there were.
+ */
+export class Refusals {
+  readonly counts = new Tally()
+  readonly #log: Log
+  #windowEndsAtMs = 0
+  #lines = 0
+  #suppressed = 0
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  add(reason: string, fields: { address: string; clientId?: string | undefined; topic?: string }): void {
+    this.counts.add(reason)
+    const nowMs = performance.now()
+    if (nowMs >= this.#windowEndsAtMs) {
+      if (this.#suppressed > 0) this.#log.warn({ count: this.#suppressed }, 'more refused than logged')
+      this.#windowEndsAtMs = nowMs + WINDOW_MS
+      this.#lines = 0
+      this.#suppressed = 0
+    }
+    if (this.#lines < LINES_A_WINDOW) this.#log.warn({ refused: reason, ...fields }, 'mqtt refused')
+    else this.#suppressed++
+    this.#lines++
+  }
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ConfigError, describeSettings, readConfig } from './config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-config-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+function fileOf(content: unknown): string {
+  const path = join(folder, 'settings.json')
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+/** The lines of the refusal. */
+function refusalOf(environment: Record<string, string>, file?: unknown): string[] {
+  try {
+    readConfig(environment, file === undefined ? undefined : fileOf(file))
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.message.split('\n')
+  }
+  assert.fail('was accepted')
+}
+
+test('without any setting the defaults hold', () => {
+  assert.deepEqual(readConfig({}), {
+    dataDir: './data',
+    host: '0.0.0.0',
+    httpPort: 8080,
+    mqttPort: 1883,
+    adminApiKey: undefined,
+    enrolmentKey: undefined,
+    logLevel: 'info',
+    corsOrigins: [],
+    requestsPerSecond: 50,
+    mqttConnections: 10_000,
+    mqttPacketBytes: 65_536,
+    mqttSlowReaderBytes: 262_144,
+    writeQueueRows: 5_000,
+    readerThreads: 0,
+  })
+})
+
+test('variables of other programs and unset ones are nothing to us', () => {
+  assert.deepEqual(
+    readConfig({ PATH: '/bin', HTTP_PORT: 'x', CARTBARN_HTTP_PORT: undefined }),
+    readConfig({}),
+  )
+})
+
+test('an unknown CARTBARN_ variable is refused by name', () => {
+  const [line, ...others] = refusalOf({ CARTBARN_HTTP_PROT: '80' })
+  assert.match(line ?? '', /CARTBARN_HTTP_PROT/)
+  assert.deepEqual(others, [])
+})
+
+test('all that is wrong is listed at once', () => {
+  const lines = refusalOf({
+    CARTBARN_HTTP_PORT: 'eighty',
+    CARTBARN_MQTT_PORT: '70000',
+    CARTBARN_ADMIN_API_KEY: 'short',
+    CARTBARN_LOG_LEVEL: 'loud',
+    CARTBARN_NO_SUCH: '1',
+    CARTBARN_NOR_THIS: '1',
+  })
+  const names = lines.map((line) => line.match(/^CARTBARN_[A-Z_]+/)?.[0]).sort()
+  assert.deepEqual(names, [
+    'CARTBARN_ADMIN_API_KEY',
+    'CARTBARN_HTTP_PORT',
+    'CARTBARN_LOG_LEVEL',
+    'CARTBARN_MQTT_PORT',
+    'CARTBARN_NOR_THIS',
+    'CARTBARN_NO_SUCH',
+  ])
+})
+
+test('a refusal never repeats a key', () => {
+  const lines = refusalOf({ CARTBARN_ADMIN_API_KEY: 'my-secret', CARTBARN_ENROLMENT_KEY: 'other-secret' })
+  assert.equal(lines.length, 2)
+  assert.doesNotMatch(lines.join(), /secret/)
+})
+
+for (const [name, value] of [
+  ['HTTP_PORT', ''],
+  ['HTTP_PORT', ' '],
+  ['HTTP_PORT', '-1'],
+  ['HTTP_PORT', '65536'],
+  ['HTTP_PORT', '80.5'],
+  ['HTTP_PORT', '0x50'],
+  ['HTTP_PORT', '1e3'],
+  ['HTTP_PORT', 'NaN'],
+  ['REQUESTS_PER_SECOND', ''],
+  ['REQUESTS_PER_SECOND', '-1'],
+  ['REQUESTS_PER_SECOND', 'Infinity'],
+  ['MQTT_CONNECTIONS', '0'],
+  ['MQTT_PACKET_BYTES', '1023'],
+  ['MQTT_PACKET_BYTES', '1048577'],
+  ['MQTT_SLOW_READER_BYTES', '1'],
+  ['WRITE_QUEUE_ROWS', '999'],
+  ['READER_THREADS', '65'],
+  ['DATA_DIR', ''],
+  ['HOST', ''],
+  ['LOG_LEVEL', 'INFO'],
+  ['ADMIN_API_KEY', 'x'.repeat(23)],
+  ['ENROLMENT_KEY', 'x'.repeat(15)],
+] as const) {
+  test(`CARTBARN_${name}="${value}" is refused`, () => {
+    const lines = refusalOf({ [`CARTBARN_${name}`]: value })
+    assert.equal(lines.length, 1)
+    assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `))
+  })
+}
+
+test('numbers and origins are read from text', () => {
+  const config = readConfig({
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_REQUESTS_PER_SECOND: '0',
+    CARTBARN_CORS_ORIGINS: ' https://a.example , https://b.example,,',
+    CARTBARN_ADMIN_API_KEY: 'x'.repeat(24),
+  })
+  assert.equal(config.httpPort, 0)
+  assert.equal(config.requestsPerSecond, 0)
+  assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
+  assert.equal(config.adminApiKey, 'x'.repeat(24))
+})
+
+test('the file counts over the defaults, the environment over the file', () => {
+  const file = fileOf({ HTTP_PORT: 8081, CARTBARN_MQTT_PORT: '1884', HOST: '127.0.0.1' })
+  const config = readConfig({ CARTBARN_HTTP_PORT: '9090' }, file)
+  assert.deepEqual(
+    [config.httpPort, config.mqttPort, config.host, config.logLevel],
+    [9090, 1884, '127.0.0.1', 'info'],
+  )
+})
+
+test('the file is held to the same rules', () => {
+  const lines = refusalOf({}, { HTTP_PORT: -1, COLOUR: 'red' })
+  assert.equal(lines.length, 2)
+  assert.match(lines.join('\n'), /CARTBARN_COLOUR/)
+})
+
+for (const [what, content] of [
+  ['no JSON', '{"HTTP_PORT": 80'],
+  ['an array', [1]],
+  ['null', 'null'],
+  ['nested', { HTTP: { PORT: 80 } }],
+] as const) {
+  test(`a file that is ${what} is refused with its name`, () => {
+    assert.match(refusalOf({}, content).join(' '), /settings\.json/)
+  })
+}
+
+test('a missing file is refused with its name', () => {
+  assert.throws(() => readConfig({}, join(folder, 'nowhere.json')), /nowhere\.json/)
+})
+
+test('every setting is described, none twice, with its default', () => {
+  const settings = describeSettings()
+  assert.equal(new Set(settings.map(({ name }) => name)).size, settings.length)
+  for (const { name, help } of settings) assert.ok(name.startsWith('CARTBARN_') && help.length > 10, name)
+  const port = settings.find(({ name }) => name === 'CARTBARN_HTTP_PORT')
+  assert.equal(port?.defaultValue, '8080')
+  assert.equal(settings.find(({ name }) => name === 'CARTBARN_ADMIN_API_KEY')?.defaultValue, 'none')
+})

@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+// digits only: an empty variable must not become 0, which means "no limit" or "any port" here
+const count = (min: number, max: number) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    z.number({ error: 'must be a whole number' }).int().min(min).max(max),
+  )
+const port = count(0, 65_535)
+
+/** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
+const SETTINGS = {
+  DATA_DIR: {
+    schema: z.string().min(1).default('./data'),
+    help: 'database, side files, backups; created 0700',
+  },
+  HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
+  HTTP_PORT: { schema: port.default(8080), help: 'API, /realtime, /mqtt (WebSocket); 0 takes any free port' },
+  MQTT_PORT: { schema: port.default(1883), help: 'MQTT over TCP; 0 takes any free port' },
+  ADMIN_API_KEY: {
+    schema: z.string().min(24).optional(),
+    help: "the first admin's key, at the first start only; at least 24 characters",
+  },
+  ENROLMENT_KEY: {
+    schema: z.string().min(16).optional(),
+    help: 'devices may enrol themselves with it; at least 16 characters',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    help: 'debug, info, warn, error or silent',
+  },
+  CORS_ORIGINS: {
+    schema: z.string().optional(),
+    help: 'origins that may call the API from a browser, comma-separated, or *',
+  },
+  REQUESTS_PER_SECOND: {
+    schema: count(0, 1_000_000).default(50),
+    help: 'sustained requests a second per API key (bursts of four times that); 0 is no limit',
+  },
+  MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
+  MQTT_PACKET_BYTES: {
+    schema: count(1_024, 1_048_576).default(65_536),
+    help: 'largest MQTT payload; a larger one closes the connection',
+  },
+  MQTT_SLOW_READER_BYTES: {
+    schema: count(65_536, 16_777_216).default(262_144),
+    help: 'unread bytes after which a slow MQTT reader is cut off',
+  },
+  WRITE_QUEUE_ROWS: {
+    schema: count(1_000, 1_000_000).default(5_000),
+    help: 'rows waiting for the disk before devices are made to wait',
+  },
+  READER_THREADS: {
+    schema: count(0, 64).default(0),
+    help: 'threads for history reads; 0 is one less than there are cores',
+  },
+} as const
+
+type SettingName = keyof typeof SETTINGS
+const NAMES = Object.keys(SETTINGS) as SettingName[]
+
+const schema = z.strictObject(
+  Object.fromEntries(NAMES.map((name) => [name, SETTINGS[name].schema])) as {
+    [K in SettingName]: (typeof SETTINGS)[K]['schema']
+  },
+)
+
+type Settings = z.infer<typeof schema>
+
+/** How one gateway is to run; made by `readConfig`, or by a test. */
+export interface Config {
+  dataDir: string
+  host: string
+  httpPort: number
+  mqttPort: number
+  adminApiKey: string | undefined
+  enrolmentKey: string | undefined
+  logLevel: Settings['LOG_LEVEL']
+  corsOrigins: string[]
+  requestsPerSecond: number
+  mqttConnections: number
+  mqttPacketBytes: number
+  mqttSlowReaderBytes: number
+  writeQueueRows: number
+  readerThreads: number
+}
+
+/** A setting that cannot be used, in words for the person who set it. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads the settings: `CARTBARN_*` of `environment`, over the keys of the JSON file `filePath` (the same names,
+ * with or without the prefix), over the defaults. Unknown names and bad values throw a `ConfigError` that lists all.
+ */
+export function readConfig(environment: Record<string, string | undefined>, filePath?: string): Config {
+  const merged: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
+  for (const [name, value] of Object.entries(environment)) {
+    if (name.startsWith(PREFIX) && value !== undefined) merged[name.slice(PREFIX.length)] = value
+  }
+  const parsed = schema.safeParse(merged)
+  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
+  const s = parsed.data
+  return {
+    dataDir: s.DATA_DIR,
+    host: s.HOST,
+    httpPort: s.HTTP_PORT,
+    mqttPort: s.MQTT_PORT,
+    adminApiKey: s.ADMIN_API_KEY,
+    enrolmentKey: s.ENROLMENT_KEY,
+    logLevel: s.LOG_LEVEL,
+    corsOrigins: (s.CORS_ORIGINS ?? '')
+      .split(',')
+      .map((origin) => origin.trim())
+      .filter((origin) => origin !== ''),
+    requestsPerSecond: s.REQUESTS_PER_SECOND,
+    mqttConnections: s.MQTT_CONNECTIONS,
+    mqttPacketBytes: s.MQTT_PACKET_BYTES,
+    mqttSlowReaderBytes: s.MQTT_SLOW_READER_BYTES,
+    writeQueueRows: s.WRITE_QUEUE_ROWS,
+    readerThreads: s.READER_THREADS,
+  }
+}
+
+/** One line per setting, for `--help` and the README. */
+export function describeSettings(): { name: string; defaultValue: string; help: string }[] {
+  return NAMES.map((name) => {
+    const { schema: setting, help } = SETTINGS[name]
+    const result = setting.safeParse(undefined)
+    return {
+      name: PREFIX + name,
+      defaultValue: String(result.success ? (result.data ?? 'none') : 'none'),
+      help,
+    }
+  })
+}
+
+const PREFIX = 'CARTBARN_'
+
+function readFile(path: string): Record<string, unknown> {
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(
+      `cannot read the configuration file ${path}: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+  const parsed = z.record(z.string(), z.union([z.string(), z.number()])).safeParse(content)
+  if (!parsed.success)
+    throw new ConfigError(`the configuration file ${path} must be one JSON object of names and values`)
+  return Object.fromEntries(
+    Object.entries(parsed.data).map(([name, value]) => [
+      name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name,
+      value,
+    ]),
+  )
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys
+      .map((key) => `${PREFIX}${key} is no setting of this program; --help lists them`)
+      .join('\n')
+  }
+  return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
+}

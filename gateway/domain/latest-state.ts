@@ -1,0 +1,108 @@
+import { fromE7, fromMilli, toE7, toMilli } from '../../shared/geo.ts'
+import { MAX_OTHER_ATTRIBUTES, type Sample, type Scalar } from './telemetry.ts'
+
+/** The newest record of a stream, as it is stored. */
+export interface LatestGps {
+  atMs: number
+  lat: number
+  long: number
+  speedKmh: number | null
+}
+
+export interface LatestBattery {
+  atMs: number
+  voltageV: number
+}
+
+/**
+ * What a device last reported: per key the value with the newest event time (`atMs`).
+ * Kept in memory, stored as JSON with every transaction that moves it.
+ */
+export interface LatestState {
+  values: Record<string, Scalar>
+  atMs: Record<string, number>
+  /** The last `st` message, without `online`. */
+  status: Record<string, Scalar> | null
+  /** What was not taken from the device's messages, by reason. */
+  dropped: Record<string, number>
+}
+
+export function emptyState(): LatestState {
+  return { values: {}, atMs: {}, status: null, dropped: {} }
+}
+
+/** A copy that can be changed and thrown away if its transaction fails. */
+export function copyState(state: LatestState): LatestState {
+  return {
+    values: { ...state.values },
+    atMs: { ...state.atMs },
+    status: state.status,
+    dropped: { ...state.dropped },
+  }
+}
+
+const RECORD_KEYS = new Set(['lat', 'long', 'speed', 'battery_voltage', 'lock_status'])
+
+/**
+ * Moves the state on by one reading. Returns the values that moved it, or null when all of it is older than, or as old
+ * as, what is known: late data goes to history and never moves an attribute back; of equal times the first wins.
+ */
+export function mergeValues(
+  state: LatestState,
+  atMs: number,
+  values: Record<string, Scalar>,
+): Record<string, Scalar> | null {
+  let moved: Record<string, Scalar> | null = null
+  for (const key in values) {
+    const value = values[key]
+    if (value === undefined) continue
+    const knownAtMs = state.atMs[key]
+    if (knownAtMs === undefined ? !hasRoomFor(state, key) : atMs <= knownAtMs) continue
+    state.values[key] = value
+    state.atMs[key] = atMs
+    moved ??= {}
+    moved[key] = value
+  }
+  return moved
+}
+
+// A device that makes up a new name with every message must not fill memory.
+function hasRoomFor(state: LatestState, key: string): boolean {
+  return RECORD_KEYS.has(key) || Object.keys(state.values).length < MAX_OTHER_ATTRIBUTES + RECORD_KEYS.size
+}
+
+/** The lock state a lock event means, in the form the device itself reports it: 0/1 or false/true. */
+export function lockStatusValue(state: LatestState, isLocked: boolean): Scalar {
+  return typeof state.values.lock_status === 'number' ? Number(isLocked) : isLocked
+}
+
+export function countDrop(state: LatestState, reason: string, count: number): void {
+  state.dropped[reason] = (state.dropped[reason] ?? 0) + count
+}
+
+/** The scaled integers a GPS record is stored as; `speedMilliKmh` is null when the fix had none. */
+export interface StoredGps {
+  atMs: number
+  latE7: number
+  longE7: number
+  speedMilliKmh: number | null
+}
+
+export function gpsFromStored(row: StoredGps): LatestGps {
+  return {
+    atMs: row.atMs,
+    lat: fromE7(row.latE7),
+    long: fromE7(row.longE7),
+    speedKmh: row.speedMilliKmh === null ? null : fromMilli(row.speedMilliKmh),
+  }
+}
+
+/** One row of the writer's packed batch; NaN stands for absent. */
+export function packSample(into: Float64Array, at: number, deviceId: number, sample: Sample): void {
+  into[at] = deviceId
+  into[at + 1] = sample.atMs
+  into[at + 2] = toE7(sample.lat)
+  into[at + 3] = toE7(sample.long)
+  into[at + 4] = toMilli(sample.speedKmh)
+  into[at + 5] = toMilli(sample.voltageV)
+}

@@ -1,0 +1,43 @@
+import type { LockKind, LockSource } from '../../shared/wire/lock-events.ts'
+import type { LockEventMessage } from '../../shared/wire/mqtt.ts'
+import { isPlausibleTime, type OnDrop } from './telemetry.ts'
+
+/** A lock or unlock a device reported. */
+export interface LockEvent {
+  event: LockKind
+  source: LockSource
+  atMs: number
+  code: string | null
+  /** The command that caused it, if it names one; only with source remote. */
+  commandId: string | null
+  /** What makes two reports the same event: the device's own id, else all that the event says. */
+  identity: string
+}
+
+/**
+ * Turns a checked message into an event. A stamp that cannot be believed becomes the receive time: unlike a position,
+ * a lock event is worth keeping whenever it was. A code with source key or remote is dropped.
+ */
+export function lockEventFromMessage(
+  message: LockEventMessage,
+  receivedAtMs: number,
+  onDrop: OnDrop,
+): LockEvent {
+  const isTimed = isPlausibleTime(message.ts, receivedAtMs)
+  if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
+  const atMs = isPlausibleTime(message.ts, receivedAtMs) ? Math.round(message.ts) : receivedAtMs
+  const hasCode = message.source === 'rfid' || message.source === 'keypad'
+  if (!hasCode && message.code !== undefined) onDrop('unexpected_code')
+  const code = hasCode && message.code !== undefined ? String(message.code) : null
+  return {
+    event: message.event,
+    source: message.source,
+    atMs,
+    code,
+    commandId: message.source === 'remote' ? (message.cmd ?? null) : null,
+    identity:
+      message.eid === undefined
+        ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}`
+        : `eid:${message.eid}`,
+  }
+}

@@ -1,0 +1,205 @@
+import { fromE7, fromMilli, toE7, toMilli } from '../../shared/geo.ts'
+import { MINUTE_MS } from '../../shared/time.ts'
+
+/** A value of a device attribute. */
+export type Scalar = string | number | boolean
+
+/** One reading of a device, checked and rounded to what is stored. Absent numbers are NaN. */
+export interface Sample {
+  atMs: number
+  /** Degrees; `lat` and `long` are both present or both NaN. */
+  lat: number
+  long: number
+  speedKmh: number
+  voltageV: number
+  /** Every accepted key as the device named it, the four above included: what attributes and `device_data` carry. */
+  values: Record<string, Scalar>
+}
+
+/** Told of everything that was not taken, by reason; the counters of metrics and device details. */
+export type OnDrop = (reason: string, count?: number) => void
+
+/** A payload no rule can make sense of: it goes to the quarantine. */
+export class UnreadablePayloadError extends Error {
+  readonly reason: string
+  constructor(reason: string) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+const MAX_BATCH_SAMPLES = 500
+export const MAX_OTHER_ATTRIBUTES = 32
+export const MAX_STRING_LENGTH = 256
+const MAX_SPEED_KMH = 200
+const MAX_VOLTAGE_V = 120
+const EARLIEST_MS = Date.UTC(2020, 0, 1)
+const MAX_AHEAD_MS = 5 * MINUTE_MS
+const ATTRIBUTE_NAME = /^[A-Za-z0-9_]{1,64}$/
+const ENVELOPE_KEYS = new Set(['ts', 'up', 'boot'])
+
+type JsonObject = Record<string, unknown>
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a device's clock reading can be believed: not before 2020, not more than 5 minutes ahead of ours. */
+export function isPlausibleTime(atMs: unknown, receivedAtMs: number): atMs is number {
+  return typeof atMs === 'number' && atMs >= EARLIEST_MS && atMs <= receivedAtMs + MAX_AHEAD_MS
+}
+
+/**
+ * Reads a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
+ * (`up` in ms since boot). What is usable is returned in the order sent; the rest goes to `onDrop`.
+ * Throws `UnreadablePayloadError` when it is none of the three forms.
+ */
+export function parseTelemetry(payload: unknown, receivedAtMs: number, onDrop: OnDrop): Sample[] {
+  if (Array.isArray(payload)) {
+    return parseBatch(payload, onDrop, (sample) => batchTime(sample, receivedAtMs))
+  }
+  if (!isJsonObject(payload)) throw new UnreadablePayloadError('not_an_object_or_array')
+  if (Array.isArray(payload.s)) {
+    return parseBatch(payload.s, onDrop, (sample) => envelopeTime(sample, payload, receivedAtMs))
+  }
+  const sample = parseSample(payload, singleTime(payload, receivedAtMs, onDrop), onDrop)
+  return sample === undefined ? [] : [sample]
+}
+
+type TimeOrReason = number | string
+
+function parseBatch(items: unknown[], onDrop: OnDrop, timeOf: (item: JsonObject) => TimeOrReason): Sample[] {
+  if (items.length > MAX_BATCH_SAMPLES) onDrop('batch_too_long', items.length - MAX_BATCH_SAMPLES)
+  const samples: Sample[] = []
+  for (const item of items.slice(0, MAX_BATCH_SAMPLES)) {
+    if (!isJsonObject(item)) {
+      onDrop('not_an_object')
+      continue
+    }
+    const time = timeOf(item)
+    if (typeof time === 'string') {
+      onDrop(time)
+      continue
+    }
+    const sample = parseSample(item, time, onDrop)
+    if (sample !== undefined) samples.push(sample)
+  }
+  return samples
+}
+
+function singleTime(sample: JsonObject, receivedAtMs: number, onDrop: OnDrop): number {
+  if (isAbsent(sample.ts)) return receivedAtMs
+  if (isPlausibleTime(sample.ts, receivedAtMs)) return Math.round(sample.ts)
+  onDrop('implausible_time')
+  return receivedAtMs
+}
+
+// In a batch the receive time would be a lie for all but the last sample, so an unusable stamp costs the sample.
+function batchTime(sample: JsonObject, receivedAtMs: number): TimeOrReason {
+  if (isAbsent(sample.ts)) return receivedAtMs
+  return isPlausibleTime(sample.ts, receivedAtMs) ? Math.round(sample.ts) : 'implausible_time'
+}
+
+function envelopeTime(sample: JsonObject, envelope: JsonObject, receivedAtMs: number): TimeOrReason {
+  if (!isAbsent(sample.ts)) return batchTime(sample, receivedAtMs)
+  if (!isAbsent(sample.boot) && sample.boot !== envelope.boot) return 'earlier_boot'
+  if (isAbsent(sample.up)) return receivedAtMs
+  if (typeof sample.up !== 'number' || typeof envelope.up !== 'number') return 'implausible_time'
+  const atMs = Math.round(receivedAtMs - (envelope.up - sample.up))
+  return isPlausibleTime(atMs, receivedAtMs) ? atMs : 'implausible_time'
+}
+
+function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
+/** Takes the usable keys of one reading; undefined when there is none. */
+function parseSample(raw: JsonObject, atMs: number, onDrop: OnDrop): Sample | undefined {
+  const values: Record<string, Scalar> = {}
+  const sample: Sample = {
+    atMs,
+    lat: Number.NaN,
+    long: Number.NaN,
+    speedKmh: Number.NaN,
+    voltageV: Number.NaN,
+    values,
+  }
+  let others = 0
+  let isEmpty = true
+  for (const key in raw) {
+    const value = raw[key]
+    if (value === null || ENVELOPE_KEYS.has(key)) continue
+    switch (key) {
+      case 'lat':
+      case 'long':
+        // both together, below
+        continue
+      case 'speed':
+        sample.speedKmh = boundedNumber(value, MAX_SPEED_KMH, 'speed', onDrop)
+        if (Number.isNaN(sample.speedKmh)) continue
+        values.speed = sample.speedKmh
+        break
+      case 'battery_voltage':
+        sample.voltageV = boundedNumber(value, MAX_VOLTAGE_V, 'battery_voltage', onDrop)
+        if (Number.isNaN(sample.voltageV)) continue
+        values.battery_voltage = sample.voltageV
+        break
+      case 'lock_status':
+        if (value !== true && value !== false && value !== 0 && value !== 1) {
+          onDrop('invalid_lock_status')
+          continue
+        }
+        values.lock_status = value
+        break
+      default: {
+        const scalar = otherAttribute(key, value, others, onDrop)
+        if (scalar === undefined) continue
+        values[key] = scalar
+        others++
+      }
+    }
+    isEmpty = false
+  }
+  return takePosition(raw, sample, onDrop) || !isEmpty ? sample : undefined
+}
+
+function takePosition(raw: JsonObject, sample: Sample, onDrop: OnDrop): boolean {
+  const { lat, long } = raw
+  if (isAbsent(lat) && isAbsent(long)) return false
+  if (typeof lat !== 'number' || typeof long !== 'number') {
+    onDrop(isAbsent(lat) || isAbsent(long) ? 'incomplete_position' : 'invalid_position')
+    return false
+  }
+  // 0,0 is what a receiver without a fix reports; NaN and infinity fail the comparisons
+  if (!(Math.abs(lat) <= 90 && Math.abs(long) <= 180) || (lat === 0 && long === 0)) {
+    onDrop('invalid_position')
+    return false
+  }
+  sample.lat = fromE7(toE7(lat))
+  sample.long = fromE7(toE7(long))
+  sample.values.lat = sample.lat
+  sample.values.long = sample.long
+  return true
+}
+
+function boundedNumber(value: unknown, max: number, name: string, onDrop: OnDrop): number {
+  if (typeof value === 'number' && value >= 0 && value <= max) return fromMilli(toMilli(value))
+  onDrop(`invalid_${name}`)
+  return Number.NaN
+}
+
+function otherAttribute(key: string, value: unknown, others: number, onDrop: OnDrop): Scalar | undefined {
+  if (!ATTRIBUTE_NAME.test(key) || key === '__proto__') {
+    onDrop('invalid_attribute_name')
+    return undefined
+  }
+  if (others >= MAX_OTHER_ATTRIBUTES) {
+    onDrop('too_many_attributes')
+    return undefined
+  }
+  if (typeof value === 'string') return value.slice(0, MAX_STRING_LENGTH)
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  onDrop(typeof value === 'object' ? 'nested_attribute' : 'invalid_attribute')
+  return undefined
+}

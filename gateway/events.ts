@@ -1,0 +1,61 @@
+import { describeError } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+import type { LockKind, LockSource } from '../shared/wire/lock-events.ts'
+import type { Scalar } from './domain/telemetry.ts'
+
+/** What happened, told after it is on the disk. Times are milliseconds since 1970. */
+export interface GatewayEvents {
+  /** A reading moved the device's state; `values` are the ones that moved. */
+  reported: {
+    hardwareId: string
+    values: Record<string, Scalar>
+    atMs: number
+    updatedAtMs: number
+    lastRespondedAtMs: number
+  }
+  /** Readings that went to history only. */
+  backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
+  lockChanged: {
+    hardwareId: string
+    eventId: string
+    event: LockKind
+    source: LockSource
+    code: string | null
+    atMs: number
+  }
+  presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
+  deviceRegistered: { hardwareId: string }
+  deviceRemoved: { hardwareId: string }
+  /** The key of the user opens nothing any more: rotated, disabled or deleted. */
+  keyRevoked: { userId: string }
+  /** Role or scope changed while the key stays good. */
+  scopeChanged: { userId: string }
+}
+
+type Listener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
+
+/** In-process events. A listener that throws is logged and harms neither the sender nor the other listeners. */
+export class Events {
+  readonly #listeners: { [Name in keyof GatewayEvents]?: Listener<Name>[] } = {}
+  readonly #log: Log
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  on<Name extends keyof GatewayEvents>(name: Name, listener: Listener<Name>): void {
+    const listeners: Listener<Name>[] = this.#listeners[name] ?? []
+    listeners.push(listener)
+    Object.assign(this.#listeners, { [name]: listeners })
+  }
+
+  emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
+    for (const listener of this.#listeners[name] ?? []) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#log.error({ event: name, reason: describeError(error) }, 'event listener failed')
+      }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { describeError } from '../shared/errors.ts'
+import { createLog } from '../shared/log.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from './config.ts'
+import { createGateway, type Gateway } from './gateway.ts'
+
+const USAGE = `cartbarn: the fleet gateway of a golf course
+
+  npm start                    start the gateway
+  npm start -- --demo          the same, with a simulated course on it
+  npm start -- --config FILE   settings from a JSON file; the environment wins
+  npm start -- --help          this page
+`
+
+function main(): void {
+  const options = readOptions()
+  if (options === null) return
+  const config = readSettings(options.config)
+  if (config === null) return
+  const log = createLog(config.logLevel)
+  const gateway = createGateway(config, log)
+  let demo: ReturnType<typeof spawn> | undefined
+  let isStopping = false
+
+  const stop = (signal: string) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ signal }, 'stopping')
+    demo?.kill('SIGTERM')
+    gateway.stop().then(
+      () => log.info({}, 'stopped'),
+      (error: unknown) => {
+        log.error({ reason: describeError(error) }, 'not stopped cleanly')
+        process.exitCode = 1
+      },
+    )
+  }
+  process.on('SIGINT', () => stop('SIGINT'))
+  process.on('SIGTERM', () => stop('SIGTERM'))
+
+  gateway.start().then(
+    () => {
+      const addresses = gateway.addresses()
+      log.info(addresses, 'listening')
+      const adminKey = gateway.takeNewAdminKey()
+      if (!options.demo) return welcome(addresses, adminKey)
+      const demoKey = adminKey ?? config.adminApiKey
+      if (demoKey === undefined) {
+        process.stderr.write(
+          '--demo needs the admin key: set CARTBARN_ADMIN_API_KEY, or use an empty CARTBARN_DATA_DIR\n',
+        )
+        return stop('no key for the demo')
+      }
+      welcome(addresses, adminKey)
+      demo = startDemo(addresses, demoKey)
+    },
+    (error: unknown) => {
+      log.error({ reason: describeError(error) }, 'not started')
+      process.exitCode = 1
+    },
+  )
+}
+
+interface Options {
+  demo: boolean
+  config: string | undefined
+}
+
+function readOptions(): Options | null {
+  try {
+    const { values } = parseArgs({
+      options: {
+        demo: { type: 'boolean', default: false },
+        config: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (values.help) {
+      process.stdout.write(`${USAGE}\nSettings (environment, or the same names in the file):\n`)
+      for (const { name, defaultValue, help } of describeSettings()) {
+        process.stdout.write(`  ${name.padEnd(34)}${help} [${defaultValue}]\n`)
+      }
+      return null
+    }
+    return { demo: values.demo, config: values.config }
+  } catch (error) {
+    process.stderr.write(`${describeError(error)}\n\n${USAGE}`)
+    process.exitCode = 2
+    return null
+  }
+}
+
+function readSettings(file: string | undefined): Config | null {
+  try {
+    return readConfig(process.env, file)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 2
+    return null
+  }
+}
+
+function welcome({ http, mqtt }: ReturnType<Gateway['addresses']>, adminKey: string | null): void {
+  const lines = [
+    '',
+    `  cartbarn is running.   HTTP ${http}   MQTT ${mqtt}`,
+    ...(adminKey === null
+      ? []
+      : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${adminKey}`]),
+    '',
+    '  Try:',
+    `    curl -H "X-API-Key: $KEY" ${http}/devices`,
+    `    curl -H "X-API-Key: $KEY" ${http}/stats`,
+    `    curl -X POST -H "X-API-Key: $KEY" -H "Content-Type: application/json" \\`,
+    `         -d '{"hardware_id":"cart-1","device_type":"teebox"}' ${http}/devices`,
+    '',
+  ]
+  process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** A simulated course in a process of its own, like real devices. */
+function startDemo(
+  { http, mqtt }: ReturnType<Gateway['addresses']>,
+  adminKey: string,
+): ReturnType<typeof spawn> {
+  const script = new URL('../scripts/simulate-fleet.ts', import.meta.url).pathname
+  return spawn(process.execPath, [script, '--url', http, '--mqtt', mqtt], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, CARTBARN_ADMIN_API_KEY: adminKey },
+  })
+}
+
+main()

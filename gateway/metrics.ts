@@ -1,0 +1,69 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Tally } from '../shared/tally.ts'
+
+/** Where the figures come from when `/metrics` is asked; nothing is counted for it on the way. */
+export interface MetricSources {
+  messages: Tally
+  dropped: Tally
+  mqttRefused: Tally
+  keysRefused: Tally
+  realtime: Tally
+  gauges: Record<string, { help: string; read: () => number }>
+}
+
+/** The metrics of the gateway and its process in the Prometheus text format. */
+export function createMetrics(sources: MetricSources): () => Promise<string> {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  tallyMetric(
+    registry,
+    'cartbarn_mqtt_messages_total',
+    'Messages of devices, by outcome.',
+    'outcome',
+    sources.messages,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_dropped_total',
+    'What was not taken from messages, by reason.',
+    'reason',
+    sources.dropped,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_mqtt_refused_total',
+    'What the broker refused, by reason.',
+    'reason',
+    sources.mqttRefused,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_keys_refused_total',
+    'API keys refused, by reason.',
+    'reason',
+    sources.keysRefused,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_realtime_total',
+    'Realtime frames and closed connections.',
+    'kind',
+    sources.realtime,
+  )
+  for (const [name, { help, read }] of Object.entries(sources.gauges)) {
+    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
+  }
+  return () => registry.metrics()
+}
+
+function tallyMetric(registry: Registry, name: string, help: string, label: string, tally: Tally): void {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect: () => {
+      for (const [reason, count] of tally.entries()) gauge.set({ [label]: reason }, count)
+    },
+  })
+}

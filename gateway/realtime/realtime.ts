@@ -1,0 +1,249 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { newUuid } from '../../shared/ids.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
+import { toIso } from '../../shared/time.ts'
+import { type ClientMessage, clientMessageSchema, type ServerMessage } from '../../shared/wire/realtime.ts'
+import { type Caller, canSee } from '../domain/access.ts'
+import type { Events } from '../events.ts'
+import type { Fleet } from '../services/fleet.ts'
+import { CLOSE, encodeFrame, RealtimeConnection } from './connection.ts'
+import { Subscriptions } from './subscriptions.ts'
+
+const MAX_MESSAGE_BYTES = 65_536
+const MAX_CONNECTIONS = 2_000
+const PING_MS = 30_000
+const EVERYTHING = '*'
+
+interface RealtimeDeps {
+  events: Events
+  fleet: Fleet
+  /** What a user may do now; undefined once it may do nothing. */
+  callerOf: (userId: string) => Caller | undefined
+  log: Log
+}
+
+/** The WebSocket channel `/realtime`: live data of the devices a client subscribes to. */
+export class Realtime implements Part {
+  /** Frames sent and connections closed, by reason. */
+  readonly counts = new Tally()
+  readonly #deps: RealtimeDeps
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  })
+  readonly #connections = new Set<RealtimeConnection>()
+  readonly #subscriptions = new Subscriptions<RealtimeConnection>()
+  #pingTimer: NodeJS.Timeout | undefined
+
+  constructor(deps: RealtimeDeps) {
+    this.#deps = deps
+  }
+
+  async start(): Promise<void> {
+    const { events } = this.#deps
+    events.on('reported', ({ hardwareId, values, atMs, updatedAtMs, lastRespondedAtMs }) => {
+      this.#tell(hardwareId, () => ({
+        type: 'device_data',
+        hardwareId,
+        payload: values,
+        timestamp: toIso(atMs),
+        updated_at: toIso(updatedAtMs),
+        last_responded_at: toIso(lastRespondedAtMs),
+      }))
+    })
+    events.on('backfilled', ({ hardwareId, fromMs, toMs, count }) => {
+      this.#tell(hardwareId, () => ({
+        type: 'device_backfill',
+        hardwareId,
+        from: toIso(fromMs),
+        to: toIso(toMs),
+        count,
+      }))
+    })
+    events.on('presenceChanged', ({ hardwareId, isOnline, atMs }) => {
+      this.#tell(hardwareId, () => ({
+        type: 'device_status',
+        hardwareId,
+        payload: { is_online: isOnline },
+        timestamp: toIso(atMs),
+      }))
+    })
+    events.on('lockChanged', ({ hardwareId, event, eventId, source, code, atMs }) => {
+      this.#tell(hardwareId, () => ({
+        type: event === 'lock' ? 'device_locked' : 'device_unlocked',
+        hardwareId,
+        eventId,
+        source,
+        ...(code === null ? {} : { code }),
+        timestamp: toIso(atMs),
+      }))
+    })
+    events.on('deviceRemoved', ({ hardwareId }) => this.#subscriptions.forget(hardwareId))
+    events.on('keyRevoked', ({ userId }) => this.#closeAll(userId))
+    events.on('scopeChanged', ({ userId }) => this.#narrowAll(userId))
+    this.#pingTimer = setInterval(() => this.pingAll(), PING_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#pingTimer)
+    for (const connection of this.#connections) connection.close(CLOSE.shutdown, 'the gateway is stopping')
+    this.#server.close()
+  }
+
+  /** Turns an upgrade request whose key is good into a connection. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void {
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller))
+  }
+
+  /** Asks every client for a sign of life; one that missed two is cut off. */
+  pingAll(): void {
+    for (const connection of this.#connections) connection.ping()
+  }
+
+  summary(): {
+    totalConnections: number
+    totalDevicesWatched: number
+    subscriptionsByDevice: Record<string, number>
+  } {
+    const subscriptionsByDevice: Record<string, number> = {}
+    for (const { row } of this.#deps.fleet.all()) {
+      let count = 0
+      this.#subscriptions.forEachWatcher(row.hardwareId, () => count++)
+      if (count > 0) subscriptionsByDevice[row.hardwareId] = count
+    }
+    const totalDevicesWatched = Object.keys(subscriptionsByDevice).length
+    return { totalConnections: this.#connections.size, totalDevicesWatched, subscriptionsByDevice }
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size
+  }
+
+  #open(webSocket: WebSocket, caller: Caller): void {
+    const connection = new RealtimeConnection(webSocket, caller)
+    webSocket.on('error', (error) =>
+      this.#deps.log.debug({ reason: error.message }, 'realtime connection failed'),
+    )
+    webSocket.on('close', () => {
+      this.#connections.delete(connection)
+      this.#subscriptions.clear(connection)
+    })
+    if (this.#connections.size >= MAX_CONNECTIONS) {
+      this.counts.add('too_many_connections')
+      connection.close(CLOSE.slow, 'too many connections')
+      return
+    }
+    this.#connections.add(connection)
+    webSocket.on('message', (data, isBinary) => {
+      // what arrives after the close frame was sent is not for us any more
+      if (webSocket.readyState !== webSocket.OPEN) return
+      if (isBinary) connection.close(CLOSE.binary, 'text only')
+      else if (connection.admitMessage(performance.now())) this.#receive(connection, data.toString())
+      else this.#closeFor(connection, CLOSE.abuse, 'too many messages')
+    })
+    connection.send({ type: 'connected', connectionId: newUuid() })
+  }
+
+  #receive(connection: RealtimeConnection, text: string): void {
+    const parsed = parseMessage(text)
+    if ('type' in parsed && parsed.type === 'error') connection.send(parsed)
+    else this.#perform(connection, parsed)
+  }
+
+  #perform(connection: RealtimeConnection, message: ClientMessage): void {
+    const echo = message.id === undefined ? {} : { id: message.id }
+    switch (message.type) {
+      case 'subscribe':
+        connection.send({ type: 'subscribed', ...this.#subscribe(connection, message.hardwareIds), ...echo })
+        break
+      case 'unsubscribe':
+        for (const hardwareId of message.hardwareIds) {
+          if (hardwareId === EVERYTHING) this.#subscriptions.clear(connection)
+          else this.#subscriptions.remove(connection, hardwareId)
+        }
+        connection.send({ type: 'unsubscribed', hardwareIds: message.hardwareIds, ...echo })
+        break
+      case 'ping':
+        connection.send({ type: 'pong', ...echo })
+    }
+  }
+
+  #subscribe(connection: RealtimeConnection, wanted: string[]): { hardwareIds: string[]; denied: string[] } {
+    const hardwareIds: string[] = []
+    const denied: string[] = []
+    for (const hardwareId of new Set(wanted)) {
+      if (hardwareId === EVERYTHING) this.#subscriptions.addAll(connection)
+      else if (
+        this.#deps.fleet.byHardwareId(hardwareId) !== undefined &&
+        canSee(connection.caller, hardwareId)
+      ) {
+        this.#subscriptions.add(connection, hardwareId)
+      } else {
+        denied.push(hardwareId)
+        continue
+      }
+      hardwareIds.push(hardwareId)
+    }
+    return { hardwareIds, denied }
+  }
+
+  #tell(hardwareId: string, message: () => ServerMessage): void {
+    if (!this.#subscriptions.isWatched(hardwareId)) return
+    const frame = encodeFrame(message())
+    this.#subscriptions.forEachWatcher(hardwareId, (connection) => {
+      this.counts.add('frames')
+      if (!connection.sendFrame(frame)) this.#closeFor(connection, CLOSE.slow, 'too slow')
+    })
+  }
+
+  #closeAll(userId: string): void {
+    for (const connection of this.#connections) {
+      if (connection.userId === userId) this.#closeFor(connection, CLOSE.keyRevoked, 'key revoked')
+    }
+  }
+
+  #narrowAll(userId: string): void {
+    const caller = this.#deps.callerOf(userId)
+    if (caller === undefined) return
+    for (const connection of this.#connections) {
+      if (connection.userId !== userId) continue
+      connection.caller = caller
+      const lost = this.#subscriptions.narrow(connection)
+      if (lost.length > 0) connection.send({ type: 'unsubscribed', hardwareIds: lost, reason: 'scope' })
+    }
+  }
+
+  #closeFor(connection: RealtimeConnection, code: number, reason: string): void {
+    this.counts.add(`closed_${code}`)
+    this.#subscriptions.clear(connection)
+    connection.close(code, reason)
+  }
+}
+
+/** A checked message, or the error to answer. */
+function parseMessage(text: string): ClientMessage | Extract<ServerMessage, { type: 'error' }> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { type: 'error', code: 'invalid_json', message: 'the message is not valid JSON' }
+  }
+  const parsed = clientMessageSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const message =
+    issue?.path[0] === undefined || issue.path[0] === 'type'
+      ? 'unknown type of message'
+      : `${issue.path.join('.')} ${issue.message}`
+  return { type: 'error', code: 'invalid_message', message, ...echoId(value) }
+}
+
+function echoId(value: unknown): { id?: string | number } {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined
+  return typeof id === 'string' || typeof id === 'number' ? { id } : {}
+}

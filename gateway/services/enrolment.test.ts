@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { eventually, metric } from '../testing/observe.ts'
+import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '../testing/raw-mqtt.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const KEY = 'the-key-of-this-course-0123456789'
+const HELLO = JSON.stringify({ online: true, type: 'teebox', fw: '1.4.2' })
+
+let gateway: TestGateway
+let count = 0
+
+before(async () => {
+  gateway = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY })
+})
+after(() => gateway.stop())
+
+function newId(): string {
+  return `new-${++count}`
+}
+
+async function login(hardwareId: string, password = KEY): Promise<{ client: RawMqtt; code: number | null }> {
+  const client = await RawMqtt.open(gateway.mqtt)
+  return { client, code: await client.login({ clientId: hardwareId, username: hardwareId, password }) }
+}
+
+async function isRegistered(hardwareId: string): Promise<boolean> {
+  return (await gateway.request('GET', `/devices/${hardwareId}`)).status === 200
+}
+
+test('without an enrolment key nobody enrols', async (t) => {
+  const closed = await startGateway()
+  t.after(() => closed.stop())
+  for (const password of [KEY, '', 'undefined']) {
+    const client = await RawMqtt.open(closed.mqtt)
+    assert.equal(await client.login({ clientId: 'new-1', username: 'new-1', password }), 4)
+  }
+})
+
+test('the first status message that names a type registers the device', async () => {
+  const hardwareId = newId()
+  const { client, code } = await login(hardwareId)
+  assert.equal(code, 0)
+  assert.equal(await isRegistered(hardwareId), false)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  await client.next(PACKET.puback)
+  const { body } = await gateway.request('GET', `/devices/${hardwareId}/details`)
+  assert.equal(body.device_type, 'teebox')
+  assert.equal(body.name, null)
+  assert.equal(body.is_online, true)
+  assert.deepEqual(body.status, { type: 'teebox', fw: '1.4.2' })
+  client.destroy()
+})
+
+test('what follows the status in the same packets is stored too, and in order', async () => {
+  const hardwareId = newId()
+  const client = await RawMqtt.open(gateway.mqtt)
+  client.send(
+    connectPacket({ clientId: hardwareId, username: hardwareId, password: KEY }),
+    publishPacket(`dev/${hardwareId}/st`, HELLO, { id: 1 }),
+    publishPacket(`dev/${hardwareId}/tlm`, '{"battery_voltage":40}', { id: 2 }),
+    publishPacket(`dev/${hardwareId}/st`, HELLO, { id: 3 }),
+    publishPacket(`dev/${hardwareId}/evt`, '{"event":"lock","source":"key"}', { id: 4 }),
+  )
+  const acknowledged: number[] = []
+  while (acknowledged.length < 4) acknowledged.push((await client.next(PACKET.puback)).body.readUInt16BE())
+  assert.deepEqual(acknowledged, [1, 2, 3, 4])
+  const { body } = await gateway.request('GET', `/devices/${hardwareId}`)
+  assert.deepEqual(body.attributes, { battery_voltage: 40, lock_status: true })
+  client.destroy()
+})
+
+test('a subscriber to everything is told of the new device', async () => {
+  const watcher = await gateway.realtime()
+  await watcher.subscribe('*')
+  const hardwareId = newId()
+  const { client } = await login(hardwareId)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  const status = await watcher.next('device_status')
+  assert.equal(status.hardwareId, hardwareId)
+  client.destroy()
+  watcher.terminate()
+})
+
+test('a type nobody knows registers nothing and is not acknowledged; a known one does, later', async () => {
+  const hardwareId = newId()
+  const { client } = await login(hardwareId)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO.replace('teebox', 'spaceship')))
+  let hasAnswer = false
+  client.stream.on('data', () => {
+    hasAnswer = true
+  })
+  await gateway.register(newId())
+  assert.equal(await isRegistered(hardwareId), false)
+  assert.equal(hasAnswer, false)
+  const again = await login(hardwareId)
+  again.client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  await again.client.next(PACKET.puback)
+  assert.equal(await isRegistered(hardwareId), true)
+  again.client.destroy()
+})
+
+for (const [what, level, payload] of [
+  ['telemetry', 'tlm', '{"speed":1}'],
+  ['a status without a type', 'st', '{"online":true}'],
+  ['a status nobody can read', 'st', '{"online":'],
+  ['a lock event', 'evt', '{"event":"lock","source":"key"}'],
+] as const) {
+  test(`${what} before the enrolment ends the connection and registers nothing`, async () => {
+    const hardwareId = newId()
+    const refused = await metric(gateway, 'cartbarn_mqtt_refused_total', 'not_enrolled')
+    const { client } = await login(hardwareId)
+    client.send(publishPacket(`dev/${hardwareId}/${level}`, payload))
+    assert.equal(await client.nextOrClosed(), null)
+    assert.equal(await isRegistered(hardwareId), false)
+    assert.equal(await metric(gateway, 'cartbarn_mqtt_refused_total', 'not_enrolled'), refused + 1)
+  })
+}
+
+test('a wrong key is refused', async () => {
+  for (const password of ['', KEY.slice(1), `${KEY}x`, KEY.toUpperCase()])
+    assert.equal((await login(newId(), password)).code, 4)
+})
+
+test('a name that cannot be a hardware id is refused, and so is the short id of another device', async () => {
+  await gateway.register(newId())
+  const { body } = await gateway.request('GET', `/devices/new-${count}`)
+  for (const name of ['active', 'a b', 'a/b', 'a+', '#', 'ü', 'x'.repeat(65), body.short_id])
+    assert.equal((await login(name)).code, 4, name)
+})
+
+test('a device that was registered with a password of its own is not let in with the enrolment key', async () => {
+  const hardwareId = newId()
+  await gateway.register(hardwareId)
+  assert.equal((await login(hardwareId)).code, 4)
+})
+
+test('an enrolled device publishes nowhere but on its own topics', async () => {
+  const { client } = await login(newId())
+  client.send(publishPacket('dev/another/st', HELLO))
+  assert.equal(await client.nextOrClosed(), null)
+  assert.equal(await isRegistered('another'), false)
+})
+
+test('a device that leaves while it is being registered does not stay online', async () => {
+  const watcher = await gateway.realtime()
+  await watcher.subscribe('*')
+  const hardwareId = newId()
+  const { client } = await login(hardwareId)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO), Buffer.from([0xe0, 0]))
+  client.stream.end()
+  await client.closed()
+  await eventually(() => isRegistered(hardwareId), 'registered')
+  await eventually(async () => {
+    const { body } = await gateway.request('GET', `/devices/${hardwareId}`)
+    return body.is_online === false
+  }, 'offline')
+  const { client: other } = await login(newId())
+  other.destroy()
+  const { body } = await gateway.request('GET', `/devices/${hardwareId}/details`)
+  assert.deepEqual(body.mqtt, { connected_since: null, address: null })
+})
+
+test('a device that reconnects while it is being registered is not left waiting', async () => {
+  const hardwareId = newId()
+  const database = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
+  database.exec('BEGIN EXCLUSIVE')
+  const first = await login(hardwareId)
+  first.client.send(
+    subscribePacket({ [`dev/${hardwareId}/ta`]: 0 }),
+    publishPacket(`dev/${hardwareId}/st`, HELLO),
+    publishPacket(`dev/${hardwareId}/tq`, '{"up":1}', { qos: 0 }),
+  )
+  // its status has been read and waits for the disk
+  await first.client.next(PACKET.publish)
+  const second = await login(hardwareId)
+  assert.equal(second.code, 0)
+  second.client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  database.exec('ROLLBACK')
+  database.close()
+  await second.client.next(PACKET.puback)
+  const { body } = await gateway.request('GET', `/devices/${hardwareId}`)
+  assert.equal(body.is_online, true)
+  second.client.destroy()
+})
+
+test('an enrolled device comes back with the key, also after a restart, until its password is rotated', async () => {
+  const hardwareId = newId()
+  const { client } = await login(hardwareId)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  await client.next(PACKET.puback)
+  await gateway.restart()
+  const second = await login(hardwareId)
+  assert.equal(second.code, 0)
+  second.client.send(publishPacket(`dev/${hardwareId}/tlm`, '{"speed":1}'))
+  await second.client.next(PACKET.puback)
+  second.client.destroy()
+  const late = newId()
+  const third = await login(late)
+  third.client.send(publishPacket(`dev/${late}/st`, HELLO))
+  await third.client.next(PACKET.puback)
+  third.client.destroy()
+  await gateway.request('POST', `/devices/${hardwareId}/rotate-mqtt-password`)
+  assert.equal((await login(hardwareId)).code, 4)
+})

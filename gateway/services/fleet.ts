@@ -1,0 +1,105 @@
+import { NotFoundError } from '../../shared/errors.ts'
+import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '../domain/latest-state.ts'
+import type { DeviceRow, DeviceStateRow } from '../store/devices.ts'
+
+/** What is known of a device from its own messages. Replaced as a whole after each commit that moved it. */
+export interface Reported {
+  state: LatestState
+  updatedAtMs: number
+  lastRespondedAtMs: number | null
+  gps: LatestGps | null
+  battery: LatestBattery | null
+}
+
+/** A registered device, as all of the gateway shares it. */
+export interface Device {
+  row: DeviceRow
+  reported: Reported
+  isOnline: boolean
+  /** False once it is taken off the register; whoever still holds it must let go. */
+  isRegistered: boolean
+}
+
+/** What the fleet is built from at the start. */
+interface FleetSource {
+  devices(): DeviceStateRow[]
+  latestGps(deviceId: number): LatestGps | null
+  latestBattery(deviceId: number): LatestBattery | null
+}
+
+/** All registered devices with their latest state, in memory: live reads never touch the disk. */
+export class Fleet {
+  readonly #byHardwareId = new Map<string, Device>()
+  readonly #byShortId = new Map<string, Device>()
+  #sorted: Device[] | undefined
+
+  load(source: FleetSource): void {
+    for (const stored of source.devices()) {
+      const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, ...row } = stored
+      this.#insert(row, {
+        // written by this program only
+        state: { ...emptyState(), ...JSON.parse(latestJson) },
+        updatedAtMs: stateUpdatedAtMs,
+        lastRespondedAtMs,
+        gps: source.latestGps(row.deviceId),
+        battery: source.latestBattery(row.deviceId),
+      })
+    }
+  }
+
+  add(row: DeviceRow): Device {
+    return this.#insert(row, {
+      state: emptyState(),
+      updatedAtMs: row.updatedAtMs,
+      lastRespondedAtMs: null,
+      gps: null,
+      battery: null,
+    })
+  }
+
+  remove(hardwareId: string): Device | undefined {
+    const device = this.#byHardwareId.get(hardwareId)
+    if (device === undefined) return undefined
+    device.isRegistered = false
+    this.#byHardwareId.delete(hardwareId)
+    this.#byShortId.delete(device.row.shortId)
+    this.#sorted = undefined
+    return device
+  }
+
+  byHardwareId(hardwareId: string): Device | undefined {
+    return this.#byHardwareId.get(hardwareId)
+  }
+
+  /** By hardware id, else by short id. */
+  find(id: string): Device | undefined {
+    return this.#byHardwareId.get(id) ?? this.#byShortId.get(id)
+  }
+
+  /** Throws `device_not_found`. */
+  require(id: string): Device {
+    const device = this.find(id)
+    if (device === undefined) throw new NotFoundError('device_not_found', `there is no device ${id}`)
+    return device
+  }
+
+  /** All devices by hardware id, ascending. Do not change the array. */
+  all(): readonly Device[] {
+    this.#sorted ??= [...this.#byHardwareId.values()].sort((a, b) =>
+      a.row.hardwareId < b.row.hardwareId ? -1 : 1,
+    )
+    return this.#sorted
+  }
+
+  get size(): number {
+    return this.#byHardwareId.size
+  }
+
+  #insert(row: DeviceRow, reported: Reported): Device {
+    const device: Device = { row, reported, isOnline: false, isRegistered: true }
+    this.#byHardwareId.set(row.hardwareId, device)
+    this.#byShortId.set(row.shortId, device)
+    this.#sorted = undefined
+    return device
+  }
+}

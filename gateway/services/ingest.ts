@@ -1,0 +1,337 @@
+import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
+import { type Clock, MINUTE_MS } from '../../shared/time.ts'
+import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
+import { copyState, countDrop, lockStatusValue, mergeValues, packSample } from '../domain/latest-state.ts'
+import type { LockEvent } from '../domain/lock-event.ts'
+import type { Sample, Scalar } from '../domain/telemetry.ts'
+import type { Events } from '../events.ts'
+import {
+  type AppendBatch,
+  type AppendResult,
+  BATTERY_STORED,
+  GPS_STORED,
+  type NewQuarantineEntry,
+  SAMPLE_NUMBERS,
+} from '../store/append.ts'
+import type { Appendable, Appender, CommitQueue } from '../store/commit-queue.ts'
+import type { Device, Reported } from './fleet.ts'
+import type { DeviceConnection, Presence } from './presence.ts'
+import { parseUplink, type UplinkContent } from './uplink-parser.ts'
+
+/** A device's message on its way to the disk. */
+export interface UplinkMessage extends Appendable {
+  device: Device
+  connection: DeviceConnection | null
+  receivedAtMs: number
+  /** False for a last will, which the broker sends and not the device. */
+  isResponse: boolean
+  content: UplinkContent
+  drops: readonly Drop[]
+  quarantine: NewQuarantineEntry | null
+  /** What moves the state, found by `encode` and told by `committed`. */
+  moves: Move[]
+  /** Places in `content.samples` of those that only go to history. */
+  late: number[]
+}
+
+interface Drop {
+  reason: string
+  count: number
+}
+
+interface Move {
+  atMs: number
+  values: Record<string, Scalar>
+}
+
+/** A message as the broker hands it over. */
+export interface Uplinked {
+  level: Uplink
+  payload: Buffer
+  qos: 0 | 1 | 2
+  isWill: boolean
+}
+
+interface IngestDeps {
+  queue: CommitQueue<UplinkMessage>
+  presence: Presence
+  events: Events
+  isLockEventStored: (hardwareId: string, identity: string) => boolean
+  clock: Clock
+  log: Log
+}
+
+const LIVE_MS = 5 * MINUTE_MS
+const QUARANTINE_BYTES = 4096
+
+const NOTHING: readonly never[] = []
+
+/**
+ * The way of a device's message: parsed, queued, written with all that arrived meanwhile, and only then shown
+ * (latest state, then events) and acknowledged.
+ */
+export class Ingest implements Appender<UplinkMessage> {
+  /** Messages by outcome, and what was dropped of them by reason. */
+  readonly messages = new Tally()
+  readonly dropped = new Tally()
+  readonly #deps: IngestDeps
+  /** Batches that are encoded and not yet committed, oldest first. */
+  readonly #pending: EncodedBatch[] = []
+  #drops: Drop[] = []
+
+  constructor(deps: IngestDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
+   * and `onStored` is called all the same: nobody waits for an acknowledgement.
+   */
+  accept(
+    device: Device,
+    connection: DeviceConnection | null,
+    uplinked: Uplinked,
+    onStored: () => void,
+  ): void {
+    const { queue, clock } = this.#deps
+    this.messages.add('received')
+    if (uplinked.qos === 0 && queue.isFull) {
+      this.dropped.add('queue_full')
+      onStored()
+      return
+    }
+    const receivedAtMs = clock.nowMs()
+    const content = parseUplink(uplinked.level, uplinked.payload, receivedAtMs, this.#onDrop)
+    const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
+    const { samples, lockEvents, unreadable } = content
+    queue.append({
+      rows: Math.max(1, samples.length + lockEvents.length),
+      device,
+      connection,
+      receivedAtMs,
+      isResponse: !uplinked.isWill,
+      content,
+      drops,
+      quarantine: unreadable === null ? null : quarantineEntry(device, uplinked, unreadable, receivedAtMs),
+      onStored,
+      moves: [],
+      late: [],
+    })
+  }
+
+  encode(messages: readonly UplinkMessage[]): AppendBatch {
+    const live = messages.filter((message) => message.device.isRegistered)
+    const drafts = new Map<Device, Reported>()
+    const lockEvents: EncodedBatch['lockEvents'] = []
+    this.#pending.push({ live, drafts, lockEvents })
+    const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
+    const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
+    const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [] }
+    let at = 0
+    for (const message of live) {
+      const { device, content, quarantine } = message
+      this.#draft(message, drafts)
+      for (const sample of content.samples) {
+        packSample(samples, at, device.row.deviceId, sample)
+        at += SAMPLE_NUMBERS
+      }
+      for (const event of content.lockEvents) {
+        batch.lockEvents.push({ ...event, hardwareId: device.row.hardwareId })
+        lockEvents.push({ device, event })
+      }
+      if (quarantine !== null) batch.quarantined.push(quarantine)
+    }
+    for (const [device, draft] of drafts) {
+      const { state, updatedAtMs, lastRespondedAtMs } = draft
+      const latestJson = JSON.stringify(state)
+      batch.states.push({ deviceId: device.row.deviceId, latestJson, updatedAtMs, lastRespondedAtMs })
+    }
+    return batch
+  }
+
+  committed(messages: readonly UplinkMessage[], result: AppendResult): void {
+    const encoded = this.#pending.shift()
+    if (encoded === undefined) throw new Error('committed without encode')
+    for (const [device, draft] of encoded.drafts) device.reported = draft
+    let sampleAt = 0
+    let lockEventAt = 0
+    for (const message of encoded.live) {
+      const { samples, lockEvents } = message.content
+      this.#announceSamples(message, result.sampleFlags, sampleAt)
+      sampleAt += samples.length
+      for (const event of lockEvents) {
+        if (result.lockEventStored[lockEventAt++]) {
+          this.#deps.events.emit('lockChanged', { ...event, hardwareId: message.device.row.hardwareId })
+        } else {
+          this.dropped.add('duplicate')
+        }
+      }
+      const { status } = message.content
+      if (status !== null) this.#deps.presence.said(message.device, message.connection, status.isOnline)
+    }
+    this.messages.add('stored', encoded.live.length)
+    const removed = messages.length - encoded.live.length
+    if (removed > 0) this.dropped.add('device_removed', removed)
+  }
+
+  discarded(): void {
+    this.#pending.length = 0
+  }
+
+  refused(message: UplinkMessage, reason: string): void {
+    // It would fail the same way for ever, so it is acknowledged; the log and the counter tell.
+    this.#deps.log.error(
+      { hardwareId: message.device.row.hardwareId, reason },
+      'message refused by the store',
+    )
+    this.dropped.add('store_refused')
+  }
+
+  readonly #onDrop = (reason: string, count = 1): void => {
+    this.#drops.push({ reason, count })
+    this.dropped.add(reason, count)
+  }
+
+  /** Moves the draft of the message's device on, and notes in the message what there will be to tell. */
+  #draft(message: UplinkMessage, drafts: Map<Device, Reported>): void {
+    const { device, receivedAtMs, content, isResponse } = message
+    let draft = drafts.get(device)
+    if (draft === undefined) {
+      draft = copyReported(this.#newest(device, drafts))
+      drafts.set(device, draft)
+    }
+    draftSamples(message, draft)
+    for (const event of content.lockEvents) {
+      // an event that comes again without a time would otherwise set the lock to what it was then
+      if (this.#isKnown(device, event)) continue
+      const isLocked = event.event === 'lock'
+      mergeValues(draft.state, event.atMs, { lock_status: lockStatusValue(draft.state, isLocked) })
+    }
+    if (content.status !== null && isResponse) draft.state.status = content.status.fields
+    for (const { reason, count } of message.drops) countDrop(draft.state, reason, count)
+    draft.updatedAtMs = receivedAtMs
+    if (isResponse) draft.lastRespondedAtMs = receivedAtMs
+  }
+
+  /** The device as it will be when all batches before the one of `drafts` are committed. */
+  #newest(device: Device, drafts: Map<Device, Reported>): Reported {
+    let newest = device.reported
+    for (const pending of this.#pending) {
+      if (pending.drafts !== drafts) newest = pending.drafts.get(device) ?? newest
+    }
+    return newest
+  }
+
+  /** Whether the event is stored, or about to be: reported by an earlier message of a batch not yet committed. */
+  #isKnown(device: Device, event: LockEvent): boolean {
+    for (const { lockEvents } of this.#pending) {
+      for (const earlier of lockEvents) {
+        if (earlier.device === device && earlier.event.identity === event.identity) return true
+      }
+    }
+    return this.#deps.isLockEventStored(device.row.hardwareId, event.identity)
+  }
+
+  #announceSamples(message: UplinkMessage, flags: Uint8Array, from: number): void {
+    const { device, receivedAtMs, content, moves, late } = message
+    const { events } = this.#deps
+    const { hardwareId } = device.row
+    for (const [i, sample] of content.samples.entries()) {
+      if (isRepeated(sample, flags[from + i] ?? 0)) this.dropped.add('duplicate')
+    }
+    for (const { atMs, values } of moves) {
+      const lastRespondedAtMs = receivedAtMs
+      events.emit('reported', { hardwareId, values, atMs, updatedAtMs: receivedAtMs, lastRespondedAtMs })
+    }
+    if (late.length === 0) return
+    const storedMs = late.filter((i) => flags[from + i] !== 0).map((i) => content.samples[i]?.atMs ?? 0)
+    if (storedMs.length === 0) return
+    const [fromMs, toMs] = [Math.min(...storedMs), Math.max(...storedMs)]
+    events.emit('backfilled', { hardwareId, fromMs, toMs, count: storedMs.length })
+  }
+}
+
+/** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
+interface EncodedBatch {
+  live: UplinkMessage[]
+  drafts: Map<Device, Reported>
+  lockEvents: { device: Device; event: LockEvent }[]
+}
+
+function draftSamples(message: UplinkMessage, draft: Reported): void {
+  const { receivedAtMs, content } = message
+  message.moves = []
+  message.late = []
+  const isFirst = isEmpty(draft.state.atMs)
+  const moved = inTimeOrder(content.samples).map((i) => {
+    const sample = content.samples[i]
+    if (sample === undefined) throw new Error('no such sample')
+    mergeRecords(draft, sample)
+    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values) }
+  })
+  for (const { i, atMs, values } of moved) {
+    const isRecent = receivedAtMs - atMs <= LIVE_MS
+    // of an upload of old readings only what the state ends on is news; the rest is history
+    const isNews = isRecent || (!isFirst && holdsNewest(draft, atMs, values))
+    if (values !== null && isNews) message.moves.push({ atMs, values })
+    else message.late.push(i)
+  }
+}
+
+const ONE_SAMPLE: readonly number[] = [0]
+
+/** Places in `samples` by time. */
+function inTimeOrder(samples: readonly Sample[]): readonly number[] {
+  if (samples.length === 0) return NOTHING
+  if (samples.length === 1) return ONE_SAMPLE
+  return samples.map((_, i) => i).sort((a, b) => (samples[a]?.atMs ?? 0) - (samples[b]?.atMs ?? 0))
+}
+
+/** Whether a reading that makes a record made none: it was there before. */
+function isRepeated(sample: Sample, stored: number): boolean {
+  const isGpsRepeated = !Number.isNaN(sample.lat) && (stored & GPS_STORED) === 0
+  const isBatteryRepeated = !Number.isNaN(sample.voltageV) && (stored & BATTERY_STORED) === 0
+  return isGpsRepeated || isBatteryRepeated
+}
+
+function isEmpty(record: Record<string, unknown>): boolean {
+  for (const _ in record) return false
+  return true
+}
+
+function copyReported(reported: Reported): Reported {
+  return { ...reported, state: copyState(reported.state) }
+}
+
+function mergeRecords(draft: Reported, sample: Sample): void {
+  const { atMs, lat, long, speedKmh, voltageV } = sample
+  if (!Number.isNaN(lat) && (draft.gps === null || atMs > draft.gps.atMs)) {
+    draft.gps = { atMs, lat, long, speedKmh: Number.isNaN(speedKmh) ? null : speedKmh }
+  }
+  if (!Number.isNaN(voltageV) && (draft.battery === null || atMs > draft.battery.atMs)) {
+    draft.battery = { atMs, voltageV }
+  }
+}
+
+function holdsNewest(draft: Reported, atMs: number, values: Record<string, Scalar> | null): boolean {
+  return values !== null && Object.keys(values).some((key) => draft.state.atMs[key] === atMs)
+}
+
+function quarantineEntry(
+  device: Device,
+  uplinked: Uplinked,
+  reason: string,
+  receivedAtMs: number,
+): NewQuarantineEntry {
+  const { hardwareId } = device.row
+  return {
+    receivedAtMs,
+    hardwareId,
+    topic: deviceTopic(hardwareId, uplinked.level),
+    reason,
+    sizeBytes: uplinked.payload.length,
+    // a copy of its own: the payload is a view of the socket's whole chunk
+    payload: new Uint8Array(uplinked.payload.subarray(0, QUARANTINE_BYTES)),
+  }
+}

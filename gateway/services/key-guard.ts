@@ -1,0 +1,110 @@
+import { AppError, RateLimitedError, UnauthenticatedError } from '../../shared/errors.ts'
+import { hashSecret } from '../../shared/ids.ts'
+import { Tally } from '../../shared/tally.ts'
+import { type Clock, MINUTE_MS } from '../../shared/time.ts'
+import type { User, Users } from './users.ts'
+
+const MAX_FAILURES = 20
+const MAX_ADDRESSES = 10_000
+const MAX_KNOWN_KEYS = 100
+
+/** What one address did: failed keys since `sinceMs`, and the keys that were right. */
+interface AddressRecord {
+  sinceMs: number
+  failures: number
+  goodKeyHashes: Set<string>
+}
+
+interface Bucket {
+  tokens: number
+  atMs: number
+}
+
+/**
+ * The door of HTTP and of `/realtime`: checks keys, slows guessing (20 failed keys a minute from one address) and
+ * holds each key to its request rate. A key that was right from an address before is never locked out by what
+ * else happens there: a tablet with an old key must not shut out its neighbour behind the same router.
+ */
+export class KeyGuard {
+  readonly refused = new Tally()
+  readonly #users: Users
+  readonly #clock: Clock
+  readonly #requestsPerSecond: number
+  readonly #addresses = new Map<string, AddressRecord>()
+  readonly #buckets = new Map<string, Bucket>()
+
+  /** `requestsPerSecond` 0 is no limit; bursts of four times that are allowed. */
+  constructor(users: Users, clock: Clock, requestsPerSecond: number) {
+    this.#users = users
+    this.#clock = clock
+    this.#requestsPerSecond = requestsPerSecond
+  }
+
+  /** Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for. */
+  admit(apiKey: string | undefined, address: string): User {
+    if (apiKey === undefined || apiKey === '') {
+      this.refused.add('missing_api_key')
+      throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
+    }
+    const user = this.#check(apiKey, address)
+    this.#users.countRequest(user)
+    this.#take(user.row.userId)
+    return user
+  }
+
+  #check(apiKey: string, address: string): User {
+    const record = this.#recordOf(address)
+    const keyHash = hashSecret(apiKey)
+    if (record.failures >= MAX_FAILURES && !record.goodKeyHashes.has(keyHash)) {
+      this.refused.add('too_many_failures')
+      const retryAfterS = Math.max(1, Math.ceil((record.sinceMs + MINUTE_MS - this.#clock.nowMs()) / 1000))
+      throw new RateLimitedError('too many failed API keys from this address', retryAfterS)
+    }
+    try {
+      const user = this.#users.authenticate(apiKey)
+      if (record.goodKeyHashes.size < MAX_KNOWN_KEYS) record.goodKeyHashes.add(keyHash)
+      return user
+    } catch (error) {
+      record.failures++
+      record.goodKeyHashes.delete(keyHash)
+      if (error instanceof AppError) this.refused.add(error.code)
+      throw error
+    }
+  }
+
+  #recordOf(address: string): AddressRecord {
+    const nowMs = this.#clock.nowMs()
+    let record = this.#addresses.get(address)
+    if (record === undefined) {
+      record = { sinceMs: nowMs, failures: 0, goodKeyHashes: new Set() }
+      if (this.#addresses.size >= MAX_ADDRESSES)
+        this.#addresses.delete(this.#addresses.keys().next().value ?? '')
+      this.#addresses.set(address, record)
+    } else if (Math.abs(nowMs - record.sinceMs) >= MINUTE_MS) {
+      record.sinceMs = nowMs
+      record.failures = 0
+    }
+    return record
+  }
+
+  // Token bucket: refills at the sustained rate, holds one burst.
+  #take(userId: string): void {
+    const rate = this.#requestsPerSecond
+    if (rate === 0) return
+    const burst = 4 * rate
+    const nowMs = this.#clock.nowMs()
+    const bucket = this.#buckets.get(userId) ?? { tokens: burst, atMs: nowMs }
+    const elapsedS = Math.max(0, nowMs - bucket.atMs) / 1000
+    bucket.tokens = Math.min(burst, bucket.tokens + elapsedS * rate)
+    bucket.atMs = nowMs
+    this.#buckets.set(userId, bucket)
+    if (bucket.tokens < 1) {
+      this.refused.add('rate_limited')
+      throw new RateLimitedError(
+        `more than ${rate} requests a second`,
+        Math.max(1, Math.ceil((1 - bucket.tokens) / rate)),
+      )
+    }
+    bucket.tokens--
+  }
+}

@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer'
+import { newUuid } from '../../shared/ids.ts'
+import {
+  ackMessageSchema,
+  lockEventMessageSchema,
+  statusMessageSchema,
+  type Uplink,
+} from '../../shared/wire/mqtt.ts'
+import { type LockEvent, lockEventFromMessage } from '../domain/lock-event.ts'
+import {
+  isJsonObject,
+  MAX_STRING_LENGTH,
+  type OnDrop,
+  parseTelemetry,
+  type Sample,
+  type Scalar,
+  UnreadablePayloadError,
+} from '../domain/telemetry.ts'
+
+/** A lock event with the id it will be known by, if it is new. */
+export interface IdentifiedLockEvent extends LockEvent {
+  eventId: string
+}
+
+/** What a message says, by its kind; all empty when it says nothing usable. */
+export interface UplinkContent {
+  samples: readonly Sample[]
+  lockEvents: readonly IdentifiedLockEvent[]
+  status: { isOnline: boolean; fields: Record<string, Scalar> } | null
+  /** Why the raw payload belongs in the quarantine, although the rest of it may be used. */
+  unreadable: string | null
+}
+
+const MAX_LOCK_EVENTS = 500
+
+const NOTHING: readonly never[] = []
+
+/** Reads a device's payload. Never throws: what cannot be read is named in `unreadable`. */
+export function parseUplink(
+  level: Uplink,
+  payload: Buffer,
+  receivedAtMs: number,
+  onDrop: OnDrop,
+): UplinkContent {
+  const content: UplinkContent = { samples: NOTHING, lockEvents: NOTHING, status: null, unreadable: null }
+  try {
+    const json = parseJson(payload)
+    if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop)
+    else if (level === 'evt') readLockEvents(json, receivedAtMs, onDrop, content)
+    else if (level === 'st') content.status = readStatus(json)
+    else if (level === 'ack' && !ackMessageSchema.safeParse(json).success) {
+      throw new UnreadablePayloadError('invalid_ack')
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadablePayloadError)) throw error
+    content.unreadable = error.reason
+    onDrop(error.reason)
+  }
+  return content
+}
+
+function parseJson(payload: Buffer): unknown {
+  // toString would put U+FFFD in the place of bad bytes and say nothing
+  if (!isUtf8(payload)) throw new UnreadablePayloadError('invalid_utf8')
+  try {
+    return JSON.parse(payload.toString('utf8'))
+  } catch {
+    throw new UnreadablePayloadError('invalid_json')
+  }
+}
+
+function readLockEvents(json: unknown, receivedAtMs: number, onDrop: OnDrop, content: UplinkContent): void {
+  const items = Array.isArray(json) ? json : [json]
+  if (items.length > MAX_LOCK_EVENTS) onDrop('batch_too_long', items.length - MAX_LOCK_EVENTS)
+  const lockEvents: IdentifiedLockEvent[] = []
+  for (const item of items.slice(0, MAX_LOCK_EVENTS)) {
+    const parsed = lockEventMessageSchema.safeParse(item)
+    if (parsed.success) {
+      lockEvents.push({ ...lockEventFromMessage(parsed.data, receivedAtMs, onDrop), eventId: newUuid() })
+    } else {
+      content.unreadable = 'invalid_lock_event'
+      onDrop('invalid_lock_event')
+    }
+  }
+  content.lockEvents = lockEvents
+}
+
+const MAX_STATUS_FIELDS = 16
+
+function readStatus(json: unknown): UplinkContent['status'] {
+  const parsed = statusMessageSchema.safeParse(json)
+  if (!parsed.success || !isJsonObject(json)) throw new UnreadablePayloadError('invalid_status')
+  const fields: Record<string, Scalar> = {}
+  for (const [key, value] of Object.entries(parsed.data).slice(0, MAX_STATUS_FIELDS)) {
+    if (key === 'online' || key === '__proto__' || key.length > 64) continue
+    if (typeof value === 'string') fields[key] = value.slice(0, MAX_STRING_LENGTH)
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      fields[key] = value
+  }
+  return { isOnline: parsed.data.online, fields }
+}

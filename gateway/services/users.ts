@@ -1,0 +1,196 @@
+import { NotFoundError, UnauthenticatedError } from '../../shared/errors.ts'
+import { hashSecret, newApiKey, newUuid } from '../../shared/ids.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { type Clock, startOfDayMs } from '../../shared/time.ts'
+import type { Role } from '../../shared/wire/users.ts'
+import type { Caller } from '../domain/access.ts'
+import type { Events } from '../events.ts'
+import type { Store } from '../store/store.ts'
+import type { UserChange, UserRow } from '../store/users.ts'
+import type { UplinkMessage } from './ingest.ts'
+
+/** A user in memory; what rules ask of it is `caller`. */
+export interface User {
+  row: UserRow
+  caller: Caller
+}
+
+interface UserFields {
+  name: string
+  email: string | null
+  role: Role
+  allowedHardwareIds: string[] | null
+}
+
+interface UsersDeps {
+  store: Pick<Store<UplinkMessage>, 'read' | 'write'>
+  events: Events
+  clock: Clock
+  log: Log
+}
+
+const FLUSH_MS = 10_000
+
+/**
+ * The people and programs with a key. All of them are in memory, so that checking a key and counting its use cost no
+ * disk access; usage is written down every ten seconds and at the end.
+ */
+export class Users implements Part {
+  readonly #deps: UsersDeps
+  readonly #byId = new Map<string, User>()
+  readonly #byKeyHash = new Map<string, User>()
+  readonly #used = new Set<User>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: UsersDeps) {
+    this.#deps = deps
+  }
+
+  async start(): Promise<void> {
+    for (const row of this.#deps.store.read.users()) this.#keep(row)
+    this.#timer = setInterval(() => void this.flushUsage(), FLUSH_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flushUsage()
+  }
+
+  /** Makes the first admin if there is none. Returns its key when this made it up, to be shown once. */
+  async ensureAdmin(givenKey: string | undefined): Promise<string | null> {
+    const apiKey = givenKey ?? newApiKey()
+    const fields: UserFields = { name: 'Admin', email: null, role: 'admin', allowedHardwareIds: null }
+    const row = await this.#deps.store.write('createFirstAdmin', this.#newUser(fields, apiKey))
+    if (row === null) return null
+    this.#keep(row)
+    return givenKey === undefined ? apiKey : null
+  }
+
+  /** Whose key this is. Throws `invalid_api_key` or `user_inactive`. */
+  authenticate(apiKey: string): User {
+    const user = this.#byKeyHash.get(hashSecret(apiKey))
+    if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
+    if (!user.row.isActive)
+      throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
+    return user
+  }
+
+  countRequest(user: User): void {
+    const nowMs = this.#deps.clock.nowMs()
+    const { usage } = user.row
+    resetIfNewDay(usage, nowMs)
+    usage.totalRequests++
+    usage.requestsToday++
+    usage.firstUsedAtMs ??= nowMs
+    usage.lastUsedAtMs = nowMs
+    this.#used.add(user)
+  }
+
+  /** By the time of creation, then by id. */
+  all(): UserRow[] {
+    return [...this.#byId.values()].map(({ row }) => this.#upToDate(row)).sort(byCreation)
+  }
+
+  /** Throws `user_not_found`. */
+  require(userId: string): UserRow {
+    const user = this.#byId.get(userId)
+    if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
+    return this.#upToDate(user.row)
+  }
+
+  /** What the user may do now; undefined once it may do nothing. */
+  callerOf(userId: string): Caller | undefined {
+    const user = this.#byId.get(userId)
+    return user?.row.isActive ? user.caller : undefined
+  }
+
+  async create(fields: UserFields): Promise<{ row: UserRow; apiKey: string }> {
+    const apiKey = newApiKey()
+    const row = await this.#deps.store.write('createUser', this.#newUser(fields, apiKey))
+    this.#keep(row)
+    return { row, apiKey }
+  }
+
+  async change(userId: string, fields: Omit<UserChange, 'userId' | 'nowMs' | 'keyHash'>): Promise<UserRow> {
+    const row = await this.#deps.store.write('updateUser', {
+      ...fields,
+      userId,
+      nowMs: this.#deps.clock.nowMs(),
+    })
+    this.#keep(row)
+    if (fields.isActive === false) this.#deps.events.emit('keyRevoked', { userId })
+    else this.#deps.events.emit('scopeChanged', { userId })
+    return this.require(userId)
+  }
+
+  /** The old key is dead when this returns. */
+  async rotateKey(userId: string): Promise<string> {
+    const apiKey = newApiKey()
+    const change = { userId, keyHash: hashSecret(apiKey), nowMs: this.#deps.clock.nowMs() }
+    this.#keep(await this.#deps.store.write('updateUser', change))
+    this.#deps.events.emit('keyRevoked', { userId })
+    return apiKey
+  }
+
+  async delete(userId: string): Promise<void> {
+    await this.#deps.store.write('deleteUser', { userId })
+    const user = this.#byId.get(userId)
+    if (user !== undefined) {
+      this.#byId.delete(userId)
+      this.#byKeyHash.delete(user.row.keyHash)
+      this.#used.delete(user)
+    }
+    this.#deps.events.emit('keyRevoked', { userId })
+  }
+
+  /** Writes down what was counted since the last time; a failure is tried again with the next one. */
+  async flushUsage(): Promise<void> {
+    if (this.#used.size === 0) return
+    const users = [...this.#used]
+    this.#used.clear()
+    try {
+      const updates = users.map(({ row }) => ({ userId: row.userId, ...row.usage }))
+      await this.#deps.store.write('recordUsage', updates)
+    } catch (error) {
+      for (const user of users) if (this.#byId.get(user.row.userId) === user) this.#used.add(user)
+      this.#deps.log.warn({ reason: String(error) }, 'usage not written')
+    }
+  }
+
+  #newUser(fields: UserFields, apiKey: string) {
+    return { ...fields, userId: newUuid(), keyHash: hashSecret(apiKey), nowMs: this.#deps.clock.nowMs() }
+  }
+
+  #keep(row: UserRow): void {
+    const known = this.#byId.get(row.userId)
+    const caller: Caller = {
+      userId: row.userId,
+      role: row.role,
+      allowedHardwareIds: row.allowedHardwareIds === null ? null : new Set(row.allowedHardwareIds),
+    }
+    // requests may have been counted since the row was read
+    const user: User = { row: known === undefined ? row : { ...row, usage: known.row.usage }, caller }
+    if (known !== undefined) {
+      this.#byKeyHash.delete(known.row.keyHash)
+      if (this.#used.delete(known)) this.#used.add(user)
+    }
+    this.#byId.set(row.userId, user)
+    this.#byKeyHash.set(row.keyHash, user)
+  }
+
+  #upToDate(row: UserRow): UserRow {
+    resetIfNewDay(row.usage, this.#deps.clock.nowMs())
+    return row
+  }
+}
+
+function resetIfNewDay(usage: UserRow['usage'], nowMs: number): void {
+  if (startOfDayMs(nowMs) === startOfDayMs(usage.lastResetMs)) return
+  usage.requestsToday = 0
+  usage.lastResetMs = startOfDayMs(nowMs)
+}
+
+function byCreation(a: UserRow, b: UserRow): number {
+  return a.createdAtMs - b.createdAtMs || (a.userId < b.userId ? -1 : 1)
+}

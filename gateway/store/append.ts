@@ -1,0 +1,173 @@
+import type { Connection } from './connection.ts'
+
+/** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
+export const SAMPLE_NUMBERS = 6
+
+/** What devices sent, of many messages, for one transaction. */
+export interface AppendBatch {
+  /** `SAMPLE_NUMBERS` a sample; NaN is absent. */
+  samples: Float64Array
+  states: StateUpdate[]
+  lockEvents: NewLockEvent[]
+  quarantined: NewQuarantineEntry[]
+}
+
+/** The state of a device after the batch; one a device. */
+export interface StateUpdate {
+  deviceId: number
+  latestJson: string
+  updatedAtMs: number
+  lastRespondedAtMs: number | null
+}
+
+export interface NewLockEvent {
+  eventId: string
+  hardwareId: string
+  identity: string
+  event: string
+  source: string
+  atMs: number
+  code: string | null
+  commandId: string | null
+}
+
+export interface NewQuarantineEntry {
+  receivedAtMs: number
+  hardwareId: string
+  topic: string
+  reason: string
+  sizeBytes: number
+  payload: Uint8Array
+}
+
+export const GPS_STORED = 1
+export const BATTERY_STORED = 2
+
+export interface AppendResult {
+  /** A sample's `GPS_STORED` and `BATTERY_STORED` bits; a repeated one has none. */
+  sampleFlags: Uint8Array
+  /** Whether each lock event was new. */
+  lockEventStored: boolean[]
+}
+
+const QUARANTINE_ROWS = 1000
+
+const INSERT_GPS =
+  'INSERT OR IGNORE INTO gps (device_id, at_ms, lat_e7, long_e7, speed_milli_kmh) VALUES (?, ?, ?, ?, ?)'
+const INSERT_BATTERY = 'INSERT OR IGNORE INTO battery (device_id, at_ms, voltage_mv) VALUES (?, ?, ?)'
+const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
+  (event_id, hardware_id, identity, event, source, at_ms, code, command_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+const INSERT_QUARANTINE = `INSERT INTO quarantine
+  (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
+const TRIM_QUARANTINE = `DELETE FROM quarantine
+  WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
+const UPDATE_STATE = `UPDATE device_state SET
+    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?,
+    gps_count = gps_count + ?,
+    gps_first_ms = min(ifnull(gps_first_ms, ?), ifnull(?, gps_first_ms)),
+    gps_last_ms = max(ifnull(gps_last_ms, ?), ifnull(?, gps_last_ms)),
+    battery_count = battery_count + ?,
+    battery_first_ms = min(ifnull(battery_first_ms, ?), ifnull(?, battery_first_ms)),
+    battery_last_ms = max(ifnull(battery_last_ms, ?), ifnull(?, battery_last_ms))
+  WHERE device_id = ?`
+
+/** New records of a device's stream within one batch. */
+class StreamDelta {
+  count = 0
+  firstMs: number | null = null
+  lastMs: number | null = null
+
+  add(atMs: number): void {
+    this.count++
+    this.firstMs = this.firstMs === null ? atMs : Math.min(this.firstMs, atMs)
+    this.lastMs = this.lastMs === null ? atMs : Math.max(this.lastMs, atMs)
+  }
+}
+
+const NOTHING_NEW: Readonly<StreamDelta> = new StreamDelta()
+
+interface DeviceDelta {
+  gps: StreamDelta
+  battery: StreamDelta
+}
+
+/** Writes a batch; the caller has the transaction. */
+export function append(connection: Connection, batch: AppendBatch): AppendResult {
+  const deltas = new Map<number, DeviceDelta>()
+  const sampleFlags = appendSamples(connection, batch.samples, deltas)
+  for (const state of batch.states) updateState(connection, state, deltas.get(state.deviceId))
+  const lockEventStored = batch.lockEvents.map((event) => insertLockEvent(connection, event))
+  for (const entry of batch.quarantined) insertQuarantine(connection, entry)
+  if (batch.quarantined.length > 0) connection.run(TRIM_QUARANTINE)
+  return { sampleFlags, lockEventStored }
+}
+
+function appendSamples(
+  connection: Connection,
+  samples: Float64Array,
+  deltas: Map<number, DeviceDelta>,
+): Uint8Array {
+  const insertGps = connection.statement(INSERT_GPS)
+  const insertBattery = connection.statement(INSERT_BATTERY)
+  const count = samples.length / SAMPLE_NUMBERS
+  const flags = new Uint8Array(count)
+  for (let i = 0; i < count; i++) {
+    const [deviceId = 0, atMs = 0, latE7 = 0, longE7 = 0, speed = 0, voltage = 0] = samples.subarray(
+      i * SAMPLE_NUMBERS,
+      (i + 1) * SAMPLE_NUMBERS,
+    )
+    let delta = deltas.get(deviceId)
+    if (delta === undefined) {
+      delta = { gps: new StreamDelta(), battery: new StreamDelta() }
+      deltas.set(deviceId, delta)
+    }
+    let stored = 0
+    if (!Number.isNaN(latE7)) {
+      const { changes } = insertGps.run(deviceId, atMs, latE7, longE7, Number.isNaN(speed) ? null : speed)
+      if (changes > 0) {
+        delta.gps.add(atMs)
+        stored |= GPS_STORED
+      }
+    }
+    if (!Number.isNaN(voltage) && insertBattery.run(deviceId, atMs, voltage).changes > 0) {
+      delta.battery.add(atMs)
+      stored |= BATTERY_STORED
+    }
+    flags[i] = stored
+  }
+  return flags
+}
+
+function updateState(connection: Connection, state: StateUpdate, delta: DeviceDelta | undefined): void {
+  const gps = delta?.gps ?? NOTHING_NEW
+  const battery = delta?.battery ?? NOTHING_NEW
+  connection.run(
+    UPDATE_STATE,
+    state.latestJson,
+    state.updatedAtMs,
+    state.lastRespondedAtMs,
+    gps.count,
+    gps.firstMs,
+    gps.firstMs,
+    gps.lastMs,
+    gps.lastMs,
+    battery.count,
+    battery.firstMs,
+    battery.firstMs,
+    battery.lastMs,
+    battery.lastMs,
+    state.deviceId,
+  )
+}
+
+function insertLockEvent(connection: Connection, event: NewLockEvent): boolean {
+  const { eventId, hardwareId, identity, event: kind, source, atMs, code, commandId } = event
+  return (
+    connection.run(INSERT_LOCK_EVENT, eventId, hardwareId, identity, kind, source, atMs, code, commandId) > 0
+  )
+}
+
+function insertQuarantine(connection: Connection, entry: NewQuarantineEntry): void {
+  const { receivedAtMs, hardwareId, topic, reason, sizeBytes, payload } = entry
+  connection.run(INSERT_QUARANTINE, receivedAtMs, hardwareId, topic, reason, sizeBytes, payload)
+}

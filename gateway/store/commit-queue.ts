@@ -1,0 +1,318 @@
+import { AppError, describeError, UnavailableError } from '../../shared/errors.ts'
+import { Fifo } from '../../shared/fifo.ts'
+import type { Log } from '../../shared/log.ts'
+import type { AppendBatch, AppendResult } from './append.ts'
+import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
+
+/** Something a device sent, waiting for the disk. */
+export interface Appendable {
+  /** Rows it adds at most; at least 1. */
+  rows: number
+  /** Called once, when it may be acknowledged. */
+  onStored: () => void
+}
+
+/** Who makes messages into rows and is told of the outcome. */
+export interface Appender<Message extends Appendable> {
+  /**
+   * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
+   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
+   */
+  encode(messages: readonly Message[]): AppendBatch
+  /** The oldest batch that was encoded is on the disk. */
+  committed(messages: readonly Message[], result: AppendResult): void
+  /** Nothing of what was encoded and not committed will be; it is encoded again. */
+  discarded(): void
+  /** This message alone breaks the transaction: the fault is in its rows, not in the store. */
+  refused(message: Message, reason: string): void
+}
+
+/** The writer thread, as far as the queue needs it. */
+interface WriterPort {
+  perform(request: WriterRequest): Promise<WriterAnswer>
+}
+
+interface WriteItem {
+  kind: 'write'
+  request: WriterRequest
+  resolve: (value: unknown) => void
+  reject: (error: Error) => void
+}
+
+type Item<Message> = { kind: 'append'; message: Message } | WriteItem
+
+interface InFlight<Message> {
+  messages: Message[]
+  answer: Promise<WriterAnswer>
+}
+
+export interface StoreHealth {
+  isUsable: boolean
+  detail: string | null
+}
+
+/** Group commit stops growing here: larger transactions gain nothing and make everybody in them wait. */
+const MAX_BATCH_ROWS = 1000
+/** With this many rows waiting the next batch is handed over while the last is being written. */
+const OVERLAP_ROWS = 200
+/** Acknowledgements a turn of the event loop. */
+const ACKNOWLEDGEMENTS_A_TURN = 100
+const RETRY_MS = 500
+
+/**
+ * The one FIFO in front of the one writer. All messages that arrived while the last transaction ran share the next;
+ * a write of the API has a transaction of its own, at its place in the order.
+ *
+ * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
+ * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`.
+ */
+export class CommitQueue<Message extends Appendable> {
+  readonly #writer: WriterPort
+  readonly #log: Log
+  readonly #maxRows: number
+  readonly #items = new Fifo<Item<Message>>()
+  readonly #inFlight: InFlight<Message>[] = []
+  #appender: Appender<Message> | undefined
+  #rows = 0
+  #rowsInFlight = 0
+  #run = 0
+  #isRunning = false
+  #isStopping = false
+  #fault: string | null = null
+  #wake: (() => void) | undefined
+  #onRoom: (() => void) | undefined
+  #idle: Promise<void> = Promise.resolve()
+
+  constructor(writer: WriterPort, maxRows: number, log: Log) {
+    this.#writer = writer
+    this.#maxRows = maxRows
+    this.#log = log
+  }
+
+  setAppender(appender: Appender<Message>): void {
+    this.#appender = appender
+  }
+
+  /** Called whenever a full queue has room again. */
+  setOnRoom(onRoom: () => void): void {
+    this.#onRoom = onRoom
+  }
+
+  get waitingRows(): number {
+    return this.#rows
+  }
+
+  get isFull(): boolean {
+    return this.#rows >= this.#maxRows
+  }
+
+  get health(): StoreHealth {
+    return { isUsable: this.#fault === null, detail: this.#fault }
+  }
+
+  append(message: Message): void {
+    this.#rows += message.rows
+    this.#items.push({ kind: 'append', message })
+    this.#start()
+  }
+
+  /** Rejects with the rule's `AppError`, or `store_unavailable`. */
+  write(request: WriterRequest): Promise<unknown> {
+    if (this.#isStopping) return Promise.reject(new UnavailableError('the gateway is stopping'))
+    if (this.#fault !== null) {
+      return Promise.reject(new UnavailableError('the store cannot be written', this.#fault))
+    }
+    return new Promise((resolve, reject) => {
+      this.#items.push({ kind: 'write', request, resolve, reject })
+      this.#start()
+    })
+  }
+
+  /** Takes no more writes and waits until what is queued is stored; gives up on it if the store is unusable. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#wake?.()
+    await this.#idle
+  }
+
+  #start(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#idle = this.#drain()
+  }
+
+  async #drain(): Promise<void> {
+    // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
+    await new Promise(setImmediate)
+    while (this.#items.length > 0 || this.#inFlight.length > 0) {
+      this.#fill()
+      const oldest = this.#inFlight.shift()
+      if (oldest !== undefined) {
+        if (!(await this.#settle(oldest))) break
+      } else {
+        const item = this.#items.take()
+        if (item?.kind === 'write') await this.#perform(item)
+      }
+    }
+    this.#isRunning = false
+  }
+
+  /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
+  #fill(): void {
+    while (this.#items.peek()?.kind === 'append') {
+      const isBusy = this.#inFlight.length > 0
+      if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
+      const messages = this.#takeMessages()
+      this.#inFlight.push({ messages, answer: this.#send(messages) })
+    }
+  }
+
+  #takeMessages(): Message[] {
+    const messages: Message[] = []
+    let rows = 0
+    for (let head = this.#items.peek(); head?.kind === 'append'; head = this.#items.peek()) {
+      if (messages.length > 0 && rows + head.message.rows > MAX_BATCH_ROWS) break
+      rows += head.message.rows
+      messages.push(head.message)
+      this.#items.take()
+    }
+    this.#rowsInFlight += rows
+    return messages
+  }
+
+  async #send(messages: readonly Message[]): Promise<WriterAnswer> {
+    let batch: AppendBatch
+    try {
+      if (this.#appender === undefined) throw new Error('setAppender comes before append')
+      batch = this.#appender.encode(messages)
+    } catch (error) {
+      return { kind: 'failed', message: describeError(error), isStoreFault: false }
+    }
+    try {
+      return await this.#writer.perform({ kind: 'append', batch, run: this.#run })
+    } catch (error) {
+      // its transaction may have been committed: every row is idempotent, so it is safe to send it again
+      return { kind: 'failed', message: describeError(error), isStoreFault: true }
+    }
+  }
+
+  /** Sees a batch to its end. Returns false when the store is unusable and the gateway is stopping. */
+  async #settle({ messages, answer }: InFlight<Message>): Promise<boolean> {
+    const outcome = await answer
+    if (outcome.kind === 'appended') {
+      this.#recover()
+      this.#appender?.committed(messages, outcome.result)
+      this.#fill()
+      await this.#acknowledge(messages)
+      return true
+    }
+    const followers = this.#inFlight.splice(0)
+    await Promise.all(followers.map((follower) => follower.answer))
+    return this.#store([messages, ...followers.map((follower) => follower.messages)], outcome)
+  }
+
+  /** Stores batches one after the other, trying again while the store is unusable. */
+  async #store(batches: Message[][], failure: WriterAnswer): Promise<boolean> {
+    let last = failure
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      for (;;) {
+        this.#run++
+        this.#appender?.discarded()
+        if (last.kind === 'failed' && !last.isStoreFault) {
+          // else it is one of these; the others must not suffer for it
+          if (!this.#isRefused(batch, last.message)) batches.unshift(...batch.map((message) => [message]))
+          last = { kind: 'skipped' }
+          break
+        }
+        if (last.kind === 'failed') {
+          this.#fail(last.message)
+          if (this.#isStopping) return false
+          await this.#pause()
+        }
+        last = await this.#send(batch)
+        if (last.kind !== 'appended') continue
+        this.#recover()
+        this.#appender?.committed(batch, last.result)
+        await this.#acknowledge(batch)
+        break
+      }
+    }
+    return true
+  }
+
+  #isRefused(batch: readonly Message[], reason: string): boolean {
+    const [only] = batch
+    if (batch.length !== 1 || only === undefined) return false
+    this.#log.error({ reason }, 'message cannot be stored')
+    this.#free(batch)
+    this.#appender?.refused(only, reason)
+    only.onStored()
+    return true
+  }
+
+  async #acknowledge(messages: readonly Message[]): Promise<void> {
+    for (const [i, message] of messages.entries()) {
+      if (i > 0 && i % ACKNOWLEDGEMENTS_A_TURN === 0) await new Promise(setImmediate)
+      message.onStored()
+    }
+    this.#free(messages)
+  }
+
+  #free(messages: readonly Message[]): void {
+    const wasFull = this.isFull
+    for (const message of messages) {
+      this.#rows -= message.rows
+      this.#rowsInFlight -= message.rows
+    }
+    if (wasFull && !this.isFull) this.#onRoom?.()
+  }
+
+  async #perform(item: WriteItem): Promise<void> {
+    try {
+      const answer = await this.#writer.perform(item.request)
+      if (answer.kind === 'written') {
+        item.resolve(answer.result)
+        this.#recover()
+      } else if (answer.kind === 'refused') {
+        item.reject(new AppError(answer.error.kind, answer.error.code, answer.error.message))
+      } else if (answer.kind === 'failed' && answer.isStoreFault) {
+        item.reject(new UnavailableError('the store cannot be written', answer.message))
+        this.#log.error({ reason: answer.message }, 'write failed')
+      } else {
+        item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected answer of the writer'))
+      }
+    } catch (error) {
+      item.reject(new UnavailableError('the store stopped while writing', error))
+    }
+  }
+
+  #fail(reason: string): void {
+    if (this.#fault === null) this.#log.error({ reason }, 'store unusable')
+    this.#fault = reason
+    this.#rejectWaitingWrites()
+  }
+
+  #recover(): void {
+    if (this.#fault !== null) this.#log.info({}, 'store usable again')
+    this.#fault = null
+  }
+
+  #rejectWaitingWrites(): void {
+    for (let remaining = this.#items.length; remaining > 0; remaining--) {
+      const item = this.#items.take()
+      if (item?.kind === 'append') this.#items.push(item)
+      else item?.reject(new UnavailableError('the store cannot be written', this.#fault))
+    }
+  }
+
+  async #pause(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#wake = undefined
+  }
+}

@@ -1,0 +1,160 @@
+import { ConflictError, NotFoundError } from '../../shared/errors.ts'
+import { newShortId } from '../../shared/ids.ts'
+import { emptyState } from '../domain/latest-state.ts'
+import type { Connection } from './connection.ts'
+
+/** A device as it is registered. */
+export interface DeviceRow {
+  deviceId: number
+  hardwareId: string
+  shortId: string
+  deviceType: string
+  name: string | null
+  groupId: number | null
+  mqttPasswordHash: string
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** A device with what it last reported, as the start reads it. */
+export interface DeviceStateRow extends DeviceRow {
+  latestJson: string
+  stateUpdatedAtMs: number
+  lastRespondedAtMs: number | null
+}
+
+export interface StreamCounts {
+  count: number
+  firstMs: number | null
+  lastMs: number | null
+}
+
+export interface DeviceCounts {
+  gps: StreamCounts
+  battery: StreamCounts
+}
+
+const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
+  d.device_type AS deviceType, d.name, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
+  d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
+
+export function listDevices(connection: Connection): DeviceStateRow[] {
+  return connection.all<DeviceStateRow>(`SELECT ${DEVICE_COLUMNS}, s.latest AS latestJson,
+      s.updated_at_ms AS stateUpdatedAtMs, s.last_responded_at_ms AS lastRespondedAtMs
+    FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
+}
+
+interface CountsRow {
+  gpsCount: number
+  gpsFirstMs: number | null
+  gpsLastMs: number | null
+  batteryCount: number
+  batteryFirstMs: number | null
+  batteryLastMs: number | null
+}
+
+export function deviceCounts(connection: Connection, deviceId: number): DeviceCounts {
+  const row = connection.get<CountsRow>(
+    `SELECT gps_count AS gpsCount, gps_first_ms AS gpsFirstMs, gps_last_ms AS gpsLastMs,
+       battery_count AS batteryCount, battery_first_ms AS batteryFirstMs, battery_last_ms AS batteryLastMs
+     FROM device_state WHERE device_id = ?`,
+    deviceId,
+  )
+  return {
+    gps: { count: row?.gpsCount ?? 0, firstMs: row?.gpsFirstMs ?? null, lastMs: row?.gpsLastMs ?? null },
+    battery: {
+      count: row?.batteryCount ?? 0,
+      firstMs: row?.batteryFirstMs ?? null,
+      lastMs: row?.batteryLastMs ?? null,
+    },
+  }
+}
+
+/** Records kept of the whole fleet: a sum over devices, whatever the size of the history. */
+export function fleetCounts(connection: Connection): { gps: number; battery: number } {
+  const row = connection.get<{ gps: number; battery: number }>(
+    'SELECT ifnull(sum(gps_count), 0) AS gps, ifnull(sum(battery_count), 0) AS battery FROM device_state',
+  )
+  return row ?? { gps: 0, battery: 0 }
+}
+
+export interface NewDevice {
+  hardwareId: string
+  deviceType: string
+  name: string | null
+  mqttPasswordHash: string
+  nowMs: number
+}
+
+/** Throws `device_exists` when the id is taken as a hardware id or as a short id: both find a device in a path. */
+export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
+  const { hardwareId, deviceType, name, mqttPasswordHash, nowMs } = input
+  if (isIdTaken(connection, hardwareId)) {
+    throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
+  }
+  let shortId = newShortId()
+  while (isIdTaken(connection, shortId)) shortId = newShortId()
+  connection.run(
+    `INSERT INTO device (hardware_id, short_id, device_type, name, group_id, mqtt_password_hash, created_at_ms, updated_at_ms)
+     VALUES (?, ?, ?, ?, NULL, ?, ?, ?)`,
+    hardwareId,
+    shortId,
+    deviceType,
+    name,
+    mqttPasswordHash,
+    nowMs,
+    nowMs,
+  )
+  connection.run(
+    'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
+    JSON.stringify(emptyState()),
+    nowMs,
+    hardwareId,
+  )
+  return findDevice(connection, hardwareId)
+}
+
+function isIdTaken(connection: Connection, id: string): boolean {
+  return connection.get('SELECT 1 FROM device WHERE hardware_id = ? OR short_id = ?', id, id) !== undefined
+}
+
+function findDevice(connection: Connection, hardwareId: string): DeviceRow {
+  const row = connection.get<DeviceRow>(
+    `SELECT ${DEVICE_COLUMNS} FROM device d WHERE d.hardware_id = ?`,
+    hardwareId,
+  )
+  if (row === undefined) throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
+  return row
+}
+
+export interface DeviceChange {
+  hardwareId: string
+  deviceType?: string
+  name?: string | null
+  mqttPasswordHash?: string
+  nowMs: number
+}
+
+export function updateDevice(connection: Connection, change: DeviceChange): DeviceRow {
+  const known = findDevice(connection, change.hardwareId)
+  connection.run(
+    'UPDATE device SET device_type = ?, name = ?, mqtt_password_hash = ?, updated_at_ms = ? WHERE device_id = ?',
+    change.deviceType ?? known.deviceType,
+    change.name === undefined ? known.name : change.name,
+    change.mqttPasswordHash ?? known.mqttPasswordHash,
+    change.nowMs,
+    known.deviceId,
+  )
+  return findDevice(connection, change.hardwareId)
+}
+
+/**
+ * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
+ * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events stay.
+ */
+export function deleteDevice(connection: Connection, input: { hardwareId: string }): DeviceRow {
+  const known = findDevice(connection, input.hardwareId)
+  connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
+  connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
+  return known
+}

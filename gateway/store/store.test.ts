@@ -1,0 +1,447 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import { createLog } from '../../shared/log.ts'
+import { toIso } from '../../shared/time.ts'
+import {
+  type AppendBatch,
+  type AppendResult,
+  BATTERY_STORED,
+  GPS_STORED,
+  type NewLockEvent,
+} from './append.ts'
+import { type Appender, CommitQueue } from './commit-queue.ts'
+import { Store } from './store.ts'
+import { Writer } from './writer.ts'
+
+const NOW_MS = Date.UTC(2026, 4, 1, 12)
+const log = createLog('silent')
+const root = mkdtempSync(join(tmpdir(), 'cartbarn-store-'))
+const opened: Store<Message>[] = []
+after(async () => {
+  // those of tests that failed; stopping twice is fine
+  for (const store of opened) await store.stop()
+  rmSync(root, { recursive: true, force: true })
+})
+
+/** Rows as the writer takes them: device, time, lat E7, long E7, milli km/h, mV. */
+type Row = [deviceId: number, atMs: number, lat: number, long: number, speed: number, voltage: number]
+
+interface Message {
+  rows: number
+  samples: Row[]
+  lockEvents: NewLockEvent[]
+  quarantined: number
+  onStored: () => void
+}
+
+function message(fields: Partial<Message>): Message {
+  return { rows: 1, samples: [], lockEvents: [], quarantined: 0, onStored: () => undefined, ...fields }
+}
+
+function gpsRow(deviceId: number, atMs: number): Row {
+  return [deviceId, atMs, 481_234_567, -115_000_000, 12_345, Number.NaN]
+}
+
+class Recorder implements Appender<Message> {
+  readonly results: AppendResult[] = []
+  readonly refusals: string[] = []
+  stored = 0
+
+  encode(messages: readonly Message[]): AppendBatch {
+    const samples = messages.flatMap((one) => one.samples)
+    const deviceIds = new Set(samples.map(([deviceId]) => deviceId))
+    return {
+      samples: Float64Array.from(samples.flat()),
+      states: [...deviceIds].map((deviceId) => ({
+        deviceId,
+        latestJson: '{"values":{"speed":1}}',
+        updatedAtMs: NOW_MS,
+        lastRespondedAtMs: NOW_MS,
+      })),
+      lockEvents: messages.flatMap((one) => one.lockEvents),
+      quarantined: messages.flatMap((one) =>
+        Array.from({ length: one.quarantined }, (_, i) => ({
+          receivedAtMs: NOW_MS + i,
+          hardwareId: 'cart-1',
+          topic: 'dev/cart-1/tlm',
+          reason: 'invalid_json',
+          sizeBytes: 3,
+          payload: new Uint8Array([1, 2, 255]),
+        })),
+      ),
+    }
+  }
+
+  committed(messages: readonly Message[], result: AppendResult): void {
+    this.stored += messages.length
+    this.results.push(result)
+  }
+
+  discarded(): void {}
+
+  refused(_message: Message, reason: string): void {
+    this.refusals.push(reason)
+  }
+}
+
+let folders = 0
+
+function newFolder(): string {
+  folders++
+  return join(root, `store-${folders}`)
+}
+
+async function open(dataDir = newFolder()) {
+  const store = new Store<Message>({ dataDir, readerThreads: 1, writeQueueRows: 10_000 }, log)
+  const recorder = new Recorder()
+  store.queue.setAppender(recorder)
+  opened.push(store)
+  await store.start()
+  return { store, recorder, dataDir }
+}
+
+async function stored(store: Store<Message>, recorder: Recorder, ...messages: Message[]): Promise<void> {
+  const before = recorder.stored + recorder.refusals.length
+  for (const one of messages) store.queue.append(one)
+  while (recorder.stored + recorder.refusals.length < before + messages.length)
+    await new Promise(setImmediate)
+}
+
+function createDevice(store: Store<Message>, hardwareId: string) {
+  return store.write('createDevice', {
+    hardwareId,
+    deviceType: 'teebox',
+    name: 'Ü',
+    mqttPasswordHash: 'hash',
+    nowMs: NOW_MS,
+  })
+}
+
+function createUser(store: Store<Message>, userId: string) {
+  return store.write('createUser', {
+    userId,
+    name: 'Jane',
+    email: null,
+    role: 'admin',
+    allowedHardwareIds: ['b', 'a'],
+    keyHash: `hash-${userId}`,
+    nowMs: NOW_MS,
+  })
+}
+
+async function history(store: Store<Message>, deviceId: number, stream: 'gps' | 'battery' = 'gps') {
+  const page = await store.read.historyPage({
+    stream,
+    deviceId,
+    hardwareId: 'cart-1',
+    shortId: 'abcdefgh',
+    fromMs: 0,
+    toMs: Number.MAX_SAFE_INTEGER,
+    order: 'asc',
+    limit: 10_000,
+  })
+  return JSON.parse(`[${Buffer.from(page.json).toString()}]`)
+}
+
+test('an empty folder becomes a database, for its owner only', async () => {
+  const { store, dataDir } = await open()
+  assert.deepEqual(store.read.devices(), [])
+  assert.deepEqual(store.read.users(), [])
+  assert.deepEqual(store.read.fleetCounts(), { gps: 0, battery: 0 })
+  assert.deepEqual(store.health, { isUsable: true, detail: null })
+  assert.equal(statSync(dataDir).mode & 0o777, 0o700)
+  await store.stop()
+  const db = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
+  assert.ok(Number(db.pragma('user_version', { simple: true })) >= 1)
+  assert.equal(db.pragma('journal_mode', { simple: true }), 'wal')
+  db.close()
+})
+
+test('an empty file becomes a database too', async () => {
+  const { store, dataDir } = await open()
+  await store.stop()
+  const path = join(dataDir, 'cartbarn.db')
+  rmSync(path)
+  writeFileSync(path, '')
+  const again = await open(dataDir)
+  assert.deepEqual(again.store.read.devices(), [])
+  await again.store.stop()
+})
+
+test('a file of a newer program is refused in words, and left as it is', async () => {
+  const { store, dataDir } = await open()
+  await createUser(store, 'u1')
+  await store.stop()
+  const path = join(dataDir, 'cartbarn.db')
+  const db = new Database(path)
+  db.pragma('user_version = 999')
+  db.close()
+  await assert.rejects(open(dataDir), /schema 999.*newer/)
+  const after = new Database(path, { readonly: true })
+  assert.equal(after.pragma('user_version', { simple: true }), 999)
+  assert.deepEqual(after.prepare('SELECT count(*) AS n FROM user').get(), { n: 1 })
+  after.close()
+})
+
+test('a file that is no database is refused', async () => {
+  const { store, dataDir } = await open()
+  await store.stop()
+  writeFileSync(join(dataDir, 'cartbarn.db'), 'this is a letter to my aunt '.repeat(100))
+  await assert.rejects(open(dataDir), /not a database/)
+})
+
+test('stopping twice is fine, and so is stopping what never started', async () => {
+  const { store } = await open()
+  await store.stop()
+  await store.stop()
+  await new Store({ dataDir: newFolder(), readerThreads: 1, writeQueueRows: 1000 }, log).stop()
+})
+
+test('a restart keeps everything', async () => {
+  const { store, recorder, dataDir } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  await createUser(store, 'u1')
+  await store.write('recordUsage', [
+    {
+      userId: 'u1',
+      totalRequests: 3,
+      requestsToday: 2,
+      lastResetMs: 1,
+      firstUsedAtMs: 2,
+      lastUsedAtMs: null,
+    },
+  ])
+  await stored(
+    store,
+    recorder,
+    message({
+      samples: [gpsRow(deviceId, NOW_MS), [deviceId, NOW_MS, Number.NaN, Number.NaN, Number.NaN, 51_234]],
+    }),
+    message({ lockEvents: [lockEvent('e1')] }),
+    message({ quarantined: 1 }),
+  )
+  const everything = async (of: Store<Message>) => ({
+    devices: of.read.devices(),
+    users: of.read.users(),
+    counts: of.read.deviceCounts(deviceId),
+    fleet: of.read.fleetCounts(),
+    gps: [of.read.latestGps(deviceId), await history(of, deviceId)],
+    battery: [of.read.latestBattery(deviceId), await history(of, deviceId, 'battery')],
+    lockEvents: of.read.lockEvents({ limit: 10, offset: 0 }),
+    quarantine: of.read.quarantine(10).map((entry) => ({ ...entry, payload: [...entry.payload] })),
+  })
+  const before = await everything(store)
+  assert.equal(before.devices.length, 1)
+  assert.equal(before.gps.flat().length, 2)
+  assert.equal(before.battery.flat().length, 2)
+  assert.equal(before.lockEvents.length, 1)
+  assert.deepEqual(before.quarantine[0]?.payload, [1, 2, 255])
+  await store.stop()
+  const again = await open(dataDir)
+  assert.deepEqual(await everything(again.store), before)
+  await again.store.stop()
+})
+
+function lockEvent(eventId: string, fields: Partial<NewLockEvent> = {}): NewLockEvent {
+  return {
+    eventId,
+    hardwareId: 'cart-1',
+    identity: eventId,
+    event: 'lock',
+    source: 'key',
+    atMs: NOW_MS,
+    code: null,
+    commandId: null,
+    ...fields,
+  }
+}
+
+test('what is stored is told row by row: a repeated record or event is not new', async () => {
+  const { store, recorder } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  const both: Row = [deviceId, NOW_MS, 1, 2, Number.NaN, 50_000]
+  const events = [lockEvent('e1'), lockEvent('e2', { identity: 'e1' }), lockEvent('e3')]
+  await stored(
+    store,
+    recorder,
+    message({ samples: [both, both, gpsRow(deviceId, NOW_MS + 1)], lockEvents: events }),
+  )
+  const [result] = recorder.results
+  assert.deepEqual([...(result?.sampleFlags ?? [])], [GPS_STORED | BATTERY_STORED, 0, GPS_STORED])
+  assert.deepEqual(result?.lockEventStored, [true, false, true])
+  assert.deepEqual(store.read.fleetCounts(), { gps: 2, battery: 1 })
+  await store.stop()
+})
+
+test('counts, first and last hold whatever the order of arrival', async () => {
+  const { store, recorder } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  const other = await createDevice(store, 'cart-2')
+  for (const seconds of [[5, 3], [9], [1, 4, 4], [3]]) {
+    await stored(store, recorder, message({ samples: seconds.map((s) => gpsRow(deviceId, NOW_MS + s)) }))
+  }
+  const nothing = { count: 0, firstMs: null, lastMs: null }
+  assert.deepEqual(store.read.deviceCounts(deviceId), {
+    gps: { count: 5, firstMs: NOW_MS + 1, lastMs: NOW_MS + 9 },
+    battery: nothing,
+  })
+  assert.deepEqual(store.read.deviceCounts(other.deviceId), { gps: nothing, battery: nothing })
+  assert.equal(store.read.latestGps(deviceId)?.atMs, NOW_MS + 9)
+  await store.stop()
+})
+
+test('a row the database refuses costs its message, not its neighbours', async () => {
+  const { store, recorder } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  await stored(
+    store,
+    recorder,
+    message({ samples: [gpsRow(deviceId, NOW_MS)] }),
+    message({ samples: [gpsRow(deviceId, NOW_MS + 1), gpsRow(deviceId, NOW_MS + 0.5)] }),
+    message({ samples: [gpsRow(deviceId, NOW_MS + 2)] }),
+  )
+  assert.equal(recorder.refusals.length, 1)
+  assert.deepEqual(
+    (await history(store, deviceId)).map((record: { timestamp: string }) => record.timestamp),
+    [toIso(NOW_MS), toIso(NOW_MS + 2)],
+  )
+  assert.equal(store.read.deviceCounts(deviceId).gps.count, 2)
+  assert.equal(store.health.isUsable, true)
+  await store.stop()
+})
+
+test('a thousand messages at once take a handful of transactions', async () => {
+  const { store, dataDir } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  await store.stop()
+  const writer = new Writer(join(dataDir, 'cartbarn.db'), log)
+  await writer.start()
+  let transactions = 0
+  const counting: Pick<Writer, 'perform'> = {
+    perform: (request) => {
+      transactions++
+      return writer.perform(request)
+    },
+  }
+  const queue = new CommitQueue<Message>(counting, 10_000, log)
+  const recorder = new Recorder()
+  queue.setAppender(recorder)
+  for (let i = 0; i < 1500; i++) queue.append(message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
+  await queue.stop()
+  await writer.stop()
+  assert.equal(recorder.stored, 1500)
+  assert.ok(transactions <= 3, `${transactions} transactions`)
+})
+
+test('what was queued when the store stops is on the disk', async () => {
+  const { store, recorder, dataDir } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  for (let i = 0; i < 100; i++) store.queue.append(message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
+  await store.stop()
+  assert.equal(recorder.stored, 100)
+  const again = await open(dataDir)
+  assert.equal(again.store.read.deviceCounts(deviceId).gps.count, 100)
+  await again.store.stop()
+})
+
+test('writes and messages take turns in the order they came', async () => {
+  const { store, recorder } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  store.queue.append(message({ samples: [gpsRow(deviceId, NOW_MS)] }))
+  const deleted = await store.write('deleteDevice', { hardwareId: 'cart-1' })
+  assert.equal(deleted.deviceId, deviceId)
+  assert.equal(recorder.stored, 1)
+  await store.stop()
+})
+
+test('the telemetry of a deleted device goes in steps, that of others stays; ids are never used twice', async () => {
+  const { store, recorder } = await open()
+  const doomed = await createDevice(store, 'cart-1')
+  const kept = await createDevice(store, 'cart-2')
+  const rows = Array.from({ length: 4500 }, (_, i) => gpsRow(doomed.deviceId, NOW_MS + i))
+  await stored(
+    store,
+    recorder,
+    message({ samples: rows }),
+    message({ samples: [gpsRow(kept.deviceId, NOW_MS)] }),
+  )
+  await store.write('deleteDevice', { hardwareId: 'cart-1' })
+  assert.deepEqual(store.read.fleetCounts(), { gps: 1, battery: 0 })
+  let steps = 0
+  while (await store.write('deleteTelemetryStep', undefined)) steps++
+  assert.ok(steps >= 3, `${steps} steps`)
+  assert.equal((await history(store, doomed.deviceId)).length, 0)
+  assert.equal((await history(store, kept.deviceId)).length, 1)
+  assert.ok((await createDevice(store, 'cart-1')).deviceId > kept.deviceId)
+  await store.stop()
+})
+
+test('the quarantine keeps the newest 1000', async () => {
+  const { store, recorder } = await open()
+  await stored(store, recorder, message({ quarantined: 1005 }))
+  const entries = store.read.quarantine(5000)
+  assert.equal(entries.length, 1000)
+  assert.equal(entries[0]?.receivedAtMs, NOW_MS + 1004)
+  await store.stop()
+})
+
+test('a write that a rule refuses leaves nothing behind', async () => {
+  const { store } = await open()
+  await createUser(store, 'u1')
+  await assert.rejects(
+    store.write('updateUser', { userId: 'u1', role: 'user', name: 'X', nowMs: NOW_MS + 1 }),
+    {
+      code: 'last_admin',
+    },
+  )
+  await assert.rejects(store.write('deleteUser', { userId: 'u1' }), { code: 'last_admin' })
+  const [user] = store.read.users()
+  assert.deepEqual([user?.name, user?.role, user?.updatedAtMs], ['Jane', 'admin', NOW_MS])
+  await store.stop()
+})
+
+test('a page of history is what filtering, sorting and cutting an array gives', async () => {
+  const { store, recorder } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  const times = Array.from({ length: 60 }, (_, i) => NOW_MS + ((i * 37) % 60) * 10)
+  await stored(store, recorder, message({ samples: times.map((atMs) => gpsRow(deviceId, atMs)) }))
+  const bound = fc.integer({ min: NOW_MS - 15, max: NOW_MS + 615 })
+  const query = fc.record({
+    fromMs: bound,
+    toMs: bound,
+    order: fc.constantFrom('asc' as const, 'desc' as const),
+    limit: fc.integer({ min: 1, max: 70 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(query, async ({ fromMs, toMs, order, limit }) => {
+      const page = await store.read.historyPage({
+        stream: 'gps',
+        deviceId,
+        hardwareId: 'cart-1',
+        shortId: 'abcdefgh',
+        fromMs,
+        toMs,
+        order,
+        limit,
+      })
+      const records: { timestamp: string }[] = JSON.parse(`[${Buffer.from(page.json).toString()}]`)
+      const expected = times
+        .filter((atMs) => atMs >= fromMs && atMs <= toMs)
+        .sort((a, b) => (order === 'asc' ? a - b : b - a))
+        .slice(0, limit)
+      assert.deepEqual(
+        records.map(({ timestamp }) => Date.parse(timestamp)),
+        expected,
+      )
+      assert.equal(page.rows, expected.length)
+      if (expected.length > 0) assert.equal(page.lastAtMs, expected.at(-1))
+    }),
+    { numRuns: 100 },
+  )
+  await store.stop()
+})

@@ -1,0 +1,167 @@
+import { ConflictError, NotFoundError } from '../../shared/errors.ts'
+import type { Role } from '../../shared/wire/users.ts'
+import type { Connection } from './connection.ts'
+
+export interface UserRow {
+  userId: string
+  name: string
+  email: string | null
+  role: Role
+  isActive: boolean
+  allowedHardwareIds: string[] | null
+  keyHash: string
+  createdAtMs: number
+  updatedAtMs: number
+  usage: Usage
+}
+
+export interface Usage {
+  totalRequests: number
+  /** Requests of the UTC day of `lastResetMs`. */
+  requestsToday: number
+  lastResetMs: number
+  firstUsedAtMs: number | null
+  lastUsedAtMs: number | null
+}
+
+type StoredUser = Omit<UserRow, 'isActive' | 'allowedHardwareIds' | 'usage'> &
+  Usage & { isActive: number; allowedJson: string | null }
+
+const USER_COLUMNS = `user_id AS userId, name, email, role, is_active AS isActive, allowed_hardware_ids AS allowedJson,
+  key_hash AS keyHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
+  requests_today AS requestsToday, last_reset_ms AS lastResetMs, first_used_at_ms AS firstUsedAtMs,
+  last_used_at_ms AS lastUsedAtMs`
+
+export function listUsers(connection: Connection): UserRow[] {
+  return connection
+    .all<StoredUser>(`SELECT ${USER_COLUMNS} FROM user ORDER BY created_at_ms, user_id`)
+    .map(toUserRow)
+}
+
+function toUserRow(stored: StoredUser): UserRow {
+  const {
+    isActive,
+    allowedJson,
+    totalRequests,
+    requestsToday,
+    lastResetMs,
+    firstUsedAtMs,
+    lastUsedAtMs,
+    ...rest
+  } = stored
+  return {
+    ...rest,
+    isActive: isActive === 1,
+    allowedHardwareIds: allowedJson === null ? null : JSON.parse(allowedJson),
+    usage: { totalRequests, requestsToday, lastResetMs, firstUsedAtMs, lastUsedAtMs },
+  }
+}
+
+function findUser(connection: Connection, userId: string): UserRow {
+  const stored = connection.get<StoredUser>(`SELECT ${USER_COLUMNS} FROM user WHERE user_id = ?`, userId)
+  if (stored === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
+  return toUserRow(stored)
+}
+
+export interface NewUser {
+  userId: string
+  name: string
+  email: string | null
+  role: Role
+  allowedHardwareIds: string[] | null
+  keyHash: string
+  nowMs: number
+}
+
+export function createUser(connection: Connection, input: NewUser): UserRow {
+  connection.run(
+    `INSERT INTO user (user_id, name, email, role, is_active, allowed_hardware_ids, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
+     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+    input.userId,
+    input.name,
+    input.email,
+    input.role,
+    toJson(input.allowedHardwareIds),
+    input.keyHash,
+    input.nowMs,
+    input.nowMs,
+    input.nowMs,
+  )
+  return findUser(connection, input.userId)
+}
+
+/** Makes the first admin, unless there is an admin already; then returns null. */
+export function createFirstAdmin(connection: Connection, input: NewUser): UserRow | null {
+  const hasAdmin = connection.get("SELECT 1 FROM user WHERE role = 'admin' LIMIT 1") !== undefined
+  return hasAdmin ? null : createUser(connection, input)
+}
+
+export interface UserChange {
+  userId: string
+  name?: string | undefined
+  email?: string | null | undefined
+  role?: Role | undefined
+  isActive?: boolean | undefined
+  allowedHardwareIds?: string[] | null | undefined
+  keyHash?: string | undefined
+  nowMs: number
+}
+
+/** Changes what is given. Throws `last_admin` when no active admin would be left. */
+export function updateUser(connection: Connection, change: UserChange): UserRow {
+  const known = findUser(connection, change.userId)
+  const { userId, nowMs, ...fields } = change
+  if (Object.values(fields).every((value) => value === undefined)) return known
+  connection.run(
+    `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, key_hash = ?, updated_at_ms = ?
+     WHERE user_id = ?`,
+    fields.name ?? known.name,
+    fields.email === undefined ? known.email : fields.email,
+    fields.role ?? known.role,
+    Number(fields.isActive ?? known.isActive),
+    toJson(fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds),
+    fields.keyHash ?? known.keyHash,
+    nowMs,
+    userId,
+  )
+  requireActiveAdmin(connection)
+  return findUser(connection, userId)
+}
+
+export function deleteUser(connection: Connection, input: { userId: string }): UserRow {
+  const known = findUser(connection, input.userId)
+  connection.run('DELETE FROM user WHERE user_id = ?', input.userId)
+  requireActiveAdmin(connection)
+  return known
+}
+
+// After the change, inside its transaction: two admins removing each other at once cannot both succeed.
+function requireActiveAdmin(connection: Connection): void {
+  if (connection.get("SELECT 1 FROM user WHERE role = 'admin' AND is_active = 1 LIMIT 1") === undefined) {
+    throw new ConflictError('last_admin', 'this would leave no active admin')
+  }
+}
+
+export interface UsageUpdate extends Usage {
+  userId: string
+}
+
+export function recordUsage(connection: Connection, updates: UsageUpdate[]): null {
+  for (const usage of updates) {
+    connection.run(
+      `UPDATE user SET total_requests = ?, requests_today = ?, last_reset_ms = ?, first_used_at_ms = ?, last_used_at_ms = ?
+       WHERE user_id = ?`,
+      usage.totalRequests,
+      usage.requestsToday,
+      usage.lastResetMs,
+      usage.firstUsedAtMs,
+      usage.lastUsedAtMs,
+      usage.userId,
+    )
+  }
+  return null
+}
+
+function toJson(ids: string[] | null): string | null {
+  return ids === null ? null : JSON.stringify(ids)
+}

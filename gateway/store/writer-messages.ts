@@ -1,0 +1,20 @@
+import type { ErrorMessage } from '../../shared/errors.ts'
+import type { AppendBatch, AppendResult } from './append.ts'
+import type { WriteInput, WriteName } from './writes.ts'
+
+/**
+ * What the writer thread is asked. When an append fails, those behind it of the same `run` are skipped: nothing is
+ * stored out of order.
+ */
+export type WriterRequest =
+  | { kind: 'append'; batch: AppendBatch; run: number }
+  | { kind: 'write'; name: WriteName; input: WriteInput<WriteName> }
+  | { kind: 'checkpoint' }
+
+/** Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). */
+export type WriterAnswer =
+  | { kind: 'appended'; result: AppendResult }
+  | { kind: 'skipped' }
+  | { kind: 'written'; result: unknown }
+  | { kind: 'refused'; error: ErrorMessage }
+  | { kind: 'failed'; message: string; isStoreFault: boolean }

@@ -1,0 +1,28 @@
+import type { Connection } from './connection.ts'
+import { createDevice, deleteDevice, updateDevice } from './devices.ts'
+import { deleteTelemetryStep } from './telemetry.ts'
+import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
+
+/** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
+const writes = {
+  createDevice,
+  updateDevice,
+  deleteDevice,
+  deleteTelemetryStep,
+  createUser,
+  createFirstAdmin,
+  updateUser,
+  deleteUser,
+  recordUsage,
+}
+
+type Writes = typeof writes
+export type WriteName = keyof Writes
+export type WriteInput<Name extends WriteName> = Parameters<Writes[Name]>[1]
+export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
+
+export function performWrite(connection: Connection, name: WriteName, input: unknown): unknown {
+  // the pair came from Store.write, which only takes an input that fits its name
+  const write = writes[name] as (connection: Connection, input: unknown) => unknown
+  return write(connection, input)
+}

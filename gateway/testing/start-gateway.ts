@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
+import { createLog } from '../../shared/log.ts'
+import { type Config, readConfig } from '../config.ts'
+import { createGateway, type Gateway, type Overrides } from '../gateway.ts'
+import { RealtimeClient } from './realtime-client.ts'
+
+export const ADMIN_KEY = 'flt_admin_key_for_tests_0123456789'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any
+}
+
+interface RequestOptions {
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** A whole gateway on free ports and a folder of its own: the real broker, database, API and channel. */
+export class TestGateway {
+  readonly config: Config
+  readonly #overrides: Overrides
+  readonly #clients = new Set<MqttClient>()
+  readonly #sockets = new Set<RealtimeClient>()
+  #gateway: Gateway
+
+  constructor(config: Config, overrides: Overrides) {
+    this.config = config
+    this.#overrides = overrides
+    this.#gateway = this.#create()
+  }
+
+  get app(): Gateway['app'] {
+    return this.#gateway.app
+  }
+
+  get http(): string {
+    return this.#gateway.addresses().http
+  }
+
+  get mqtt(): string {
+    return this.#gateway.addresses().mqtt
+  }
+
+  start(): Promise<void> {
+    return this.#gateway.start()
+  }
+
+  /** Stops the gateway and everything a test opened on it; the folder is deleted. */
+  async stop(): Promise<void> {
+    await this.closeClients()
+    await this.#gateway.stop()
+    rmSync(this.config.dataDir, { recursive: true, force: true })
+  }
+
+  /** A clean stop and a new start on the same folder; ports change. */
+  async restart(): Promise<void> {
+    await this.closeClients()
+    await this.#gateway.stop()
+    this.#gateway = this.#create()
+    await this.#gateway.start()
+  }
+
+  /** A request through the app itself, without a socket; the admin's key unless told, null for none. */
+  async request(
+    method: string,
+    path: string,
+    { key = ADMIN_KEY, body, headers = {} }: RequestOptions = {},
+  ): Promise<Answer> {
+    const init: RequestInit = {
+      method,
+      headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
+    }
+    if (body !== undefined) {
+      init.body = typeof body === 'string' ? body : JSON.stringify(body)
+      init.headers = { 'content-type': 'application/json', ...init.headers }
+    }
+    const response = await this.app.request(path, init)
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json') ?? false
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    }
+  }
+
+  /** Registers a device; returns its MQTT password. */
+  async register(hardwareId: string, deviceType = 'teebox'): Promise<string> {
+    const { status, body } = await this.request('POST', '/devices', {
+      body: { hardware_id: hardwareId, device_type: deviceType },
+    })
+    if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`)
+    return body.mqtt.password
+  }
+
+  /** Makes a user; returns its id and key. */
+  async createUser(fields: Record<string, unknown>): Promise<{ userId: string; key: string }> {
+    const { status, body } = await this.request('POST', '/users', { body: { name: 'Test', ...fields } })
+    if (status !== 201) throw new Error(`no user made: ${JSON.stringify(body)}`)
+    return { userId: body.user.user_id, key: body.api_key }
+  }
+
+  /** Connects a device over TCP; rejects when the login is refused. */
+  async connect(hardwareId: string, password: string, options: IClientOptions = {}): Promise<MqttClient> {
+    const client = await connectAsync(
+      options.protocol === 'ws' ? `${this.http.replace('http', 'ws')}/mqtt` : this.mqtt,
+      {
+        clientId: hardwareId,
+        username: hardwareId,
+        password,
+        reconnectPeriod: 0,
+        ...options,
+      },
+    )
+    // a refused topic ends the connection: for the test to look at, not an unhandled error
+    client.on('error', () => undefined)
+    this.#clients.add(client)
+    return client
+  }
+
+  /** Registers a device and connects it. */
+  async device(hardwareId: string, deviceType = 'teebox'): Promise<MqttClient> {
+    return this.connect(hardwareId, await this.register(hardwareId, deviceType))
+  }
+
+  /** Opens `/realtime`; rejects when the upgrade is refused. */
+  async realtime(key = ADMIN_KEY): Promise<RealtimeClient> {
+    const client = await RealtimeClient.open(`${this.http.replace('http', 'ws')}/realtime?api_key=${key}`)
+    this.#sockets.add(client)
+    return client
+  }
+
+  async closeClients(): Promise<void> {
+    for (const client of this.#clients) await client.endAsync(true)
+    for (const socket of this.#sockets) socket.terminate()
+    this.#clients.clear()
+    this.#sockets.clear()
+  }
+
+  #create(): Gateway {
+    return createGateway(this.config, createLog('silent'), this.#overrides)
+  }
+}
+
+/** Starts a gateway for tests: silent, on 127.0.0.1, free ports, without a request rate unless `settings` says so. */
+export async function startGateway(
+  settings: Record<string, string> = {},
+  overrides: Overrides = {},
+): Promise<TestGateway> {
+  const config = readConfig({
+    CARTBARN_DATA_DIR: mkdtempSync(join(tmpdir(), 'cartbarn-test-')),
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_MQTT_PORT: '0',
+    CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+    CARTBARN_REQUESTS_PER_SECOND: '0',
+    CARTBARN_READER_THREADS: '1',
+    ...settings,
+  })
+  const gateway = new TestGateway(config, overrides)
+  await gateway.start()
+  return gateway
+}

@@ -1,0 +1,55 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { AppError, describeError, NotFoundError } from '../shared/errors.ts'
+import { newUuid } from '../shared/ids.ts'
+import type { Log } from '../shared/log.ts'
+import { problemOf } from './api/problem.ts'
+import type { Caller } from './domain/access.ts'
+import type { KeyGuard } from './services/key-guard.ts'
+
+interface UpgradeDeps {
+  keyGuard: KeyGuard
+  acceptRealtime: (request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller) => void
+  acceptMqtt: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  log: Log
+}
+
+/** Sends WebSocket requests where they belong: `/realtime` with a key, `/mqtt`; anything else gets an HTTP error. */
+export function createUpgradeHandler({ keyGuard, acceptRealtime, acceptMqtt, log }: UpgradeDeps) {
+  return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => socket.destroy())
+    try {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+      const path = pathname.replace(/\/$/, '')
+      if (path === '/realtime') {
+        const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
+        const user = keyGuard.admit(apiKey, request.socket.remoteAddress ?? 'unknown')
+        acceptRealtime(request, socket, head, user.caller)
+      } else if (path === '/mqtt') {
+        acceptMqtt(request, socket, head)
+      } else {
+        throw new NotFoundError('not_found', 'there is no WebSocket here')
+      }
+    } catch (error) {
+      // never the request itself: its URL may carry a key
+      if (!(error instanceof AppError)) log.error({ reason: describeError(error) }, 'upgrade failed')
+      refuse(
+        socket,
+        error instanceof AppError ? error : new AppError('invalid', 'invalid_request', 'bad upgrade request'),
+      )
+    }
+  }
+}
+
+function refuse(socket: Duplex, error: AppError): void {
+  const requestId = newUuid()
+  const { status, body, headers } = problemOf(error, requestId)
+  const content = JSON.stringify(body)
+  const lines = Object.entries({
+    ...headers,
+    'x-request-id': requestId,
+    'content-length': String(Buffer.byteLength(content)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`)
+}

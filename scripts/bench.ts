@@ -1,0 +1,55 @@
+import { ingestUsage, runIngest } from './bench/ingest.ts'
+import { Workbench } from './bench/workbench.ts'
+
+interface Benchmark {
+  name: string
+  summary: string
+  usage: string
+  run(bench: Workbench, args: string[]): Promise<boolean>
+}
+
+const BENCHMARKS: readonly Benchmark[] = [
+  {
+    name: 'ingest',
+    summary: 'from the device to the disk: latency, throughput, loss, memory',
+    usage: ingestUsage,
+    run: runIngest,
+  },
+]
+
+const HELP = `npm run bench <benchmark> -- [options]
+
+${BENCHMARKS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+
+npm run bench <benchmark> -- --help shows its options.
+`
+
+const INTERRUPTED = 130
+
+async function main(args: string[]): Promise<number> {
+  const [name, ...rest] = args
+  const benchmark = BENCHMARKS.find((each) => each.name === name)
+  if (benchmark === undefined) {
+    const isHelp = name === undefined || name === '--help'
+    process.stdout.write(isHelp ? HELP : `no benchmark ${name}\n\n${HELP}`)
+    return isHelp ? 0 : 2
+  }
+  if (rest.includes('--help')) {
+    process.stdout.write(benchmark.usage)
+    return 0
+  }
+  return (await benchmark.run(bench, rest)) ? 0 : 1
+}
+
+const bench = new Workbench()
+// However it ends, no broker is left running and no folder full of samples.
+process.on('exit', () => bench.clear())
+process.on('SIGINT', () => process.exit(INTERRUPTED))
+process.on('SIGTERM', () => process.exit(INTERRUPTED))
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(1)
+  },
+)

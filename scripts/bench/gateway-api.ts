@@ -1,0 +1,99 @@
+import { z } from 'zod'
+
+const registrationSchema = z.object({ mqtt: z.object({ password: z.string() }) })
+const timesSchema = z.array(z.object({ timestamp: z.string() }))
+const statsSchema = z.object({ telemetry: z.object({ gps: z.number() }) })
+
+/** A registered device, as the load generator needs it. */
+export interface BenchDevice {
+  hardwareId: string
+  password: string
+}
+
+const REGISTRATIONS_AT_ONCE = 8
+
+/** What the benchmarks ask a gateway over HTTP, as an admin. Every method throws on an error status. */
+export class GatewayApi {
+  readonly #url: string
+  readonly #key: string
+
+  constructor(url: string, key: string) {
+    this.#url = url
+    this.#key = key
+  }
+
+  /** Registers `count` teeboxes with ids of equal length. */
+  async registerDevices(count: number): Promise<BenchDevice[]> {
+    const ids = Array.from({ length: count }, (_, i) => `bench-${String(i).padStart(5, '0')}`)
+    return mapInParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
+  }
+
+  /** Times (milliseconds) of the GPS records of a device from `fromMs` to `toMs`, both included. */
+  async gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]> {
+    const from = new Date(fromMs).toISOString()
+    const to = new Date(toMs).toISOString()
+    const response = await this.#get(`/devices/${hardwareId}/gps?from=${from}&to=${to}`)
+    const records = timesSchema.parse(await response.json())
+    return records.map((record) => Date.parse(record.timestamp))
+  }
+
+  /** Number of GPS records of the whole fleet. */
+  async gpsCount(): Promise<number> {
+    const response = await this.#get('/stats')
+    return statsSchema.parse(await response.json()).telemetry.gps
+  }
+
+  /** The metrics without labels, by name. */
+  async metrics(): Promise<Map<string, number>> {
+    const response = await this.#get('/metrics')
+    return parseMetrics(await response.text())
+  }
+
+  async #register(hardwareId: string): Promise<BenchDevice> {
+    const response = await this.#request('/devices', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ hardware_id: hardwareId, device_type: 'teebox' }),
+    })
+    const { mqtt } = registrationSchema.parse(await response.json())
+    return { hardwareId, password: mqtt.password }
+  }
+
+  #get(path: string): Promise<Response> {
+    return this.#request(path, {})
+  }
+
+  async #request(path: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers)
+    headers.set('X-API-Key', this.#key)
+    const response = await fetch(this.#url + path, { ...init, headers })
+    if (response.ok) return response
+    const text = (await response.text()).slice(0, 300)
+    throw new Error(`${init.method ?? 'GET'} ${path}: ${response.status} ${text}`)
+  }
+}
+
+/** Reads the Prometheus text format; metrics with labels are left out. */
+export function parseMetrics(text: string): Map<string, number> {
+  const metrics = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    const match = /^([A-Za-z_:][\w:]*) (\S+)$/.exec(line)
+    if (match?.[1] !== undefined) metrics.set(match[1], Number(match[2]))
+  }
+  return metrics
+}
+
+/** Calls `work` for each item, at most `atOnce` at a time; results are in the order of the items. */
+export async function mapInParallel<Item, Result>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const queue = items.entries()
+  const runLane = async () => {
+    for (const [i, item] of queue) results[i] = await work(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, runLane))
+  return results
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { encodePuback, encodePublish, encodeSubscribe } from './mqtt-packets.ts'
+import { PacketReader } from './packet-reader.ts'
+
+type Heard = string
+
+function listen(): { reader: PacketReader; heard: Heard[] } {
+  const heard: Heard[] = []
+  const reader = new PacketReader({
+    connack: (returnCode) => heard.push(`connack ${returnCode}`),
+    puback: (packetId) => heard.push(`puback ${packetId}`),
+    suback: (returnCodes) => heard.push(`suback ${[...returnCodes].join()}`),
+    publish: (packetId) => heard.push(`publish ${packetId}`),
+  })
+  return { reader, heard }
+}
+
+const longMessage = { topic: 'dev/a/cfg', payload: 'x'.repeat(20_000), retain: true, packetId: 300 }
+const stream = Buffer.concat([
+  Buffer.from([0x20, 2, 1, 0]),
+  Buffer.from([0x90, 5, 0xff, 0xfe, 1, 1, 0x80]),
+  encodePuback(1),
+  encodePuback(65535),
+  encodePublish({ ...longMessage, payload: '{}', qos: 1 }),
+  encodePublish({ ...longMessage, payload: '', qos: 0 }),
+  Buffer.from([0xd0, 0]),
+  encodePublish({ ...longMessage, payload: 'y'.repeat(200), qos: 1 }),
+  encodePuback(258),
+])
+const expected = ['connack 0', 'suback 1,1,128', 'puback 1', 'puback 65535']
+expected.push('publish 300', 'publish 0', 'publish 300', 'puback 258')
+
+describe('PacketReader', () => {
+  test('a stream in one chunk is cut into its packets', () => {
+    const { reader, heard } = listen()
+    reader.read(stream)
+    assert.deepEqual(heard, expected)
+  })
+
+  test('a stream split at any byte gives the same packets', () => {
+    for (let at = 0; at <= stream.length; at++) {
+      const { reader, heard } = listen()
+      reader.read(stream.subarray(0, at))
+      reader.read(stream.subarray(at))
+      assert.deepEqual(heard, expected, `split at ${at}`)
+    }
+  })
+
+  test('a stream that comes byte by byte in one reused buffer gives the same packets', () => {
+    const { reader, heard } = listen()
+    const buffer = Buffer.alloc(1)
+    for (const byte of stream) {
+      buffer[0] = byte
+      reader.read(buffer)
+    }
+    assert.deepEqual(heard, expected)
+  })
+
+  test('a packet longer than many chunks is put together', () => {
+    const { reader, heard } = listen()
+    const bytes = Buffer.concat([encodePublish({ ...longMessage, qos: 1 }), encodePuback(7)])
+    for (let at = 0; at < bytes.length; at += 1000) reader.read(bytes.subarray(at, at + 1000))
+    assert.deepEqual(heard, ['publish 300', 'puback 7'])
+  })
+
+  test('acknowledgements in any chunks come complete and in order', () => {
+    const chunkSizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 30 })
+    const packetIds = fc.array(fc.integer({ min: 1, max: 65535 }), { maxLength: 60 })
+    fc.assert(
+      fc.property(packetIds, chunkSizes, (ids, sizes) => {
+        const { reader, heard } = listen()
+        const bytes = Buffer.concat(ids.map(encodePuback))
+        for (let at = 0, i = 0; at < bytes.length; i++) {
+          const size = sizes[i % sizes.length] ?? 1
+          reader.read(bytes.subarray(at, at + size))
+          at += size
+        }
+        assert.deepEqual(
+          heard,
+          ids.map((id) => `puback ${id}`),
+        )
+      }),
+    )
+  })
+
+  test('a length of more than four bytes is an error', () => {
+    const { reader } = listen()
+    assert.throws(() => reader.read(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff, 0x01])), /four bytes/)
+  })
+})
+
+test('a SUBSCRIBE carries its packet id and each filter at QoS 1', () => {
+  assert.deepEqual([...encodeSubscribe(258, ['a', 'b'])], [0x82, 10, 1, 2, 0, 1, 97, 1, 0, 1, 98, 1])
+})

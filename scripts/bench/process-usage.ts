@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+
+/** Linux reports CPU time in hundredths of a second, whatever the kernel's own tick. */
+const TICKS_PER_SECOND = 100
+
+/** CPU seconds, user and system, that a process has used in all its threads. Linux only. */
+export function readCpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The command name in brackets may hold spaces: count the fields after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** Resident memory of a process in bytes. Linux only. */
+export function readResidentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
+  if (kilobytes === undefined) throw new Error(`no VmRSS for process ${pid}`)
+  return Number(kilobytes) * 1024
+}
+
+/** The machine's time so far in clock ticks: all of it, and what the host of a virtual machine kept. */
+export interface MachineTime {
+  total: number
+  stolen: number
+}
+
+/** Reads the machine's time of all cores together. Linux only. */
+export function readMachineTime(): MachineTime {
+  const [cpuLine = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  // user nice system idle iowait irq softirq steal; guest time behind them is part of user.
+  const ticks = cpuLine.split(/\s+/).slice(1, 9).map(Number)
+  return { total: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
+}
+
+/** Share of the time since `before` in which the host ran others: above a few percent, measure again. */
+export function stolenSince(before: MachineTime): number {
+  const now = readMachineTime()
+  return (now.stolen - before.stolen) / Math.max(1, now.total - before.total)
+}

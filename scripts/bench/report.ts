@@ -1,0 +1,74 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** One line of the closing summary; `passed` is null where there is no target. */
+export interface Figure {
+  name: string
+  target: string
+  reached: string
+  passed: boolean | null
+}
+
+/** What a scenario hands back: its lines of the summary and its raw results. */
+export interface ScenarioReport {
+  figures: Figure[]
+  raw: unknown
+}
+
+/** Prints a table; the first column is text, the others are aligned to the right. */
+export function printTable(
+  title: string,
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const all = [header, ...rows]
+  const widths = header.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
+  const line = (row: readonly string[]) =>
+    widths
+      .map((width, i) => (i === 0 ? (row[i] ?? '').padEnd(width) : (row[i] ?? '').padStart(width)))
+      .join('  ')
+  const rule = widths.map((width) => '-'.repeat(width)).join('  ')
+  process.stdout.write(`\n${title}\n\n${[line(header), rule, ...rows.map(line)].join('\n')}\n`)
+}
+
+/** Prints the closing summary. */
+export function printSummary(figures: readonly Figure[]): void {
+  const rows = figures.map(({ name, target, reached, passed }) => {
+    const verdict = passed === null ? '' : passed ? 'pass' : 'MISS'
+    return [name, target, reached, verdict]
+  })
+  printTable('Summary', ['figure', 'target', 'reached', ''], rows)
+}
+
+/** Says what is going on while a scenario runs. */
+export function printProgress(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Writes results to bench-results/ of the current folder; returns the path. */
+export function writeResults(name: string, results: unknown): string {
+  const folder = 'bench-results'
+  mkdirSync(folder, { recursive: true })
+  const stamp = new Date().toISOString().replaceAll(':', '-').slice(0, 19)
+  const path = join(folder, `${name}-${stamp}.json`)
+  writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
+  return path
+}
+
+/** Milliseconds with one decimal. */
+export function formatMs(ms: number): string {
+  return ms.toFixed(1)
+}
+
+/** A whole number with separators. */
+export function formatCount(count: number): string {
+  return Math.round(count).toLocaleString('en-US')
+}
+
+/** The middle value; 0 of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? 0
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
+}

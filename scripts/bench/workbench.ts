@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const STOP_LIMIT_MS = 15_000
+const ERROR_TAIL_CHARACTERS = 2000
+/** Of a log nobody reads to its end. */
+const MAX_LINES = 1000
+
+/** A process of a benchmark whose stdout is read line by line. */
+export class BenchProcess {
+  readonly pid: number
+  readonly exited: Promise<void>
+  readonly #name: string
+  readonly #child: ChildProcess
+  readonly #lines: string[] = []
+  readonly #waiters = new Set<() => void>()
+  #errorTail = ''
+  #hasExited = false
+
+  constructor(name: string, child: ChildProcess) {
+    this.#name = name
+    this.#child = child
+    this.pid = child.pid ?? 0
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#errorTail = (this.#errorTail + chunk.toString()).slice(-ERROR_TAIL_CHARACTERS)
+    })
+    // Writing to a process that has just gone: its end is noticed by whoever waits for it.
+    child.stdin?.on('error', () => undefined)
+    if (child.stdout !== null) {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        this.#lines.push(line)
+        if (this.#lines.length > MAX_LINES) this.#lines.shift()
+        this.#wake()
+      })
+    }
+    this.exited = new Promise((resolve) => {
+      const finish = () => {
+        this.#hasExited = true
+        this.#wake()
+        resolve()
+      }
+      child.once('close', finish)
+      child.once('error', finish)
+    })
+  }
+
+  /**
+   * The first line not taken yet for which `pick` gives a value; lines before it are dropped.
+   * Throws when the process ends or the time is up.
+   */
+  async take<T>(what: string, limitMs: number, pick: (line: string) => T | undefined): Promise<T> {
+    const giveUpAtMs = performance.now() + limitMs
+    for (;;) {
+      for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
+        const value = pick(line)
+        if (value !== undefined) return value
+      }
+      if (this.#hasExited) throw new Error(`${this.#name} ended before ${what}: ${this.#errorTail}`)
+      const leftMs = giveUpAtMs - performance.now()
+      if (leftMs <= 0) throw new Error(`${this.#name}: no ${what} in ${limitMs} ms ${this.#errorTail}`)
+      await this.#nextLine(leftMs)
+    }
+  }
+
+  writeLine(line: string): void {
+    this.#child.stdin?.write(`${line}\n`)
+  }
+
+  /** Sends the signal and waits for the end; what does not go in time is killed. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.#hasExited) return
+    this.#child.kill(signal)
+    const killer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS)
+    await this.exited
+    clearTimeout(killer)
+  }
+
+  killNow(): void {
+    if (!this.#hasExited) this.#child.kill('SIGKILL')
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter()
+    this.#waiters.clear()
+  }
+
+  #nextLine(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, limitMs)
+      this.#waiters.add(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}
+
+/** Everything a benchmark leaves behind if nobody clears it: processes and temporary folders. */
+export class Workbench {
+  readonly #processes = new Set<BenchProcess>()
+  readonly #folders = new Set<string>()
+
+  /** Starts a process with the given environment added to ours. */
+  spawn(name: string, command: string, args: string[], env: Record<string, string> = {}): BenchProcess {
+    const child = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const started = new BenchProcess(name, child)
+    this.#processes.add(started)
+    void started.exited.then(() => this.#processes.delete(started))
+    return started
+  }
+
+  createFolder(name: string): string {
+    const folder = mkdtempSync(join(tmpdir(), `cartbarn-bench-${name}-`))
+    this.#folders.add(folder)
+    return folder
+  }
+
+  /** Kills and removes everything; synchronous, so that an exit handler can call it. */
+  clear(): void {
+    for (const started of this.#processes) started.killNow()
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    this.#folders.clear()
+  }
+}

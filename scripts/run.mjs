@@ -1,0 +1,62 @@
+// node scripts/run.mjs FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18 or later and npm.
+import { spawn } from 'node:child_process'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SetupError, setUp, withInstalledCommands } from './setup.mjs'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const [file, ...args] = process.argv.slice(2)
+
+try {
+  if (!file) throw new SetupError('usage: node scripts/run.mjs FILE [ARGS…]', 2)
+  runProgram(await setUp(root))
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error
+  process.stderr.write(`cartbarn: ${error.message}\n`)
+  process.exitCode = error.exitCode
+}
+
+function runProgram(node) {
+  const child = spawn(node, [resolve(root, file), ...args], {
+    stdio: 'inherit',
+    env: lean(withInstalledCommands(process.env, root)),
+  })
+  // A terminal sends Ctrl-C to the child too; a second one might make it leave without cleaning up.
+  process.on('SIGINT', () => isAtTerminal() || child.kill('SIGINT'))
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  process.on('SIGHUP', () => child.kill('SIGHUP'))
+  if (process.env.npm_lifecycle_event) onceParentIsGone(() => child.kill('SIGTERM'))
+  child.on('error', (error) => {
+    process.stderr.write(`cartbarn: cannot run ${node}: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    if (code !== null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
+
+// Without the cache every start loads a TypeScript compiler into every thread (some 40 MB); with a smaller nursery the
+// pauses of garbage collection are shorter (10 ms at the most instead of 20) and memory stays lower, at the same speed.
+function lean(env) {
+  return {
+    ...env,
+    NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.cache/cartbarn'),
+    NODE_OPTIONS: `--max-semi-space-size=8 ${env.NODE_OPTIONS ?? ''}`.trim(),
+  }
+}
+
+/** npm runs its scripts through a shell, and a shell that is told to stop just leaves. */
+function onceParentIsGone(action) {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    action()
+  }, 100)
+}
+
+function isAtTerminal() {
+  return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY)
+}

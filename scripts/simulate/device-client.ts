@@ -1,0 +1,200 @@
+import { connect, type MqttClient, Store } from 'mqtt'
+import { type Downlink, deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
+import type { MqttCredentials } from './register.ts'
+import { type DeviceType, FIRMWARE } from './sample.ts'
+import type { Traffic } from './traffic.ts'
+
+export type Qos = 0 | 1 | 2
+
+/** The connection of one device, as the rest of the simulator sees it. */
+export interface DeviceLink {
+  readonly isConnected: boolean
+  /** Messages published and not yet acknowledged. */
+  readonly inFlight: number
+  connect(): void
+  /** The radio goes dead: no goodbye, so the broker publishes the last will. `connect` brings it back. */
+  loseSignal(): void
+  /** Says goodbye and disconnects; `connect` wakes the device again. */
+  sleep(): Promise<void>
+  /** Resolves when the broker has acknowledged it, however many reconnects that takes. */
+  publish(level: Uplink, payload: string): Promise<void>
+  /** Subscribes to one more topic, now and after every reconnect. */
+  follow(topic: string): void
+}
+
+export interface DeviceClientOptions {
+  readonly brokerUrl: string
+  readonly hardwareId: string
+  readonly deviceType: DeviceType
+  readonly credentials: MqttCredentials
+  readonly qos: Qos
+  readonly traffic: Traffic
+  /** The number of the present boot, for the birth message. */
+  readonly boot: () => number
+  readonly onMessage: (topic: string, payload: string) => void
+}
+
+const FIRST_RETRY_MS = 500
+const LONGEST_RETRY_MS = 8_000
+const GOODBYE_MS = 3_000
+const KEEPALIVE_S = 60
+
+/** One MQTT client of one device: persistent session, birth and last will, reconnects with a growing pause. */
+export class DeviceClient implements DeviceLink {
+  readonly #options: DeviceClientOptions
+  // kept over reconnects, so that what was not acknowledged is sent again
+  readonly #stores = {
+    incomingStore: new Store({ clean: false }),
+    outgoingStore: new Store({ clean: false }),
+  }
+  readonly #topics: Set<string>
+  #client: MqttClient | undefined
+  #wantsConnection = false
+  #retryMs = FIRST_RETRY_MS
+  #retryTimer: NodeJS.Timeout | undefined
+  #inFlight = 0
+  /** True once the broker has what was left over from the last connection. */
+  #isReady = false
+  #refused: (() => void)[] = []
+
+  constructor(options: DeviceClientOptions) {
+    this.#options = options
+    const down: Downlink[] = ['cmd', 'cfg']
+    this.#topics = new Set(down.map((level) => deviceTopic(options.hardwareId, level)))
+  }
+
+  get isConnected(): boolean {
+    return this.#wantsConnection && this.#isReady
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  connect(): void {
+    if (this.#wantsConnection) return
+    this.#wantsConnection = true
+    this.#retryMs = FIRST_RETRY_MS
+    this.#open()
+  }
+
+  loseSignal(): void {
+    this.#hangUp()
+    this.#client?.stream.destroy()
+  }
+
+  async sleep(): Promise<void> {
+    const client = this.#client
+    const wasConnected = this.isConnected
+    this.#hangUp()
+    if (client === undefined) return
+    if (wasConnected) {
+      const goodbye = this.#publishOn(client, 'st', '{"online":false,"r":"sleep"}', 1, true)
+      await within(GOODBYE_MS, goodbye)
+    }
+    // a polite end waits for every acknowledgement, which a gateway that is down never gives
+    if (client.connected && this.#inFlight === 0) await within(GOODBYE_MS, client.endAsync())
+    client.stream.destroy()
+  }
+
+  publish(level: Uplink, payload: string): Promise<void> {
+    if (this.#client === undefined) return Promise.reject(new Error('Not connected yet'))
+    const qos = level === 'ack' ? 1 : this.#options.qos
+    return this.#publishOn(this.#client, level, payload, qos, false)
+  }
+
+  follow(topic: string): void {
+    this.#topics.add(topic)
+    if (this.isConnected) this.#client?.subscribe(topic, { qos: 1 })
+  }
+
+  #open(): void {
+    if (this.#client === undefined) this.#client = this.#createClient()
+    else this.#client.reconnect(this.#stores)
+  }
+
+  #createClient(): MqttClient {
+    const { brokerUrl, hardwareId, credentials } = this.#options
+    const client = connect(brokerUrl, {
+      clientId: credentials.client_id,
+      username: credentials.username,
+      password: credentials.password,
+      protocolVersion: 4,
+      clean: false,
+      keepalive: KEEPALIVE_S,
+      // the pauses between attempts are ours: they grow, and a device without signal does not try
+      reconnectPeriod: 0,
+      resubscribe: false,
+      will: {
+        topic: deviceTopic(hardwareId, 'st'),
+        payload: Buffer.from('{"online":false}'),
+        qos: 1,
+        retain: true,
+      },
+      ...this.#stores,
+    })
+    client.on('connect', () => this.#onConnect(client))
+    client.on('close', () => this.#onClose())
+    client.on('message', (topic, payload) => this.#options.onMessage(topic, payload.toString()))
+    // every error is followed by a close, which is where it is dealt with
+    client.on('error', () => undefined)
+    return client
+  }
+
+  #onConnect(client: MqttClient): void {
+    const { deviceType, boot, traffic } = this.#options
+    traffic.connects += 1
+    this.#retryMs = FIRST_RETRY_MS
+    client.subscribe([...this.#topics], { qos: 1 })
+    const birth = JSON.stringify({ online: true, fw: FIRMWARE[deviceType], type: deviceType, boot: boot() })
+    void this.#publishOn(client, 'st', birth, 1, true)
+    this.#isReady = true
+    for (const publishAgain of this.#refused.splice(0)) publishAgain()
+  }
+
+  #onClose(): void {
+    this.#isReady = false
+    if (!this.#wantsConnection) return
+    this.#options.traffic.drops += 1
+    clearTimeout(this.#retryTimer)
+    this.#retryTimer = setTimeout(() => this.#open(), this.#retryMs * (0.75 + Math.random() / 2))
+    this.#retryMs = Math.min(LONGEST_RETRY_MS, this.#retryMs * 2)
+  }
+
+  #hangUp(): void {
+    this.#isReady = false
+    this.#wantsConnection = false
+    clearTimeout(this.#retryTimer)
+  }
+
+  #publishOn(client: MqttClient, level: Uplink, payload: string, qos: Qos, retain: boolean): Promise<void> {
+    const { traffic, hardwareId } = this.#options
+    traffic.sent += 1
+    this.#inFlight += 1
+    return new Promise((resolve) => {
+      const settle = (isAcked: boolean) => {
+        this.#inFlight -= 1
+        if (isAcked) traffic.acked += 1
+        else traffic.lost += 1
+        resolve()
+      }
+      const send = () =>
+        client.publish(deviceTopic(hardwareId, level), payload, { qos, retain }, (error) => {
+          if (error === undefined || error === null) settle(true)
+          // mqtt.js gives up what was published while it was resending when that connection breaks, QoS 1 too.
+          // A status is not repeated: an old goodbye after a new birth would be wrong.
+          else if (qos > 0 && level !== 'st') this.#refused.push(send)
+          else settle(false)
+        })
+      send()
+    })
+  }
+}
+
+/** Waits for a promise, but not longer than that. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([promise, over])
+  clearTimeout(timer)
+}

@@ -1,0 +1,42 @@
+import type { Uplink } from '../../shared/wire/mqtt.ts'
+import type { DeviceLink } from './device-client.ts'
+
+/** A link for tests: connects at once, keeps what is published, acknowledges at once. */
+export class FakeLink implements DeviceLink {
+  readonly published: { readonly level: Uplink; readonly payload: string }[] = []
+  readonly topics: string[] = []
+  readonly inFlight = 0
+  isConnected = false
+  connects = 0
+  signalLosses = 0
+  sleeps = 0
+
+  connect(): void {
+    if (this.isConnected) return
+    this.isConnected = true
+    this.connects += 1
+  }
+
+  loseSignal(): void {
+    if (this.isConnected) this.signalLosses += 1
+    this.isConnected = false
+  }
+
+  async sleep(): Promise<void> {
+    if (this.isConnected) this.sleeps += 1
+    this.isConnected = false
+  }
+
+  async publish(level: Uplink, payload: string): Promise<void> {
+    this.published.push({ level, payload })
+  }
+
+  follow(topic: string): void {
+    this.topics.push(topic)
+  }
+
+  /** The payloads of one level, in order. */
+  of(level: Uplink): string[] {
+    return this.published.filter((message) => message.level === level).map((message) => message.payload)
+  }
+}

@@ -1,0 +1,182 @@
+import { type Clock, systemClock } from '../../shared/time.ts'
+import { DeviceClient, type Qos } from './device-client.ts'
+import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
+import { fillHistory, type HistoryProgress } from './history.ts'
+import { LiveFleet } from './live-fleet.ts'
+import type { SimulateOptions } from './options.ts'
+import { minutes, progressLine } from './progress-bar.ts'
+import { type MqttCredentials, registerDevices } from './register.ts'
+import { noTraffic, type Traffic } from './traffic.ts'
+
+/** A simulated fleet at work. */
+export interface Fleet {
+  /** Settles when the work is over or was stopped; rejects with a `GatewayError` when it cannot go on. */
+  readonly done: Promise<void>
+  /** Says goodbye for every device and disconnects; `done` settles then. May be called twice. */
+  stop(): Promise<void>
+}
+
+/** Where the fleet shows what it does. */
+export interface FleetScreen {
+  /** A line that stays. */
+  line(text: string): void
+  /** A line that the next one replaces, where the terminal can. */
+  progress(text: string): void
+}
+
+interface Session {
+  readonly options: SimulateOptions
+  readonly plan: FleetPlan
+  readonly credentials: Map<string, MqttCredentials>
+  readonly traffic: Traffic
+  readonly screen: FleetScreen
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+const STATUS_MS = 5_000
+const PROGRESS_MS = 500
+
+/** Registers the devices, fills the past if asked to, then drives until stopped or until the duration is over. */
+export function startFleet(options: SimulateOptions, screen: FleetScreen, clock: Clock = systemClock): Fleet {
+  const stopping = new AbortController()
+  const done = run(options, screen, clock, stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error
+  })
+  return {
+    done,
+    async stop() {
+      stopping.abort()
+      await done
+    },
+  }
+}
+
+async function run(
+  options: SimulateOptions,
+  screen: FleetScreen,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const plan = planFleet(options)
+  const devices = plan.fleet.flatMap((cart) => cart.devices)
+  const { gatewayUrl, adminKey } = options
+  const credentials = await registerDevices(devices, { gatewayUrl, adminKey, signal })
+  screen.line(`${options.carts} carts with ${devices.length} devices are registered at ${gatewayUrl}`)
+  const session = { options, plan, credentials, screen, clock, signal, traffic: noTraffic() }
+  if (options.historyDays > 0) await fillPast(session)
+  if (options.isLive && !signal.aborted) await driveLive(session)
+}
+
+async function fillPast(session: Session): Promise<void> {
+  const { options, plan, screen, clock, signal } = session
+  const startedAtMs = clock.nowMs()
+  const progress: HistoryProgress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
+  const elapsedS = () => (clock.nowMs() - startedAtMs) / 1000
+  const timer = setInterval(() => screen.progress(progressLine(progress, elapsedS())), PROGRESS_MS)
+  try {
+    await fillHistory({
+      plan,
+      days: options.historyDays,
+      nowMs: startedAtMs,
+      signal,
+      progress,
+      createLink: (device, boot) => {
+        return createClient(session, {
+          device,
+          qos: 1,
+          boot: () => boot,
+          onMessage: () => undefined,
+        })
+      },
+    })
+    const rate = Math.round(progress.samples / Math.max(0.001, elapsedS()))
+    screen.line(
+      `${options.historyDays} days filled: ${progress.samples.toLocaleString('en')} samples in ` +
+        `${minutes(elapsedS())} (${rate.toLocaleString('en')}/s)`,
+    )
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+async function driveLive(session: Session): Promise<void> {
+  const { options, plan, screen, clock, signal, traffic } = session
+  const fleet = new LiveFleet({
+    plan,
+    gatewayUrl: options.gatewayUrl,
+    speedUp: options.speedUp,
+    days: options.days,
+    clock,
+    createLink: (live) =>
+      createClient(session, {
+        device: live.device,
+        qos: options.qos,
+        boot: () => live.boot,
+        onMessage: (topic, payload) => live.receive(topic, payload),
+      }),
+  })
+  await fleet.start()
+  const status = statusLine(fleet, traffic)
+  const timer = setInterval(() => screen.line(status()), STATUS_MS)
+  try {
+    await stopped(signal, options.durationS)
+  } finally {
+    clearInterval(timer)
+    await fleet.stop()
+    screen.line(`Stopped: ${traffic.sent} messages sent, ${traffic.acked} acknowledged`)
+  }
+}
+
+/** Resolves when the signal is given or the seconds are over. */
+function stopped(signal: AbortSignal, seconds: number | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = seconds === undefined ? undefined : setTimeout(resolve, seconds * 1000)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function statusLine(fleet: LiveFleet, traffic: Traffic): () => string {
+  let before = { sent: 0, acked: 0 }
+  const perSecond = (count: number) => (count / (STATUS_MS / 1000)).toFixed(1)
+  return () => {
+    const { devices } = fleet
+    const connected = devices.filter((device) => device.isConnected).length
+    const asleep = devices.filter((device) => !device.isAwake).length
+    const buffered = devices.reduce((sum, device) => sum + device.buffered, 0)
+    const sent = traffic.sent - before.sent
+    const acked = traffic.acked - before.acked
+    before = { sent: traffic.sent, acked: traffic.acked }
+    return (
+      `${connected}/${devices.length} devices connected` +
+      `${asleep > 0 ? ` (${asleep} asleep)` : ''}  sent ${perSecond(sent)}/s  acked ${perSecond(acked)}/s  ` +
+      `in flight ${traffic.sent - traffic.acked - traffic.lost}  buffered ${buffered}`
+    )
+  }
+}
+
+interface ClientPart {
+  readonly device: PlannedDevice
+  readonly qos: Qos
+  readonly boot: () => number
+  readonly onMessage: (topic: string, payload: string) => void
+}
+
+function createClient(session: Session, part: ClientPart): DeviceClient {
+  const { device, ...rest } = part
+  const credentials = session.credentials.get(device.hardwareId)
+  if (credentials === undefined) throw new Error(`${device.hardwareId} was not registered`)
+  const { hardwareId, deviceType } = device
+  return new DeviceClient({
+    brokerUrl: session.options.brokerUrl,
+    traffic: session.traffic,
+    hardwareId,
+    deviceType,
+    credentials,
+    ...rest,
+  })
+}

@@ -1,0 +1,70 @@
+import { BRAKING_MPS2, type Path, segmentAt } from './path.ts'
+import { between, type Point } from './plane.ts'
+
+/** No cart goes faster: 25 km/h. */
+const TOP_SPEED_MPS = 25 / 3.6
+
+const PULLING_MPS2 = 1
+const HARD_BRAKING_MPS2 = 2
+const CREEP_MPS = 0.25
+const STEP_S = 0.25
+
+/** A cart on its way along one path: from standing to standing, within its limits of speed and acceleration. */
+export class Drive {
+  readonly #path: Path
+  readonly #cruiseMps: number
+  #alongM = 0
+  #segment = 0
+  #speedMps = 0
+
+  /** `cruiseMps` above the top speed is taken as the top speed. */
+  constructor(path: Path, cruiseMps: number) {
+    this.#path = path
+    this.#cruiseMps = Math.min(cruiseMps, TOP_SPEED_MPS)
+  }
+
+  get speedMps(): number {
+    return this.#speedMps
+  }
+
+  get hasArrived(): boolean {
+    return this.#alongM >= this.#path.lengthM
+  }
+
+  get position(): Point {
+    const { points, atM } = this.#path
+    const a = points[this.#segment] ?? { xM: 0, yM: 0 }
+    const b = points[this.#segment + 1] ?? a
+    const fromM = atM[this.#segment] ?? 0
+    const lengthM = (atM[this.#segment + 1] ?? fromM) - fromM
+    return lengthM > 0 ? between(a, b, Math.min(1, (this.#alongM - fromM) / lengthM)) : b
+  }
+
+  /** Drives on for one second; with `mayMove` false the cart brakes and then stands where it is. */
+  stepOneSecond(mayMove: boolean): void {
+    for (let i = 0; i < 1 / STEP_S; i++) this.#step(mayMove)
+  }
+
+  #step(mayMove: boolean): void {
+    const allowedMps = mayMove ? this.#allowedMps() : 0
+    this.#speedMps =
+      this.#speedMps < allowedMps
+        ? Math.min(allowedMps, this.#speedMps + PULLING_MPS2 * STEP_S)
+        : Math.max(allowedMps, this.#speedMps - HARD_BRAKING_MPS2 * STEP_S)
+    this.#alongM += this.#speedMps * STEP_S
+    if (this.#path.lengthM - this.#alongM < CREEP_MPS * STEP_S) {
+      this.#alongM = this.#path.lengthM
+      this.#speedMps = 0
+    }
+    this.#segment = segmentAt(this.#path, this.#alongM, this.#segment)
+  }
+
+  /** What the bends and the end ahead allow, seen from where the cart will be after this step. */
+  #allowedMps(): number {
+    const aheadM = this.#alongM + this.#speedMps * STEP_S
+    const next = segmentAt(this.#path, aheadM, this.#segment) + 1
+    const roomM = Math.max(0, (this.#path.atM[next] ?? 0) - aheadM)
+    const limitMps = Math.sqrt((this.#path.limitMps[next] ?? 0) ** 2 + 2 * BRAKING_MPS2 * roomM)
+    return Math.max(CREEP_MPS, Math.min(this.#cruiseMps, limitMps))
+  }
+}

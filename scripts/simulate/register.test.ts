@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { planFleet } from './fleet-plan.ts'
+import { GatewayError, registerDevices } from './register.ts'
+
+const devices = planFleet({ seed: 1, carts: 12, center: { lat: 0, long: 0 }, prefix: 't' }).fleet.flatMap(
+  (cart) => cart.devices,
+)
+const KEY = 'flt_key'
+
+interface Reply {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+/** A gateway that answers as told and keeps the requests. */
+async function startGateway(t: TestContext, reply: (path: string, attempt: number) => Reply) {
+  const requests: { path: string; key: unknown; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    requests.push({ path: request.url ?? '', key: request.headers['x-api-key'], body })
+    const answer = reply(request.url ?? '', requests.length)
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(JSON.stringify(answer.body ?? {}))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const options = {
+    gatewayUrl: `http://127.0.0.1:${address.port}`,
+    adminKey: KEY,
+    signal: new AbortController().signal,
+  }
+  return { requests, options }
+}
+
+const mqtt = (name: string) => ({ username: name, password: `p-${name}`, client_id: name })
+
+test('new devices are registered with type and name', async (t) => {
+  const { requests, options } = await startGateway(t, () => ({
+    status: 201,
+    body: { device: {}, mqtt: mqtt('a') },
+  }))
+  const credentials = await registerDevices(devices, options)
+  assert.equal(credentials.size, devices.length)
+  assert.equal(requests.length, devices.length)
+  assert.ok(requests.every((request) => request.key === KEY))
+  assert.ok(
+    requests.some(({ body }) => body === '{"hardware_id":"t-tb-001","device_type":"teebox","name":"Cart 1"}'),
+  )
+})
+
+test('devices already there get a new password, however its answer is laid out', async (t) => {
+  for (const wrap of [true, false]) {
+    const { options } = await startGateway(t, (path) => {
+      const [, name = ''] = /^\/devices\/(.+)\/rotate-mqtt-password$/.exec(path) ?? []
+      if (name === '') return { status: 409, body: { code: 'device_exists' } }
+      return {
+        status: 200,
+        body: wrap ? { success: true, mqtt: mqtt(name) } : { success: true, ...mqtt(name) },
+      }
+    })
+    const credentials = await registerDevices(devices, options)
+    assert.deepEqual(credentials.get('t-cc-001'), mqtt('t-cc-001'))
+  }
+})
+
+test('a gateway that asks to slow down is asked again', async (t) => {
+  const { options } = await startGateway(t, (_, attempt) =>
+    attempt === 1
+      ? { status: 429, headers: { 'retry-after': '0.01' } }
+      : { status: 201, body: { device: {}, mqtt: mqtt('a') } },
+  )
+  assert.equal((await registerDevices(devices, options)).size, devices.length)
+})
+
+test('a refused key, a refused device and a gateway that is not there are explained', async (t) => {
+  const unauthorised = await startGateway(t, () => ({ status: 401, body: { code: 'invalid_api_key' } }))
+  await assert.rejects(registerDevices(devices, unauthorised.options), /refuses the key \(invalid_api_key\)/)
+  const refusing = await startGateway(t, () => ({ status: 400, body: { detail: 'bad type' } }))
+  await assert.rejects(registerDevices(devices, refusing.options), /400 bad type/)
+  const nobody = { ...unauthorised.options, gatewayUrl: 'http://127.0.0.1:1' }
+  await assert.rejects(registerDevices(devices, nobody), GatewayError)
+})

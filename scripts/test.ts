@@ -1,0 +1,44 @@
+// npm test [-- FILTER… | --node-test-option…]: runs the tests whose path contains a filter, or all of them.
+import { spawn } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+const args = process.argv.slice(2)
+const options = args.filter((arg) => arg.startsWith('-'))
+const filters = args.filter((arg) => !arg.startsWith('-'))
+
+const files = globSync('{gateway,cloud-sync,shared,scripts}/**/*.test.ts', {
+  exclude: ['**/node_modules/**'],
+})
+  .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+  .sort()
+
+if (files.length === 0) {
+  console.error(`no test file matches ${filters.join(' or ') || '*.test.ts'}`)
+  process.exitCode = 1
+} else {
+  runTests()
+}
+
+function runTests(): void {
+  const runner = spawn(
+    process.execPath,
+    [
+      `--import=${new URL('./test-leaks.ts', import.meta.url)}`,
+      '--test',
+      '--test-reporter=spec',
+      '--test-timeout=120000',
+      // Node's own default leaves a core free, which is half of a machine with two.
+      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      ...options,
+      ...files,
+    ],
+    { stdio: 'inherit' },
+  )
+  // The runner gets Ctrl-C from the terminal as well and then names the tests it interrupted.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => runner.kill('SIGTERM'))
+  runner.on('exit', (code) => {
+    process.exitCode = code ?? 1
+  })
+}

@@ -1,0 +1,97 @@
+/** What went wrong, in the caller's terms; each kind has one HTTP status (`gateway/api/problem.ts`). */
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'unavailable'
+
+/** One wrong field, parameter or header of a request. */
+export interface FieldError {
+  in: 'query' | 'body' | 'path' | 'header'
+  name: string
+  code: string
+  detail: string
+}
+
+export interface AppErrorOptions {
+  errors?: FieldError[]
+  retryAfterS?: number
+  cause?: unknown
+}
+
+/** An error the caller may read: `code` is stable, `message` is for people, the private reason goes into `cause`. */
+export class AppError extends Error {
+  readonly kind: ErrorKind
+  readonly code: string
+  readonly errors: FieldError[] | undefined
+  readonly retryAfterS: number | undefined
+
+  constructor(kind: ErrorKind, code: string, message: string, options: AppErrorOptions = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'AppError'
+    this.kind = kind
+    this.code = code
+    this.errors = options.errors
+    this.retryAfterS = options.retryAfterS
+  }
+}
+
+export class InvalidRequestError extends AppError {
+  constructor(code: string, message: string, errors?: FieldError[]) {
+    super('invalid', code, message, errors === undefined ? {} : { errors })
+  }
+}
+
+export class UnauthenticatedError extends AppError {
+  constructor(code: 'missing_api_key' | 'invalid_api_key' | 'user_inactive', message: string) {
+    super('unauthenticated', code, message)
+  }
+}
+
+export class ForbiddenError extends AppError {
+  constructor(code: string, message: string) {
+    super('forbidden', code, message)
+  }
+}
+
+export class NotFoundError extends AppError {
+  constructor(code: string, message: string) {
+    super('not_found', code, message)
+  }
+}
+
+export class ConflictError extends AppError {
+  constructor(code: string, message: string) {
+    super('conflict', code, message)
+  }
+}
+
+export class RateLimitedError extends AppError {
+  constructor(message: string, retryAfterS: number) {
+    super('rate_limited', 'rate_limited', message, { retryAfterS })
+  }
+}
+
+/** The store cannot take the write now (disk full, read-only, I/O error, stopping); trying again later may help. */
+export class UnavailableError extends AppError {
+  constructor(message: string, cause?: unknown) {
+    super('unavailable', 'store_unavailable', message, { retryAfterS: 5, cause })
+  }
+}
+
+/** The part of an `AppError` that crosses a thread boundary. */
+export interface ErrorMessage {
+  kind: ErrorKind
+  code: string
+  message: string
+}
+
+/** Makes any thrown value printable; never throws. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,57 @@
+import { createHash, hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+
+const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const SHORT_ID_LENGTH = 8
+
+/** What may be a hardware id: it is an MQTT user name and a topic level, so no `/`, `+`, `#` or space. */
+export const HARDWARE_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/
+
+export function newShortId(): string {
+  return Array.from(
+    { length: SHORT_ID_LENGTH },
+    () => SHORT_ID_ALPHABET[randomInt(SHORT_ID_ALPHABET.length)],
+  ).join('')
+}
+
+/** An API key: 32 random bytes, shown once, kept only as its hash. */
+export function newApiKey(): string {
+  return `flt_${randomBytes(32).toString('base64url')}`
+}
+
+/** A device's MQTT password: 24 random bytes, shown once, kept only as its hash. */
+export function newMqttPassword(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+export function newUuid(): string {
+  return randomUUID()
+}
+
+/**
+ * The stored form of a secret. A plain SHA-256 is enough because every secret here has at least 24 characters
+ * and nearly all are random bytes: there is no dictionary to slow down, and thousands log in at once after a power cut.
+ */
+export function hashSecret(secret: string | Buffer): string {
+  return hash('sha256', secret, 'hex')
+}
+
+export function hashesEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}
+
+export type TelemetryStream = 'gps' | 'battery'
+
+const AT_DIGITS = 9
+
+/** The part of a record id that is the same for all records of a device's stream; see `recordId`. */
+export function recordIdPrefix(hardwareId: string, stream: TelemetryStream): string {
+  return createHash('sha256').update(`${stream}/${hardwareId}`).digest().subarray(0, 9).toString('base64url')
+}
+
+/**
+ * The id of a telemetry record. Derived, never stored: (device, stream, time) is unique, so the same record has the
+ * same id for ever, here and at the head office. 72 bits of the device and stream, then the time in base 36.
+ */
+export function recordId(prefix: string, atMs: number): string {
+  return prefix + atMs.toString(36).padStart(AT_DIGITS, '0')
+}

@@ -1,0 +1,20 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+
+/** Structured log: `log.info({ hardwareId }, 'connected')`; fields, not sentences. */
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+const SECRET_FIELDS = ['api_key', 'apiKey', 'password', 'key', 'token', 'code', 'authorization']
+
+/** JSON lines to `destination` (standard output unless told). A field that looks like a secret is blanked. */
+export function createLog(level: LogLevel, destination?: DestinationStream): Log {
+  const options = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[secret]' },
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
+}

@@ -1,0 +1,16 @@
+/** Counts by reason, cheap enough for every message. Reasons come from code, never from a device, so it stays small. */
+export class Tally {
+  readonly #counts = new Map<string, number>()
+
+  add(reason: string, count = 1): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count)
+  }
+
+  get(reason: string): number {
+    return this.#counts.get(reason) ?? 0
+  }
+
+  entries(): [reason: string, count: number][] {
+    return [...this.#counts]
+  }
+}

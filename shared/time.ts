@@ -1,0 +1,58 @@
+/** Where code gets "now" from: milliseconds since 1970, UTC. */
+export interface Clock {
+  nowMs(): number
+}
+
+export const systemClock: Clock = { nowMs: () => Date.now() }
+
+export const MINUTE_MS = 60_000
+export const DAY_MS = 86_400_000
+
+/** ISO 8601 in UTC with milliseconds: the only form of a time in JSON. */
+export function toIso(atMs: number): string {
+  return new Date(atMs).toISOString()
+}
+
+const ISO_DATE =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+\- ]\d{2}:?\d{2})?)?$/i
+
+/**
+ * Reads a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional; no offset means UTC,
+ * a date alone is UTC midnight, a space where `+` stood (an undecoded query) reads as `+`.
+ * Returns milliseconds since 1970, or undefined for anything else (epoch numbers and 30 February included).
+ */
+export function parseIso(text: string): number | undefined {
+  const match = ISO_DATE.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset = 'Z'] = match
+  const ms = Number(fraction.padEnd(3, '0').slice(0, 3))
+  const local = [
+    Number(year),
+    Number(month),
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  ] as const
+  const [y, mo, d, h, mi, s] = local
+  if (h > 23 || mi > 59 || s > 59) return undefined
+  const date = new Date(0)
+  date.setUTCFullYear(y, mo - 1, d)
+  date.setUTCHours(h, mi, s, ms)
+  if (date.getUTCMonth() !== mo - 1 || date.getUTCDate() !== d) return undefined
+  const offsetMinutes = parseOffsetMinutes(offset)
+  return offsetMinutes === undefined ? undefined : date.getTime() - offsetMinutes * MINUTE_MS
+}
+
+function parseOffsetMinutes(offset: string): number | undefined {
+  if (offset.toUpperCase() === 'Z') return 0
+  const hours = Number(offset.slice(1, 3))
+  const minutes = Number(offset.slice(-2))
+  if (hours > 23 || minutes > 59) return undefined
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** Midnight, UTC, of the day `atMs` lies in. */
+export function startOfDayMs(atMs: number): number {
+  return atMs - (((atMs % DAY_MS) + DAY_MS) % DAY_MS)
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { lockKindSchema, lockSourceSchema } from './lock-events.ts'
+
+/** What a device publishes, by the last level of its topic `dev/{hardware_id}/…`. */
+export const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
+export type Uplink = (typeof UPLINKS)[number]
+
+/** What a device reads, by the last level of its topic. */
+export const DOWNLINKS = ['cmd', 'cfg', 'ta'] as const
+export type Downlink = (typeof DOWNLINKS)[number]
+
+export function deviceTopic(hardwareId: string, level: Uplink | Downlink): string {
+  return `dev/${hardwareId}/${level}`
+}
+
+export const statusMessageSchema = z.looseObject({
+  online: z.boolean(),
+  type: z.string().max(64).optional(),
+  fw: z.string().max(64).optional(),
+  boot: z.number().optional(),
+  r: z.string().max(64).optional(),
+})
+
+export const lockEventMessageSchema = z.looseObject({
+  eid: z.union([z.string().min(1).max(64), z.number()]).optional(),
+  event: lockKindSchema,
+  source: lockSourceSchema,
+  code: z.union([z.string().min(1).max(64), z.number()]).optional(),
+  ts: z.unknown().optional(),
+  cmd: z.string().max(64).optional(),
+})
+export type LockEventMessage = z.infer<typeof lockEventMessageSchema>
+
+export const ackMessageSchema = z.looseObject({
+  id: z.string().max(64).optional(),
+  st: z.enum(['acknowledged', 'completed', 'failed']).optional(),
+  err: z.string().max(256).optional(),
+  cfg: z.number().int().optional(),
+  sz: z.number().int().optional(),
+})
+
+export const timeQuestionSchema = z.looseObject({ up: z.number() })

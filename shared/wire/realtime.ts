@@ -1,0 +1,44 @@
+import { z } from 'zod'
+
+const idSchema = z.union([z.string().max(128), z.number()]).optional()
+const hardwareIdsSchema = z
+  .array(z.string({ error: 'must be a string' }).max(64), { error: 'must be an array' })
+  .max(10_000)
+
+/** What a client may send on `/realtime`. */
+export const clientMessageSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('subscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
+  z.looseObject({ type: z.literal('unsubscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
+  z.looseObject({ type: z.literal('ping'), id: idSchema }),
+])
+
+export type ClientMessage = z.infer<typeof clientMessageSchema>
+
+type RequestId = string | number | undefined
+
+/** What the gateway sends on `/realtime`; times are ISO 8601. */
+export type ServerMessage =
+  | { type: 'connected'; connectionId: string }
+  | { type: 'subscribed'; hardwareIds: string[]; denied: string[]; id?: RequestId }
+  | { type: 'unsubscribed'; hardwareIds: string[]; reason?: 'scope'; id?: RequestId }
+  | { type: 'pong'; id?: RequestId }
+  | { type: 'error'; code: string; message: string; id?: RequestId }
+  | {
+      type: 'device_data'
+      hardwareId: string
+      payload: Record<string, string | number | boolean>
+      timestamp: string
+      updated_at: string
+      last_responded_at: string
+    }
+  | { type: 'device_status'; hardwareId: string; payload: { is_online: boolean }; timestamp: string }
+  | {
+      type: 'device_locked' | 'device_unlocked'
+      hardwareId: string
+      eventId: string
+      source: string
+      code?: string
+      metadata?: Record<string, unknown>
+      timestamp: string
+    }
+  | { type: 'device_backfill'; hardwareId: string; from: string; to: string; count: number }

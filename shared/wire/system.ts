@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { isoSchema } from './params.ts'
+
+export const subscriptionsSchema = z.object({
+  totalConnections: z.number().int(),
+  totalDevicesWatched: z.number().int(),
+  subscriptionsByDevice: z.record(z.string(), z.number().int()),
+})
+
+export const healthSchema = z.object({
+  status: z.enum(['ok', 'error']),
+  timestamp: isoSchema,
+  detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
+  subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
+})
+
+export const statsSchema = z.object({
+  devices: z.number().int(),
+  telemetry: z.object({ gps: z.number().int(), battery: z.number().int() }),
+  commands: z.number().int(),
+  subscriptions: subscriptionsSchema,
+})
+
+export const quarantineSchema = z.array(
+  z.object({
+    received_at: isoSchema,
+    hardware_id: z.string(),
+    topic: z.string(),
+    reason: z.string(),
+    size_bytes: z.number().int(),
+    payload: z.string().meta({ description: 'The first 4096 bytes, base64.' }),
+  }),
+)
