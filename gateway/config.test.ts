@@ -84,7 +84,6 @@ test('a refusal never repeats a key', () => {
 })
 
 for (const [name, value] of [
-  ['HTTP_PORT', ''],
   ['HTTP_PORT', ' '],
   ['HTTP_PORT', '-1'],
   ['HTTP_PORT', '65536'],
@@ -92,7 +91,6 @@ for (const [name, value] of [
   ['HTTP_PORT', '0x50'],
   ['HTTP_PORT', '1e3'],
   ['HTTP_PORT', 'NaN'],
-  ['REQUESTS_PER_SECOND', ''],
   ['REQUESTS_PER_SECOND', '-1'],
   ['REQUESTS_PER_SECOND', 'Infinity'],
   ['MQTT_CONNECTIONS', '0'],
@@ -101,8 +99,6 @@ for (const [name, value] of [
   ['MQTT_SLOW_READER_BYTES', '1'],
   ['WRITE_QUEUE_ROWS', '999'],
   ['READER_THREADS', '65'],
-  ['DATA_DIR', ''],
-  ['HOST', ''],
   ['LOG_LEVEL', 'INFO'],
   ['ADMIN_API_KEY', 'x'.repeat(23)],
   ['ENROLMENT_KEY', 'x'.repeat(15)],
@@ -164,4 +160,14 @@ test('every setting is described, none twice, with its default', () => {
   const port = settings.find(({ name }) => name === 'CARTBARN_HTTP_PORT')
   assert.equal(port?.defaultValue, '8080')
   assert.equal(settings.find(({ name }) => name === 'CARTBARN_ADMIN_API_KEY')?.defaultValue, 'none')
+})
+
+test('an empty variable is an unset one', () => {
+  const empty = Object.fromEntries(
+    ['HTTP_PORT', 'REQUESTS_PER_SECOND', 'DATA_DIR', 'HOST', 'ADMIN_API_KEY', 'ENROLMENT_KEY'].map((name) => [
+      `CARTBARN_${name}`,
+      '',
+    ]),
+  )
+  assert.deepEqual(readConfig(empty), readConfig({}))
 })

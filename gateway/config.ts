@@ -96,7 +96,9 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Record<string, string | undefined>, filePath?: string): Config {
   const merged: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
   for (const [name, value] of Object.entries(environment)) {
-    if (name.startsWith(PREFIX) && value !== undefined) merged[name.slice(PREFIX.length)] = value
+    // compose files write an unset variable as an empty one
+    if (name.startsWith(PREFIX) && value !== undefined && value !== '')
+      merged[name.slice(PREFIX.length)] = value
   }
   const parsed = schema.safeParse(merged)
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeError } from '../shared/errors.ts'
 import { createLog } from '../shared/log.ts'
@@ -125,9 +126,10 @@ function startDemo(
   { http, mqtt }: ReturnType<Gateway['addresses']>,
   adminKey: string,
 ): ReturnType<typeof spawn> {
-  const script = new URL('../scripts/simulate-fleet.ts', import.meta.url).pathname
+  const script = fileURLToPath(new URL('../scripts/simulate-fleet.ts', import.meta.url))
   return spawn(process.execPath, [script, '--url', http, '--mqtt', mqtt], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+    // the channel ends with this process, however it ends, and the simulator with it
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, CARTBARN_ADMIN_API_KEY: adminKey },
   })
 }

@@ -3,8 +3,14 @@ import { createHash, hash, randomBytes, randomInt, randomUUID, timingSafeEqual }
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
 
-/** What may be a hardware id: it is an MQTT user name and a topic level, so no `/`, `+`, `#` or space. */
-export const HARDWARE_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/
+const HARDWARE_ID = /^[A-Za-z0-9._-]{1,64}$/
+/** `active` is an operation of trips; `.` and `..` are folders to whoever normalises a URL. */
+const RESERVED_IDS = new Set(['active', '.', '..'])
+
+/** Whether a text can be a hardware id: it is an MQTT user name, a topic level and a part of a URL. */
+export function isHardwareId(text: string): boolean {
+  return HARDWARE_ID.test(text) && !RESERVED_IDS.has(text)
+}
 
 export function newShortId(): string {
   return Array.from(

@@ -33,7 +33,12 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
 
   app.use(withRequestId)
   if (corsOrigins.length > 0)
-    app.use(cors({ origin: corsOrigins.includes('*') ? '*' : corsOrigins, exposeHeaders: ['X-Request-Id'] }))
+    app.use(
+      cors({
+        origin: corsOrigins.includes('*') ? '*' : corsOrigins,
+        exposeHeaders: ['X-Request-Id', 'Location', 'Retry-After', 'Allow'],
+      }),
+    )
   app.route('/', createHealthApi(deps))
   app.use(withKey(keyGuard))
   app.route('/', createSystemApi(deps))

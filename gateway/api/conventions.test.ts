@@ -206,12 +206,12 @@ test('a path that is not valid URL encoding is an error of the caller', async ()
 })
 
 test('a body of exactly 64 KiB is read, one byte more is not', async () => {
-  const bodyOf = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`
-  assertProblem(await g.request('POST', '/users', { body: bodyOf(65_536) }), 400, 'invalid_field')
-  assertProblem(await g.request('POST', '/users', { body: bodyOf(65_537) }), 413, 'payload_too_large')
+  const bodyOf = (bytes: number) => `{"nam":"${'x'.repeat(bytes - 10)}"}`
+  assertProblem(await g.request('POST', '/devices', { body: bodyOf(65_536) }), 400, 'missing_field')
+  assertProblem(await g.request('POST', '/devices', { body: bodyOf(65_537) }), 413, 'payload_too_large')
   // bytes, not characters
   assertProblem(
-    await g.request('POST', '/users', { body: `{"name":"${'ü'.repeat(33_000)}"}` }),
+    await g.request('POST', '/devices', { body: `{"nam":"${'ü'.repeat(33_000)}"}` }),
     413,
     'payload_too_large',
   )

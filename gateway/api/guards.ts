@@ -30,42 +30,46 @@ export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
 
 const MAX_BODY_BYTES = 65_536
 
-/** Lets pass only a JSON object of a sensible size; comes before a route's schema. */
-export const jsonBody: MiddlewareHandler<ApiEnv> = async (c, next) => {
-  const contentType = c.req.header('content-type') ?? ''
-  if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
-    throw new AppError(
-      'unsupported_media_type',
-      'unsupported_media_type',
-      'send the body as application/json',
-    )
+/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
+export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const contentType = c.req.header('content-type') ?? ''
+    if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
+      throw new AppError(
+        'unsupported_media_type',
+        'unsupported_media_type',
+        'send the body as application/json',
+      )
+    }
+    const text = await readText(c.req.raw, maxBytes)
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
+    }
+    // what the route's schema will be given
+    c.req.bodyCache.json = Promise.resolve(value)
+    await next()
   }
-  const text = await readText(c.req.raw)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
-  }
-  // what the route's schema will be given
-  c.req.bodyCache.json = Promise.resolve(value)
-  await next()
 }
 
+export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
+
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */
-async function readText(request: Request): Promise<string> {
+async function readText(request: Request, maxBytes: number): Promise<string> {
   const tooLarge = () =>
-    new AppError('payload_too_large', 'payload_too_large', `the body may have ${MAX_BODY_BYTES} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+    new AppError('payload_too_large', 'payload_too_large', `the body may have ${maxBytes} bytes`)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
   if (request.body === null) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of request.body) {
     bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) throw tooLarge()
+    if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return new TextDecoder().decode(Buffer.concat(chunks))

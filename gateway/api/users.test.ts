@@ -399,3 +399,12 @@ test('the first admin is made once: a restart with the same key makes no second'
   await g.restart()
   assert.equal((await g.request('GET', '/users')).body.length, before)
 })
+
+test('5000 ids of the greatest length fit into one request', async () => {
+  const ids = Array.from({ length: 5000 }, (_, i) => `${'c'.repeat(60)}${String(i).padStart(4, '0')}`)
+  const { status, body } = await g.request('POST', '/users', {
+    body: { name: 'Fleet', allowed_hardware_ids: ids },
+  })
+  assert.equal(status, 201)
+  assert.deepEqual(body.user.allowed_hardware_ids, ids)
+})

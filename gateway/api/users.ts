@@ -12,10 +12,12 @@ import {
 } from '../../shared/wire/users.ts'
 import type { Users } from '../services/users.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly, jsonBody } from './guards.ts'
+import { adminOnly, jsonBodyUpTo } from './guards.ts'
 import { body, json, problems } from './responses.ts'
 
 const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+/** Five thousand hardware ids of the greatest length fit. */
+const userBody = jsonBodyUpTo(512 * 1024)
 const idParams = z.object({ id: z.string() })
 
 function toUserJson(row: ReturnType<Users['require']>): UserJson {
@@ -57,7 +59,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'post',
       path: '/users',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, userBody] as const,
       request: { body: body(newUserSchema) },
       responses: {
         201: json(issuedKeySchema, 'The user and its key, shown only here.'),
@@ -92,7 +94,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'patch',
       path: '/users/{id}',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(userPatchSchema) },
       responses: {
         200: json(userSchema, 'The user as it is now.'),

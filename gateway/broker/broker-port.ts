@@ -15,10 +15,11 @@ export interface BrokerPort<Session> {
   isReadable(topic: string): boolean
   connected(session: Session): void
   disconnected(session: Session): void
-  /** Takes a message and calls `onStored` when it may be acknowledged; false refuses it and ends the connection. */
+  /** Takes a message: calls `onStored` when it may be acknowledged, or `onRefused`, which ends the connection. */
   receive(
     session: Session,
     uplinked: { level: Uplink; payload: Buffer; qos: 0 | 1 | 2; isWill: boolean },
     onStored: () => void,
-  ): boolean
+    onRefused: () => void,
+  ): void
 }

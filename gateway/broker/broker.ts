@@ -166,25 +166,28 @@ export class Broker<Session> implements Part {
   }
 
   #receive(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const problem = client === null ? 'not_logged_in' : this.#take(client, packet, done)
-    if (problem === null) return
-    if (client !== null) this.#refuse(client, problem, packet.topic)
-    done(new Error(problem))
-  }
-
-  /** Hands a message to the port. Returns why not, if not. */
-  #take(client: Client, packet: PublishPacket, done: (error?: Error | null) => void): string | null {
-    const session = this.#connections.get(client)?.session
-    if (session === undefined) return 'not_logged_in'
+    const session = client === null ? undefined : this.#connections.get(client)?.session
+    if (client === null || session === undefined) {
+      done(new Error('not logged in'))
+      return
+    }
+    const refuse = (reason: string) => {
+      this.#refuse(client, reason, packet.topic)
+      done(new Error(reason))
+    }
     const level = this.#port.uplinkOf(session, packet.topic)
-    if (level === undefined) return 'topic_not_writable'
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload
-    if (payload.length > this.#options.maxPayloadBytes) return 'packet_too_large'
-    const isWill = clientInternals(client).will === packet
-    const isTaken = this.#port.receive(session, { level, payload, qos: packet.qos, isWill }, () => {
-      this.#acknowledge(client, packet, isWill, done)
-    })
-    return isTaken ? null : 'not_enrolled'
+    if (level === undefined) refuse('topic_not_writable')
+    else if (payload.length > this.#options.maxPayloadBytes) refuse('packet_too_large')
+    else {
+      const isWill = clientInternals(client).will === packet
+      this.#port.receive(
+        session,
+        { level, payload, qos: packet.qos, isWill },
+        () => this.#acknowledge(client, packet, isWill, done),
+        () => refuse('not_enrolled'),
+      )
+    }
   }
 
   // Aedes writes PUBACK right after `done`, so what the message holds must be on the disk before it is called.

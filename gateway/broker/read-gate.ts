@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { Fifo } from '../../shared/fifo.ts'
 
 /** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
-const TURN_MS = 2
+const TURN_MS = 1
 
 /**
  * Decides whose bytes are read next. All connections share one budget a turn, first come first served, so a flood on

@@ -36,6 +36,8 @@ for (const [source, code, expectedCode, expectedDrops] of [
   ['keypad', 815, '815', []],
   ['rfid', undefined, null, []],
   ['key', undefined, null, []],
+  ['rfid', null, null, []],
+  ['key', null, null, []],
   ['key', '04A1', null, ['unexpected_code']],
   ['remote', '04A1', null, ['unexpected_code']],
 ] as const) {

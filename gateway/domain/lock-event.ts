@@ -24,20 +24,19 @@ export function lockEventFromMessage(
   onDrop: OnDrop,
 ): LockEvent {
   const isTimed = isPlausibleTime(message.ts, receivedAtMs)
+  const eid = message.eid ?? null
+  const givenCode = message.code ?? null
   if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
   const atMs = isPlausibleTime(message.ts, receivedAtMs) ? Math.round(message.ts) : receivedAtMs
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
-  if (!hasCode && message.code !== undefined) onDrop('unexpected_code')
-  const code = hasCode && message.code !== undefined ? String(message.code) : null
+  if (!hasCode && givenCode !== null) onDrop('unexpected_code')
+  const code = hasCode && givenCode !== null ? String(givenCode) : null
   return {
     event: message.event,
     source: message.source,
     atMs,
     code,
     commandId: message.source === 'remote' ? (message.cmd ?? null) : null,
-    identity:
-      message.eid === undefined
-        ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}`
-        : `eid:${message.eid}`,
+    identity: eid === null ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}` : `eid:${eid}`,
   }
 }

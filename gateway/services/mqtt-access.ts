@@ -1,4 +1,4 @@
-import { HARDWARE_ID_PATTERN, hashesEqual, hashSecret } from '../../shared/ids.ts'
+import { hashesEqual, hashSecret, isHardwareId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
 import {
@@ -104,33 +104,40 @@ export class MqttAccess {
   }
 
   /**
-   * Takes a message of a device; `onStored` is called when it may be acknowledged.
-   * Returns false when it must not be taken at all (a device that has not enrolled speaks of anything but its status).
+   * Takes a message of a device: `onStored` is called when it may be acknowledged, `onRefused` when it must not be
+   * taken (a device that has not enrolled speaks of anything but its status, or cannot be enrolled).
    */
-  receive(session: DeviceSession, uplinked: Uplinked, onStored: () => void): boolean {
+  receive(session: DeviceSession, uplinked: Uplinked, onStored: () => void, onRefused: () => void): void {
     if (uplinked.level === 'tq') {
       this.#answerTime(session, uplinked.payload)
       onStored()
-      return true
-    }
-    if (session.device !== null) {
+    } else if (session.device !== null) {
       this.#deps.ingest.accept(session.device, session, uplinked, onStored)
-      return true
+    } else {
+      this.#receiveFirst(session, uplinked, onStored, onRefused)
     }
-    const enrolling = session.enrolling ?? this.#enrol(session, uplinked)
-    if (enrolling === null) return false
-    session.enrolling = enrolling
-    void enrolling.then(() => {
-      // a device that could not be enrolled is not acknowledged: it will come again
-      if (session.device !== null) this.#deps.ingest.accept(session.device, session, uplinked, onStored)
+  }
+
+  #receiveFirst(
+    session: DeviceSession,
+    uplinked: Uplinked,
+    onStored: () => void,
+    onRefused: () => void,
+  ): void {
+    session.enrolling ??= this.#enrol(session, uplinked)
+    if (session.enrolling === null) {
+      onRefused()
+      return
+    }
+    void session.enrolling.then(() => {
+      if (session.device === null) onRefused()
+      else this.#deps.ingest.accept(session.device, session, uplinked, onStored)
     })
-    return true
   }
 
   #isEnrolmentKey(hardwareId: string, password: Buffer): boolean {
     const { enrolmentKey, fleet } = this.#deps
-    if (enrolmentKey === undefined || !HARDWARE_ID_PATTERN.test(hardwareId) || hardwareId === 'active')
-      return false
+    if (enrolmentKey === undefined || !isHardwareId(hardwareId)) return false
     return fleet.find(hardwareId) === undefined && hashesEqual(hashSecret(password), hashSecret(enrolmentKey))
   }
 

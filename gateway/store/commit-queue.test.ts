@@ -358,3 +358,38 @@ test('stopping with an unusable store ends, without telling that anything was st
   await queue.stop()
   assert.deepEqual([appender.told, acknowledged], [[], []])
 })
+
+test('a batch that cannot be encoded is overtaken by nobody', async () => {
+  const encode = appender.encode.bind(appender)
+  appender.encode = (messages) => {
+    if (messages.some(({ id }) => id === 1)) throw new Error('no rows can be made of this')
+    return encode(messages)
+  }
+  for (let id = 1; id <= 5; id++) appendRows(id, 600)
+  await settle()
+  assert.deepEqual(appender.told, [
+    'refused 1: no rows can be made of this',
+    ...[2, 3, 4, 5].map((id) => `stored ${id}`),
+  ])
+  assert.deepEqual(acknowledged, [1, 2, 3, 4, 5])
+  assert.deepEqual(writer.transactions, [[2], [3], [4], [5]])
+})
+
+test('who stumbles over what is stored does not stop the queue', async () => {
+  appender.committed = () => {
+    throw new Error('stumbled')
+  }
+  queue.append({
+    id: 1,
+    rows: 1,
+    onStored: () => {
+      throw new Error('gone')
+    },
+  })
+  append(2)
+  await settle()
+  append(3)
+  await settle()
+  assert.deepEqual(acknowledged, [2, 3])
+  assert.equal(queue.waitingRows, 0)
+})

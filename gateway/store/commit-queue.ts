@@ -56,7 +56,7 @@ const MAX_BATCH_ROWS = 1000
 /** With this many rows waiting the next batch is handed over while the last is being written. */
 const OVERLAP_ROWS = 200
 /** Acknowledgements a turn of the event loop. */
-const ACKNOWLEDGEMENTS_A_TURN = 100
+const ACKNOWLEDGEMENTS_A_TURN = 50
 const RETRY_MS = 500
 
 /**
@@ -77,6 +77,7 @@ export class CommitQueue<Message extends Appendable> {
   #rowsInFlight = 0
   #run = 0
   #isRunning = false
+  #hasEncodingFailed = false
   #isStopping = false
   #fault: string | null = null
   #wake: (() => void) | undefined
@@ -159,7 +160,7 @@ export class CommitQueue<Message extends Appendable> {
 
   /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
   #fill(): void {
-    while (this.#items.peek()?.kind === 'append') {
+    while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
       const isBusy = this.#inFlight.length > 0
       if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
       const messages = this.#takeMessages()
@@ -186,6 +187,8 @@ export class CommitQueue<Message extends Appendable> {
       if (this.#appender === undefined) throw new Error('setAppender comes before append')
       batch = this.#appender.encode(messages)
     } catch (error) {
+      // nothing may overtake what was not even sent
+      this.#hasEncodingFailed = true
       return { kind: 'failed', message: describeError(error), isStoreFault: false }
     }
     try {
@@ -200,15 +203,16 @@ export class CommitQueue<Message extends Appendable> {
   async #settle({ messages, answer }: InFlight<Message>): Promise<boolean> {
     const outcome = await answer
     if (outcome.kind === 'appended') {
-      this.#recover()
-      this.#appender?.committed(messages, outcome.result)
+      this.#commit(messages, outcome.result)
       this.#fill()
       await this.#acknowledge(messages)
       return true
     }
     const followers = this.#inFlight.splice(0)
     await Promise.all(followers.map((follower) => follower.answer))
-    return this.#store([messages, ...followers.map((follower) => follower.messages)], outcome)
+    const isStored = await this.#store([messages, ...followers.map((follower) => follower.messages)], outcome)
+    this.#hasEncodingFailed = false
+    return isStored
   }
 
   /** Stores batches one after the other, trying again while the store is unusable. */
@@ -231,8 +235,7 @@ export class CommitQueue<Message extends Appendable> {
         }
         last = await this.#send(batch)
         if (last.kind !== 'appended') continue
-        this.#recover()
-        this.#appender?.committed(batch, last.result)
+        this.#commit(batch, last.result)
         await this.#acknowledge(batch)
         break
       }
@@ -246,16 +249,34 @@ export class CommitQueue<Message extends Appendable> {
     this.#log.error({ reason }, 'message cannot be stored')
     this.#free(batch)
     this.#appender?.refused(only, reason)
-    only.onStored()
+    this.#tell(only)
     return true
+  }
+
+  #commit(messages: readonly Message[], result: AppendResult): void {
+    this.#recover()
+    try {
+      this.#appender?.committed(messages, result)
+    } catch (error) {
+      // it is stored, whoever stumbled over it
+      this.#log.error({ reason: describeError(error) }, 'stored, but not told')
+    }
   }
 
   async #acknowledge(messages: readonly Message[]): Promise<void> {
     for (const [i, message] of messages.entries()) {
       if (i > 0 && i % ACKNOWLEDGEMENTS_A_TURN === 0) await new Promise(setImmediate)
-      message.onStored()
+      this.#tell(message)
     }
     this.#free(messages)
+  }
+
+  #tell(message: Message): void {
+    try {
+      message.onStored()
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'acknowledgement failed')
+    }
   }
 
   #free(messages: readonly Message[]): void {

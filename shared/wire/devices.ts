@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HARDWARE_ID_PATTERN } from '../ids.ts'
+import { isHardwareId } from '../ids.ts'
 import { isoSchema, offsetParam, pageLimitParam, paginationSchema, stringListParam } from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
@@ -58,8 +58,10 @@ const groupIdSchema = z.number().int().min(1).max(2_147_483_647)
 export const newDeviceSchema = z.strictObject({
   hardware_id: z
     .string()
-    .regex(HARDWARE_ID_PATTERN, 'must be 1 to 64 letters, digits, dots, underscores or hyphens')
-    .refine((id) => id !== 'active', 'must not be the word active'),
+    .refine(
+      isHardwareId,
+      'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
+    ),
   device_type: deviceTypeSchema,
   name: nameSchema.nullable().optional(),
   group_id: groupIdSchema.nullable().optional(),

@@ -22,12 +22,12 @@ export const statusMessageSchema = z.looseObject({
 })
 
 export const lockEventMessageSchema = z.looseObject({
-  eid: z.union([z.string().min(1).max(64), z.number()]).optional(),
+  eid: z.union([z.string().min(1).max(64), z.number()]).nullish(),
   event: lockKindSchema,
   source: lockSourceSchema,
-  code: z.union([z.string().min(1).max(64), z.number()]).optional(),
+  code: z.union([z.string().min(1).max(64), z.number()]).nullish(),
   ts: z.unknown().optional(),
-  cmd: z.string().max(64).optional(),
+  cmd: z.string().max(64).nullish(),
 })
 export type LockEventMessage = z.infer<typeof lockEventMessageSchema>
 
