@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { networkInterfaces } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeError } from '../shared/errors.ts'
@@ -45,7 +46,7 @@ function main(): void {
       const addresses = gateway.addresses()
       log.info(addresses, 'listening')
       const adminKey = gateway.takeNewAdminKey()
-      if (!options.demo) return welcome(addresses, adminKey)
+      if (!options.demo) return welcome(config.host, addresses, adminKey)
       const demoKey = adminKey ?? config.adminApiKey
       if (demoKey === undefined) {
         process.stderr.write(
@@ -53,7 +54,7 @@ function main(): void {
         )
         return stop('no key for the demo')
       }
-      welcome(addresses, adminKey)
+      welcome(config.host, addresses, adminKey)
       demo = startDemo(addresses, demoKey)
     },
     (error: unknown) => {
@@ -103,10 +104,15 @@ function readSettings(file: string | undefined): Config | null {
   }
 }
 
-function welcome({ http, mqtt }: ReturnType<Gateway['addresses']>, adminKey: string | null): void {
+function welcome(
+  host: string,
+  { http, mqtt }: ReturnType<Gateway['addresses']>,
+  adminKey: string | null,
+): void {
   const lines = [
     '',
     `  cartbarn is running.   HTTP ${http}   MQTT ${mqtt}`,
+    ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
     ...(adminKey === null
       ? []
       : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${adminKey}`]),
@@ -119,6 +125,15 @@ function welcome({ http, mqtt }: ReturnType<Gateway['addresses']>, adminKey: str
     '',
   ]
   process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** Where carts and tablets find a gateway that listens everywhere. */
+function onTheNetwork(host: string): string[] {
+  if (host !== '0.0.0.0' && host !== '::') return []
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address)
 }
 
 /** A simulated course in a process of its own, like real devices. */

@@ -17,6 +17,7 @@ interface ClientInternals {
 type Done = (error?: Error) => void
 
 interface BrokerInternals {
+  persistence: { incomingGetPacket(client: Client, packet: PublishPacket): Promise<unknown> }
   /** Stores the retained copy, queues for sleeping sessions, forwards; the client may be left out. */
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
   /** Connected clients by client id. */
@@ -43,6 +44,15 @@ export function routeOnly(aedes: Aedes, isRouted: (packet: PublishPacket) => boo
     else if (typeof client === 'function') client()
     else done?.()
   }
+}
+
+/** Whether a QoS 2 message with this id has been taken and waits for its PUBREL. */
+export function isAwaitingRelease(aedes: Aedes, client: Client, packet: PublishPacket): Promise<boolean> {
+  const { persistence } = aedes as unknown as BrokerInternals
+  return persistence.incomingGetPacket(client, packet).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The stream under a client: a TCP socket, a TLS socket, or the stream of a WebSocket. */

@@ -1,9 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { Aedes, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes'
+import {
+  Aedes,
+  type AedesPublishPacket,
+  type AuthenticateError,
+  type Client,
+  type ConnectPacket,
+  type PublishPacket,
+} from 'aedes'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
-import { clientInternals, routeOnly, streamOf } from './aedes-internals.ts'
+import { clientInternals, isAwaitingRelease, routeOnly, streamOf } from './aedes-internals.ts'
 import type { BrokerPort } from './broker-port.ts'
 import { disableDuplicateFilter, RecentMessages } from './duplicate-filter.ts'
 import { guardPacketSize } from './packet-guard.ts'
@@ -61,38 +68,16 @@ export class Broker<Session> implements Part {
       drainTimeout: 10_000,
       connectTimeout: 10_000,
       maxTopicLevels: TOPIC_LEVELS_MAX,
-      preConnect: (client, packet, done) => {
-        const problem = connectProblem(packet)
-        if (problem !== null) this.#refuse(client, problem)
-        // never `done(null, false)`: that leaves the socket open for ever
-        if (problem !== null) return done(new Error(problem), false)
-        packet.keepalive = clampKeepalive(packet.keepalive)
-        done(null, true)
-      },
+      preConnect: (client, packet, done) => this.#preConnect(client, packet, done),
       authenticate: (client, username, password, done) => {
-        const connection = this.#connections.get(client)
-        if (connection === undefined) return done(loginError(BAD_USER_NAME_OR_PASSWORD), false)
-        const login = this.#port.login(client.id, username, password, connection.address)
-        if (!login.ok) {
-          this.#refuse(client, login.reason)
-          return done(
-            loginError(
-              login.reason === 'client_id_mismatch' ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD,
-            ),
-            false,
-          )
-        }
-        closePredecessor(this.#aedes, client.id, () => {
-          connection.session = login.session
-          done(null, true)
-        })
+        this.#authenticate(client, username, password, done)
       },
       authorizePublish: (client, packet, done) => this.#receive(client, packet, done),
       authorizeSubscribe: (client, subscription, done) => {
-        if (this.#canRead(client, subscription.topic)) return done(null, subscription)
-        this.#refuse(client, 'topic_not_readable', subscription.topic)
+        const isReadable = this.#canRead(client, subscription.topic)
+        if (!isReadable) this.#refuse(client, 'topic_not_readable', subscription.topic)
         // null answers 128 for this topic [MQTT-3.9.3-2]
-        done(null, null)
+        done(null, isReadable ? subscription : null)
       },
       authorizeForward: (client, packet) => this.#forward(client, packet),
     })
@@ -165,12 +150,59 @@ export class Broker<Session> implements Part {
     closePredecessor(this.#aedes, clientId, () => undefined)
   }
 
+  #preConnect(
+    client: Client,
+    packet: ConnectPacket,
+    done: (error: Error | null, isFine: boolean) => void,
+  ): void {
+    const problem = connectProblem(packet)
+    if (problem === null) {
+      packet.keepalive = clampKeepalive(packet.keepalive)
+      done(null, true)
+    } else {
+      this.#refuse(client, problem)
+      // never `done(null, false)`: that leaves the socket open for ever
+      done(new Error(problem), false)
+    }
+  }
+
+  #authenticate(
+    client: Client,
+    username: string | undefined,
+    password: Buffer | undefined,
+    done: (error: AuthenticateError | null, isFine: boolean) => void,
+  ): void {
+    const connection = this.#connections.get(client)
+    if (connection === undefined) return
+    const login = this.#port.login(client.id, username, password, connection.address)
+    if (login.ok) {
+      closePredecessor(this.#aedes, client.id, () => {
+        connection.session = login.session
+        done(null, true)
+      })
+    } else {
+      this.#refuse(client, login.reason)
+      const isIdWrong = login.reason === 'client_id_mismatch'
+      done(loginError(isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD), false)
+    }
+  }
+
   #receive(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const session = client === null ? undefined : this.#connections.get(client)?.session
     if (client === null || session === undefined) {
       done(new Error('not logged in'))
-      return
+    } else if (packet.qos === 2) {
+      // Aedes looks for the first copy only after this hook; a second one must not be taken again [MQTT-4.3.3-2]
+      void isAwaitingRelease(this.#aedes, client, packet).then((isCopy) => {
+        if (isCopy) done(null)
+        else this.#take(client, session, packet, done)
+      })
+    } else {
+      this.#take(client, session, packet, done)
     }
+  }
+
+  #take(client: Client, session: Session, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const refuse = (reason: string) => {
       this.#refuse(client, reason, packet.topic)
       done(new Error(reason))

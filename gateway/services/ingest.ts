@@ -33,6 +33,8 @@ export interface UplinkMessage extends Appendable {
   moves: Move[]
   /** Places in `content.samples` of those that only go to history. */
   late: number[]
+  /** What of it was new to the store; null until it is committed. */
+  stored: { flags: Uint8Array; lockEvents: readonly boolean[] } | null
 }
 
 interface Drop {
@@ -63,6 +65,7 @@ interface IngestDeps {
 }
 
 const LIVE_MS = 5 * MINUTE_MS
+const MESSAGES_A_TURN = 200
 const QUARANTINE_BYTES = 4096
 
 const NOTHING: readonly never[] = []
@@ -117,37 +120,45 @@ export class Ingest implements Appender<UplinkMessage> {
       onStored,
       moves: [],
       late: [],
+      stored: null,
     })
   }
 
-  encode(messages: readonly UplinkMessage[]): AppendBatch {
+  /** In slices: a thousand messages at once would hold up the event loop for some 4 ms. */
+  async encode(messages: readonly UplinkMessage[]): Promise<AppendBatch> {
     const live = messages.filter((message) => message.device.isRegistered)
-    const drafts = new Map<Device, Reported>()
-    const lockEvents: EncodedBatch['lockEvents'] = []
-    this.#pending.push({ live, drafts, lockEvents })
+    const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
+    this.#pending.push(encoded)
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
     const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [] }
     let at = 0
-    for (const message of live) {
-      const { device, content, quarantine } = message
-      this.#draft(message, drafts)
-      for (const sample of content.samples) {
-        packSample(samples, at, device.row.deviceId, sample)
+    for (const [i, message] of live.entries()) {
+      if (i > 0 && i % MESSAGES_A_TURN === 0) await new Promise(setImmediate)
+      this.#draft(message, encoded.drafts)
+      for (const sample of message.content.samples) {
+        packSample(samples, at, message.device.row.deviceId, sample)
         at += SAMPLE_NUMBERS
       }
-      for (const event of content.lockEvents) {
-        batch.lockEvents.push({ ...event, hardwareId: device.row.hardwareId })
-        lockEvents.push({ device, event })
-      }
-      if (quarantine !== null) batch.quarantined.push(quarantine)
+      this.#encodeRest(message, encoded, batch)
     }
-    for (const [device, draft] of drafts) {
-      const { state, updatedAtMs, lastRespondedAtMs } = draft
+    for (const [device, { state, updatedAtMs, lastRespondedAtMs }] of encoded.drafts) {
       const latestJson = JSON.stringify(state)
       batch.states.push({ deviceId: device.row.deviceId, latestJson, updatedAtMs, lastRespondedAtMs })
     }
     return batch
+  }
+
+  #encodeRest(
+    { device, content, quarantine }: UplinkMessage,
+    encoded: EncodedBatch,
+    batch: AppendBatch,
+  ): void {
+    for (const event of content.lockEvents) {
+      batch.lockEvents.push({ ...event, hardwareId: device.row.hardwareId })
+      encoded.lockEvents.push({ device, event })
+    }
+    if (quarantine !== null) batch.quarantined.push(quarantine)
   }
 
   committed(messages: readonly UplinkMessage[], result: AppendResult): void {
@@ -158,21 +169,30 @@ export class Ingest implements Appender<UplinkMessage> {
     let lockEventAt = 0
     for (const message of encoded.live) {
       const { samples, lockEvents } = message.content
-      this.#announceSamples(message, result.sampleFlags, sampleAt)
-      sampleAt += samples.length
-      for (const event of lockEvents) {
-        if (result.lockEventStored[lockEventAt++]) {
-          this.#deps.events.emit('lockChanged', { ...event, hardwareId: message.device.row.hardwareId })
-        } else {
-          this.dropped.add('duplicate')
-        }
+      message.stored = {
+        flags: result.sampleFlags.subarray(sampleAt, sampleAt + samples.length),
+        lockEvents: result.lockEventStored.slice(lockEventAt, lockEventAt + lockEvents.length),
       }
-      const { status } = message.content
-      if (status !== null) this.#deps.presence.said(message.device, message.connection, status.isOnline)
+      sampleAt += samples.length
+      lockEventAt += lockEvents.length
     }
     this.messages.add('stored', encoded.live.length)
     const removed = messages.length - encoded.live.length
     if (removed > 0) this.dropped.add('device_removed', removed)
+  }
+
+  announce(message: UplinkMessage): void {
+    const { device, connection, content, stored } = message
+    if (stored === null) return
+    this.#announceSamples(message, stored.flags)
+    for (const [i, event] of content.lockEvents.entries()) {
+      if (stored.lockEvents[i]) {
+        this.#deps.events.emit('lockChanged', { ...event, hardwareId: device.row.hardwareId })
+      } else {
+        this.dropped.add('duplicate')
+      }
+    }
+    if (content.status !== null) this.#deps.presence.said(device, connection, content.status.isOnline)
   }
 
   discarded(): void {
@@ -233,19 +253,18 @@ export class Ingest implements Appender<UplinkMessage> {
     return this.#deps.isLockEventStored(device.row.hardwareId, event.identity)
   }
 
-  #announceSamples(message: UplinkMessage, flags: Uint8Array, from: number): void {
-    const { device, receivedAtMs, content, moves, late } = message
+  #announceSamples({ device, receivedAtMs, content, moves, late }: UplinkMessage, flags: Uint8Array): void {
     const { events } = this.#deps
     const { hardwareId } = device.row
     for (const [i, sample] of content.samples.entries()) {
-      if (isRepeated(sample, flags[from + i] ?? 0)) this.dropped.add('duplicate')
+      if (isRepeated(sample, flags[i] ?? 0)) this.dropped.add('duplicate')
     }
     for (const { atMs, values } of moves) {
       const lastRespondedAtMs = receivedAtMs
       events.emit('reported', { hardwareId, values, atMs, updatedAtMs: receivedAtMs, lastRespondedAtMs })
     }
     if (late.length === 0) return
-    const storedMs = late.filter((i) => flags[from + i] !== 0).map((i) => content.samples[i]?.atMs ?? 0)
+    const storedMs = late.filter((i) => flags[i] !== 0).map((i) => content.samples[i]?.atMs ?? 0)
     if (storedMs.length === 0) return
     const [fromMs, toMs] = [Math.min(...storedMs), Math.max(...storedMs)]
     events.emit('backfilled', { hardwareId, fromMs, toMs, count: storedMs.length })

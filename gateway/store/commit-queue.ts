@@ -16,11 +16,14 @@ export interface Appendable {
 export interface Appender<Message extends Appendable> {
   /**
    * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
-   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
+   * what `encode` prepared for that one. Nothing prepared may show before `committed`. It may take several turns of
+   * the event loop; there is no other call meanwhile.
    */
-  encode(messages: readonly Message[]): AppendBatch
-  /** The oldest batch that was encoded is on the disk. */
+  encode(messages: readonly Message[]): AppendBatch | Promise<AppendBatch>
+  /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
   committed(messages: readonly Message[], result: AppendResult): void
+  /** Tells the world of a committed message; comes right before its `onStored`. */
+  announce(message: Message): void
   /** Nothing of what was encoded and not committed will be; it is encoded again. */
   discarded(): void
   /** This message alone breaks the transaction: the fault is in its rows, not in the store. */
@@ -146,7 +149,7 @@ export class CommitQueue<Message extends Appendable> {
     // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
     await new Promise(setImmediate)
     while (this.#items.length > 0 || this.#inFlight.length > 0) {
-      this.#fill()
+      await this.#fill()
       const oldest = this.#inFlight.shift()
       if (oldest !== undefined) {
         if (!(await this.#settle(oldest))) break
@@ -159,12 +162,13 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
-  #fill(): void {
+  async #fill(): Promise<void> {
     while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
       const isBusy = this.#inFlight.length > 0
       if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
       const messages = this.#takeMessages()
-      this.#inFlight.push({ messages, answer: this.#send(messages) })
+      const encoded = await this.#encode(messages)
+      this.#inFlight.push({ messages, answer: this.#send(encoded) })
     }
   }
 
@@ -181,18 +185,22 @@ export class CommitQueue<Message extends Appendable> {
     return messages
   }
 
-  async #send(messages: readonly Message[]): Promise<WriterAnswer> {
-    let batch: AppendBatch
+  /** The batch of the messages, or the failure to make one. */
+  async #encode(messages: readonly Message[]): Promise<AppendBatch | WriterAnswer> {
     try {
       if (this.#appender === undefined) throw new Error('setAppender comes before append')
-      batch = this.#appender.encode(messages)
+      return await this.#appender.encode(messages)
     } catch (error) {
       // nothing may overtake what was not even sent
       this.#hasEncodingFailed = true
       return { kind: 'failed', message: describeError(error), isStoreFault: false }
     }
+  }
+
+  async #send(encoded: AppendBatch | WriterAnswer): Promise<WriterAnswer> {
+    if ('kind' in encoded) return encoded
     try {
-      return await this.#writer.perform({ kind: 'append', batch, run: this.#run })
+      return await this.#writer.perform({ kind: 'append', batch: encoded, run: this.#run })
     } catch (error) {
       // its transaction may have been committed: every row is idempotent, so it is safe to send it again
       return { kind: 'failed', message: describeError(error), isStoreFault: true }
@@ -204,7 +212,7 @@ export class CommitQueue<Message extends Appendable> {
     const outcome = await answer
     if (outcome.kind === 'appended') {
       this.#commit(messages, outcome.result)
-      this.#fill()
+      await this.#fill()
       await this.#acknowledge(messages)
       return true
     }
@@ -233,7 +241,7 @@ export class CommitQueue<Message extends Appendable> {
           if (this.#isStopping) return false
           await this.#pause()
         }
-        last = await this.#send(batch)
+        last = await this.#send(await this.#encode(batch))
         if (last.kind !== 'appended') continue
         this.#commit(batch, last.result)
         await this.#acknowledge(batch)
@@ -258,17 +266,26 @@ export class CommitQueue<Message extends Appendable> {
     try {
       this.#appender?.committed(messages, result)
     } catch (error) {
-      // it is stored, whoever stumbled over it
-      this.#log.error({ reason: describeError(error) }, 'stored, but not told')
+      this.#log.error({ reason: describeError(error) }, 'stored, but not taken up')
     }
   }
 
   async #acknowledge(messages: readonly Message[]): Promise<void> {
     for (const [i, message] of messages.entries()) {
       if (i > 0 && i % ACKNOWLEDGEMENTS_A_TURN === 0) await new Promise(setImmediate)
+      this.#announce(message)
       this.#tell(message)
     }
     this.#free(messages)
+  }
+
+  #announce(message: Message): void {
+    try {
+      this.#appender?.announce(message)
+    } catch (error) {
+      // it is stored, whoever stumbled over it
+      this.#log.error({ reason: describeError(error) }, 'stored, but not told')
+    }
   }
 
   #tell(message: Message): void {

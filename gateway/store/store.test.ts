@@ -77,9 +77,12 @@ class Recorder implements Appender<Message> {
     }
   }
 
-  committed(messages: readonly Message[], result: AppendResult): void {
-    this.stored += messages.length
+  committed(_messages: readonly Message[], result: AppendResult): void {
     this.results.push(result)
+  }
+
+  announce(): void {
+    this.stored++
   }
 
   discarded(): void {}
@@ -444,4 +447,16 @@ test('a page of history is what filtering, sorting and cutting an array gives', 
     { numRuns: 100 },
   )
   await store.stop()
+})
+
+test('a data folder has one gateway at a time', async () => {
+  const dataDir = mkdtempSync(join(root, 'shared-'))
+  const options = { dataDir, readerThreads: 1, writeQueueRows: 1000 }
+  const first = new Store<Message>(options, log)
+  const second = new Store<Message>(options, log)
+  opened.push(first, second)
+  await first.start()
+  await assert.rejects(second.start(), /another cartbarn is using the data folder/)
+  await first.stop()
+  await second.start()
 })

@@ -6,6 +6,7 @@ import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
 import { type Connection, openReader, openWriter } from './connection.ts'
+import { DataLock } from './data-lock.ts'
 import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
@@ -29,6 +30,7 @@ export class Store<Message extends Appendable> implements Part {
   readonly queue: CommitQueue<Message>
   readonly #options: StoreOptions
   readonly #path: string
+  readonly #lock: DataLock
   readonly #writer: Writer
   readonly #readers: ReaderPool
   #connection: Connection | undefined
@@ -36,6 +38,7 @@ export class Store<Message extends Appendable> implements Part {
   constructor(options: StoreOptions, log: Log) {
     this.#options = options
     this.#path = join(options.dataDir, 'cartbarn.db')
+    this.#lock = new DataLock(options.dataDir)
     this.#writer = new Writer(this.#path, log)
     this.#readers = new ReaderPool(this.#path, options.readerThreads, log)
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
@@ -44,6 +47,7 @@ export class Store<Message extends Appendable> implements Part {
   /** Makes or upgrades the database and starts the threads. Throws when the file cannot be used. */
   async start(): Promise<void> {
     mkdirSync(this.#options.dataDir, { recursive: true, mode: 0o700 })
+    this.#lock.take()
     const connection = openWriter(this.#path)
     try {
       migrate(connection)
@@ -63,6 +67,7 @@ export class Store<Message extends Appendable> implements Part {
     this.#connection?.close()
     this.#connection = undefined
     await this.#writer.stop()
+    this.#lock.release()
   }
 
   get health(): StoreHealth {

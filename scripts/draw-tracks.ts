@@ -1,0 +1,94 @@
+// node scripts/run.mjs scripts/draw-tracks.ts: draws where the carts were, as an SVG on standard output.
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+
+const WIDTH_PX = 960
+const MARGIN_PX = 24
+const LIVE_RADIUS_PX = 5
+const METRES_PER_DEGREE = 111_195
+
+const devicesSchema = z.object({
+  devices: z.array(
+    z.object({
+      hardware_id: z.string(),
+      attributes: z.object({ lat: z.number().optional(), long: z.number().optional() }),
+    }),
+  ),
+})
+const recordsSchema = z.array(z.object({ lat: z.number(), long: z.number() }))
+
+interface Point {
+  lat: number
+  long: number
+}
+
+interface Track {
+  points: Point[]
+  now: Point | undefined
+}
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:8080' },
+    minutes: { type: 'string', default: '60' },
+    type: { type: 'string', default: 'teebox' },
+  },
+})
+
+async function get<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.infer<Schema>> {
+  const key = process.env.CARTBARN_ADMIN_API_KEY ?? ''
+  const response = await fetch(values.url + path, { headers: { 'x-api-key': key } })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return schema.parse(await response.json())
+}
+
+async function readTracks(): Promise<Track[]> {
+  const to = new Date()
+  const from = new Date(to.getTime() - Number(values.minutes) * 60_000)
+  const range = `from=${from.toISOString()}&to=${to.toISOString()}&order=asc`
+  const { devices } = await get(`/devices?limit=1000&device_type=${values.type}`, devicesSchema)
+  return Promise.all(
+    devices.map(async ({ hardware_id, attributes: { lat, long } }) => ({
+      points: await get(`/devices/${hardware_id}/gps?${range}`, recordsSchema),
+      now: lat === undefined || long === undefined ? undefined : { lat, long },
+    })),
+  )
+}
+
+/** Flat enough for a golf course: equirectangular around the middle. */
+function draw(tracks: readonly Track[]): string {
+  const all = tracks.flatMap(({ points, now }) => (now === undefined ? points : [...points, now]))
+  const north = Math.max(...all.map(({ lat }) => lat))
+  const south = Math.min(...all.map(({ lat }) => lat))
+  const west = Math.min(...all.map(({ long }) => long))
+  const east = Math.max(...all.map(({ long }) => long))
+  const shrink = Math.cos((((north + south) / 2) * Math.PI) / 180)
+  const scale = (WIDTH_PX - 2 * MARGIN_PX) / ((east - west) * shrink)
+  const height = Math.ceil((north - south) * scale + 2 * MARGIN_PX)
+  const x = ({ long }: Point) => (MARGIN_PX + (long - west) * shrink * scale).toFixed(1)
+  const y = ({ lat }: Point) => (MARGIN_PX + (north - lat) * scale).toFixed(1)
+  const barM = 200
+  const barPx = (barM / METRES_PER_DEGREE) * scale
+  const lines = tracks.flatMap(({ points, now }, i) => {
+    const colour = `hsl(${Math.round((i * 360) / tracks.length)} 70% 42%)`
+    const path = points.map((point) => `${x(point)},${y(point)}`).join(' ')
+    const dot =
+      now === undefined
+        ? []
+        : [`<circle cx="${x(now)}" cy="${y(now)}" r="${LIVE_RADIUS_PX}" fill="${colour}"/>`]
+    return [`<polyline points="${path}" stroke="${colour}"/>`, ...dot]
+  })
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH_PX} ${height}" font-family="sans-serif">`,
+    `<rect width="${WIDTH_PX}" height="${height}" fill="#eef4e8"/>`,
+    '<g fill="none" stroke-width="1.2" stroke-opacity="0.55" stroke-linejoin="round">',
+    ...lines,
+    '</g>',
+    `<path d="M${MARGIN_PX} ${height - 12}h${barPx.toFixed(1)}" stroke="#333" stroke-width="2"/>`,
+    `<text x="${MARGIN_PX}" y="${height - 18}" font-size="12" fill="#333">${barM} m</text>`,
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+process.stdout.write(draw(await readTracks()))
