@@ -16,10 +16,9 @@ export interface Appendable {
 export interface Appender<Message extends Appendable> {
   /**
    * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
-   * what `encode` prepared for that one. Nothing prepared may show before `committed`. It may take several turns of
-   * the event loop; there is no other call meanwhile.
+   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
    */
-  encode(messages: readonly Message[]): AppendBatch | Promise<AppendBatch>
+  encode(messages: readonly Message[]): AppendBatch
   /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
   committed(messages: readonly Message[], result: AppendResult): void
   /** Tells the world of a committed message; comes right before its `onStored`. */
@@ -149,7 +148,7 @@ export class CommitQueue<Message extends Appendable> {
     // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
     await new Promise(setImmediate)
     while (this.#items.length > 0 || this.#inFlight.length > 0) {
-      await this.#fill()
+      this.#fill()
       const oldest = this.#inFlight.shift()
       if (oldest !== undefined) {
         if (!(await this.#settle(oldest))) break
@@ -162,13 +161,12 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
-  async #fill(): Promise<void> {
+  #fill(): void {
     while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
       const isBusy = this.#inFlight.length > 0
       if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
       const messages = this.#takeMessages()
-      const encoded = await this.#encode(messages)
-      this.#inFlight.push({ messages, answer: this.#send(encoded) })
+      this.#inFlight.push({ messages, answer: this.#send(this.#encode(messages)) })
     }
   }
 
@@ -186,10 +184,10 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   /** The batch of the messages, or the failure to make one. */
-  async #encode(messages: readonly Message[]): Promise<AppendBatch | WriterAnswer> {
+  #encode(messages: readonly Message[]): AppendBatch | WriterAnswer {
     try {
       if (this.#appender === undefined) throw new Error('setAppender comes before append')
-      return await this.#appender.encode(messages)
+      return this.#appender.encode(messages)
     } catch (error) {
       // nothing may overtake what was not even sent
       this.#hasEncodingFailed = true
@@ -212,7 +210,7 @@ export class CommitQueue<Message extends Appendable> {
     const outcome = await answer
     if (outcome.kind === 'appended') {
       this.#commit(messages, outcome.result)
-      await this.#fill()
+      this.#fill()
       await this.#acknowledge(messages)
       return true
     }
@@ -241,7 +239,7 @@ export class CommitQueue<Message extends Appendable> {
           if (this.#isStopping) return false
           await this.#pause()
         }
-        last = await this.#send(await this.#encode(batch))
+        last = await this.#send(this.#encode(batch))
         if (last.kind !== 'appended') continue
         this.#commit(batch, last.result)
         await this.#acknowledge(batch)
