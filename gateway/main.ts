@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -22,15 +23,15 @@ function main(): void {
   if (config === null) return
   const log = createLog(config.logLevel)
   const gateway = createGateway(config, log)
-  let demo: ReturnType<typeof spawn> | undefined
+  let demo: ChildProcess | undefined
   let isStopping = false
 
   const stop = (signal: string) => {
     if (isStopping) return
     isStopping = true
     log.info({ signal }, 'stopping')
-    demo?.kill('SIGTERM')
-    gateway.stop().then(
+    const stopped = demo === undefined ? gateway.stop() : stopDemo(demo).then(() => gateway.stop())
+    stopped.then(
       () => log.info({}, 'stopped'),
       (error: unknown) => {
         log.error({ reason: describeError(error) }, 'not stopped cleanly')
@@ -137,16 +138,20 @@ function onTheNetwork(host: string): string[] {
 }
 
 /** A simulated course in a process of its own, like real devices. */
-function startDemo(
-  { http, mqtt }: ReturnType<Gateway['addresses']>,
-  adminKey: string,
-): ReturnType<typeof spawn> {
+function startDemo({ http, mqtt }: ReturnType<Gateway['addresses']>, adminKey: string): ChildProcess {
   const script = fileURLToPath(new URL('../scripts/simulate-fleet.ts', import.meta.url))
   return spawn(process.execPath, [script, '--url', http, '--mqtt', mqtt], {
     // the channel ends with this process, however it ends, and the simulator with it
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, CARTBARN_ADMIN_API_KEY: adminKey },
   })
+}
+
+/** Lets the simulated devices say goodbye, for a moment. */
+async function stopDemo(demo: ChildProcess): Promise<void> {
+  if (demo.exitCode !== null) return
+  demo.kill('SIGTERM')
+  await Promise.race([once(demo, 'exit'), new Promise((resolve) => setTimeout(resolve, 3_000).unref())])
 }
 
 main()

@@ -6,6 +6,8 @@ const WIDTH_PX = 960
 const MARGIN_PX = 24
 const LIVE_RADIUS_PX = 5
 const METRES_PER_DEGREE = 111_195
+/** Further apart than a cart gets between two fixes: not a line, a jump. */
+const JUMP_M = 120
 
 const devicesSchema = z.object({
   devices: z.array(
@@ -71,12 +73,12 @@ function draw(tracks: readonly Track[]): string {
   const barPx = (barM / METRES_PER_DEGREE) * scale
   const lines = tracks.flatMap(({ points, now }, i) => {
     const colour = `hsl(${Math.round((i * 360) / tracks.length)} 70% 42%)`
-    const path = points.map((point) => `${x(point)},${y(point)}`).join(' ')
+    const paths = withoutJumps(points).map((part) => part.map((point) => `${x(point)},${y(point)}`).join(' '))
     const dot =
       now === undefined
         ? []
         : [`<circle cx="${x(now)}" cy="${y(now)}" r="${LIVE_RADIUS_PX}" fill="${colour}"/>`]
-    return [`<polyline points="${path}" stroke="${colour}"/>`, ...dot]
+    return [...paths.map((path) => `<polyline points="${path}" stroke="${colour}"/>`), ...dot]
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH_PX} ${height}" font-family="sans-serif">`,
@@ -89,6 +91,23 @@ function draw(tracks: readonly Track[]): string {
     '</svg>',
     '',
   ].join('\n')
+}
+
+function withoutJumps(points: readonly Point[]): Point[][] {
+  const parts: Point[][] = []
+  let last: Point | undefined
+  for (const point of points) {
+    const part = parts.at(-1)
+    if (part !== undefined && last !== undefined && distanceM(last, point) < JUMP_M) part.push(point)
+    else parts.push([point])
+    last = point
+  }
+  return parts
+}
+
+function distanceM(a: Point, b: Point): number {
+  const shrink = Math.cos((a.lat * Math.PI) / 180)
+  return METRES_PER_DEGREE * Math.hypot(a.lat - b.lat, (a.long - b.long) * shrink)
 }
 
 process.stdout.write(draw(await readTracks()))

@@ -37,13 +37,13 @@ function runProgram(node) {
   })
 }
 
-// Without the cache every start loads a TypeScript compiler into every thread (some 40 MB); with a smaller nursery the
-// pauses of garbage collection are shorter (5 ms instead of 15) and memory stays lower, at much the same speed.
+// Without the cache every start loads a TypeScript compiler into every thread (some 40 MB). With a smaller nursery the
+// longest pauses of garbage collection are 5 ms instead of 15; with a nearer limit the heap is tidied sooner.
 function lean(env) {
   return {
     ...env,
     NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.cache/cartbarn'),
-    NODE_OPTIONS: `--max-semi-space-size=4 ${env.NODE_OPTIONS ?? ''}`.trim(),
+    NODE_OPTIONS: `--max-semi-space-size=4 --max-old-space-size=1024 ${env.NODE_OPTIONS ?? ''}`.trim(),
   }
 }
 
