@@ -38,12 +38,12 @@ function runProgram(node) {
 }
 
 // Without the cache every start loads a TypeScript compiler into every thread (some 40 MB). With a smaller nursery the
-// longest pauses of garbage collection are 5 ms instead of 15; with a nearer limit the heap is tidied sooner.
+// longest pauses of garbage collection are 5 ms instead of 15, at the same speed.
 function lean(env) {
   return {
     ...env,
     NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.cache/cartbarn'),
-    NODE_OPTIONS: `--max-semi-space-size=4 --max-old-space-size=1024 ${env.NODE_OPTIONS ?? ''}`.trim(),
+    NODE_OPTIONS: `--max-semi-space-size=4 ${env.NODE_OPTIONS ?? ''}`.trim(),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
+import { writeToStream } from 'mqtt-packet'
 
 /**
  * The parts of Aedes 1.2.0 that it does not publish and that we touch, in one place: an upgrade is judged by the
@@ -53,6 +54,14 @@ export function isAwaitingRelease(aedes: Aedes, client: Client, packet: PublishP
     () => true,
     () => false,
   )
+}
+
+/**
+ * Makes mqtt-packet write numbers as it goes. By default it keeps every 16-bit number as a buffer of its own, 65,536
+ * of them, which is 7 MB for the garbage collector to walk for ever.
+ */
+export function writeNumbersUncached(): void {
+  writeToStream.cacheNumbers = false
 }
 
 /** The stream under a client: a TCP socket, a TLS socket, or the stream of a WebSocket. */

@@ -10,7 +10,13 @@ import {
 } from 'aedes'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
-import { clientInternals, isAwaitingRelease, routeOnly, streamOf } from './aedes-internals.ts'
+import {
+  clientInternals,
+  isAwaitingRelease,
+  routeOnly,
+  streamOf,
+  writeNumbersUncached,
+} from './aedes-internals.ts'
 import type { BrokerPort } from './broker-port.ts'
 import { disableDuplicateFilter, RecentMessages } from './duplicate-filter.ts'
 import { guardPacketSize } from './packet-guard.ts'
@@ -84,6 +90,7 @@ export class Broker<Session> implements Part {
   }
 
   async start(): Promise<void> {
+    writeNumbersUncached()
     routeOnly(this.#aedes, (packet) => packet.retain || this.#port.isReadable(packet.topic))
     this.#aedes.on('client', (client) => {
       disableDuplicateFilter(client)

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, type Mock, mock, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { createLog } from '../../shared/log.ts'
+import type { AppendBatch } from './append.ts'
+import type { HistoryPageRequest } from './history-page.ts'
+import { Store } from './store.ts'
+
+interface Message {
+  rows: number
+  atMs: number
+  onStored: () => void
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-threads-'))
+const store = new Store<Message>({ dataDir, readerThreads: 2, writeQueueRows: 1000 }, createLog('silent'))
+const NOW_MS = Date.UTC(2026, 4, 1)
+let deviceId = 0
+/** How many of the next requests end the thread they are meant for. */
+let deaths = 0
+let posting: Mock<Worker['postMessage']>
+
+before(async () => {
+  store.queue.setAppender({
+    encode: (messages): AppendBatch => ({
+      samples: Float64Array.from(messages.flatMap(({ atMs }) => [deviceId, atMs, 1, 2, 3, Number.NaN])),
+      states: [],
+      lockEvents: [],
+      quarantined: [],
+    }),
+    committed: () => undefined,
+    announce: () => undefined,
+    discarded: () => undefined,
+    refused: (_, reason) => assert.fail(reason),
+  })
+  await store.start()
+  const device = {
+    hardwareId: 'cart-1',
+    deviceType: 'teebox',
+    name: null,
+    mqttPasswordHash: 'x',
+    nowMs: NOW_MS,
+  }
+  deviceId = (await store.write('createDevice', device)).deviceId
+  const post = Worker.prototype.postMessage
+  posting = mock.method(
+    Worker.prototype,
+    'postMessage',
+    function (this: Worker, ...args: Parameters<typeof post>) {
+      if (deaths === 0) return post.apply(this, args)
+      deaths--
+      void this.terminate()
+    },
+  )
+})
+beforeEach(() => posting.mock.resetCalls())
+after(async () => {
+  mock.restoreAll()
+  await store.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function append(atMs: number): Promise<void> {
+  return new Promise((resolve) => store.queue.append({ rows: 1, atMs, onStored: resolve }))
+}
+
+function readAll(): Promise<{ rows: number }> {
+  const request: HistoryPageRequest = {
+    stream: 'gps',
+    deviceId,
+    hardwareId: 'cart-1',
+    shortId: 'aaaaaaaa',
+    fromMs: 0,
+    toMs: NOW_MS * 2,
+    order: 'asc',
+    limit: 1000,
+  }
+  return store.read.historyPage(request)
+}
+
+test('when the writer thread dies its messages are written by the next one, once', async () => {
+  deaths = 1
+  await Promise.all([append(NOW_MS), append(NOW_MS + 1)])
+  assert.equal((await readAll()).rows, 2)
+  assert.equal(store.health.isUsable, true)
+})
+
+test('a write whose thread dies fails, and the next one works', async () => {
+  deaths = 1
+  await assert.rejects(store.write('deleteUser', { userId: 'u' }), { code: 'store_unavailable' })
+  await append(NOW_MS + 2)
+  assert.equal((await readAll()).rows, 3)
+})
+
+test('when a reader thread dies its page is read by another', async () => {
+  deaths = 1
+  assert.equal((await readAll()).rows, 3)
+  assert.equal(posting.mock.callCount(), 2)
+})
+
+test('a page that ends every thread is given up, and the others are still read', async () => {
+  deaths = 2
+  await assert.rejects(readAll(), { code: 'store_unavailable' })
+  const pages = await Promise.all(Array.from({ length: 10 }, readAll))
+  assert.deepEqual(new Set(pages.map(({ rows }) => rows)), new Set([3]))
+})
