@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -170,4 +170,12 @@ test('an empty variable is an unset one', () => {
     ]),
   )
   assert.deepEqual(readConfig(empty), readConfig({}))
+})
+
+test('the README lists every setting with its default', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = describeSettings().map(({ name, defaultValue, help }) => {
+    return `| ${name} | ${defaultValue === 'none' ? '' : `\`${defaultValue}\``} | ${help} |`
+  })
+  assert.ok(readme.includes(rows.join('\n')), `the table should be:\n${rows.join('\n')}`)
 })
