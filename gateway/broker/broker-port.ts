@@ -20,6 +20,6 @@ export interface BrokerPort<Session> {
     session: Session,
     uplinked: { level: Uplink; payload: Buffer; qos: 0 | 1 | 2; isWill: boolean },
     onStored: () => void,
-    onRefused: () => void,
+    onRefused: (reason: string) => void,
   ): void
 }

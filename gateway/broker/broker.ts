@@ -224,7 +224,7 @@ export class Broker<Session> implements Part {
         session,
         { level, payload, qos: packet.qos, isWill },
         () => this.#acknowledge(client, packet, isWill, done),
-        () => refuse('not_enrolled'),
+        refuse,
       )
     }
   }

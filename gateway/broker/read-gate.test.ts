@@ -133,8 +133,25 @@ test('a flood on some streams neither starves another nor the event loop', async
   // twenty floods wait before it: one round of all of them, not more
   assert.ok(Math.max(...readsBefore) <= 30, `reads before it: ${readsBefore}`)
   assert.ok(floodReads >= 20, 'the floods go on too')
-  // a turn has 2 ms, a read takes 1
+  // a turn has 1 ms, a read takes 1
   assert.ok(mostReadsInATurn <= 6, `${mostReadsInATurn} reads in one turn`)
+})
+
+test('a stream whose turn has come is read, even if the time ran out on the way', async () => {
+  const gate = new ReadGate(() => false)
+  const order: string[] = []
+  const streams = ['first', 'slow', 'last'].map((name) => {
+    const stream = new PassThrough()
+    if (name === 'slow') stream.on('readable', () => busyFor(3))
+    consume(gate, stream, () => {
+      order.push(name)
+      if (name === 'first') busyFor(3)
+    })
+    return stream
+  })
+  for (const stream of streams) stream.write('x')
+  await eventually(() => order.length === 3, 'all are read')
+  assert.deepEqual(order, ['first', 'slow', 'last'])
 })
 
 test('a stream destroyed while it waits is let go', async () => {

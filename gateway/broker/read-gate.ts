@@ -16,6 +16,8 @@ export class ReadGate {
   #turnEndsAtMs = 0
   #isScheduled = false
   #isDraining = false
+  /** Whose turn it is: its read is granted even if the time has run out since it was called. */
+  #called: Duplex | undefined
 
   constructor(isBlocked: () => boolean) {
     this.#isBlocked = isBlocked
@@ -44,6 +46,10 @@ export class ReadGate {
 
   #mayRead(stream: Duplex): boolean {
     if (this.#isBlocked()) return false
+    if (stream === this.#called) {
+      this.#called = undefined
+      return true
+    }
     const nowMs = performance.now()
     if (this.#isDraining) return nowMs < this.#turnEndsAtMs
     if (this.#waiting.length > 0 || this.#isWaiting.has(stream)) return false
@@ -78,8 +84,10 @@ export class ReadGate {
       const stream = this.#waiting.take()
       if (stream === undefined) break
       this.#isWaiting.delete(stream)
+      this.#called = stream
       if (!stream.destroyed) stream.emit('readable')
     }
+    this.#called = undefined
     this.#isDraining = false
     if (this.#waiting.length > 0 && !this.#isBlocked()) this.#schedule()
   }

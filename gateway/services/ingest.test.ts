@@ -912,3 +912,24 @@ describe('while the disk is not written to', () => {
     assert.equal(await metric(gateway, 'cartbarn_write_queue_rows'), 0)
   })
 })
+
+test('what the store refuses is not acknowledged: the connection ends, and the neighbours are stored', async () => {
+  const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
+  db.exec(`CREATE TRIGGER refuse_speed BEFORE INSERT ON gps WHEN new.speed_milli_kmh = 66600
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`)
+  try {
+    const neighbour = await Cart.connect()
+    const hardwareId = `cart-${++count}`
+    const password = await gateway.register(hardwareId)
+    const client = await RawMqtt.open(gateway.mqtt)
+    await client.login({ clientId: hardwareId, username: hardwareId, password })
+    client.send(publishPacket(`dev/${hardwareId}/tlm`, JSON.stringify({ ...HERE, speed: 66.6 }), { id: 5 }))
+    await neighbour.send('tlm', { ...HERE, speed: 5 })
+    assert.equal(await client.nextOrClosed(), null)
+    assert.equal((await gateway.request('GET', `/devices/${hardwareId}/gps`)).body.length, 0)
+    assert.equal((await neighbour.gps()).length, 1)
+  } finally {
+    db.exec('DROP TRIGGER refuse_speed')
+    db.close()
+  }
+})

@@ -29,6 +29,8 @@ export interface UplinkMessage extends Appendable {
   content: UplinkContent
   drops: readonly Drop[]
   quarantine: NewQuarantineEntry | null
+  /** Called instead of `onStored` when the store will not take it. */
+  onRefused: (reason: string) => void
   /** What moves the state, found by `encode` and told by `committed`. */
   moves: Move[]
   /** Places in `content.samples` of those that only go to history. */
@@ -88,13 +90,15 @@ export class Ingest implements Appender<UplinkMessage> {
 
   /**
    * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
-   * and `onStored` is called all the same: nobody waits for an acknowledgement.
+   * and `onStored` is called all the same: nobody waits for an acknowledgement. `onRefused` is called instead when the
+   * store will not take the message: what is not on the disk is not acknowledged.
    */
   accept(
     device: Device,
     connection: DeviceConnection | null,
     uplinked: Uplinked,
     onStored: () => void,
+    onRefused: (reason: string) => void,
   ): void {
     const { queue, clock } = this.#deps
     this.messages.add('received')
@@ -117,6 +121,7 @@ export class Ingest implements Appender<UplinkMessage> {
       drops,
       quarantine: unreadable === null ? null : quarantineEntry(device, uplinked, unreadable, receivedAtMs),
       onStored,
+      onRefused,
       moves: [],
       late: [],
       stored: null,
@@ -197,12 +202,12 @@ export class Ingest implements Appender<UplinkMessage> {
   }
 
   refused(message: UplinkMessage, reason: string): void {
-    // It would fail the same way for ever, so it is acknowledged; the log and the counter tell.
     this.#deps.log.error(
       { hardwareId: message.device.row.hardwareId, reason },
       'message refused by the store',
     )
     this.dropped.add('store_refused')
+    message.onRefused('not_stored')
   }
 
   readonly #onDrop = (reason: string, count = 1): void => {

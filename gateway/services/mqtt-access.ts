@@ -105,14 +105,19 @@ export class MqttAccess {
 
   /**
    * Takes a message of a device: `onStored` is called when it may be acknowledged, `onRefused` when it must not be
-   * taken (a device that has not enrolled speaks of anything but its status, or cannot be enrolled).
+   * taken (a device that has not enrolled speaks of anything but its status, or cannot be enrolled) or not be stored.
    */
-  receive(session: DeviceSession, uplinked: Uplinked, onStored: () => void, onRefused: () => void): void {
+  receive(
+    session: DeviceSession,
+    uplinked: Uplinked,
+    onStored: () => void,
+    onRefused: (reason: string) => void,
+  ): void {
     if (uplinked.level === 'tq') {
       this.#answerTime(session, uplinked.payload)
       onStored()
     } else if (session.device !== null) {
-      this.#deps.ingest.accept(session.device, session, uplinked, onStored)
+      this.#deps.ingest.accept(session.device, session, uplinked, onStored, onRefused)
     } else {
       this.#receiveFirst(session, uplinked, onStored, onRefused)
     }
@@ -122,16 +127,16 @@ export class MqttAccess {
     session: DeviceSession,
     uplinked: Uplinked,
     onStored: () => void,
-    onRefused: () => void,
+    onRefused: (reason: string) => void,
   ): void {
     session.enrolling ??= this.#enrol(session, uplinked)
     if (session.enrolling === null) {
-      onRefused()
+      onRefused('not_enrolled')
       return
     }
     void session.enrolling.then(() => {
-      if (session.device === null) onRefused()
-      else this.#deps.ingest.accept(session.device, session, uplinked, onStored)
+      if (session.device === null) onRefused('not_enrolled')
+      else this.#deps.ingest.accept(session.device, session, uplinked, onStored, onRefused)
     })
   }
 

@@ -173,7 +173,7 @@ test('one bad message is refused alone; its neighbours are stored, in order', as
     'stored 5',
   ])
   // the bad one will never get better
-  assert.deepEqual(acknowledged, [1, 2, 3, 4, 5])
+  assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
   assert.equal(queue.health.isUsable, true)
 })
@@ -215,7 +215,10 @@ test('whatever the order of good and bad: each message is told once, in order, w
         appender.told,
         drawn.map(({ isBad }, id) => (isBad ? `refused ${id}: datatype mismatch` : `stored ${id}`)),
       )
-      assert.deepEqual(acknowledged, [...drawn.keys()])
+      assert.deepEqual(
+        acknowledged,
+        [...drawn.keys()].filter((id) => !drawn[id]?.isBad),
+      )
       assert.equal(queue.waitingRows, 0)
     }),
     { numRuns: 50 },
@@ -374,7 +377,7 @@ test('a batch that cannot be encoded is overtaken by nobody', async () => {
     'refused 1: no rows can be made of this',
     ...[2, 3, 4, 5].map((id) => `stored ${id}`),
   ])
-  assert.deepEqual(acknowledged, [1, 2, 3, 4, 5])
+  assert.deepEqual(acknowledged, [2, 3, 4, 5])
   assert.deepEqual(writer.transactions, [[2], [3], [4], [5]])
 })
 

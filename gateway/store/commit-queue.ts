@@ -8,7 +8,7 @@ import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
 export interface Appendable {
   /** Rows it adds at most; at least 1. */
   rows: number
-  /** Called once, when it may be acknowledged. */
+  /** Called once, when it may be acknowledged; never for a message that is refused. */
   onStored: () => void
 }
 
@@ -25,7 +25,10 @@ export interface Appender<Message extends Appendable> {
   announce(message: Message): void
   /** Nothing of what was encoded and not committed will be; it is encoded again. */
   discarded(): void
-  /** This message alone breaks the transaction: the fault is in its rows, not in the store. */
+  /**
+   * This message alone breaks the transaction: the fault is in its rows, not in the store. It is not stored, so it is
+   * not acknowledged either; there will be no `onStored`.
+   */
   refused(message: Message, reason: string): void
 }
 
@@ -254,8 +257,11 @@ export class CommitQueue<Message extends Appendable> {
     if (batch.length !== 1 || only === undefined) return false
     this.#log.error({ reason }, 'message cannot be stored')
     this.#free(batch)
-    this.#appender?.refused(only, reason)
-    this.#tell(only)
+    try {
+      this.#appender?.refused(only, reason)
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'refused, but not told')
+    }
     return true
   }
 
