@@ -47,6 +47,44 @@ const SETTINGS = {
     schema: count(65_536, 16_777_216).default(262_144),
     help: 'unread bytes after which a slow MQTT reader is cut off',
   },
+  MQTT_IN_FLIGHT: {
+    schema: count(1, 10_000).default(100),
+    help: 'QoS 1 and 2 messages to or from a client that are not acknowledged yet, at once',
+  },
+  MQTT_QUEUE_MESSAGES: {
+    schema: count(1, 50_000).default(1_000),
+    help: 'messages that may wait for one client; then the oldest makes room',
+  },
+  MQTT_QUEUE_BYTES: {
+    schema: count(65_536, 1_073_741_824).default(1_048_576),
+    help: 'bytes that may wait for one client; then the oldest makes room',
+  },
+  MQTT_QUEUES_MESSAGES: {
+    schema: count(1, 10_000_000).default(100_000),
+    help: 'messages that may wait for all clients together',
+  },
+  MQTT_QUEUES_BYTES: {
+    schema: count(65_536, 17_179_869_184).default(67_108_864),
+    help: 'bytes that may wait for all clients together; they are kept in memory too',
+  },
+  MQTT_RETAINED_MESSAGES: {
+    schema: count(0, 10_000_000).default(10_000),
+    help: 'retained messages outside dev/ and sit/; then the oldest makes room',
+  },
+  MQTT_RETAINED_BYTES: {
+    schema: count(0, 17_179_869_184).default(16_777_216),
+    help: 'bytes of retained messages outside dev/ and sit/',
+  },
+  MQTT_SESSION_DAYS: {
+    schema: count(0, 3_650).default(30),
+    help: 'days without a connection after which an MQTT session is forgotten; 0 never',
+  },
+  MQTT_SUBSCRIPTIONS: { schema: count(1, 100_000).default(100), help: 'subscriptions of one MQTT client' },
+  MQTT_TOPIC_LEVELS: { schema: count(3, 100).default(12), help: 'levels of an MQTT topic' },
+  MQTT_CONNECT_TIMEOUT_S: {
+    schema: count(1, 300).default(10),
+    help: 'seconds a new MQTT connection has to log in',
+  },
   WRITE_QUEUE_ROWS: {
     schema: count(1_000, 1_000_000).default(5_000),
     help: 'rows waiting for the disk before devices are made to wait',
@@ -82,6 +120,17 @@ export interface Config {
   mqttConnections: number
   mqttPacketBytes: number
   mqttSlowReaderBytes: number
+  mqttInFlight: number
+  mqttQueueMessages: number
+  mqttQueueBytes: number
+  mqttQueuesMessages: number
+  mqttQueuesBytes: number
+  mqttRetainedMessages: number
+  mqttRetainedBytes: number
+  mqttSessionDays: number
+  mqttSubscriptions: number
+  mqttTopicLevels: number
+  mqttConnectTimeoutS: number
   writeQueueRows: number
   readerThreads: number
 }
@@ -119,6 +168,17 @@ export function readConfig(environment: Record<string, string | undefined>, file
     mqttConnections: s.MQTT_CONNECTIONS,
     mqttPacketBytes: s.MQTT_PACKET_BYTES,
     mqttSlowReaderBytes: s.MQTT_SLOW_READER_BYTES,
+    mqttInFlight: s.MQTT_IN_FLIGHT,
+    mqttQueueMessages: s.MQTT_QUEUE_MESSAGES,
+    mqttQueueBytes: s.MQTT_QUEUE_BYTES,
+    mqttQueuesMessages: s.MQTT_QUEUES_MESSAGES,
+    mqttQueuesBytes: s.MQTT_QUEUES_BYTES,
+    mqttRetainedMessages: s.MQTT_RETAINED_MESSAGES,
+    mqttRetainedBytes: s.MQTT_RETAINED_BYTES,
+    mqttSessionDays: s.MQTT_SESSION_DAYS,
+    mqttSubscriptions: s.MQTT_SUBSCRIPTIONS,
+    mqttTopicLevels: s.MQTT_TOPIC_LEVELS,
+    mqttConnectTimeoutS: s.MQTT_CONNECT_TIMEOUT_S,
     writeQueueRows: s.WRITE_QUEUE_ROWS,
     readerThreads: s.READER_THREADS,
   }

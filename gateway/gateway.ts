@@ -3,9 +3,10 @@ import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Part, startAll, stopAll } from '../shared/lifecycle.ts'
 import type { Log } from '../shared/log.ts'
+import { countRows } from '../shared/mqtt-sessions.ts'
 import { type Clock, systemClock } from '../shared/time.ts'
 import { createApp } from './api/app.ts'
-import { Broker } from './broker/broker.ts'
+import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { ReadGate } from './broker/read-gate.ts'
 import { TcpListener } from './broker/tcp-listener.ts'
 import { WebSocketListener } from './broker/websocket-listener.ts'
@@ -16,9 +17,9 @@ import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
 import { Devices } from './services/devices.ts'
 import { Fleet } from './services/fleet.ts'
-import { Ingest, type UplinkMessage } from './services/ingest.ts'
+import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
-import { MqttAccess } from './services/mqtt-access.ts'
+import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
 import { Users } from './services/users.ts'
 import { Store } from './store/store.ts'
@@ -42,7 +43,7 @@ export interface Overrides {
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
   const clock = overrides.clock ?? systemClock
   const events = new Events(log)
-  const store = new Store<UplinkMessage>(config, log)
+  const store = new Store<QueuedMessage>(config, log)
   const fleet = new Fleet()
   const users = new Users({ store, events, clock, log })
   const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
@@ -53,6 +54,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const access = new MqttAccess({
     fleet,
     devices,
+    users,
+    keyGuard,
     ingest,
     presence,
     clock,
@@ -61,14 +64,29 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     answer: (topic, payload) => broker.publish(topic, payload),
   })
   const gate = new ReadGate(() => store.queue.isFull)
-  const brokerOptions = {
-    maxPayloadBytes: config.mqttPacketBytes,
-    maxUnreadBytes: config.mqttSlowReaderBytes,
-  }
-  const broker = new Broker(access, gate, brokerOptions, log)
+  const broker = new Broker({
+    port: access,
+    journal: {
+      load: () => store.read.mqttSessions(),
+      append: (sessionChanges, onStored, onRefused) => {
+        const rows = Math.max(1, countRows(sessionChanges))
+        store.queue.append({ rows, sessionChanges, onStored, onRefused })
+      },
+    },
+    gate,
+    options: brokerOptions(config),
+    clock,
+    log,
+  })
   store.queue.setAppender(ingest)
   store.queue.setOnRoom(() => gate.open())
-  events.on('deviceRemoved', ({ hardwareId }) => broker.disconnect(hardwareId))
+  events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
+  events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
+  events.on('keyRevoked', ({ userId }) => {
+    if (users.has(userId)) broker.disconnectOwner(userOwner(userId))
+    else broker.forgetOwner(userOwner(userId))
+  })
+  events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
 
   const tcp = new TcpListener(
     { host: config.host, port: config.mqttPort, maxConnections: config.mqttConnections },
@@ -151,6 +169,27 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       const key = newAdminKey
       newAdminKey = null
       return key
+    },
+  }
+}
+
+function brokerOptions(config: Config): BrokerOptions {
+  return {
+    maxPayloadBytes: config.mqttPacketBytes,
+    maxUnreadBytes: config.mqttSlowReaderBytes,
+    maxSubscriptions: config.mqttSubscriptions,
+    maxTopicLevels: config.mqttTopicLevels,
+    connectTimeoutMs: config.mqttConnectTimeoutS * 1000,
+    maxReceiving: config.mqttInFlight,
+    sessions: {
+      outbox: {
+        inFlight: config.mqttInFlight,
+        messages: config.mqttQueueMessages,
+        bytes: config.mqttQueueBytes,
+      },
+      queued: { messages: config.mqttQueuesMessages, bytes: config.mqttQueuesBytes },
+      retained: { messages: config.mqttRetainedMessages, bytes: config.mqttRetainedBytes },
+      expiryDays: config.mqttSessionDays,
     },
   }
 }

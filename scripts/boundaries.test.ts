@@ -18,7 +18,18 @@ const CLOUD_SYNC = ['agent/x.ts', 'hub/x.ts', 'hub/api/x.ts', 'hub/store/x.ts'].
 const NODE = ['node:fs', 'node:fs/promises']
 const HONO = ['hono', 'hono/factory', '@hono/node-server', '@hono/zod-openapi']
 const PACKAGES = [
-  ...['aedes', 'better-sqlite3', 'mqtt', 'mqtt-packet', 'pino', 'prom-client', 'ws', 'zod', 'left-pad'],
+  ...[
+    'aedes',
+    'better-sqlite3',
+    'mqtt',
+    'mqtt-packet',
+    'pino',
+    'qlobber',
+    'prom-client',
+    'ws',
+    'zod',
+    'left-pad',
+  ],
   ...['@electric-sql/pglite', 'maplibre-gl', 'pg', 'preact', 'preact/hooks', 'vite'],
 ]
 const EVERYTHING = [
@@ -50,7 +61,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'gateway/store/a-worker.ts': [
     ...['gateway/store/x.ts', 'gateway/domain/x.ts', ...SHARED, ...NODE, 'better-sqlite3', 'zod'],
   ],
-  'gateway/broker/a.ts': ['gateway/broker/x.ts', ...SHARED, ...NODE, 'aedes', 'mqtt-packet', 'ws'],
+  'gateway/broker/a.ts': ['gateway/broker/x.ts', ...SHARED, ...NODE, 'aedes', 'mqtt-packet', 'qlobber', 'ws'],
   'gateway/services/a.ts': [
     ...['gateway/services/x.ts', 'gateway/domain/x.ts', 'gateway/devices/x.ts', 'gateway/store/x.ts'],
     ...['gateway/events.ts', ...SHARED, ...NODE, 'prom-client', 'zod'],

@@ -3,7 +3,7 @@ import { cors } from 'hono/cors'
 import { AppError, NotFoundError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Devices } from '../services/devices.ts'
-import type { UplinkMessage } from '../services/ingest.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import type { Presence } from '../services/presence.ts'
 import type { Store } from '../store/store.ts'
@@ -18,7 +18,7 @@ import { createTelemetryApi } from './telemetry.ts'
 import { createUsersApi } from './users.ts'
 
 export interface AppDeps extends SystemApiDeps {
-  store: Pick<Store<UplinkMessage>, 'read' | 'health'>
+  store: Pick<Store<QueuedMessage>, 'read' | 'health'>
   devices: Devices
   presence: Presence
   keyGuard: KeyGuard

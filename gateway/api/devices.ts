@@ -20,7 +20,7 @@ import { canSee } from '../domain/access.ts'
 import { attributeFilters, matchesAttributes, matchesSearch } from '../domain/device-filter.ts'
 import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
-import type { UplinkMessage } from '../services/ingest.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
 import type { Presence } from '../services/presence.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -31,7 +31,7 @@ interface DevicesApiDeps {
   fleet: Fleet
   devices: Devices
   presence: Presence
-  store: Pick<Store<UplinkMessage>, 'read'>
+  store: Pick<Store<QueuedMessage>, 'read'>
 }
 
 const idParams = z.object({ id: z.string().meta({ description: 'hardware_id or short_id' }) })

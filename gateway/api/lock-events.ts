@@ -7,7 +7,7 @@ import {
   lockEventQuerySchema,
 } from '../../shared/wire/lock-events.ts'
 import { isAdmin } from '../domain/access.ts'
-import type { UplinkMessage } from '../services/ingest.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
 import type { LockEventRow } from '../store/lock-events.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -26,7 +26,7 @@ function toLockEventJson(row: LockEventRow): LockEventJson {
 }
 
 /** `/lock-events`: who locked and unlocked what, when and with what. */
-export function createLockEventsApi(store: Pick<Store<UplinkMessage>, 'read'>): OpenAPIHono<ApiEnv> {
+export function createLockEventsApi(store: Pick<Store<QueuedMessage>, 'read'>): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

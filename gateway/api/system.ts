@@ -9,7 +9,7 @@ import {
 } from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { Fleet } from '../services/fleet.ts'
-import type { UplinkMessage } from '../services/ingest.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
 import type { Users } from '../services/users.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -17,7 +17,7 @@ import { adminOnly } from './guards.ts'
 import { json, problems } from './responses.ts'
 
 export interface SystemApiDeps {
-  store: Pick<Store<UplinkMessage>, 'read' | 'health'>
+  store: Pick<Store<QueuedMessage>, 'read' | 'health'>
   fleet: Fleet
   users: Users
   clock: Clock

@@ -13,7 +13,7 @@ import {
 } from '../../shared/wire/telemetry.ts'
 import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
-import type { UplinkMessage } from '../services/ingest.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
 import type { HistoryPageRequest } from '../store/history-page.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -24,7 +24,7 @@ import { json, problems } from './responses.ts'
 interface TelemetryApiDeps {
   fleet: Fleet
   devices: Devices
-  store: Pick<Store<UplinkMessage>, 'read'>
+  store: Pick<Store<QueuedMessage>, 'read'>
 }
 
 const idParams = z.object({ id: z.string().meta({ description: 'hardware_id or short_id' }) })

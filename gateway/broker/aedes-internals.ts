@@ -2,58 +2,78 @@ import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
 
+type Done = (error?: Error) => void
+type Deliver = (packet: DeliveredPacket, done: () => void) => void
+
+/** A message as a subscription hands it on; `brokerId` is null for a retained one that was just asked for. */
+export type DeliveredPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 'retain'> & {
+  brokerId: string | null
+  brokerCounter: number
+}
+
 /**
  * The parts of Aedes 1.2.0 that it does not publish and that we touch, in one place: an upgrade is judged by the
  * tests of the files that use them.
  */
 interface ClientInternals {
-  /** Last counter seen per broker; Aedes drops what is not above it. */
-  duplicates: Record<string, number>
   /** Parser of mqtt-packet; `packet.length` is known as soon as a fixed header has been read. */
   _parser: { parse(chunk: Buffer): number; packet: { length: number } }
-  /** The last will as it will be published. */
-  will: object | null
+  /** The last will as it will be published, and as it was asked for before the login. */
+  will: PublishPacket | null
+  _will: PublishPacket | null | undefined
+  /** Granted subscriptions by topic filter. */
+  subscriptions: Record<string, { qos: number }>
+  /** What a matching subscription calls. */
+  deliver0: Deliver
+  deliverQoS: Deliver
 }
 
-type Done = (error?: Error) => void
-
 interface BrokerInternals {
-  persistence: { incomingGetPacket(client: Client, packet: PublishPacket): Promise<unknown> }
-  /** Stores the retained copy, queues for sleeping sessions, forwards; the client may be left out. */
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
   /** Connected clients by client id. */
   clients: Record<string, Client>
+  /** Counts messages; with the id of the broker it names one. */
+  counter: number
+  mq: { emit(packet: object, done: () => void): void }
 }
 
 export function clientInternals(client: Client): ClientInternals {
   return client as unknown as ClientInternals
 }
 
+function brokerInternals(aedes: Aedes): BrokerInternals {
+  return aedes as unknown as BrokerInternals
+}
+
 export function connectedClient(aedes: Aedes, clientId: string): Client | undefined {
-  return (aedes as unknown as BrokerInternals).clients[clientId]
+  return brokerInternals(aedes).clients[clientId]
 }
 
 /**
- * Leaves out the routing of messages that `isRouted` denies: Aedes would match each against all subscriptions three
- * times over to find nobody.
+ * Ends a message after its acknowledgement: by then it has been routed. Only what Aedes itself has to say ($SYS) still
+ * goes its way.
  */
-export function routeOnly(aedes: Aedes, isRouted: (packet: PublishPacket) => boolean): void {
-  const internals = aedes as unknown as BrokerInternals
-  const publish = internals.publish.bind(aedes)
-  internals.publish = (packet, client, done) => {
-    if (isRouted(packet)) publish(packet, client, done)
-    else if (typeof client === 'function') client()
+export function publishOnlySys(aedes: Aedes): void {
+  brokerInternals(aedes).publish = (packet, client, done) => {
+    if (packet.topic.startsWith('$SYS/')) emit(aedes, packet)
+    if (typeof client === 'function') client()
     else done?.()
   }
 }
 
-/** Whether a QoS 2 message with this id has been taken and waits for its PUBREL. */
-export function isAwaitingRelease(aedes: Aedes, client: Client, packet: PublishPacket): Promise<boolean> {
-  const { persistence } = aedes as unknown as BrokerInternals
-  return persistence.incomingGetPacket(client, packet).then(
-    () => true,
-    () => false,
-  )
+/** Hands a message to every live subscription that matches, at once. */
+export function emit(
+  aedes: Aedes,
+  packet: Pick<PublishPacket, 'topic' | 'payload'> & Partial<PublishPacket>,
+): void {
+  const internals = brokerInternals(aedes)
+  const named = { cmd: 'publish', ...packet, brokerId: aedes.id, brokerCounter: ++internals.counter }
+  internals.mq.emit(named, () => undefined)
+}
+
+/** Puts a client's deliveries into our hands; Aedes would write each at once and wait for the slowest reader. */
+export function deliverWith(client: Client, deliver: Deliver): void {
+  Object.assign(clientInternals(client), { deliver0: deliver, deliverQoS: deliver })
 }
 
 /**

@@ -1,24 +1,35 @@
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import type { Uplink } from '../../shared/wire/mqtt.ts'
 
-/** What the broker asks about connections and messages; `Session` is the answerer's own and opaque to the broker. */
-export interface BrokerPort<Session> {
+export type LoginResult<Login> =
+  /** `owner` names who it is: a session of one owner is never taken up by another. */
+  { ok: true; login: Login; owner: string } | { ok: false; reason: string }
+
+/** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
+export interface BrokerPort<Login> {
   login(
     clientId: string,
     username: string | undefined,
     password: Buffer | undefined,
     address: string,
-  ): { ok: true; session: Session } | { ok: false; reason: string }
-  canRead(session: Session, topicFilter: string): boolean
-  /** The kind of message if the session may publish to the topic. */
-  uplinkOf(session: Session, topic: string): Uplink | undefined
-  /** Whether any client could ever be let read the topic; what nobody reads is not routed. */
-  isReadable(topic: string): boolean
-  connected(session: Session): void
-  disconnected(session: Session): void
-  /** Takes a message: calls `onStored` when it may be acknowledged, or `onRefused`, which ends the connection. */
+  ): LoginResult<Login>
+  /** Someone who is not connected, to speak for: whose last will is published after a restart. */
+  resume(owner: string): Login | undefined
+  canSubscribe(owner: string, topicFilter: string): boolean
+  canRead(owner: string, topic: string): boolean
+  /** A kind of device message, a plain message for whoever subscribed, or undefined for a topic that is not theirs. */
+  publishRight(login: Login, topic: string): Uplink | 'message' | undefined
+  mayLeaveWill(login: Login, topic: string): boolean
+  connected(login: Login): void
+  disconnected(login: Login): void
+  /**
+   * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
+   * connection.
+   */
   receive(
-    session: Session,
+    login: Login,
     uplinked: { level: Uplink; payload: Buffer; qos: 0 | 1 | 2; isWill: boolean },
+    changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void

@@ -5,6 +5,7 @@ import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { createLog } from '../../shared/log.ts'
+import { systemClock } from '../../shared/time.ts'
 import { eventually, metric } from '../testing/observe.ts'
 import {
   connectPacket,
@@ -16,11 +17,9 @@ import {
   subscribePacket,
 } from '../testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
-import { Broker } from './broker.ts'
+import { Broker, type BrokerOptions } from './broker.ts'
 import type { BrokerPort } from './broker-port.ts'
-import { RecentMessages } from './duplicate-filter.ts'
 import { ReadGate } from './read-gate.ts'
-import { forwardDecision } from './slow-reader.ts'
 
 const REFUSED = 'cartbarn_mqtt_refused_total'
 
@@ -332,7 +331,7 @@ describe('the last will', () => {
       const refused = await metric(gateway, REFUSED, 'will_not_writable')
       const client = await RawMqtt.open(gateway.mqtt)
       const will = { topic: topic.replace('ME', hardwareId), payload: '{}' }
-      assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password, will }), null)
+      assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password, will }), 5)
       assert.equal(await metric(gateway, REFUSED, 'will_not_writable'), refused + 1)
     })
   }
@@ -447,19 +446,36 @@ test('messages that overtake each other are all delivered: every time question g
 /** A broker whose port lets everybody read and publish anything, for what goes on between sockets only. */
 async function openBroker(t: TestContext): Promise<Broker<object>> {
   const port: BrokerPort<object> = {
-    login: () => ({ ok: true, session: {} }),
+    login: () => ({ ok: true, login: {}, owner: 'anybody' }),
+    resume: () => undefined,
+    canSubscribe: () => true,
     canRead: () => true,
-    uplinkOf: () => 'tlm',
-    isReadable: () => true,
+    publishRight: () => 'message',
+    mayLeaveWill: () => true,
     connected: () => undefined,
     disconnected: () => undefined,
-    receive: (_session, _uplinked, onStored) => {
-      onStored()
-      return true
+    receive: () => undefined,
+  }
+  const journal = {
+    load: () => ({ sessions: [], subscriptions: [], queued: [], received: [], retained: [], wills: [] }),
+    append: (_changes: unknown, onStored: () => void) => onStored(),
+  }
+  const options: BrokerOptions = {
+    maxPayloadBytes: 65_536,
+    maxUnreadBytes: 262_144,
+    maxSubscriptions: 100,
+    maxTopicLevels: 12,
+    connectTimeoutMs: 10_000,
+    maxReceiving: 100,
+    sessions: {
+      outbox: { inFlight: 100, messages: 1000, bytes: 1_048_576 },
+      queued: { messages: 100_000, bytes: 67_108_864 },
+      retained: { messages: 1000, bytes: 1_048_576 },
+      expiryDays: 30,
     },
   }
-  const limits = { maxPayloadBytes: 65_536, maxUnreadBytes: 262_144 }
-  const broker = new Broker(port, new ReadGate(() => false), limits, createLog('silent'))
+  const gate = new ReadGate(() => false)
+  const broker = new Broker({ port, journal, gate, options, clock: systemClock, log: createLog('silent') })
   t.after(async () => {
     mock.timers.reset()
     await broker.stop()
@@ -501,23 +517,6 @@ test('a subscriber that stops reading delays nobody, and what waits for it is bo
   const skipped = broker.refusals.counts.get('slow_reader_skipped')
   assert.ok(skipped > 1500, `${skipped} skipped`)
   assert.ok(frozen.writableLength < 200_000, `${frozen.writableLength} bytes wait`)
-})
-
-test('a slow reader is sent, spared or cut by what it has not read', () => {
-  assert.equal(forwardDecision(0, 65_536, 262_144), 'send')
-  assert.equal(forwardDecision(1, 65_536, 262_144), 'send')
-  assert.equal(forwardDecision(0, 65_537, 262_144), 'skip')
-  assert.equal(forwardDecision(1, 65_537, 262_144), 'send')
-  assert.equal(forwardDecision(1, 262_145, 262_144), 'cut')
-})
-
-test('a message is new to a client once, whatever the order the counters come in', () => {
-  const recent = new RecentMessages()
-  assert.deepEqual(
-    [3, 1, 2, 3, 1, 4].map((counter) => recent.isNew('broker', counter)),
-    [true, true, true, false, false, true],
-  )
-  assert.equal(recent.isNew('another broker', 1), true)
 })
 
 describe('a connection that says nothing', () => {

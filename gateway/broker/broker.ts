@@ -2,106 +2,136 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   Aedes,
-  type AedesPublishPacket,
   type AuthenticateError,
   type Client,
   type ConnectPacket,
   type PublishPacket,
+  type Subscription,
 } from 'aedes'
+import { newUuid } from '../../shared/ids.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
+import type { StoredWill } from '../../shared/mqtt-sessions.ts'
+import { isTopicFilter } from '../../shared/mqtt-topics.ts'
+import type { Clock } from '../../shared/time.ts'
 import {
   clientInternals,
-  isAwaitingRelease,
-  routeOnly,
-  streamOf,
+  connectedClient,
+  deliverWith,
+  emit,
+  publishOnlySys,
   writeNumbersUncached,
 } from './aedes-internals.ts'
+import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
 import type { BrokerPort } from './broker-port.ts'
-import { disableDuplicateFilter, RecentMessages } from './duplicate-filter.ts'
+import { Connection, type Identity } from './connection.ts'
+import { Delivery } from './delivery.ts'
+import { Intake } from './intake.ts'
 import { guardPacketSize } from './packet-guard.ts'
 import type { ReadGate } from './read-gate.ts'
 import { Refusals } from './refusals.ts'
-import { forwardDecision, neverWaitForDrain } from './slow-reader.ts'
+import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
 import { closePredecessor } from './takeover.ts'
 
 export interface BrokerOptions {
   maxPayloadBytes: number
   /** Bytes a client may leave unread before it is cut off. */
   maxUnreadBytes: number
+  maxSubscriptions: number
+  maxTopicLevels: number
+  /** Time for CONNECT to arrive. */
+  connectTimeoutMs: number
+  /** QoS 2 messages of a client that were taken and not released. */
+  maxReceiving: number
+  sessions: SessionLimits
 }
 
 const CLIENT_ID_MAX = 256
 const KEEPALIVE_MIN_S = 10
 const KEEPALIVE_MAX_S = 600
-const TOPIC_LEVELS_MAX = 12
 /** CONNACK return codes of MQTT 3.1.1, table 3.1. */
 const IDENTIFIER_REJECTED = 2
 const BAD_USER_NAME_OR_PASSWORD = 4
-
-/** What is known of one network connection. */
-interface Connection<Session> {
-  address: string
-  /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
-  bufferedBytes: () => number
-  session: Session | undefined
-  recent: RecentMessages
-}
+const NOT_AUTHORIZED = 5
 
 /**
- * The MQTT broker: Aedes, with the layer around it that makes its acknowledgements true and keeps clients from harming
- * each other. Knows nothing of devices; it asks its port.
+ * The MQTT broker. Aedes speaks the protocol; what is kept for whom, in which order it is sent and when it may be
+ * acknowledged is decided here. Knows nothing of devices and users; it asks its port.
  */
-export class Broker<Session> implements Part {
+export class Broker<Login> implements Part {
   readonly refusals: Refusals
-  readonly #port: BrokerPort<Session>
+  readonly sessions: Sessions
+  readonly #port: BrokerPort<Login>
   readonly #options: BrokerOptions
   readonly #gate: ReadGate
+  readonly #clock: Clock
   readonly #log: Log
-  readonly #connections = new WeakMap<Client, Connection<Session>>()
+  /** Outlives the connection: its last will comes after its end. */
+  readonly #known = new WeakMap<Client, Connection<Login>>()
+  readonly #connections = new Set<Connection<Login>>()
+  readonly #persistence: BrokerPersistence
+  readonly #intake: Intake<Login>
+  readonly #delivery: Delivery
   readonly #aedes: Aedes
   #isStarted = false
 
-  constructor(port: BrokerPort<Session>, gate: ReadGate, options: BrokerOptions, log: Log) {
-    this.#port = port
-    this.#gate = gate
-    this.#options = options
-    this.#log = log
-    this.refusals = new Refusals(log)
+  constructor(deps: {
+    port: BrokerPort<Login>
+    journal: SessionJournal
+    gate: ReadGate
+    options: BrokerOptions
+    clock: Clock
+    log: Log
+  }) {
+    this.#port = deps.port
+    this.#gate = deps.gate
+    this.#options = deps.options
+    this.#clock = deps.clock
+    this.#log = deps.log
+    this.refusals = new Refusals(deps.log)
+    this.sessions = new Sessions(deps.journal, deps.options.sessions)
+    this.#persistence = new BrokerPersistence(this.sessions, {
+      sessionOf: (client) => this.#identityOf(client)?.session ?? this.sessions.get(client.id),
+      isGranted: (client, topicFilter) => this.#known.get(client)?.granted.has(topicFilter) ?? false,
+    })
+    this.#intake = new Intake({
+      port: deps.port,
+      journal: deps.journal,
+      sessions: this.sessions,
+      options: deps.options,
+      spendWill: (clientId) => this.#persistence.spendWill(clientId),
+      deliver: (message) => emit(this.#aedes, message),
+    })
+    this.#delivery = new Delivery(this.sessions, this.refusals.counts)
     this.#aedes = new Aedes({
       // with a bound, one subscriber that falls behind and leaves overflows the stack (mqemitter #204)
       concurrency: 0,
-      drainTimeout: 10_000,
-      connectTimeout: 10_000,
-      maxTopicLevels: TOPIC_LEVELS_MAX,
+      connectTimeout: deps.options.connectTimeoutMs,
+      maxTopicLevels: deps.options.maxTopicLevels,
+      // ours is counted where the message is taken
+      maxInflightInbound: 0,
+      persistence: this.#persistence,
       preConnect: (client, packet, done) => this.#preConnect(client, packet, done),
       authenticate: (client, username, password, done) => {
         this.#authenticate(client, username, password, done)
       },
       authorizePublish: (client, packet, done) => this.#receive(client, packet, done),
       authorizeSubscribe: (client, subscription, done) => {
-        const isReadable = this.#canRead(client, subscription.topic)
-        if (!isReadable) this.#refuse(client, 'topic_not_readable', subscription.topic)
+        if (!isTopicFilter(subscription.topic)) done(new Error('malformed topic filter'))
         // null answers 128 for this topic [MQTT-3.9.3-2]
-        done(null, isReadable ? subscription : null)
+        else done(null, this.#maySubscribe(client, subscription.topic) ? subscription : null)
       },
-      authorizeForward: (client, packet) => this.#forward(client, packet),
     })
   }
 
   async start(): Promise<void> {
     writeNumbersUncached()
-    routeOnly(this.#aedes, (packet) => packet.retain || this.#port.isReadable(packet.topic))
-    this.#aedes.on('client', (client) => {
-      disableDuplicateFilter(client)
-      const session = this.#connections.get(client)?.session
-      if (session !== undefined) this.#port.connected(session)
-    })
-    this.#aedes.on('clientReady', neverWaitForDrain)
-    this.#aedes.on('clientDisconnect', (client) => {
-      const session = this.#connections.get(client)?.session
-      if (session !== undefined) this.#port.disconnected(session)
-    })
+    publishOnlySys(this.#aedes)
+    this.#aedes.on('client', (client) => this.#registered(client))
+    this.#aedes.on('clientReady', (client) => this.#ready(client))
+    this.#aedes.on('clientDisconnect', (client) => this.#disconnected(client))
+    this.#aedes.on('subscribe', (subscriptions, client) => this.#subscribed(client, subscriptions))
+    this.#aedes.on('unsubscribe', (topicFilters, client) => this.#unsubscribed(client, topicFilters))
     this.#aedes.on('connectionError', (client, error) => this.#note(client, error))
     this.#aedes.on('clientError', (client, error) => this.#note(client, error))
     this.#aedes.on('keepaliveTimeout', () => this.refusals.counts.add('keepalive_timeout'))
@@ -109,8 +139,10 @@ export class Broker<Session> implements Part {
     this.#aedes.addListener('error', (error: Error) =>
       this.#log.error({ reason: error.message }, 'broker error'),
     )
+    await this.sessions.start()
     await this.#aedes.listen()
     this.#isStarted = true
+    for (const will of [...this.sessions.wills.values()]) this.#publishOrphan(will)
   }
 
   /** Closes every connection; their last wills are handed to the port as always. */
@@ -118,6 +150,7 @@ export class Broker<Session> implements Part {
     if (!this.#isStarted) return
     this.#isStarted = false
     await new Promise<void>((resolve) => this.#aedes.close(resolve))
+    await this.sessions.stop()
   }
 
   /** Takes over a network connection on which MQTT is to be spoken. */
@@ -133,11 +166,21 @@ export class Broker<Session> implements Part {
     }
     this.#gate.guard(stream)
     const client = this.#aedes.handle(stream, request)
-    this.#connections.set(client, {
+    const connection = new Connection<Login>(client, {
       address,
       bufferedBytes,
-      session: undefined,
-      recent: new RecentMessages(),
+      maxUnreadBytes: this.#options.maxUnreadBytes,
+      onCut: () => this.#refuse(client, 'slow_reader_cut'),
+    })
+    connection.connectedAtMs = this.#clock.nowMs()
+    this.#known.set(client, connection)
+    this.#connections.add(connection)
+    stream.once('close', () => this.#connections.delete(connection))
+    deliverWith(client, (packet, done) => {
+      const { identity } = connection
+      const isMeant = identity !== undefined && this.#port.canRead(identity.owner, packet.topic)
+      if (isMeant && !client.closed) this.#delivery.deliver(connection, identity.session, packet, done)
+      else done()
     })
     guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#refuse(client, 'packet_too_large'))
   }
@@ -146,10 +189,9 @@ export class Broker<Session> implements Part {
     return this.#aedes.connectedClients
   }
 
-  /** Sends a message to whoever subscribed to the topic, QoS 0. */
+  /** Sends a message to whoever is there and subscribed to the topic, QoS 0. */
   publish(topic: string, payload: string): void {
-    const packet: PublishPacket = { cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false }
-    this.#aedes.publish(packet, () => undefined)
+    emit(this.#aedes, { topic, payload })
   }
 
   /** Closes the connection of a client id, if there is one. */
@@ -157,20 +199,58 @@ export class Broker<Session> implements Part {
     closePredecessor(this.#aedes, clientId, () => undefined)
   }
 
+  /** Closes all connections of an owner. */
+  disconnectOwner(owner: string): void {
+    for (const { client, identity } of this.#connections) {
+      if (identity?.owner === owner) client.close()
+    }
+  }
+
+  /** Closes the connections of an owner and forgets what was kept for it. */
+  forgetOwner(owner: string): void {
+    this.disconnectOwner(owner)
+    this.sessions.discardOwned(owner)
+  }
+
+  /** Makes room for the rightful owner of a client id. */
+  claim(clientId: string, owner: string): void {
+    if (!this.#isTaken(clientId, owner)) return
+    this.disconnect(clientId)
+    this.sessions.discard(clientId).catch(NOBODY_WAITS)
+  }
+
+  /** Closes the connection of a client id and forgets all that is kept of it, and the retained messages below a topic. */
+  forget(clientId: string, topicPrefix: string): void {
+    this.disconnect(clientId)
+    this.sessions.discard(clientId).catch(NOBODY_WAITS)
+    this.sessions.deleteWill(clientId).catch(NOBODY_WAITS)
+    this.sessions.retained.deleteBelow(topicPrefix)
+  }
+
+  /** What an owner may read has changed: takes out of its queues what it may not. */
+  recheckOwner(owner: string): void {
+    for (const session of this.sessions.all()) {
+      if (session.owner === owner) this.sessions.recheck(session, (topic) => this.#port.canRead(owner, topic))
+    }
+  }
+
   #preConnect(
     client: Client,
     packet: ConnectPacket,
     done: (error: Error | null, isFine: boolean) => void,
   ): void {
-    const problem = connectProblem(packet)
-    if (problem === null) {
-      packet.keepalive = clampKeepalive(packet.keepalive)
-      done(null, true)
-    } else {
-      this.#refuse(client, problem)
+    const connection = this.#known.get(client)
+    if (connection === undefined || packet.clientId.length > CLIENT_ID_MAX) {
+      this.#refuse(client, 'client_id_too_long')
       // never `done(null, false)`: that leaves the socket open for ever
-      done(new Error(problem), false)
+      done(new Error('client_id_too_long'), false)
+      return
     }
+    packet.keepalive = clampKeepalive(packet.keepalive)
+    connection.isUnnamed = packet.clientId === ''
+    // [MQTT-3.1.3-6]
+    if (connection.isUnnamed) packet.clientId = `auto-${newUuid()}`
+    done(null, true)
   }
 
   #authenticate(
@@ -179,96 +259,178 @@ export class Broker<Session> implements Part {
     password: Buffer | undefined,
     done: (error: AuthenticateError | null, isFine: boolean) => void,
   ): void {
-    const connection = this.#connections.get(client)
+    const connection = this.#known.get(client)
     if (connection === undefined) return
-    const login = this.#port.login(client.id, username, password, connection.address)
-    if (login.ok) {
-      closePredecessor(this.#aedes, client.id, () => {
-        connection.session = login.session
-        done(null, true)
-      })
-    } else {
-      this.#refuse(client, login.reason)
-      const isIdWrong = login.reason === 'client_id_mismatch'
-      done(loginError(isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD), false)
+    const outcome = this.#login(client, connection, username, password)
+    if ('reason' in outcome) {
+      const { reason, returnCode } = outcome
+      this.#refuse(client, reason)
+      done(Object.assign(new Error(reason), { returnCode }), false)
+      return
     }
+    const { login, owner } = outcome
+    closePredecessor(this.#aedes, client.id, () => {
+      const session = client.clean
+        ? this.sessions.createTransient(client.id, owner)
+        : (this.sessions.get(client.id) ?? this.sessions.create(client.id, owner))
+      connection.identity = { login, owner, session }
+      done(null, true)
+    })
+  }
+
+  #login(
+    client: Client,
+    connection: Connection<Login>,
+    username: string | undefined,
+    password: Buffer | undefined,
+  ): { login: Login; owner: string } | { reason: string; returnCode: LoginReturnCode } {
+    // a session nobody could name again [MQTT-3.1.3-8]
+    if (connection.isUnnamed && !client.clean)
+      return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
+    const result = this.#port.login(client.id, username, password, connection.address)
+    if (!result.ok) {
+      const isIdWrong = result.reason === 'client_id_mismatch'
+      return {
+        reason: result.reason,
+        returnCode: isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD,
+      }
+    }
+    const will = clientInternals(client)._will
+    if (will && !this.#port.mayLeaveWill(result.login, will.topic))
+      return { reason: 'will_not_writable', returnCode: NOT_AUTHORIZED }
+    if (this.#isTaken(client.id, result.owner))
+      return { reason: 'client_id_taken', returnCode: IDENTIFIER_REJECTED }
+    return result
+  }
+
+  /** Whether a client id is in use by somebody else: no user may take over the connection or the session of another. */
+  #isTaken(clientId: string, owner: string): boolean {
+    const connected = connectedClient(this.#aedes, clientId)
+    const holder = connected === undefined ? undefined : this.#identityOf(connected)?.owner
+    return [holder, this.sessions.get(clientId)?.owner].some((each) => each !== undefined && each !== owner)
+  }
+
+  #registered(client: Client): void {
+    const connection = this.#known.get(client)
+    if (connection?.identity === undefined) return
+    this.sessions.enter(connection.identity.session, connection)
+    this.#port.connected(connection.identity.login)
+  }
+
+  #ready(client: Client): void {
+    const connection = this.#known.get(client)
+    const outbox = connection?.identity?.session.outbox
+    if (connection === undefined || outbox === undefined) return
+    connection.onRead(() => outbox.pump())
+    outbox.attach(connection)
+  }
+
+  #disconnected(client: Client): void {
+    const connection = this.#known.get(client)
+    if (connection?.identity === undefined) return
+    this.sessions.leave(connection.identity.session, connection)
+    this.#port.disconnected(connection.identity.login)
+  }
+
+  #maySubscribe(client: Client, topicFilter: string): boolean {
+    const connection = this.#known.get(client)
+    if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
+    const { granted, identity } = connection
+    if (!granted.has(topicFilter) && granted.size >= this.#options.maxSubscriptions) {
+      this.#refuse(client, 'too_many_subscriptions', topicFilter)
+      return false
+    }
+    if (!this.#port.canSubscribe(identity.owner, topicFilter)) {
+      this.#refuse(client, 'topic_not_readable', topicFilter)
+      return false
+    }
+    granted.add(topicFilter)
+    return true
+  }
+
+  #subscribed(client: Client, subscriptions: Subscription[]): void {
+    const session = this.#identityOf(client)?.session
+    // a session that is kept was told by Aedes itself, before SUBACK
+    if (session?.isPersistent !== false) return
+    const granted = subscriptions.filter(({ qos }) => qos <= 2)
+    const { clientId } = session
+    void this.sessions.subscribe(
+      session,
+      granted.map(({ topic, qos }) => ({ clientId, topicFilter: topic, qos, extra: null })),
+    )
+  }
+
+  #unsubscribed(client: Client, topicFilters: string[]): void {
+    const connection = this.#known.get(client)
+    for (const topicFilter of topicFilters) connection?.granted.delete(topicFilter)
+    const session = connection?.identity?.session
+    if (session?.isPersistent === false) void this.sessions.unsubscribe(session, topicFilters)
   }
 
   #receive(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const session = client === null ? undefined : this.#connections.get(client)?.session
-    if (client === null || session === undefined) {
+    const connection = client === null ? undefined : this.#known.get(client)
+    if (client === null || connection?.identity === undefined) {
       done(new Error('not logged in'))
-    } else if (packet.qos === 2) {
-      // Aedes looks for the first copy only after this hook; a second one must not be taken again [MQTT-4.3.3-2]
-      void isAwaitingRelease(this.#aedes, client, packet).then((isCopy) => {
-        if (isCopy) done(null)
-        else this.#take(client, session, packet, done)
-      })
-    } else {
-      this.#take(client, session, packet, done)
-    }
-  }
-
-  #take(client: Client, session: Session, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const refuse = (reason: string) => {
-      this.#refuse(client, reason, packet.topic)
-      done(new Error(reason))
-    }
-    const level = this.#port.uplinkOf(session, packet.topic)
-    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload
-    if (level === undefined) refuse('topic_not_writable')
-    else if (payload.length > this.#options.maxPayloadBytes) refuse('packet_too_large')
-    else {
-      const isWill = clientInternals(client).will === packet
-      this.#port.receive(
-        session,
-        { level, payload, qos: packet.qos, isWill },
-        () => this.#acknowledge(client, packet, isWill, done),
-        refuse,
-      )
-    }
-  }
-
-  // Aedes writes PUBACK right after `done`, so what the message holds must be on the disk before it is called.
-  #acknowledge(
-    client: Client,
-    packet: PublishPacket,
-    isWill: boolean,
-    done: (error?: Error | null) => void,
-  ): void {
-    if (!client.closed || isWill || packet.qos === 0) {
-      done(null)
       return
     }
-    // Aedes would forget the message with its sender; its subscribers are still there
-    this.#aedes.publish(packet, () => undefined)
-    done(new Error('connection closed'))
+    const isWill = clientInternals(client).will === packet
+    connection.received.messages++
+    connection.received.bytes += packet.payload.length
+    connection.storing++
+    const isAlone = connection.storing === 1
+    this.#intake.take(
+      connection.identity,
+      packet,
+      { isWill, isAlone },
+      () => {
+        connection.storing--
+        // Aedes writes PUBACK right after this
+        done(client.closed && !isWill ? new Error('connection closed') : null)
+      },
+      (reason) => {
+        connection.storing--
+        this.#refuse(client, reason, packet.topic)
+        done(new Error(reason))
+      },
+    )
   }
 
-  #forward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
-    const connection = this.#connections.get(client)
-    if (connection === undefined || !this.#canRead(client, packet.topic)) return null
-    // in the replay of a session Aedes waits for the reader, and null would delete the message from its queue
-    if (!client.connected) return packet
-    // a retained message on SUBSCRIBE has no broker id: it is sent however often it is asked for
-    if (packet.brokerId && !connection.recent.isNew(packet.brokerId, packet.brokerCounter)) return null
-    const unreadBytes = streamOf(client).writableLength + connection.bufferedBytes()
-    const decision = forwardDecision(packet.qos, unreadBytes, this.#options.maxUnreadBytes)
-    if (decision === 'send') return packet
-    this.refusals.counts.add(decision === 'cut' ? 'slow_reader_cut' : 'slow_reader_skipped')
-    if (decision === 'skip') return null
-    // a QoS 1 message stays in the queue of a session that is cut
-    streamOf(client).destroy()
-    return packet
+  /** Speaks for a client whose connection ended with the process. */
+  #publishOrphan({ clientId, owner, message }: StoredWill): void {
+    const login = this.#port.resume(owner)
+    const note = () => this.sessions.deleteWill(clientId).catch(NOBODY_WAITS)
+    if (login === undefined) {
+      void note()
+      return
+    }
+    const { topic, payload, qos, isRetained: retain } = message
+    const bytes = typeof payload === 'string' ? payload : Buffer.from(payload)
+    const packet: PublishPacket = {
+      cmd: 'publish',
+      topic,
+      payload: bytes,
+      // taken from a packet, so it is one of the three
+      qos: Math.min(qos, 1) as 0 | 1,
+      retain,
+      dup: false,
+    }
+    const session = this.sessions.createTransient(clientId, owner)
+    this.#intake.take(
+      { login, owner, session },
+      packet,
+      { isWill: true, isAlone: false },
+      () => undefined,
+      note,
+    )
   }
 
-  #canRead(client: Client, topicFilter: string): boolean {
-    const session = this.#connections.get(client)?.session
-    return session !== undefined && this.#port.canRead(session, topicFilter)
+  #identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
+    // Aedes asks with a client or with nothing but its id, which is not in the map
+    return this.#known.get(client as Client)?.identity
   }
 
   #refuse(client: Client, reason: string, topic?: string): void {
-    const address = this.#connections.get(client)?.address ?? 'unknown'
+    const address = this.#known.get(client)?.address ?? 'unknown'
     this.refusals.add(reason, {
       address,
       clientId: printable(client.id),
@@ -285,29 +447,15 @@ export class Broker<Session> implements Part {
   }
 }
 
-function connectProblem(packet: {
-  clientId: string
-  username?: string
-  will?: { topic: string }
-}): string | null {
-  if (packet.clientId.length > CLIENT_ID_MAX) return 'client_id_too_long'
-  // a last will speaks for the device when nobody can ask it any more: its own status, nothing else
-  if (packet.will !== undefined && packet.will.topic !== `dev/${packet.username ?? ''}/st`)
-    return 'will_not_writable'
-  return null
-}
+type LoginReturnCode = typeof IDENTIFIER_REJECTED | typeof BAD_USER_NAME_OR_PASSWORD | typeof NOT_AUTHORIZED
+
+/** The journal has told of the refusal already. */
+const NOBODY_WAITS = () => undefined
 
 function clampKeepalive(keepaliveS: number | undefined): number {
   // 0 would mean a dead connection is never noticed
   if (keepaliveS === undefined || keepaliveS === 0) return KEEPALIVE_MAX_S
   return Math.min(Math.max(keepaliveS, KEEPALIVE_MIN_S), KEEPALIVE_MAX_S)
-}
-
-function loginError(returnCode: 2 | 4): Error & { returnCode: 2 | 4 } {
-  return Object.assign(
-    new Error(returnCode === IDENTIFIER_REJECTED ? 'identifier rejected' : 'bad user name or password'),
-    { returnCode },
-  )
 }
 
 function printable(text: string | null): string {

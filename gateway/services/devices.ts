@@ -8,10 +8,10 @@ import type { Events } from '../events.ts'
 import type { DeviceChange } from '../store/devices.ts'
 import type { Store } from '../store/store.ts'
 import type { Device, Fleet } from './fleet.ts'
-import type { UplinkMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest.ts'
 
 interface DevicesDeps {
-  store: Pick<Store<UplinkMessage>, 'write'>
+  store: Pick<Store<QueuedMessage>, 'write'>
   fleet: Fleet
   deviceTypes: readonly DeviceType[]
   events: Events

@@ -1,4 +1,5 @@
 import type { Log } from '../../shared/log.ts'
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
 import { type Clock, MINUTE_MS } from '../../shared/time.ts'
 import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
@@ -29,8 +30,6 @@ export interface UplinkMessage extends Appendable {
   content: UplinkContent
   drops: readonly Drop[]
   quarantine: NewQuarantineEntry | null
-  /** Called instead of `onStored` when the store will not take it. */
-  onRefused: (reason: string) => void
   /** What moves the state, found by `encode` and told by `committed`. */
   moves: Move[]
   /** Places in `content.samples` of those that only go to history. */
@@ -38,6 +37,9 @@ export interface UplinkMessage extends Appendable {
   /** What of it was new to the store; null until it is committed. */
   stored: { flags: Uint8Array; lockEvents: readonly boolean[] } | null
 }
+
+/** What waits for the disk: a device's message, or what the broker alone has to write. */
+export type QueuedMessage = UplinkMessage | Appendable
 
 interface Drop {
   reason: string
@@ -58,7 +60,7 @@ export interface Uplinked {
 }
 
 interface IngestDeps {
-  queue: CommitQueue<UplinkMessage>
+  queue: CommitQueue<QueuedMessage>
   presence: Presence
   events: Events
   isLockEventStored: (hardwareId: string, identity: string) => boolean
@@ -75,7 +77,7 @@ const NOTHING: readonly never[] = []
  * The way of a device's message: parsed, queued, written with all that arrived meanwhile, and only then shown
  * (latest state, then events) and acknowledged.
  */
-export class Ingest implements Appender<UplinkMessage> {
+export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
   readonly messages = new Tally()
   readonly dropped = new Tally()
@@ -91,18 +93,19 @@ export class Ingest implements Appender<UplinkMessage> {
   /**
    * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
    * and `onStored` is called all the same: nobody waits for an acknowledgement. `onRefused` is called instead when the
-   * store will not take the message: what is not on the disk is not acknowledged.
+   * store will not take the message: what is not on the disk is not acknowledged. `sessionChanges` are written with it.
    */
   accept(
     device: Device,
     connection: DeviceConnection | null,
     uplinked: Uplinked,
+    sessionChanges: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {
     const { queue, clock } = this.#deps
     this.messages.add('received')
-    if (uplinked.qos === 0 && queue.isFull) {
+    if (uplinked.qos === 0 && queue.isFull && sessionChanges.length === 0) {
       this.dropped.add('queue_full')
       onStored()
       return
@@ -112,7 +115,8 @@ export class Ingest implements Appender<UplinkMessage> {
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
     queue.append({
-      rows: Math.max(1, samples.length + lockEvents.length),
+      rows: Math.max(1, samples.length + lockEvents.length + sessionChanges.length),
+      sessionChanges,
       device,
       connection,
       receivedAtMs,
@@ -128,13 +132,16 @@ export class Ingest implements Appender<UplinkMessage> {
     })
   }
 
-  encode(messages: readonly UplinkMessage[]): AppendBatch {
-    const live = messages.filter((message) => message.device.isRegistered)
+  encode(messages: readonly QueuedMessage[]): AppendBatch {
+    const live = messages.filter(isUplink).filter(({ device }) => device.isRegistered)
     const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
     this.#pending.push(encoded)
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
-    const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [] }
+    const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [], sessionChanges: [] }
+    for (const { sessionChanges } of messages) {
+      if (sessionChanges.length > 0) batch.sessionChanges.push(...sessionChanges)
+    }
     let at = 0
     for (const message of live) {
       this.#draft(message, encoded.drafts)
@@ -163,7 +170,7 @@ export class Ingest implements Appender<UplinkMessage> {
     if (quarantine !== null) batch.quarantined.push(quarantine)
   }
 
-  committed(messages: readonly UplinkMessage[], result: AppendResult): void {
+  committed(messages: readonly QueuedMessage[], result: AppendResult): void {
     const encoded = this.#pending.shift()
     if (encoded === undefined) throw new Error('committed without encode')
     for (const [device, draft] of encoded.drafts) device.reported = draft
@@ -179,11 +186,12 @@ export class Ingest implements Appender<UplinkMessage> {
       lockEventAt += lockEvents.length
     }
     this.messages.add('stored', encoded.live.length)
-    const removed = messages.length - encoded.live.length
+    const removed = messages.filter(isUplink).length - encoded.live.length
     if (removed > 0) this.dropped.add('device_removed', removed)
   }
 
-  announce(message: UplinkMessage): void {
+  announce(message: QueuedMessage): void {
+    if (!isUplink(message)) return
     const { device, connection, content, stored } = message
     if (stored === null) return
     this.#announceSamples(message, stored.flags)
@@ -201,11 +209,9 @@ export class Ingest implements Appender<UplinkMessage> {
     this.#pending.length = 0
   }
 
-  refused(message: UplinkMessage, reason: string): void {
-    this.#deps.log.error(
-      { hardwareId: message.device.row.hardwareId, reason },
-      'message refused by the store',
-    )
+  refused(message: QueuedMessage, reason: string): void {
+    const sender = isUplink(message) ? { hardwareId: message.device.row.hardwareId } : {}
+    this.#deps.log.error({ ...sender, reason }, 'message refused by the store')
     this.dropped.add('store_refused')
     message.onRefused('not_stored')
   }
@@ -271,6 +277,10 @@ export class Ingest implements Appender<UplinkMessage> {
     const [fromMs, toMs] = [Math.min(...storedMs), Math.max(...storedMs)]
     events.emit('backfilled', { hardwareId, fromMs, toMs, count: storedMs.length })
   }
+}
+
+function isUplink(message: QueuedMessage): message is UplinkMessage {
+  return 'device' in message
 }
 
 /** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */

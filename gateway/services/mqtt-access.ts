@@ -1,5 +1,8 @@
+import { AppError } from '../../shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import { hasWildcard } from '../../shared/mqtt-topics.ts'
 import type { Clock } from '../../shared/time.ts'
 import {
   DOWNLINKS,
@@ -9,13 +12,17 @@ import {
   UPLINKS,
   type Uplink,
 } from '../../shared/wire/mqtt.ts'
+import { canSee, isAdmin } from '../domain/access.ts'
 import type { Devices } from './devices.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Ingest, Uplinked } from './ingest.ts'
+import type { KeyGuard } from './key-guard.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
+import type { Users } from './users.ts'
 
-/** A connection that logged in. `device` is null for one that is still to enrol. */
-export interface DeviceSession extends DeviceConnection {
+/** A device that logged in. `device` is null for one that is still to enrol. */
+interface DeviceLogin extends DeviceConnection {
+  readonly kind: 'device'
   readonly hardwareId: string
   /** What all its topics begin with. */
   readonly topicPrefix: string
@@ -26,13 +33,23 @@ export interface DeviceSession extends DeviceConnection {
   isOver: boolean
 }
 
-export type LoginResult =
-  | { ok: true; session: DeviceSession }
+/** A program that logged in with an API key. */
+interface UserLogin {
+  readonly kind: 'user'
+  readonly userId: string
+}
+
+export type MqttLogin = DeviceLogin | UserLogin
+
+type LoginResult =
+  | { ok: true; login: MqttLogin; owner: string }
   | { ok: false; reason: 'bad_credentials' | 'client_id_mismatch' | 'unknown_device' }
 
 interface MqttAccessDeps {
   fleet: Fleet
   devices: Devices
+  users: Users
+  keyGuard: KeyGuard
   ingest: Ingest
   presence: Presence
   clock: Clock
@@ -60,47 +77,74 @@ export class MqttAccess {
   ): LoginResult {
     if (username === undefined || password === undefined) return { ok: false, reason: 'bad_credentials' }
     const device = this.#deps.fleet.byHardwareId(username)
+    if (device === undefined && this.#deps.users.has(username))
+      return this.#loginUser(clientId, username, password, address)
     const isRight =
       device === undefined ? this.#isEnrolmentKey(username, password) : isPasswordOf(device, password)
     if (!isRight) return { ok: false, reason: device === undefined ? 'unknown_device' : 'bad_credentials' }
     if (clientId !== username) return { ok: false, reason: 'client_id_mismatch' }
-    const sinceMs = this.#deps.clock.nowMs()
-    const topicPrefix = `dev/${username}/`
-    const session = {
-      hardwareId: username,
-      topicPrefix,
-      device: device ?? null,
-      enrolling: null,
-      isOver: false,
-      address,
-      sinceMs,
+    return { ok: true, login: this.#deviceLogin(username, address), owner: deviceOwner(username) }
+  }
+
+  /** Someone who is not connected, to publish a last will for. */
+  resume(owner: string): MqttLogin | undefined {
+    const { kind, id } = parseOwner(owner)
+    if (kind === 'user') return this.#deps.users.callerOf(id) && { kind: 'user', userId: id }
+    const login = this.#deviceLogin(id, 'none')
+    return login.device === null ? undefined : login
+  }
+
+  /**
+   * A device reads its own `cmd`, `cfg` and `ta`, and nothing else: no wildcard, nobody else's. A user may subscribe to
+   * whatever could take in a topic it may read; what it may not read of that is not delivered.
+   */
+  canSubscribe(owner: string, topicFilter: string): boolean {
+    const { kind, id } = parseOwner(owner)
+    if (kind === 'device') return isDownlinkOf(id, topicFilter)
+    const caller = this.#deps.users.callerOf(id)
+    if (caller === undefined) return false
+    if (isAdmin(caller)) return true
+    const [root = '', hardwareId = ''] = topicFilter.split('/')
+    if (root === '#' || root === '+') return true
+    return root === 'dev' && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
+  }
+
+  /** An admin reads everything, a user the topics of the devices in scope, a device its own. */
+  canRead(owner: string, topic: string): boolean {
+    const { kind, id } = parseOwner(owner)
+    if (kind === 'device') return isDownlinkOf(id, topic)
+    const caller = this.#deps.users.callerOf(id)
+    if (caller === undefined) return false
+    if (isAdmin(caller)) return true
+    const [root, hardwareId = ''] = topic.split('/', 2)
+    return root === 'dev' && canSee(caller, hardwareId)
+  }
+
+  /** A device publishes its own messages, an admin what is neither a device's nor the gateway's; nobody else publishes. */
+  publishRight(login: MqttLogin, topic: string): Uplink | 'message' | undefined {
+    if (login.kind === 'device') {
+      if (!topic.startsWith(login.topicPrefix)) return undefined
+      return UPLINK_BY_LEVEL.get(topic.slice(login.topicPrefix.length))
     }
-    return { ok: true, session }
+    const caller = this.#deps.users.callerOf(login.userId)
+    const isFree = !/^(dev\/|sit\/|\$)/.test(topic)
+    return caller !== undefined && isAdmin(caller) && isFree ? 'message' : undefined
   }
 
-  /** A device reads its own `cmd`, `cfg` and `ta`, and nothing else: no wildcard, nobody else's. */
-  canRead(session: DeviceSession, topicFilter: string): boolean {
-    return DOWNLINKS.some((level) => topicFilter === deviceTopic(session.hardwareId, level))
+  /** A last will speaks for a device when nobody can ask it any more: its own status, nothing else. */
+  mayLeaveWill(login: MqttLogin, topic: string): boolean {
+    const right = this.publishRight(login, topic)
+    return login.kind === 'device' ? right === 'st' : right !== undefined && !hasWildcard(topic)
   }
 
-  /** The last level of the topic if the device may publish there; undefined otherwise. */
-  uplinkOf(session: DeviceSession, topic: string): Uplink | undefined {
-    if (!topic.startsWith(session.topicPrefix)) return undefined
-    return UPLINK_BY_LEVEL.get(topic.slice(session.topicPrefix.length))
+  connected(login: MqttLogin): void {
+    if (login.kind === 'device' && login.device !== null) this.#deps.presence.connected(login.device, login)
   }
 
-  /** Whether any MQTT client could be let read this: what devices say goes to the store, not to other clients. */
-  isReadable(topic: string): boolean {
-    return !topic.startsWith('dev/') || DOWNLINKS.some((level) => topic.endsWith(`/${level}`))
-  }
-
-  connected(session: DeviceSession): void {
-    if (session.device !== null) this.#deps.presence.connected(session.device, session)
-  }
-
-  disconnected(session: DeviceSession): void {
-    session.isOver = true
-    if (session.device !== null) this.#deps.presence.disconnected(session.device, session)
+  disconnected(login: MqttLogin): void {
+    if (login.kind !== 'device') return
+    login.isOver = true
+    if (login.device !== null) this.#deps.presence.disconnected(login.device, login)
   }
 
   /**
@@ -108,36 +152,67 @@ export class MqttAccess {
    * taken (a device that has not enrolled speaks of anything but its status, or cannot be enrolled) or not be stored.
    */
   receive(
-    session: DeviceSession,
+    login: MqttLogin,
     uplinked: Uplinked,
+    changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {
-    if (uplinked.level === 'tq') {
-      this.#answerTime(session, uplinked.payload)
+    if (login.kind !== 'device') {
+      onRefused('topic_not_writable')
+    } else if (uplinked.level === 'tq') {
+      this.#answerTime(login, uplinked.payload)
       onStored()
-    } else if (session.device !== null) {
-      this.#deps.ingest.accept(session.device, session, uplinked, onStored, onRefused)
+    } else if (login.device !== null) {
+      this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
     } else {
-      this.#receiveFirst(session, uplinked, onStored, onRefused)
+      this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
     }
   }
 
   #receiveFirst(
-    session: DeviceSession,
+    login: DeviceLogin,
     uplinked: Uplinked,
+    changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {
-    session.enrolling ??= this.#enrol(session, uplinked)
-    if (session.enrolling === null) {
+    login.enrolling ??= this.#enrol(login, uplinked)
+    if (login.enrolling === null) {
       onRefused('not_enrolled')
       return
     }
-    void session.enrolling.then(() => {
-      if (session.device === null) onRefused('not_enrolled')
-      else this.#deps.ingest.accept(session.device, session, uplinked, onStored, onRefused)
+    void login.enrolling.then(() => {
+      if (login.device === null) onRefused('not_enrolled')
+      else this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
     })
+  }
+
+  #deviceLogin(hardwareId: string, address: string): DeviceLogin {
+    return {
+      kind: 'device',
+      hardwareId,
+      topicPrefix: `dev/${hardwareId}/`,
+      device: this.#deps.fleet.byHardwareId(hardwareId) ?? null,
+      enrolling: null,
+      isOver: false,
+      address,
+      sinceMs: this.#deps.clock.nowMs(),
+    }
+  }
+
+  /** User name = user id, password = API key, any client id that is not a device's. */
+  #loginUser(clientId: string, userId: string, password: Buffer, address: string): LoginResult {
+    const { fleet, keyGuard } = this.#deps
+    try {
+      const { caller } = keyGuard.verify(password.toString('utf8'), address)
+      if (caller.userId !== userId) return { ok: false, reason: 'bad_credentials' }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { ok: false, reason: 'bad_credentials' }
+    }
+    if (fleet.find(clientId) !== undefined) return { ok: false, reason: 'client_id_mismatch' }
+    return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId) }
   }
 
   #isEnrolmentKey(hardwareId: string, password: Buffer): boolean {
@@ -146,14 +221,14 @@ export class MqttAccess {
     return fleet.find(hardwareId) === undefined && hashesEqual(hashSecret(password), hashSecret(enrolmentKey))
   }
 
-  #enrol(session: DeviceSession, uplinked: Uplinked): Promise<void> | null {
+  #enrol(login: DeviceLogin, uplinked: Uplinked): Promise<void> | null {
     const deviceType = uplinked.level === 'st' ? typeNamedIn(uplinked.payload) : undefined
     const { devices, enrolmentKey, fleet, presence, log } = this.#deps
     if (deviceType === undefined || enrolmentKey === undefined) return null
-    const { hardwareId } = session
+    const { hardwareId } = login
     const begin = (device: Device) => {
-      session.device = device
-      if (!session.isOver) presence.connected(device, session)
+      login.device = device
+      if (!login.isOver) presence.connected(device, login)
     }
     return devices
       .registerWithSecret({ hardwareId, deviceType, name: null, groupId: null }, enrolmentKey)
@@ -163,7 +238,7 @@ export class MqttAccess {
           log.info({ hardwareId, deviceType }, 'device enrolled')
         },
         (error: unknown) => {
-          session.enrolling = null
+          login.enrolling = null
           const device = fleet.byHardwareId(hardwareId)
           // an earlier connection of the same device was quicker
           if (device !== undefined && isPasswordOf(device, Buffer.from(enrolmentKey))) begin(device)
@@ -172,15 +247,34 @@ export class MqttAccess {
       )
   }
 
-  #answerTime(session: DeviceSession, payload: Buffer): void {
+  #answerTime(login: DeviceLogin, payload: Buffer): void {
     const question = timeQuestionSchema.safeParse(parseOrUndefined(payload))
     if (!question.success) {
       this.#deps.ingest.dropped.add('invalid_time_question')
       return
     }
     const answer = { t: this.#deps.clock.nowMs(), up: question.data.up }
-    this.#deps.answer(deviceTopic(session.hardwareId, 'ta'), JSON.stringify(answer))
+    this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
   }
+}
+
+/** How the broker names a device among the owners of sessions. */
+export function deviceOwner(hardwareId: string): string {
+  return `device:${hardwareId}`
+}
+
+/** How the broker names a user among the owners of sessions. */
+export function userOwner(userId: string): string {
+  return `user:${userId}`
+}
+
+function parseOwner(owner: string): { kind: 'device' | 'user'; id: string } {
+  const isDevice = owner.startsWith('device:')
+  return { kind: isDevice ? 'device' : 'user', id: owner.slice(owner.indexOf(':') + 1) }
+}
+
+function isDownlinkOf(hardwareId: string, topic: string): boolean {
+  return DOWNLINKS.some((level) => topic === deviceTopic(hardwareId, level))
 }
 
 function isPasswordOf(device: Device, password: Buffer): boolean {

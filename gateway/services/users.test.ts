@@ -7,15 +7,15 @@ import { createLog } from '../../shared/log.ts'
 import { Events } from '../events.ts'
 import { Store } from '../store/store.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
-import type { UplinkMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest.ts'
 import { Users } from './users.ts'
 
 const log = createLog('silent')
 const GIVEN_KEY = 'a-key-of-at-least-24-characters'
 
-async function openStore(t: TestContext): Promise<Store<UplinkMessage>> {
+async function openStore(t: TestContext): Promise<Store<QueuedMessage>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-users-'))
-  const store = new Store<UplinkMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   t.after(async () => {
     await store.stop()
@@ -26,7 +26,7 @@ async function openStore(t: TestContext): Promise<Store<UplinkMessage>> {
 
 async function openUsers(
   t: TestContext,
-  store: Pick<Store<UplinkMessage>, 'read' | 'write'>,
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>,
 ): Promise<Users> {
   const users = new Users({ store, events: new Events(log), clock: new FakeClock(), log })
   await users.start()

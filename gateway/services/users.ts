@@ -8,7 +8,7 @@ import type { Caller } from '../domain/access.ts'
 import type { Events } from '../events.ts'
 import type { Store } from '../store/store.ts'
 import type { UserChange, UserRow } from '../store/users.ts'
-import type { UplinkMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest.ts'
 
 /** A user in memory; what rules ask of it is `caller`. */
 export interface User {
@@ -24,7 +24,7 @@ interface UserFields {
 }
 
 interface UsersDeps {
-  store: Pick<Store<UplinkMessage>, 'read' | 'write'>
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
   events: Events
   clock: Clock
   log: Log
@@ -97,6 +97,10 @@ export class Users implements Part {
     const user = this.#byId.get(userId)
     if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
     return this.#upToDate(user.row)
+  }
+
+  has(userId: string): boolean {
+    return this.#byId.has(userId)
   }
 
   /** What the user may do now; undefined once it may do nothing. */

@@ -1,4 +1,6 @@
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import type { Connection } from './connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
 
 /** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
 export const SAMPLE_NUMBERS = 6
@@ -10,6 +12,8 @@ export interface AppendBatch {
   states: StateUpdate[]
   lockEvents: NewLockEvent[]
   quarantined: NewQuarantineEntry[]
+  /** Changes of what the MQTT broker keeps, in their order. */
+  sessionChanges: SessionChange[]
 }
 
 /** The state of a device after the batch; one a device. */
@@ -99,6 +103,7 @@ export function append(connection: Connection, batch: AppendBatch): AppendResult
   const lockEventStored = batch.lockEvents.map((event) => insertLockEvent(connection, event))
   for (const entry of batch.quarantined) insertQuarantine(connection, entry)
   if (batch.quarantined.length > 0) connection.run(TRIM_QUARANTINE)
+  for (const change of batch.sessionChanges) applySessionChange(connection, change)
   return { sampleFlags, lockEventStored }
 }
 

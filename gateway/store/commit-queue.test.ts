@@ -4,13 +4,11 @@ import fc from 'fast-check'
 import { AppError } from '../../shared/errors.ts'
 import { createLog } from '../../shared/log.ts'
 import type { AppendBatch } from './append.ts'
-import { type Appender, CommitQueue } from './commit-queue.ts'
+import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
 import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
 
-interface Message {
+interface Message extends Appendable {
   id: number
-  rows: number
-  onStored: () => void
 }
 
 const DISK_FULL: WriterAnswer = { kind: 'failed', message: 'database or disk is full', isStoreFault: true }
@@ -61,7 +59,7 @@ class FakeAppender implements Appender<Message> {
   encode(messages: readonly Message[]): AppendBatch {
     this.#encoded.push(idsOf(messages))
     const samples = Float64Array.from(idsOf(messages))
-    return { samples, states: [], lockEvents: [], quarantined: [] }
+    return { samples, states: [], lockEvents: [], quarantined: [], sessionChanges: [] }
   }
 
   committed(messages: readonly Message[]): void {
@@ -101,7 +99,13 @@ function fresh(maxRows = 10_000): void {
 beforeEach(() => fresh())
 
 function appendRows(id: number, rows: number): void {
-  queue.append({ id, rows, onStored: () => acknowledged.push(id) })
+  queue.append({
+    id,
+    rows,
+    sessionChanges: [],
+    onStored: () => acknowledged.push(id),
+    onRefused: () => undefined,
+  })
 }
 
 function append(...ids: number[]): void {
@@ -391,6 +395,8 @@ test('who stumbles over what is stored does not stop the queue', async () => {
   queue.append({
     id: 1,
     rows: 1,
+    sessionChanges: [],
+    onRefused: () => undefined,
     onStored: () => {
       throw new Error('gone')
     },

@@ -1,15 +1,20 @@
 import { AppError, describeError, UnavailableError } from '../../shared/errors.ts'
 import { Fifo } from '../../shared/fifo.ts'
 import type { Log } from '../../shared/log.ts'
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
 
-/** Something a device sent, waiting for the disk. */
+/** Something that was sent, waiting for the disk. */
 export interface Appendable {
   /** Rows it adds at most; at least 1. */
   rows: number
+  /** What the MQTT broker has to write for it. */
+  sessionChanges: readonly SessionChange[]
   /** Called once, when it may be acknowledged; never for a message that is refused. */
   onStored: () => void
+  /** Called instead when the store will not take it. */
+  onRefused: (reason: string) => void
 }
 
 /** Who makes messages into rows and is told of the outcome. */

@@ -2,6 +2,7 @@ import { ConflictError, NotFoundError } from '../../shared/errors.ts'
 import { newShortId } from '../../shared/ids.ts'
 import { emptyState } from '../domain/latest-state.ts'
 import type { Connection } from './connection.ts'
+import { deleteMqttTraces } from './mqtt-sessions.ts'
 
 /** A device as it is registered. */
 export interface DeviceRow {
@@ -155,6 +156,7 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
 export function deleteDevice(connection: Connection, input: { hardwareId: string }): DeviceRow {
   const known = findDevice(connection, input.hardwareId)
   connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
+  deleteMqttTraces(connection, known.hardwareId)
   connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
   return known
 }

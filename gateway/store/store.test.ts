@@ -14,7 +14,7 @@ import {
   GPS_STORED,
   type NewLockEvent,
 } from './append.ts'
-import { type Appender, CommitQueue } from './commit-queue.ts'
+import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
 import { Store } from './store.ts'
 import { Writer } from './writer.ts'
 
@@ -31,16 +31,23 @@ after(async () => {
 /** Rows as the writer takes them: device, time, lat E7, long E7, milli km/h, mV. */
 type Row = [deviceId: number, atMs: number, lat: number, long: number, speed: number, voltage: number]
 
-interface Message {
-  rows: number
+interface Message extends Appendable {
   samples: Row[]
   lockEvents: NewLockEvent[]
   quarantined: number
-  onStored: () => void
 }
 
 function message(fields: Partial<Message>): Message {
-  return { rows: 1, samples: [], lockEvents: [], quarantined: 0, onStored: () => undefined, ...fields }
+  return {
+    rows: 1,
+    sessionChanges: [],
+    samples: [],
+    lockEvents: [],
+    quarantined: 0,
+    onStored: () => undefined,
+    onRefused: () => undefined,
+    ...fields,
+  }
 }
 
 function gpsRow(deviceId: number, atMs: number): Row {
@@ -64,6 +71,7 @@ class Recorder implements Appender<Message> {
         lastRespondedAtMs: NOW_MS,
       })),
       lockEvents: messages.flatMap((one) => one.lockEvents),
+      sessionChanges: messages.flatMap((one) => one.sessionChanges),
       quarantined: messages.flatMap((one) =>
         Array.from({ length: one.quarantined }, (_, i) => ({
           receivedAtMs: NOW_MS + i,

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
+import type { StoredSessions } from '../../shared/mqtt-sessions.ts'
 import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
@@ -11,6 +12,7 @@ import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, list
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
+import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { latestBattery, latestGps } from './telemetry.ts'
@@ -92,6 +94,7 @@ export class Store<Message extends Appendable> implements Part {
       isLockEventStored(this.#reader, hardwareId, identity),
     users: (): UserRow[] => listUsers(this.#reader),
     quarantine: (limit: number): NewQuarantineEntry[] => listQuarantine(this.#reader, limit),
+    mqttSessions: (): StoredSessions => loadMqttSessions(this.#reader),
     /** In a reader thread. */
     historyPage: (request: HistoryPageRequest): Promise<HistoryPage> => this.#readers.readPage(request),
   }

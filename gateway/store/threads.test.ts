@@ -6,13 +6,12 @@ import { after, before, beforeEach, type Mock, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createLog } from '../../shared/log.ts'
 import type { AppendBatch } from './append.ts'
+import type { Appendable } from './commit-queue.ts'
 import type { HistoryPageRequest } from './history-page.ts'
 import { Store } from './store.ts'
 
-interface Message {
-  rows: number
+interface Message extends Appendable {
   atMs: number
-  onStored: () => void
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-threads-'))
@@ -30,6 +29,7 @@ before(async () => {
       states: [],
       lockEvents: [],
       quarantined: [],
+      sessionChanges: [],
     }),
     committed: () => undefined,
     announce: () => undefined,
@@ -64,7 +64,9 @@ after(async () => {
 })
 
 function append(atMs: number): Promise<void> {
-  return new Promise((resolve) => store.queue.append({ rows: 1, atMs, onStored: resolve }))
+  return new Promise((resolve) =>
+    store.queue.append({ rows: 1, sessionChanges: [], atMs, onStored: resolve, onRefused: () => undefined }),
+  )
 }
 
 function readAll(): Promise<{ rows: number }> {

@@ -30,6 +30,7 @@ export class TestGateway {
   readonly #clients = new Set<MqttClient>()
   readonly #sockets = new Set<RealtimeClient>()
   #gateway: Gateway
+  #programs = 0
 
   constructor(config: Config, overrides: Overrides) {
     this.config = config
@@ -108,7 +109,7 @@ export class TestGateway {
     return { userId: body.user.user_id, key: body.api_key }
   }
 
-  /** Connects a device over TCP; rejects when the login is refused. */
+  /** Connects as a device (or as another user name) over TCP; rejects when the login is refused. */
   async connect(hardwareId: string, password: string, options: IClientOptions = {}): Promise<MqttClient> {
     const client = await connectAsync(
       options.protocol === 'ws' ? `${this.http.replace('http', 'ws')}/mqtt` : this.mqtt,
@@ -129,6 +130,17 @@ export class TestGateway {
   /** Registers a device and connects it. */
   async device(hardwareId: string, deviceType = 'teebox'): Promise<MqttClient> {
     return this.connect(hardwareId, await this.register(hardwareId, deviceType))
+  }
+
+  /** Connects a program with an API key, by default the admin's; rejects when the login is refused. */
+  async program(options: IClientOptions = {}, user?: { userId: string; key: string }): Promise<MqttClient> {
+    const { userId, key } = user ?? { userId: await this.adminId(), key: ADMIN_KEY }
+    return this.connect(userId, key, { clientId: `program-${++this.#programs}`, ...options })
+  }
+
+  async adminId(): Promise<string> {
+    const { body } = await this.request('GET', '/users')
+    return body[0].user_id
   }
 
   /** Opens `/realtime`; rejects when the upgrade is refused. */

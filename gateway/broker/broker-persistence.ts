@@ -1,0 +1,73 @@
+import { Readable } from 'node:stream'
+import type { Client } from 'aedes'
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import { AedesPersistence } from './aedes-persistence.ts'
+import type { Session, Sessions } from './sessions.ts'
+
+/** Stands for a session without subscriptions; no topic filter a client can name is granted by it. */
+export const SESSION_MARK = '$session'
+
+interface Lookup {
+  sessionOf(client: Pick<Client, 'id'>): Session | undefined
+  isGranted(client: Client, topicFilter: string): boolean
+}
+
+/** The persistence with what the broker does better than Aedes would with it. */
+export class BrokerPersistence extends AedesPersistence {
+  readonly #sessions: Sessions
+  readonly #lookup: Lookup
+  /** Wills that were published and that Aedes will ask to delete, by client id. */
+  readonly #spent = new Map<string, number>()
+
+  constructor(sessions: Sessions, lookup: Lookup) {
+    super(sessions, lookup.sessionOf)
+    this.#sessions = sessions
+    this.#lookup = lookup
+  }
+
+  /**
+   * Aedes tells a client that its session is present if it has subscriptions; a session is one without them too
+   * [MQTT-3.2.2-2].
+   */
+  override async subscriptionsByClient(
+    client: Client,
+  ): ReturnType<AedesPersistence['subscriptionsByClient']> {
+    const subscriptions = await super.subscriptionsByClient(client)
+    const isBare = subscriptions.length === 0 && this.#sessions.get(client.id) !== undefined
+    return isBare ? [{ topic: SESSION_MARK, qos: 0 }] : subscriptions
+  }
+
+  /** Aedes comes once for each topic of a SUBSCRIBE, each time with all of them, denied ones included. */
+  override addSubscriptions(
+    client: Client,
+    subscriptions: Parameters<AedesPersistence['addSubscriptions']>[1],
+  ): Promise<void> {
+    const known = this.#lookup.sessionOf(client)?.subscriptions
+    const fresh = subscriptions.filter(
+      ({ topic, qos }) => this.#lookup.isGranted(client, topic) && known?.get(topic)?.qos !== qos,
+    )
+    return super.addSubscriptions(client, fresh)
+  }
+
+  /** The outbox replays what is queued, in one order with what is new and within the client's window. */
+  override outgoingStream(): Readable {
+    return Readable.from([])
+  }
+
+  /** A will is about to be published: it goes in the transaction that stores it. */
+  spendWill(clientId: string): SessionChange[] {
+    this.#spent.set(clientId, (this.#spent.get(clientId) ?? 0) + 1)
+    this.#sessions.wills.delete(clientId)
+    return [{ kind: 'unwilled', clientId }]
+  }
+
+  /** After a published will Aedes deletes whatever will the client has by then, even that of its next connection. */
+  override async delWill(client: Pick<Client, 'id'>): Promise<object | undefined> {
+    const spent = this.#spent.get(client.id) ?? 0
+    const isAfterwards = !('conn' in client) && spent > 0
+    if (!isAfterwards) return super.delWill(client)
+    if (spent > 1) this.#spent.set(client.id, spent - 1)
+    else this.#spent.delete(client.id)
+    return undefined
+  }
+}

@@ -1,0 +1,156 @@
+import type { Duplex } from 'node:stream'
+import type { Client } from 'aedes'
+import { type Packet, writeToStream } from 'mqtt-packet'
+import { matchesTopic } from '../../shared/mqtt-topics.ts'
+import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
+import type { OutboxEntry, OutboxSink } from './outbox.ts'
+import type { Session } from './sessions.ts'
+
+/** Unread bytes from which on a client gets nothing new. */
+const BUSY_BYTES = 65_536
+
+/** Who is at the other end, once it has logged in. */
+export interface Identity<Login> {
+  login: Login
+  owner: string
+  session: Session
+}
+
+export interface ConnectionOptions {
+  address: string
+  /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
+  bufferedBytes: () => number
+  /** Unread bytes after which a client is cut off. */
+  maxUnreadBytes: number
+  onCut: () => void
+}
+
+/**
+ * One network connection: what is written to it, and what of that its reader has not taken. Writing never waits, so a
+ * client that reads slowly harms only itself; Aedes would make every publisher wait for the slowest subscriber.
+ */
+export class Connection<Login> implements OutboxSink {
+  readonly client: Client
+  readonly address: string
+  identity: Identity<Login> | undefined
+  /** The client id was left to the broker. */
+  isUnnamed = false
+  /** Topic filters it was let subscribe to. */
+  readonly granted = new Set<string>()
+  /** Messages that are on their way to the disk. */
+  storing = 0
+  readonly received = { messages: 0, bytes: 0 }
+  readonly sent = { messages: 0, bytes: 0 }
+  /** Messages that were left out because the client had not read what came before. */
+  skipped = 0
+  connectedAtMs = 0
+  readonly #stream: Duplex
+  readonly #bufferedBytes: () => number
+  #lastDelivered = 0
+
+  constructor(client: Client, options: ConnectionOptions) {
+    this.client = client
+    this.address = options.address
+    this.#stream = streamOf(client)
+    this.#bufferedBytes = options.bufferedBytes
+    this.#neverWaitForDrain(options)
+  }
+
+  get unreadBytes(): number {
+    return this.#stream.writableLength + this.#bufferedBytes()
+  }
+
+  hasRoom(): boolean {
+    return this.unreadBytes < BUSY_BYTES
+  }
+
+  /** Calls back once the client has read on, or is gone. */
+  whenRead(done: () => void): void {
+    if (this.hasRoom() || this.#stream.destroyed) done()
+    else this.#stream.once('drain', done)
+  }
+
+  onRead(listener: () => void): void {
+    this.#stream.on('drain', listener)
+  }
+
+  sendPublish({ packetId, message, wasSent }: OutboxEntry): void {
+    const { topic, payload, qos, isRetained } = message
+    // written by this program, so it is one of the three
+    this.#publish({
+      topic,
+      payload,
+      qos: qos as 1 | 2,
+      retain: isRetained,
+      dup: wasSent,
+      messageId: packetId,
+    })
+  }
+
+  sendRelease(packetId: number): void {
+    this.#write({ cmd: 'pubrel', messageId: packetId })
+  }
+
+  /** Sends a QoS 0 message, unless the client has not read what came before. */
+  sendOnce(topic: string, payload: Buffer | string, retain: boolean): boolean {
+    if (!this.hasRoom()) {
+      this.skipped++
+      return false
+    }
+    this.#publish({ topic, payload, qos: 0, retain, dup: false })
+    return true
+  }
+
+  /** The highest QoS of all its subscriptions that take in a topic [MQTT-3.3.5-1]. */
+  grantedQos(topic: string): number {
+    let granted = 0
+    const { subscriptions } = clientInternals(this.client)
+    for (const filter in subscriptions) {
+      if (matchesTopic(filter, topic)) granted = Math.max(granted, subscriptions[filter]?.qos ?? 0)
+    }
+    return granted
+  }
+
+  /** Whether a message comes for the first time: overlapping subscriptions bring it more than once, in a row. */
+  isNew(packet: DeliveredPacket): boolean {
+    if (packet.brokerCounter === this.#lastDelivered) return false
+    this.#lastDelivered = packet.brokerCounter
+    return true
+  }
+
+  #publish(packet: {
+    topic: string
+    payload: Uint8Array | string
+    qos: 0 | 1 | 2
+    retain: boolean
+    dup: boolean
+    messageId?: number
+  }): void {
+    const { payload } = packet
+    const bytes =
+      typeof payload === 'string'
+        ? payload
+        : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+    this.sent.messages++
+    this.sent.bytes += payload.length
+    this.#write({ ...packet, cmd: 'publish', payload: bytes })
+  }
+
+  #write(packet: Packet): void {
+    if (!this.client.closed && !this.#stream.destroyed) writeToStream(packet, this.#stream)
+  }
+
+  // What Aedes answers (PUBACK, PINGRESP) is not asked for room: a client that never reads it is cut off instead.
+  #neverWaitForDrain({ maxUnreadBytes, onCut }: ConnectionOptions): void {
+    const write = this.#stream.write.bind(this.#stream)
+    const writeOn = (...args: Parameters<typeof write>) => {
+      write(...args)
+      if (this.unreadBytes > maxUnreadBytes && !this.#stream.destroyed) {
+        onCut()
+        this.#stream.destroy()
+      }
+      return true
+    }
+    Object.assign(this.#stream, { write: writeOn })
+  }
+}

@@ -1,0 +1,209 @@
+import { Fifo } from '../../shared/fifo.ts'
+import type { StoredMessage } from '../../shared/mqtt-sessions.ts'
+
+/** A QoS 1 or 2 message on its way to a client, until the client has acknowledged it. */
+export interface OutboxEntry {
+  /** Its place in the order of all; 0 for one that is in memory only. */
+  readonly seq: number
+  readonly packetId: number
+  message: StoredMessage
+  readonly sizeBytes: number
+  /** It may have been sent before, on this connection or an earlier one. */
+  wasSent: boolean
+  /** PUBREC has come. */
+  isReleased: boolean
+  isInFlight: boolean
+  isGone: boolean
+}
+
+/** A connection as the outbox sees it. */
+export interface OutboxSink {
+  /** False while the client has not read what it was sent. */
+  hasRoom(): boolean
+  sendPublish(entry: OutboxEntry): void
+  sendRelease(packetId: number): void
+}
+
+export interface OutboxLimits {
+  /** Messages sent and not acknowledged at once. */
+  inFlight: number
+  messages: number
+  bytes: number
+}
+
+/** What all outboxes hold together. */
+export interface OutboxTotals {
+  messages: number
+  bytes: number
+}
+
+/** What a message is reckoned at beyond its payload and topic. */
+const ENTRY_BYTES = 200
+const PACKET_ID_MAX = 65_535
+
+/**
+ * The messages of one client, in order: sent as far as the window of unacknowledged ones allows, and sent again with
+ * their own packet identifiers on the next connection [MQTT-4.4.0-1]. New messages join at the end, so nothing overtakes
+ * what waited while the client was away.
+ */
+export class Outbox {
+  readonly #limits: OutboxLimits
+  readonly #totals: OutboxTotals
+  readonly #onDropped: (entry: OutboxEntry) => void
+  readonly #entries = new Map<number, OutboxEntry>()
+  readonly #reservedIds = new Set<number>()
+  #unsent = new Fifo<OutboxEntry>()
+  #sink: OutboxSink | undefined
+  #inFlight = 0
+  #bytes = 0
+  #lastPacketId = 0
+
+  /** Counts itself into `totals`; `onDropped` is told of every message that had to make room. */
+  constructor(limits: OutboxLimits, totals: OutboxTotals, onDropped: (entry: OutboxEntry) => void) {
+    this.#limits = limits
+    this.#totals = totals
+    this.#onDropped = onDropped
+  }
+
+  get messageCount(): number {
+    return this.#entries.size
+  }
+
+  get byteCount(): number {
+    return this.#bytes
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight
+  }
+
+  get(packetId: number): OutboxEntry | undefined {
+    return this.#entries.get(packetId)
+  }
+
+  /** In the order in which they are sent. */
+  entries(): IterableIterator<OutboxEntry> {
+    return this.#entries.values()
+  }
+
+  /** Forgets all messages. */
+  clear(): void {
+    for (const entry of this.#entries.values()) this.remove(entry)
+  }
+
+  /** A packet identifier that is not in use; it is taken until `push` or `release`. */
+  reservePacketId(): number {
+    do this.#lastPacketId = (this.#lastPacketId % PACKET_ID_MAX) + 1
+    while (this.#entries.has(this.#lastPacketId) || this.#reservedIds.has(this.#lastPacketId))
+    this.#reservedIds.add(this.#lastPacketId)
+    return this.#lastPacketId
+  }
+
+  push(entry: OutboxEntry): void {
+    this.#reservedIds.delete(entry.packetId)
+    this.#entries.set(entry.packetId, entry)
+    this.#unsent.push(entry)
+    this.#bytes += entry.sizeBytes
+    this.#totals.messages++
+    this.#totals.bytes += entry.sizeBytes
+    while (this.#entries.size > this.#limits.messages || this.#bytes > this.#limits.bytes) {
+      const oldest = this.#oldest()
+      if (oldest === undefined || oldest === entry) break
+      this.drop(oldest)
+    }
+    this.pump()
+  }
+
+  /** Takes a message out to make room. */
+  drop(entry: OutboxEntry): void {
+    this.remove(entry)
+    this.#onDropped(entry)
+  }
+
+  /** The client has a QoS 1 message, or the last step of a QoS 2 message is done. Returns it, if it was known. */
+  acknowledge(packetId: number, isCompletion: boolean): OutboxEntry | undefined {
+    const entry = this.#entries.get(packetId)
+    // PUBACK ends QoS 1 and PUBCOMP ends QoS 2; anything else is noise
+    if (entry === undefined || isCompletion !== entry.message.qos > 1) return undefined
+    this.remove(entry)
+    this.pump()
+    return entry
+  }
+
+  /** PUBREC has come: from now on PUBREL is what is sent. Returns the message, if it is one of QoS 2. */
+  markReleased(packetId: number): OutboxEntry | undefined {
+    const entry = this.#entries.get(packetId)
+    if (entry === undefined || entry.message.qos !== 2) return undefined
+    entry.isReleased = true
+    return entry
+  }
+
+  /** A connection begins: everything that is not acknowledged is sent, oldest first. */
+  attach(sink: OutboxSink): void {
+    this.#sink = sink
+    this.#inFlight = 0
+    this.#unsent = new Fifo()
+    for (const entry of this.#entries.values()) {
+      entry.isInFlight = false
+      this.#unsent.push(entry)
+    }
+    this.pump()
+  }
+
+  /** The connection has ended; nothing happens if another one has taken its place. */
+  detach(sink: OutboxSink): void {
+    if (this.#sink === sink) this.#sink = undefined
+  }
+
+  /** Sends what the window and the connection allow. */
+  pump(): void {
+    const sink = this.#sink
+    while (sink !== undefined && this.#inFlight < this.#limits.inFlight && sink.hasRoom()) {
+      const entry = this.#unsent.take()
+      if (entry === undefined) return
+      if (entry.isGone) continue
+      this.#inFlight++
+      entry.isInFlight = true
+      if (entry.isReleased) sink.sendRelease(entry.packetId)
+      else sink.sendPublish(entry)
+      entry.wasSent = true
+    }
+  }
+
+  #oldest(): OutboxEntry | undefined {
+    // what is in flight will be acknowledged in a moment, unless nobody is there to do it
+    if (this.#sink !== undefined) {
+      for (let head = this.#unsent.peek(); head !== undefined; head = this.#unsent.peek()) {
+        if (!head.isGone) return head
+        this.#unsent.take()
+      }
+    }
+    const [oldest] = this.#entries.values()
+    return oldest
+  }
+
+  remove(entry: OutboxEntry): void {
+    if (entry.isGone) return
+    entry.isGone = true
+    this.#entries.delete(entry.packetId)
+    this.#bytes -= entry.sizeBytes
+    this.#totals.messages--
+    this.#totals.bytes -= entry.sizeBytes
+    if (entry.isInFlight) this.#inFlight--
+  }
+}
+
+/** A new entry for a message; `seq` 0 keeps it in memory only. */
+export function createEntry(message: StoredMessage, packetId: number, seq: number): OutboxEntry {
+  const sizeBytes = ENTRY_BYTES + message.topic.length + message.payload.length
+  return {
+    seq,
+    packetId,
+    message,
+    sizeBytes,
+    wasSent: false,
+    isReleased: false,
+    isInFlight: false,
+    isGone: false,
+  }
+}

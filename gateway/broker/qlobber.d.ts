@@ -1,0 +1,15 @@
+declare module 'qlobber' {
+  interface QlobberOptions {
+    separator?: string
+    wildcard_one?: string
+    wildcard_some?: string
+    match_empty_levels?: boolean
+  }
+
+  export class Qlobber<Value> {
+    constructor(options?: QlobberOptions)
+    add(topic: string, value: Value): this
+    remove(topic: string, value: Value): this
+    match(topic: string): Value[]
+  }
+}

@@ -1,0 +1,450 @@
+import { Fifo } from '../../shared/fifo.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type {
+  SessionChange,
+  StoredMessage,
+  StoredSessions,
+  StoredSubscription,
+  StoredWill,
+} from '../../shared/mqtt-sessions.ts'
+import { Tally } from '../../shared/tally.ts'
+import { Interest } from './interest.ts'
+import {
+  createEntry,
+  Outbox,
+  type OutboxEntry,
+  type OutboxLimits,
+  type OutboxSink,
+  type OutboxTotals,
+} from './outbox.ts'
+import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
+import { SubscriptionIndex } from './subscription-index.ts'
+
+/** Where changes are written down. */
+export interface SessionJournal {
+  /** What was written by earlier lives of the process. */
+  load(): StoredSessions
+  /** Calls `onStored` when the changes are on the disk, or `onRefused` when they never will be. */
+  append(changes: readonly SessionChange[], onStored: () => void, onRefused: (reason: string) => void): void
+}
+
+export interface SessionLimits {
+  outbox: OutboxLimits
+  /** Of all clients together. */
+  queued: { messages: number; bytes: number }
+  retained: RetainedLimits
+  /** Days without a connection after which a session is forgotten; counted while the gateway runs. */
+  expiryDays: number
+}
+
+/** What the broker keeps for a client that connected with clean session 0, or for as long as a connection lasts. */
+export class Session {
+  readonly clientId: string
+  readonly owner: string
+  readonly isPersistent: boolean
+  readonly outbox: Outbox
+  readonly subscriptions = new Map<string, StoredSubscription>()
+  /** Packet identifiers of QoS 2 messages that were taken and not released, with the packet where it is kept. */
+  readonly received = new Map<number, string | null>()
+  idleHours = 0
+  connection: OutboxSink | undefined
+  isGone = false
+
+  constructor(clientId: string, owner: string, isPersistent: boolean, outbox: Outbox) {
+    this.clientId = clientId
+    this.owner = owner
+    this.isPersistent = isPersistent
+    this.outbox = outbox
+  }
+}
+
+/** A message that was matched and is to be written, and what is to be done once it is. */
+export interface RoutedMessage {
+  changes: SessionChange[]
+  /** Makes it visible: to be called once, when the changes are on the disk. */
+  commit(): void
+}
+
+const HOUR_MS = 3_600_000
+/** Acknowledgements of clients are written down together. */
+const DEQUEUE_DELAY_MS = 100
+const DEQUEUE_ROWS = 200
+
+/** The journal has told of the refusal already. */
+const NOBODY_WAITS = () => undefined
+
+/**
+ * All sessions, retained messages and last wills: in memory, and written down by way of the journal in the order in
+ * which they change. A message is queued in the transaction that stores it, so once its sender has an acknowledgement
+ * no power cut takes it from a subscriber.
+ */
+export class Sessions implements Part {
+  readonly retained: RetainedMessages
+  readonly wills = new Map<string, StoredWill>()
+  /** What had to make room or was forgotten, by reason. */
+  readonly dropped = new Tally()
+  readonly #journal: SessionJournal
+  readonly #limits: SessionLimits
+  readonly #byClientId = new Map<string, Session>()
+  readonly #index = new SubscriptionIndex()
+  readonly #interest = new Interest()
+  /** What the queues of all clients hold. */
+  readonly queued: OutboxTotals = { messages: 0, bytes: 0 }
+  /** Entries of all queues, oldest first; those that are gone are skipped. */
+  #byAge = new Fifo<{ session: Session; entry: OutboxEntry }>()
+  #seq = 0
+  #settled: number[] = []
+  #settleTimer: NodeJS.Timeout | undefined
+  #ageTimer: NodeJS.Timeout | undefined
+
+  constructor(journal: SessionJournal, limits: SessionLimits) {
+    this.#journal = journal
+    this.#limits = limits
+    this.retained = new RetainedMessages(limits.retained, (topic) => !/^(dev|sit)\//.test(topic))
+  }
+
+  /** Takes up what the journal holds. */
+  async start(): Promise<void> {
+    const stored = this.#journal.load()
+    for (const { clientId, owner, idleHours } of stored.sessions) {
+      const session = this.create(clientId, owner)
+      session.idleHours = idleHours
+      this.#byClientId.set(clientId, session)
+    }
+    for (const subscription of stored.subscriptions) {
+      const session = this.#byClientId.get(subscription.clientId)
+      if (session !== undefined) this.#addSubscription(session, subscription)
+    }
+    for (const { seq, clientId, packetId, isReleased, message } of stored.queued) {
+      this.#seq = Math.max(this.#seq, seq)
+      const session = this.#byClientId.get(clientId)
+      if (session === undefined) continue
+      const entry = createEntry(message, packetId, seq)
+      entry.isReleased = isReleased
+      // whether it was sent is not written down; a repeated message must say so [MQTT-3.3.1-1], another one may
+      entry.wasSent = true
+      this.#queue(session, entry)
+    }
+    for (const { clientId, packetId, extra } of stored.received) {
+      this.#byClientId.get(clientId)?.received.set(packetId, extra)
+    }
+    for (const message of stored.retained) this.retained.set(message)
+    for (const will of stored.wills) this.wills.set(will.clientId, will)
+    this.#ageTimer = setInterval(() => this.ageSessions(), HOUR_MS)
+    this.#ageTimer.unref()
+  }
+
+  /** Writes down what was held back; the journal itself is another's to close. */
+  async stop(): Promise<void> {
+    clearInterval(this.#ageTimer)
+    this.#writeSettled()
+  }
+
+  get(clientId: string): Session | undefined {
+    return this.#byClientId.get(clientId)
+  }
+
+  all(): IterableIterator<Session> {
+    return this.#byClientId.values()
+  }
+
+  get subscriptionCount(): number {
+    return this.#index.size
+  }
+
+  /** A session to be kept, once it is entered. */
+  create(clientId: string, owner: string): Session {
+    const outbox = new Outbox(this.#limits.outbox, this.queued, (entry) => {
+      this.dropped.add('queue_full')
+      this.#settle(entry)
+    })
+    return new Session(clientId, owner, true, outbox)
+  }
+
+  /** A session that lasts as long as its connection and is never written down. */
+  createTransient(clientId: string, owner: string): Session {
+    const outbox = new Outbox(this.#limits.outbox, this.queued, () => this.dropped.add('queue_full'))
+    return new Session(clientId, owner, false, outbox)
+  }
+
+  /** A connection takes the session up. */
+  enter(session: Session, connection: OutboxSink): void {
+    session.connection = connection
+    const { clientId, owner, isPersistent } = session
+    if (!isPersistent) return
+    if (!this.#byClientId.has(clientId) || session.idleHours > 0)
+      this.#note({ kind: 'opened', clientId, owner })
+    this.#byClientId.set(clientId, session)
+    session.idleHours = 0
+  }
+
+  /** A session for a client that is not here. */
+  enterAbsent(clientId: string): Session {
+    const session = this.create(clientId, '')
+    this.#note({ kind: 'opened', clientId, owner: '' })
+    this.#byClientId.set(clientId, session)
+    return session
+  }
+
+  /** A connection has ended; nothing happens if another one has taken its place. */
+  leave(session: Session, connection: OutboxSink): void {
+    session.outbox.detach(connection)
+    if (session.connection !== connection) return
+    session.connection = undefined
+    if (!session.isPersistent) this.close(session)
+  }
+
+  /** Ends a session in memory. */
+  close(session: Session): void {
+    session.isGone = true
+    for (const subscription of session.subscriptions.values()) this.#removeSubscription(session, subscription)
+    session.outbox.clear()
+  }
+
+  /** Forgets a session with all it holds. */
+  discard(clientId: string): Promise<void> {
+    const session = this.#byClientId.get(clientId)
+    if (session === undefined) return Promise.resolve()
+    this.close(session)
+    this.#byClientId.delete(clientId)
+    return this.write({ kind: 'discarded', clientId })
+  }
+
+  discardOwned(owner: string): void {
+    for (const session of [...this.#byClientId.values()]) {
+      if (session.owner === owner) this.discard(session.clientId).catch(NOBODY_WAITS)
+    }
+  }
+
+  subscribe(session: Session, subscriptions: readonly StoredSubscription[]): Promise<void> {
+    for (const subscription of subscriptions) this.#addSubscription(session, subscription)
+    if (!session.isPersistent) return Promise.resolve()
+    return this.write(...subscriptions.map((each) => ({ kind: 'subscribed' as const, ...each })))
+  }
+
+  unsubscribe(session: Session, topicFilters: readonly string[]): Promise<void> {
+    const known = topicFilters.filter((topicFilter) => session.subscriptions.has(topicFilter))
+    for (const topicFilter of known) {
+      const subscription = session.subscriptions.get(topicFilter)
+      if (subscription !== undefined) this.#removeSubscription(session, subscription)
+    }
+    const { clientId, isPersistent } = session
+    if (!isPersistent) return Promise.resolve()
+    return this.write(
+      ...known.map((topicFilter) => ({ kind: 'unsubscribed' as const, clientId, topicFilter })),
+    )
+  }
+
+  /** Whether anybody has subscribed to the topic. */
+  isWanted(topic: string): boolean {
+    return this.#interest.isWanted(topic)
+  }
+
+  /** Subscriptions of QoS 1 and 2 of sessions that are kept, by topic. */
+  match(topic: string): StoredSubscription[] {
+    return this.#index.match(topic)
+  }
+
+  /**
+   * Matches a message with the sessions that are kept and with what is retained. `mayRead` decides for each session
+   * whether the message is meant for it. Nothing shows until `commit`.
+   */
+  route(message: StoredMessage, mayRead: (session: Session) => boolean): RoutedMessage {
+    const changes: SessionChange[] = []
+    const queued: { session: Session; entry: OutboxEntry }[] = []
+    if (message.qos > 0 && this.#index.size > 0) {
+      for (const [session, qos] of this.#targets(message.topic)) {
+        if (!mayRead(session)) continue
+        const queuedMessage = { ...message, qos: Math.min(qos, message.qos), isRetained: false }
+        const entry = createEntry(queuedMessage, session.outbox.reservePacketId(), ++this.#seq)
+        queued.push({ session, entry })
+        changes.push(queuedChange(session.clientId, entry))
+      }
+    }
+    if (message.isRetained) {
+      const { topic, payload } = message
+      changes.push(payload.length === 0 ? { kind: 'unretained', topic } : { kind: 'retained', message })
+    }
+    return {
+      changes,
+      commit: () => {
+        if (message.isRetained) this.#retain(message)
+        for (const { session, entry } of queued) this.#queue(session, entry)
+      },
+    }
+  }
+
+  /** Queues a message for one session only. Resolves when it is on the disk, which sending does not wait for. */
+  queueFor(session: Session, message: StoredMessage): Promise<void> {
+    const { clientId, outbox, isPersistent } = session
+    const entry = createEntry(message, outbox.reservePacketId(), isPersistent ? ++this.#seq : 0)
+    const written = isPersistent ? this.write(queuedChange(clientId, entry)) : Promise.resolve()
+    this.#queue(session, entry)
+    return written
+  }
+
+  /** Takes out of a queue what its client may not read any more. */
+  recheck(session: Session, mayRead: (topic: string) => boolean): void {
+    for (const entry of session.outbox.entries()) {
+      if (mayRead(entry.message.topic)) continue
+      session.outbox.remove(entry)
+      this.#settle(entry)
+    }
+  }
+
+  /** Puts another message into the place of a queued one. */
+  amend(session: Session, entry: OutboxEntry, message: StoredMessage): Promise<void> {
+    entry.message = message
+    return this.write(queuedChange(session.clientId, entry))
+  }
+
+  /** The client has a message for good. Returns it, if it was known. */
+  acknowledge(session: Session, packetId: number, isCompletion: boolean): OutboxEntry | undefined {
+    const entry = session.outbox.acknowledge(packetId, isCompletion)
+    if (entry !== undefined) this.#settle(entry)
+    return entry
+  }
+
+  /** PUBREC has come; resolves when a restart would know it, before which PUBREL must not be sent. */
+  async release(session: Session, packetId: number): Promise<void> {
+    const entry = session.outbox.markReleased(packetId)
+    if (entry !== undefined && entry.seq > 0) await this.write({ kind: 'released', seq: entry.seq })
+  }
+
+  /** A QoS 2 message was taken outside of a transaction of its own. */
+  async receive(session: Session, packetId: number, extra: string | null): Promise<void> {
+    session.received.set(packetId, extra)
+    const { clientId, isPersistent } = session
+    if (isPersistent) await this.write({ kind: 'received', clientId, packetId, extra })
+  }
+
+  /** Frees all packet identifiers of a session. */
+  async completeAll(session: Session): Promise<void> {
+    if (session.received.size === 0) return
+    session.received.clear()
+    if (session.isPersistent) await this.write({ kind: 'completedAll', clientId: session.clientId })
+  }
+
+  /** PUBREL has come: the packet identifier is free. Resolves when a restart would know it. */
+  async complete(session: Session, packetId: number): Promise<void> {
+    session.received.delete(packetId)
+    const { clientId, isPersistent } = session
+    if (isPersistent) await this.write({ kind: 'completed', clientId, packetId })
+  }
+
+  putWill(will: StoredWill): Promise<void> {
+    this.wills.set(will.clientId, will)
+    return this.write({ kind: 'willed', ...will })
+  }
+
+  async deleteWill(clientId: string): Promise<void> {
+    if (this.wills.delete(clientId)) await this.write({ kind: 'unwilled', clientId })
+  }
+
+  /** Writes changes down in their turn; resolves when they are on the disk, rejects when they never will be. */
+  write(...changes: SessionChange[]): Promise<void> {
+    if (changes.length === 0) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#journal.append(changes, resolve, (reason) => reject(new Error(reason)))
+    })
+  }
+
+  /** One more hour has passed: counts it for those who are away and forgets who was away for too long. */
+  ageSessions(): void {
+    const limitHours = this.#limits.expiryDays * 24
+    const away = [...this.#byClientId.values()].filter((session) => session.connection === undefined)
+    for (const session of away) session.idleHours++
+    for (const { clientId, idleHours } of away) {
+      if (limitHours === 0 || idleHours < limitHours) continue
+      this.dropped.add('session_expired')
+      this.discard(clientId).catch(NOBODY_WAITS)
+    }
+    const kept = away.filter(({ isGone }) => !isGone).map(({ clientId }) => clientId)
+    if (kept.length > 0) this.#note({ kind: 'idled', clientIds: kept })
+  }
+
+  /** Writes changes down that nobody waits for. */
+  #note(...changes: SessionChange[]): void {
+    this.write(...changes).catch(NOBODY_WAITS)
+  }
+
+  #addSubscription(session: Session, subscription: StoredSubscription): void {
+    const known = session.subscriptions.get(subscription.topicFilter)
+    if (known !== undefined) this.#removeSubscription(session, known)
+    session.subscriptions.set(subscription.topicFilter, subscription)
+    this.#interest.add(subscription.topicFilter)
+    if (isQueued(session, subscription)) this.#index.add(subscription)
+  }
+
+  #removeSubscription(session: Session, subscription: StoredSubscription): void {
+    session.subscriptions.delete(subscription.topicFilter)
+    this.#interest.delete(subscription.topicFilter)
+    if (isQueued(session, subscription)) this.#index.delete(subscription)
+  }
+
+  /** Sessions to queue for, with the highest QoS of all their subscriptions that match [MQTT-3.3.5-1]. */
+  #targets(topic: string): Map<Session, number> {
+    const targets = new Map<Session, number>()
+    for (const { clientId, qos } of this.#index.match(topic)) {
+      const session = this.#byClientId.get(clientId)
+      if (session !== undefined) targets.set(session, Math.max(qos, targets.get(session) ?? 0))
+    }
+    return targets
+  }
+
+  #retain(message: StoredMessage): void {
+    for (const topic of this.retained.set(message)) {
+      this.dropped.add('retained_full')
+      this.#note({ kind: 'unretained', topic })
+    }
+  }
+
+  #queue(session: Session, entry: OutboxEntry): void {
+    // a session that was discarded meanwhile: its row went with it
+    if (session.isGone) return
+    this.#byAge.push({ session, entry })
+    session.outbox.push(entry)
+    this.#makeRoom()
+  }
+
+  /** Drops the oldest messages of all while there are too many, and now and then forgets those that are gone. */
+  #makeRoom(): void {
+    const { messages, bytes } = this.#limits.queued
+    while (this.queued.messages > messages || this.queued.bytes > bytes) {
+      const oldest = this.#byAge.take()
+      if (oldest === undefined) break
+      if (!oldest.entry.isGone) oldest.session.outbox.drop(oldest.entry)
+    }
+    if (this.#byAge.length <= 2 * this.queued.messages + 1000) return
+    const all = this.#byAge
+    this.#byAge = new Fifo()
+    for (let each = all.take(); each !== undefined; each = all.take()) {
+      if (!each.entry.isGone) this.#byAge.push(each)
+    }
+  }
+
+  /** Takes a message off the disk, with others: until then a restart would send it once more. */
+  #settle(entry: OutboxEntry): void {
+    if (entry.seq === 0) return
+    this.#settled.push(entry.seq)
+    if (this.#settled.length >= DEQUEUE_ROWS) this.#writeSettled()
+    else this.#settleTimer ??= setTimeout(() => this.#writeSettled(), DEQUEUE_DELAY_MS)
+  }
+
+  #writeSettled(): void {
+    clearTimeout(this.#settleTimer)
+    this.#settleTimer = undefined
+    if (this.#settled.length === 0) return
+    this.#note({ kind: 'dequeued', seqs: this.#settled })
+    this.#settled = []
+  }
+}
+
+/** Whether messages are written down for the subscription; others are sent to whoever is there. */
+function isQueued(session: Session, subscription: StoredSubscription): boolean {
+  return session.isPersistent && subscription.qos > 0
+}
+
+function queuedChange(clientId: string, { seq, packetId, isReleased, message }: OutboxEntry): SessionChange {
+  return { kind: 'queued', seq, clientId, packetId, isReleased, message }
+}

@@ -1,0 +1,33 @@
+/** Whether a topic filter, with its wildcards, takes in a topic. Source: MQTT 3.1.1, 4.7. */
+export function matchesTopic(filter: string, topic: string): boolean {
+  if (filter === topic) return true
+  // a filter that begins with a wildcard does not see what the broker says of itself [MQTT-4.7.2-1]
+  if (topic.startsWith('$') && !filter.startsWith('$')) return false
+  const levels = filter.split('/')
+  const topicLevels = topic.split('/')
+  for (const [i, level] of levels.entries()) {
+    if (level === '#') return true
+    if (i >= topicLevels.length || (level !== '+' && level !== topicLevels[i])) return false
+  }
+  return levels.length === topicLevels.length
+}
+
+/** Whether a topic filter has a wildcard. */
+export function hasWildcard(filter: string): boolean {
+  return filter.includes('+') || filter.includes('#')
+}
+
+/**
+ * Whether a topic filter is well-formed: not empty, # only as the last level, + and # only as a whole level
+ * [MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1].
+ */
+export function isTopicFilter(filter: string): boolean {
+  const levels = filter.split('/')
+  return (
+    filter !== '' &&
+    levels.every((level, i) => {
+      if (level === '#') return i === levels.length - 1
+      return level === '+' || !hasWildcard(level)
+    })
+  )
+}
