@@ -4,7 +4,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { type Part, startAll, stopAll } from '../shared/lifecycle.ts'
 import type { Log } from '../shared/log.ts'
 import { countRows } from '../shared/mqtt-sessions.ts'
-import { type Clock, systemClock } from '../shared/time.ts'
+import { type Clock, type MonotonicClock, systemClock } from '../shared/time.ts'
 import { createApp } from './api/app.ts'
 import { Broker, type BrokerOptions } from './broker/broker.ts'
 import { ReadGate } from './broker/read-gate.ts'
@@ -15,12 +15,15 @@ import { deviceTypes } from './devices/all.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
+import { ClockMark } from './services/clock-mark.ts'
 import { Devices } from './services/devices.ts'
 import { Fleet } from './services/fleet.ts'
+import { GatewayClock } from './services/gateway-clock.ts'
 import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
+import { isTimeSynchronized } from './services/time-sync.ts'
 import { Users } from './services/users.ts'
 import { Store } from './store/store.ts'
 import { createUpgradeHandler } from './upgrades.ts'
@@ -36,14 +39,21 @@ export interface Gateway extends Part {
 }
 
 export interface Overrides {
-  clock?: Clock
+  /** Stands for the system's clocks. */
+  clock?: Clock & MonotonicClock
+  /** Stands for what the system says of its clock. */
+  isTimeSynchronized?: () => boolean
 }
 
 /** Builds a gateway: every part, and who knows whom. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
-  const clock = overrides.clock ?? systemClock
+  const clock = new GatewayClock({
+    system: overrides.clock ?? systemClock,
+    isSynchronized: overrides.isTimeSynchronized ?? isTimeSynchronized,
+  })
   const events = new Events(log)
   const store = new Store<QueuedMessage>(config, log)
+  const clockMark = new ClockMark({ clock, store, log })
   const fleet = new Fleet()
   const users = new Users({ store, events, clock, log })
   const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
@@ -119,6 +129,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         help: '1 while the store can be written.',
         read: () => Number(store.health.isUsable),
       },
+      cartbarn_clock_trusted: {
+        help: '1 while the clock is set; 0 while times are a guess.',
+        read: () => Number(clock.isTrusted),
+      },
     },
   })
   const app = createApp({
@@ -148,7 +162,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   let newAdminKey: string | null = null
   const memory: Part = {
     start: async () => {
-      fleet.load(store.read)
+      fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
       newAdminKey = await users.ensureAdmin(config.adminApiKey)
       devices.startDeletions()
     },
@@ -156,7 +170,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   const requests: Part = { start: async () => undefined, stop: () => http.drain() }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
-  const parts: Part[] = [store, users, memory, requests, realtime, broker, tcp, http]
+  const parts: Part[] = [store, clockMark, users, memory, requests, realtime, broker, tcp, http]
   return {
     app,
     start: () => startAll(parts),

@@ -3,7 +3,15 @@ export interface Clock {
   nowMs(): number
 }
 
-export const systemClock: Clock = { nowMs: () => Date.now() }
+/** Milliseconds since some start, whatever anybody sets the clock to: for windows, rates and time limits. */
+export interface MonotonicClock {
+  monotonicMs(): number
+}
+
+export const systemClock: Clock & MonotonicClock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+}
 
 export const MINUTE_MS = 60_000
 export const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
-import { type Clock, toIso } from '../../shared/time.ts'
+import { toIso } from '../../shared/time.ts'
 import {
   healthSchema,
   quarantineSchema,
@@ -9,6 +9,7 @@ import {
 } from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { Fleet } from '../services/fleet.ts'
+import type { GatewayClock } from '../services/gateway-clock.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { Users } from '../services/users.ts'
 import type { Store } from '../store/store.ts'
@@ -20,7 +21,7 @@ export interface SystemApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health'>
   fleet: Fleet
   users: Users
-  clock: Clock
+  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   /** Who watches what on `/realtime`. */
   subscriptions: () => z.infer<typeof subscriptionsSchema>
   /** All metrics in the Prometheus text format. */
@@ -49,7 +50,11 @@ export function createHealthApi({ store, users, clock, subscriptions }: SystemAp
         timestamp: toIso(clock.nowMs()),
       }
       const more = isAdminKey(users, c.req.header('x-api-key'))
-        ? { subscriptions: subscriptions(), ...(detail === null ? {} : { detail }) }
+        ? {
+            subscriptions: subscriptions(),
+            ...(detail === null ? {} : { detail }),
+            ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
+          }
         : {}
       return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
     },

@@ -111,3 +111,11 @@ for (const [known, isLocked, expected] of [
     assert.equal(lockStatusValue(state, isLocked), expected)
   })
 }
+
+test('what is known of a time that cannot be is beaten by anything that can', () => {
+  const state = stateAfter([{ atMs: 5000, values: { speed: 1, fuel: 2 } }])
+  assert.equal(mergeValues(state, 10, { speed: 3 }, 5000), null)
+  assert.deepEqual(mergeValues(state, 10, { speed: 3 }, 4999), { speed: 3 })
+  assert.deepEqual(state.values, { speed: 3, fuel: 2 })
+  assert.equal(mergeValues(state, 9, { speed: 4 }, 4999), null)
+})

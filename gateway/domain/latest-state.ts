@@ -46,24 +46,39 @@ const RECORD_KEYS = new Set(['lat', 'long', 'speed', 'battery_voltage', 'lock_st
 /**
  * Moves the state on by one reading. Returns the values that moved it, or null when all of it is older than, or as old
  * as, what is known: late data goes to history and never moves an attribute back; of equal times the first wins.
+ * A known time after `latestMs` cannot be: a wrong clock gave it, and whatever can be believed now is newer.
  */
 export function mergeValues(
   state: LatestState,
   atMs: number,
   values: Record<string, Scalar>,
+  latestMs = Number.POSITIVE_INFINITY,
 ): Record<string, Scalar> | null {
   let moved: Record<string, Scalar> | null = null
   for (const key in values) {
     const value = values[key]
     if (value === undefined) continue
-    const knownAtMs = state.atMs[key]
-    if (knownAtMs === undefined ? !hasRoomFor(state, key) : atMs <= knownAtMs) continue
+    // names every object inherits are names like others
+    const knownAtMs = Object.hasOwn(state.atMs, key) ? state.atMs[key] : undefined
+    if (knownAtMs === undefined ? !hasRoomFor(state, key) : !isNewer(atMs, knownAtMs, latestMs)) continue
     state.values[key] = value
     state.atMs[key] = atMs
     moved ??= {}
     moved[key] = value
   }
   return moved
+}
+
+/** Whether an event moves on what is known; a known time after `latestMs` was the mistake of a clock. */
+export function isNewer(atMs: number, knownAtMs: number, latestMs: number): boolean {
+  return atMs > knownAtMs || knownAtMs > latestMs
+}
+
+/** The newest event time of anything in the state; 0 when it is empty. */
+export function newestEventMs(state: LatestState): number {
+  let newestMs = 0
+  for (const key in state.atMs) newestMs = Math.max(newestMs, state.atMs[key] ?? 0)
+  return newestMs
 }
 
 // A device that makes up a new name with every message must not fill memory.

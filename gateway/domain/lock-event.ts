@@ -1,6 +1,7 @@
 import type { LockKind, LockSource } from '../../shared/wire/lock-events.ts'
 import type { LockEventMessage } from '../../shared/wire/mqtt.ts'
-import { isPlausibleTime, type OnDrop } from './telemetry.ts'
+import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
+import type { OnDrop } from './telemetry.ts'
 
 /** A lock or unlock a device reported. */
 export interface LockEvent {
@@ -22,12 +23,13 @@ export function lockEventFromMessage(
   message: LockEventMessage,
   receivedAtMs: number,
   onDrop: OnDrop,
+  latestMs = receivedAtMs + MAX_AHEAD_MS,
 ): LockEvent {
-  const isTimed = isPlausibleTime(message.ts, receivedAtMs)
+  const isTimed = isPlausibleTime(message.ts, latestMs)
   const eid = message.eid ?? null
   const givenCode = message.code ?? null
   if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
-  const atMs = isPlausibleTime(message.ts, receivedAtMs) ? Math.round(message.ts) : receivedAtMs
+  const atMs = isPlausibleTime(message.ts, latestMs) ? Math.round(message.ts) : receivedAtMs
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
   if (!hasCode && givenCode !== null) onDrop('unexpected_code')
   const code = hasCode && givenCode !== null ? String(givenCode) : null

@@ -1,5 +1,5 @@
 import { fromE7, fromMilli, toE7, toMilli } from '../../shared/geo.ts'
-import { MINUTE_MS } from '../../shared/time.ts'
+import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
 
 /** A value of a device attribute. */
 export type Scalar = string | number | boolean
@@ -33,8 +33,6 @@ export const MAX_OTHER_ATTRIBUTES = 32
 export const MAX_STRING_LENGTH = 256
 const MAX_SPEED_KMH = 200
 const MAX_VOLTAGE_V = 120
-const EARLIEST_MS = Date.UTC(2020, 0, 1)
-const MAX_AHEAD_MS = 5 * MINUTE_MS
 const ATTRIBUTE_NAME = /^[A-Za-z0-9_]{1,64}$/
 const ENVELOPE_KEYS = new Set(['ts', 'up', 'boot'])
 
@@ -44,26 +42,34 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a device's clock reading can be believed: not before 2020, not more than 5 minutes ahead of ours. */
-export function isPlausibleTime(atMs: unknown, receivedAtMs: number): atMs is number {
-  return typeof atMs === 'number' && atMs >= EARLIEST_MS && atMs <= receivedAtMs + MAX_AHEAD_MS
-}
-
 /**
  * Reads a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
- * (`up` in ms since boot). What is usable is returned in the order sent; the rest goes to `onDrop`.
+ * (`up` in ms since boot). What is usable is returned in the order sent; the rest goes to `onDrop`, as do times after
+ * `latestMs`.
  * Throws `UnreadablePayloadError` when it is none of the three forms.
  */
-export function parseTelemetry(payload: unknown, receivedAtMs: number, onDrop: OnDrop): Sample[] {
+export function parseTelemetry(
+  payload: unknown,
+  receivedAtMs: number,
+  onDrop: OnDrop,
+  latestMs = receivedAtMs + MAX_AHEAD_MS,
+): Sample[] {
+  const receipt = { atMs: receivedAtMs, latestMs }
   if (Array.isArray(payload)) {
-    return parseBatch(payload, onDrop, (sample) => batchTime(sample, receivedAtMs))
+    return parseBatch(payload, onDrop, (sample) => batchTime(sample, receipt))
   }
   if (!isJsonObject(payload)) throw new UnreadablePayloadError('not_an_object_or_array')
   if (Array.isArray(payload.s)) {
-    return parseBatch(payload.s, onDrop, (sample) => envelopeTime(sample, payload, receivedAtMs))
+    return parseBatch(payload.s, onDrop, (sample) => envelopeTime(sample, payload, receipt))
   }
-  const sample = parseSample(payload, singleTime(payload, receivedAtMs, onDrop), onDrop)
+  const sample = parseSample(payload, singleTime(payload, receipt, onDrop), onDrop)
   return sample === undefined ? [] : [sample]
+}
+
+/** When a message came, and until when the times in it can be believed. */
+interface Receipt {
+  atMs: number
+  latestMs: number
 }
 
 type TimeOrReason = number | string
@@ -87,26 +93,26 @@ function parseBatch(items: unknown[], onDrop: OnDrop, timeOf: (item: JsonObject)
   return samples
 }
 
-function singleTime(sample: JsonObject, receivedAtMs: number, onDrop: OnDrop): number {
-  if (isAbsent(sample.ts)) return receivedAtMs
-  if (isPlausibleTime(sample.ts, receivedAtMs)) return Math.round(sample.ts)
+function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): number {
+  if (isAbsent(sample.ts)) return receipt.atMs
+  if (isPlausibleTime(sample.ts, receipt.latestMs)) return Math.round(sample.ts)
   onDrop('implausible_time')
-  return receivedAtMs
+  return receipt.atMs
 }
 
 // In a batch the receive time would be a lie for all but the last sample, so an unusable stamp costs the sample.
-function batchTime(sample: JsonObject, receivedAtMs: number): TimeOrReason {
-  if (isAbsent(sample.ts)) return receivedAtMs
-  return isPlausibleTime(sample.ts, receivedAtMs) ? Math.round(sample.ts) : 'implausible_time'
+function batchTime(sample: JsonObject, receipt: Receipt): TimeOrReason {
+  if (isAbsent(sample.ts)) return receipt.atMs
+  return isPlausibleTime(sample.ts, receipt.latestMs) ? Math.round(sample.ts) : 'implausible_time'
 }
 
-function envelopeTime(sample: JsonObject, envelope: JsonObject, receivedAtMs: number): TimeOrReason {
-  if (!isAbsent(sample.ts)) return batchTime(sample, receivedAtMs)
+function envelopeTime(sample: JsonObject, envelope: JsonObject, receipt: Receipt): TimeOrReason {
+  if (!isAbsent(sample.ts)) return batchTime(sample, receipt)
   if (!isAbsent(sample.boot) && sample.boot !== envelope.boot) return 'earlier_boot'
-  if (isAbsent(sample.up)) return receivedAtMs
+  if (isAbsent(sample.up)) return receipt.atMs
   if (typeof sample.up !== 'number' || typeof envelope.up !== 'number') return 'implausible_time'
-  const atMs = Math.round(receivedAtMs - (envelope.up - sample.up))
-  return isPlausibleTime(atMs, receivedAtMs) ? atMs : 'implausible_time'
+  const atMs = Math.round(receipt.atMs - (envelope.up - sample.up))
+  return isPlausibleTime(atMs, receipt.latestMs) ? atMs : 'implausible_time'
 }
 
 function isAbsent(value: unknown): value is undefined | null {

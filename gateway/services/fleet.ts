@@ -16,6 +16,8 @@ export interface Device {
   row: DeviceRow
   reported: Reported
   isOnline: boolean
+  /** The newest time the gateway gave to what the device said without one. */
+  newestReceiveMs: number
   /** False once it is taken off the register; whoever still holds it must let go. */
   isRegistered: boolean
 }
@@ -23,8 +25,8 @@ export interface Device {
 /** What the fleet is built from at the start. */
 interface FleetSource {
   devices(): DeviceStateRow[]
-  latestGps(deviceId: number): LatestGps | null
-  latestBattery(deviceId: number): LatestBattery | null
+  latestGps(deviceId: number, untilMs?: number): LatestGps | null
+  latestBattery(deviceId: number, untilMs?: number): LatestBattery | null
 }
 
 /** All registered devices with their latest state, in memory: live reads never touch the disk. */
@@ -33,7 +35,8 @@ export class Fleet {
   readonly #byShortId = new Map<string, Device>()
   #sorted: Device[] | undefined
 
-  load(source: FleetSource): void {
+  /** Records after `untilMs` were dated by a wrong clock: they are the latest only of a device without any other. */
+  load(source: FleetSource, untilMs: number): void {
     for (const stored of source.devices()) {
       const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, ...row } = stored
       this.#insert(row, {
@@ -41,8 +44,8 @@ export class Fleet {
         state: { ...emptyState(), ...JSON.parse(latestJson) },
         updatedAtMs: stateUpdatedAtMs,
         lastRespondedAtMs,
-        gps: source.latestGps(row.deviceId),
-        battery: source.latestBattery(row.deviceId),
+        gps: source.latestGps(row.deviceId, untilMs) ?? source.latestGps(row.deviceId),
+        battery: source.latestBattery(row.deviceId, untilMs) ?? source.latestBattery(row.deviceId),
       })
     }
   }
@@ -96,7 +99,13 @@ export class Fleet {
   }
 
   #insert(row: DeviceRow, reported: Reported): Device {
-    const device: Device = { row, reported, isOnline: false, isRegistered: true }
+    const device: Device = {
+      row,
+      reported,
+      isOnline: false,
+      newestReceiveMs: reported.lastRespondedAtMs ?? 0,
+      isRegistered: true,
+    }
     this.#byHardwareId.set(row.hardwareId, device)
     this.#byShortId.set(row.shortId, device)
     this.#sorted = undefined

@@ -1,9 +1,18 @@
 import type { Log } from '../../shared/log.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
-import { type Clock, MINUTE_MS } from '../../shared/time.ts'
+import { MINUTE_MS } from '../../shared/time.ts'
 import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
-import { copyState, countDrop, lockStatusValue, mergeValues, packSample } from '../domain/latest-state.ts'
+import { receiveTimeMs } from '../domain/event-time.ts'
+import {
+  copyState,
+  countDrop,
+  isNewer,
+  lockStatusValue,
+  mergeValues,
+  newestEventMs,
+  packSample,
+} from '../domain/latest-state.ts'
 import type { LockEvent } from '../domain/lock-event.ts'
 import type { Sample, Scalar } from '../domain/telemetry.ts'
 import type { Events } from '../events.ts'
@@ -17,6 +26,7 @@ import {
 } from '../store/append.ts'
 import type { Appendable, Appender, CommitQueue } from '../store/commit-queue.ts'
 import type { Device, Reported } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import { parseUplink, type UplinkContent } from './uplink-parser.ts'
 
@@ -25,6 +35,8 @@ export interface UplinkMessage extends Appendable {
   device: Device
   connection: DeviceConnection | null
   receivedAtMs: number
+  /** No event time after this can be believed, not even a known one. */
+  latestMs: number
   /** False for a last will, which the broker sends and not the device. */
   isResponse: boolean
   content: UplinkContent
@@ -64,7 +76,7 @@ interface IngestDeps {
   presence: Presence
   events: Events
   isLockEventStored: (hardwareId: string, identity: string) => boolean
-  clock: Clock
+  clock: GatewayClock
   log: Log
 }
 
@@ -111,7 +123,8 @@ export class Ingest implements Appender<QueuedMessage> {
       return
     }
     const receivedAtMs = clock.nowMs()
-    const content = parseUplink(uplinked.level, uplinked.payload, receivedAtMs, this.#onDrop)
+    const latestMs = clock.latestEventMs(receivedAtMs)
+    const content = this.#parse(device, uplinked, receivedAtMs, latestMs)
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
     queue.append({
@@ -120,6 +133,7 @@ export class Ingest implements Appender<QueuedMessage> {
       device,
       connection,
       receivedAtMs,
+      latestMs,
       isResponse: !uplinked.isWill,
       content,
       drops,
@@ -221,9 +235,26 @@ export class Ingest implements Appender<QueuedMessage> {
     this.dropped.add(reason, count)
   }
 
+  #parse(device: Device, uplinked: Uplinked, receivedAtMs: number, latestMs: number): UplinkContent {
+    const { clock } = this.#deps
+    if (!clock.isTrusted) {
+      // what the device said last is later than anything we could guess
+      device.newestReceiveMs = Math.max(device.newestReceiveMs, newestEventMs(device.reported.state))
+    }
+    const atMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
+    const content = parseUplink(uplinked.level, uplinked.payload, atMs, latestMs, this.#onDrop)
+    device.newestReceiveMs = atMs
+    if (!clock.isTrusted) {
+      const saidMs = newestMs(content)
+      device.newestReceiveMs = Math.max(atMs, saidMs)
+      if (saidMs !== atMs) clock.heard(device.row.hardwareId, saidMs)
+    }
+    return content
+  }
+
   /** Moves the draft of the message's device on, and notes in the message what there will be to tell. */
   #draft(message: UplinkMessage, drafts: Map<Device, Reported>): void {
-    const { device, receivedAtMs, content, isResponse } = message
+    const { device, receivedAtMs, latestMs, content, isResponse } = message
     let draft = drafts.get(device)
     if (draft === undefined) {
       draft = copyReported(this.#newest(device, drafts))
@@ -234,7 +265,8 @@ export class Ingest implements Appender<QueuedMessage> {
       // an event that comes again without a time would otherwise set the lock to what it was then
       if (this.#isKnown(device, event)) continue
       const isLocked = event.event === 'lock'
-      mergeValues(draft.state, event.atMs, { lock_status: lockStatusValue(draft.state, isLocked) })
+      const values = { lock_status: lockStatusValue(draft.state, isLocked) }
+      mergeValues(draft.state, event.atMs, values, latestMs)
     }
     if (content.status !== null && isResponse) draft.state.status = content.status.fields
     for (const { reason, count } of message.drops) countDrop(draft.state, reason, count)
@@ -291,15 +323,15 @@ interface EncodedBatch {
 }
 
 function draftSamples(message: UplinkMessage, draft: Reported): void {
-  const { receivedAtMs, content } = message
+  const { receivedAtMs, latestMs, content } = message
   message.moves = []
   message.late = []
   const isFirst = isEmpty(draft.state.atMs)
   const moved = inTimeOrder(content.samples).map((i) => {
     const sample = content.samples[i]
     if (sample === undefined) throw new Error('no such sample')
-    mergeRecords(draft, sample)
-    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values) }
+    mergeRecords(draft, sample, latestMs)
+    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values, latestMs) }
   })
   for (const { i, atMs, values } of moved) {
     const isRecent = receivedAtMs - atMs <= LIVE_MS
@@ -326,6 +358,14 @@ function isRepeated(sample: Sample, stored: number): boolean {
   return isGpsRepeated || isBatteryRepeated
 }
 
+/** The newest time of what a message says; 0 when it says nothing that has a time. */
+function newestMs({ samples, lockEvents }: UplinkContent): number {
+  let newestMs = 0
+  for (const { atMs } of samples) newestMs = Math.max(newestMs, atMs)
+  for (const { atMs } of lockEvents) newestMs = Math.max(newestMs, atMs)
+  return newestMs
+}
+
 function isEmpty(record: Record<string, unknown>): boolean {
   for (const _ in record) return false
   return true
@@ -335,12 +375,12 @@ function copyReported(reported: Reported): Reported {
   return { ...reported, state: copyState(reported.state) }
 }
 
-function mergeRecords(draft: Reported, sample: Sample): void {
+function mergeRecords(draft: Reported, sample: Sample, latestMs: number): void {
   const { atMs, lat, long, speedKmh, voltageV } = sample
-  if (!Number.isNaN(lat) && (draft.gps === null || atMs > draft.gps.atMs)) {
+  if (!Number.isNaN(lat) && (draft.gps === null || isNewer(atMs, draft.gps.atMs, latestMs))) {
     draft.gps = { atMs, lat, long, speedKmh: Number.isNaN(speedKmh) ? null : speedKmh }
   }
-  if (!Number.isNaN(voltageV) && (draft.battery === null || atMs > draft.battery.atMs)) {
+  if (!Number.isNaN(voltageV) && (draft.battery === null || isNewer(atMs, draft.battery.atMs, latestMs))) {
     draft.battery = { atMs, voltageV }
   }
 }

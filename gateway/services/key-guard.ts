@@ -1,7 +1,7 @@
 import { AppError, RateLimitedError, UnauthenticatedError } from '../../shared/errors.ts'
 import { hashSecret } from '../../shared/ids.ts'
 import { Tally } from '../../shared/tally.ts'
-import { type Clock, MINUTE_MS } from '../../shared/time.ts'
+import { MINUTE_MS, type MonotonicClock } from '../../shared/time.ts'
 import type { User, Users } from './users.ts'
 
 const MAX_FAILURES = 20
@@ -22,19 +22,19 @@ interface Bucket {
 
 /**
  * The door of HTTP and of `/realtime`: checks keys, slows guessing (20 failed keys a minute from one address) and
- * holds each key to its request rate. A key that was right from an address before is never locked out by what
+ * holds each key to its request rate, whatever the clock is set to. A key that was right from an address before is never locked out by what
  * else happens there: a tablet with an old key must not shut out its neighbour behind the same router.
  */
 export class KeyGuard {
   readonly refused = new Tally()
   readonly #users: Users
-  readonly #clock: Clock
+  readonly #clock: MonotonicClock
   readonly #requestsPerSecond: number
   readonly #addresses = new Map<string, AddressRecord>()
   readonly #buckets = new Map<string, Bucket>()
 
   /** `requestsPerSecond` 0 is no limit; bursts of four times that are allowed. */
-  constructor(users: Users, clock: Clock, requestsPerSecond: number) {
+  constructor(users: Users, clock: MonotonicClock, requestsPerSecond: number) {
     this.#users = users
     this.#clock = clock
     this.#requestsPerSecond = requestsPerSecond
@@ -63,7 +63,10 @@ export class KeyGuard {
     const keyHash = hashSecret(apiKey)
     if (record.failures >= MAX_FAILURES && !record.goodKeyHashes.has(keyHash)) {
       this.refused.add('too_many_failures')
-      const retryAfterS = Math.max(1, Math.ceil((record.sinceMs + MINUTE_MS - this.#clock.nowMs()) / 1000))
+      const retryAfterS = Math.max(
+        1,
+        Math.ceil((record.sinceMs + MINUTE_MS - this.#clock.monotonicMs()) / 1000),
+      )
       throw new RateLimitedError('too many failed API keys from this address', retryAfterS)
     }
     try {
@@ -79,14 +82,14 @@ export class KeyGuard {
   }
 
   #recordOf(address: string): AddressRecord {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     let record = this.#addresses.get(address)
     if (record === undefined) {
       record = { sinceMs: nowMs, failures: 0, goodKeyHashes: new Set() }
       if (this.#addresses.size >= MAX_ADDRESSES)
         this.#addresses.delete(this.#addresses.keys().next().value ?? '')
       this.#addresses.set(address, record)
-    } else if (Math.abs(nowMs - record.sinceMs) >= MINUTE_MS) {
+    } else if (nowMs - record.sinceMs >= MINUTE_MS) {
       record.sinceMs = nowMs
       record.failures = 0
     }
@@ -98,9 +101,9 @@ export class KeyGuard {
     const rate = this.#requestsPerSecond
     if (rate === 0) return
     const burst = 4 * rate
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     const bucket = this.#buckets.get(userId) ?? { tokens: burst, atMs: nowMs }
-    const elapsedS = Math.max(0, nowMs - bucket.atMs) / 1000
+    const elapsedS = (nowMs - bucket.atMs) / 1000
     bucket.tokens = Math.min(burst, bucket.tokens + elapsedS * rate)
     bucket.atMs = nowMs
     this.#buckets.set(userId, bucket)

@@ -3,7 +3,6 @@ import { hashesEqual, hashSecret, isHardwareId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { hasWildcard } from '../../shared/mqtt-topics.ts'
-import type { Clock } from '../../shared/time.ts'
 import {
   DOWNLINKS,
   deviceTopic,
@@ -15,6 +14,7 @@ import {
 import { canSee, isAdmin } from '../domain/access.ts'
 import type { Devices } from './devices.ts'
 import type { Device, Fleet } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
 import type { Ingest, Uplinked } from './ingest.ts'
 import type { KeyGuard } from './key-guard.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
@@ -52,7 +52,7 @@ interface MqttAccessDeps {
   keyGuard: KeyGuard
   ingest: Ingest
   presence: Presence
-  clock: Clock
+  clock: GatewayClock
   log: Log
   enrolmentKey: string | undefined
   /** Publishes to MQTT clients, QoS 0. */
@@ -253,7 +253,13 @@ export class MqttAccess {
       this.#deps.ingest.dropped.add('invalid_time_question')
       return
     }
-    const answer = { t: this.#deps.clock.nowMs(), up: question.data.up }
+    const { clock } = this.#deps
+    const answer = { t: clock.nowMs(), up: question.data.up }
+    // a device that is told a wrong time dates its readings by it; one that is told nothing counts its uptime
+    if (!clock.isTrusted) {
+      this.#deps.ingest.dropped.add('clock_not_set')
+      return
+    }
     this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
   }
 }

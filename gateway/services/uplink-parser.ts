@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { newUuid } from '../../shared/ids.ts'
 import {
   ackMessageSchema,
+  type LockEventMessage,
   lockEventMessageSchema,
   statusMessageSchema,
   type Uplink,
@@ -35,19 +36,26 @@ const MAX_LOCK_EVENTS = 500
 
 const NOTHING: readonly never[] = []
 
-/** Reads a device's payload. Never throws: what cannot be read is named in `unreadable`. */
+/**
+ * Reads a device's payload; times in it after `latestMs` are not believed. Never throws: what cannot be read is named in
+ * `unreadable`.
+ */
 export function parseUplink(
   level: Uplink,
   payload: Buffer,
   receivedAtMs: number,
+  latestMs: number,
   onDrop: OnDrop,
 ): UplinkContent {
   const content: UplinkContent = { samples: NOTHING, lockEvents: NOTHING, status: null, unreadable: null }
   try {
     const json = parseJson(payload)
-    if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop)
-    else if (level === 'evt') readLockEvents(json, receivedAtMs, onDrop, content)
-    else if (level === 'st') content.status = readStatus(json)
+    if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs)
+    else if (level === 'evt') {
+      readLockEvents(json, content, onDrop, (message) =>
+        lockEventFromMessage(message, receivedAtMs, onDrop, latestMs),
+      )
+    } else if (level === 'st') content.status = readStatus(json)
     else if (level === 'ack' && !ackMessageSchema.safeParse(json).success) {
       throw new UnreadablePayloadError('invalid_ack')
     }
@@ -69,14 +77,19 @@ function parseJson(payload: Buffer): unknown {
   }
 }
 
-function readLockEvents(json: unknown, receivedAtMs: number, onDrop: OnDrop, content: UplinkContent): void {
+function readLockEvents(
+  json: unknown,
+  content: UplinkContent,
+  onDrop: OnDrop,
+  toEvent: (message: LockEventMessage) => LockEvent,
+): void {
   const items = Array.isArray(json) ? json : [json]
   if (items.length > MAX_LOCK_EVENTS) onDrop('batch_too_long', items.length - MAX_LOCK_EVENTS)
   const lockEvents: IdentifiedLockEvent[] = []
   for (const item of items.slice(0, MAX_LOCK_EVENTS)) {
     const parsed = lockEventMessageSchema.safeParse(item)
     if (parsed.success) {
-      lockEvents.push({ ...lockEventFromMessage(parsed.data, receivedAtMs, onDrop), eventId: newUuid() })
+      lockEvents.push({ ...toEvent(parsed.data), eventId: newUuid() })
     } else {
       content.unreadable = 'invalid_lock_event'
       onDrop('invalid_lock_event')

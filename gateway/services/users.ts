@@ -190,9 +190,12 @@ export class Users implements Part {
 }
 
 function resetIfNewDay(usage: UserRow['usage'], nowMs: number): void {
-  if (startOfDayMs(nowMs) === startOfDayMs(usage.lastResetMs)) return
-  usage.requestsToday = 0
-  usage.lastResetMs = startOfDayMs(nowMs)
+  const dayMs = startOfDayMs(nowMs)
+  const countedMs = startOfDayMs(usage.lastResetMs)
+  if (dayMs === countedMs) return
+  // a clock that was set back does not make a new day: what was counted is counted
+  if (dayMs > countedMs) usage.requestsToday = 0
+  usage.lastResetMs = dayMs
 }
 
 function byCreation(a: UserRow, b: UserRow): number {

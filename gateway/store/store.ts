@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredSessions } from '../../shared/mqtt-sessions.ts'
+import { LATEST_MS } from '../domain/event-time.ts'
 import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
+import { clockMark } from './clock-mark.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
 import { type Connection, openReader, openWriter } from './connection.ts'
 import { DataLock } from './data-lock.ts'
@@ -87,11 +89,14 @@ export class Store<Message extends Appendable> implements Part {
     devices: (): DeviceStateRow[] => listDevices(this.#reader),
     deviceCounts: (deviceId: number): DeviceCounts => deviceCounts(this.#reader, deviceId),
     fleetCounts: (): { gps: number; battery: number } => fleetCounts(this.#reader),
-    latestGps: (deviceId: number): LatestGps | null => latestGps(this.#reader, deviceId),
-    latestBattery: (deviceId: number): LatestBattery | null => latestBattery(this.#reader, deviceId),
+    latestGps: (deviceId: number, untilMs = LATEST_MS): LatestGps | null =>
+      latestGps(this.#reader, deviceId, untilMs),
+    latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
+      latestBattery(this.#reader, deviceId, untilMs),
     lockEvents: (query: LockEventQuery): LockEventRow[] => listLockEvents(this.#reader, query),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
       isLockEventStored(this.#reader, hardwareId, identity),
+    clockMark: (): number => clockMark(this.#reader),
     users: (): UserRow[] => listUsers(this.#reader),
     quarantine: (limit: number): NewQuarantineEntry[] => listQuarantine(this.#reader, limit),
     mqttSessions: (): StoredSessions => loadMqttSessions(this.#reader),

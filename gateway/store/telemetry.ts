@@ -2,19 +2,26 @@ import { fromMilli } from '../../shared/geo.ts'
 import { gpsFromStored, type LatestBattery, type LatestGps, type StoredGps } from '../domain/latest-state.ts'
 import type { Connection } from './connection.ts'
 
-export function latestGps(connection: Connection, deviceId: number): LatestGps | null {
+export function latestGps(connection: Connection, deviceId: number, untilMs: number): LatestGps | null {
   const row = connection.get<StoredGps>(
     `SELECT at_ms AS atMs, lat_e7 AS latE7, long_e7 AS longE7, speed_milli_kmh AS speedMilliKmh
-     FROM gps WHERE device_id = ? ORDER BY at_ms DESC LIMIT 1`,
+     FROM gps WHERE device_id = ? AND at_ms <= ? ORDER BY at_ms DESC LIMIT 1`,
     deviceId,
+    untilMs,
   )
   return row === undefined ? null : gpsFromStored(row)
 }
 
-export function latestBattery(connection: Connection, deviceId: number): LatestBattery | null {
+export function latestBattery(
+  connection: Connection,
+  deviceId: number,
+  untilMs: number,
+): LatestBattery | null {
   const row = connection.get<{ atMs: number; voltageMv: number }>(
-    'SELECT at_ms AS atMs, voltage_mv AS voltageMv FROM battery WHERE device_id = ? ORDER BY at_ms DESC LIMIT 1',
+    `SELECT at_ms AS atMs, voltage_mv AS voltageMv
+     FROM battery WHERE device_id = ? AND at_ms <= ? ORDER BY at_ms DESC LIMIT 1`,
     deviceId,
+    untilMs,
   )
   return row === undefined ? null : { atMs: row.atMs, voltageV: fromMilli(row.voltageMv) }
 }

@@ -1,3 +1,4 @@
+import { recordClockMark } from './clock-mark.ts'
 import type { Connection } from './connection.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
 import { deleteTelemetryStep } from './telemetry.ts'
@@ -14,6 +15,7 @@ const writes = {
   updateUser,
   deleteUser,
   recordUsage,
+  recordClockMark,
 }
 
 type Writes = typeof writes

@@ -1,8 +1,9 @@
-import type { Clock } from '../../shared/time.ts'
+import type { Clock, MonotonicClock } from '../../shared/time.ts'
 
 /** A clock that stands still until it is moved. */
-export class FakeClock implements Clock {
+export class FakeClock implements Clock, MonotonicClock {
   #nowMs: number
+  #monotonicMs = 0
 
   constructor(nowMs = Date.UTC(2026, 4, 1, 12)) {
     this.#nowMs = nowMs
@@ -12,10 +13,17 @@ export class FakeClock implements Clock {
     return this.#nowMs
   }
 
-  advance(ms: number): void {
-    this.#nowMs += ms
+  monotonicMs(): number {
+    return this.#monotonicMs
   }
 
+  /** Time goes by. */
+  advance(ms: number): void {
+    this.#nowMs += ms
+    this.#monotonicMs += ms
+  }
+
+  /** Somebody sets the clock; no time goes by. */
   set(nowMs: number): void {
     this.#nowMs = nowMs
   }

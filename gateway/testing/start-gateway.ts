@@ -61,10 +61,11 @@ export class TestGateway {
     rmSync(this.config.dataDir, { recursive: true, force: true })
   }
 
-  /** A clean stop and a new start on the same folder; ports change. */
-  async restart(): Promise<void> {
+  /** A clean stop and a new start on the same folder; ports change. `meanwhile` is called between the two. */
+  async restart(meanwhile: () => void = () => undefined): Promise<void> {
     await this.closeClients()
     await this.#gateway.stop()
+    meanwhile()
     this.#gateway = this.#create()
     await this.#gateway.start()
   }

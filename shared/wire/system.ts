@@ -11,6 +11,10 @@ export const healthSchema = z.object({
   status: z.enum(['ok', 'error']),
   timestamp: isoSchema,
   detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
+  clock: z
+    .literal('not_set')
+    .optional()
+    .meta({ description: 'The system clock cannot be right: times are a guess. For admins.' }),
   subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
 })
 

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { MqttClient } from 'mqtt'
+import { FakeClock } from './testing/fake-clock.ts'
+import { eventually, metric } from './testing/observe.ts'
+import { startGateway, type TestGateway } from './testing/start-gateway.ts'
+
+const NOW = Date.UTC(2026, 4, 1, 12)
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const YEAR = 365 * 24 * HOUR
+
+/** A gateway on a clock that a test may set, with one cart that has no clock and one that has the satellites'. */
+class Course {
+  readonly clock: FakeClock
+  readonly gateway: TestGateway
+  readonly #clients = new Map<string, MqttClient>()
+  readonly #passwords = new Map<string, string>()
+
+  private constructor(clock: FakeClock, gateway: TestGateway) {
+    this.clock = clock
+    this.gateway = gateway
+  }
+
+  static async open(t: TestContext, systemMs = NOW): Promise<Course> {
+    const clock = new FakeClock(systemMs)
+    const gateway = await startGateway({}, { clock, isTimeSynchronized: () => false })
+    t.after(() => gateway.stop())
+    return new Course(clock, gateway)
+  }
+
+  /** A stop and a start with what the system clock shows then. */
+  async restart(systemMs: number): Promise<void> {
+    this.#clients.clear()
+    await this.gateway.restart(() => this.clock.set(systemMs))
+  }
+
+  /** Resolves when the message is stored and shown. */
+  async send(hardwareId: string, level: string, payload: unknown): Promise<void> {
+    const client = await this.connect(hardwareId)
+    await client.publishAsync(`dev/${hardwareId}/${level}`, JSON.stringify(payload), { qos: 1 })
+  }
+
+  async connect(hardwareId: string): Promise<MqttClient> {
+    let client = this.#clients.get(hardwareId)
+    if (client === undefined) {
+      const password = this.#passwords.get(hardwareId) ?? (await this.gateway.register(hardwareId))
+      this.#passwords.set(hardwareId, password)
+      client = await this.gateway.connect(hardwareId, password)
+      this.#clients.set(hardwareId, client)
+    }
+    return client
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  async get(path: string): Promise<any> {
+    const { status, body } = await this.gateway.request('GET', path)
+    assert.equal(status, 200, path)
+    return body
+  }
+
+  async attributes(hardwareId: string): Promise<Record<string, unknown>> {
+    const { devices } = await this.get(`/devices?hardware_ids=${hardwareId}`)
+    return devices[0].attributes
+  }
+
+  /** Voltages in the order of their times. */
+  async voltages(hardwareId: string, query = 'limit=1000'): Promise<number[]> {
+    const records: { battery_voltage: number }[] = await this.get(
+      `/devices/${hardwareId}/battery?${query}&order=asc`,
+    )
+    return records.map(({ battery_voltage }) => battery_voltage)
+  }
+
+  async isTrusted(): Promise<boolean> {
+    const { clock = 'set' } = await this.get('/health')
+    assert.equal(await metric(this.gateway, 'cartbarn_clock_trusted'), Number(clock === 'set'))
+    return clock === 'set'
+  }
+
+  async timeTold(hardwareId: string): Promise<number | null> {
+    const client = await this.connect(hardwareId)
+    await client.subscribeAsync(`dev/${hardwareId}/ta`)
+    const unanswered = await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')
+    let told: number | null = null
+    client.once('message', (_, payload) => {
+      told = JSON.parse(payload.toString()).t
+    })
+    await client.publishAsync(`dev/${hardwareId}/tq`, '{"up":1}', { qos: 1 })
+    await eventually(
+      async () =>
+        told !== null || (await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')) > unanswered,
+      'an answer or none',
+    )
+    return told
+  }
+}
+
+test('a first start in 1970 works, says so, and is right once the clock is set', async (t) => {
+  const course = await Course.open(t, 5 * SECOND)
+  assert.equal(await course.isTrusted(), false)
+  assert.equal('clock' in (await course.gateway.request('GET', '/health', { key: null })).body, false)
+  assert.equal(await course.timeTold('blind'), null)
+
+  // the satellites know the time, and are believed
+  await course.send('gps', 'tlm', { ts: NOW, battery_voltage: 40 })
+  await course.send('gps', 'tlm', [
+    { ts: NOW - MINUTE, battery_voltage: 39 },
+    { ts: NOW + MINUTE, battery_voltage: 41 },
+  ])
+  await course.send('gps', 'tlm', { battery_voltage: 42 })
+  assert.deepEqual(await course.voltages('gps'), [39, 40, 41, 42])
+  assert.equal((await course.attributes('gps')).battery_voltage, 42)
+  assert.deepEqual((await course.get('/devices/gps/details')).dropped, {})
+
+  // without any time, what comes later is later
+  for (const battery_voltage of [30, 31, 32]) {
+    await course.send('blind', 'tlm', { battery_voltage })
+    course.clock.advance(MINUTE)
+  }
+  await course.send('blind', 'tlm', {
+    boot: 1,
+    up: 60 * MINUTE,
+    s: [
+      { up: 59.5 * MINUTE, battery_voltage: 33 },
+      { up: 60 * MINUTE, battery_voltage: 34 },
+    ],
+  })
+  await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
+  assert.deepEqual(await course.voltages('blind'), [30, 31, 32, 33, 34])
+  assert.equal((await course.attributes('blind')).battery_voltage, 34)
+  assert.equal((await course.attributes('blind')).lock_status, false)
+
+  course.clock.set(NOW + 5 * MINUTE)
+  assert.equal(await course.isTrusted(), true)
+  assert.equal(await course.timeTold('blind'), NOW + 5 * MINUTE)
+  await course.send('blind', 'tlm', { battery_voltage: 35 })
+  await course.send('gps', 'tlm', { ts: NOW + 5 * MINUTE, battery_voltage: 43 })
+  assert.equal((await course.get('/devices/blind/battery/latest')).battery_voltage, 35)
+  assert.equal((await course.attributes('gps')).battery_voltage, 43)
+  assert.deepEqual(await course.voltages('blind', 'from=2026-05-01&to=2026-05-02'), [35])
+  assert.deepEqual(await course.voltages('blind', 'from=2019-01-01&to=2021-01-01'), [30, 31, 32, 33, 34])
+  assert.deepEqual((await course.get('/stats')).telemetry, { gps: 0, battery: 11 })
+})
+
+test('a start in 1970 goes on after what is stored', async (t) => {
+  const course = await Course.open(t)
+  await course.send('blind', 'tlm', { battery_voltage: 40, lock_status: true })
+  await course.restart(5 * SECOND)
+  assert.equal(await course.isTrusted(), false)
+  await course.send('blind', 'tlm', { battery_voltage: 39 })
+  await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
+  assert.deepEqual(await course.voltages('blind'), [40, 39])
+  assert.deepEqual(await course.attributes('blind'), { battery_voltage: 39, lock_status: false })
+  assert.ok(Date.parse((await course.get('/devices/blind')).updated_at) >= NOW)
+  // also after the next start that finds no clock
+  await course.restart(6 * SECOND)
+  await course.send('blind', 'tlm', { battery_voltage: 38 })
+  assert.deepEqual(await course.voltages('blind'), [40, 39, 38])
+  assert.equal(await course.isTrusted(), false)
+})
+
+test('ten years ahead and back: the state follows, and nothing is lost', async (t) => {
+  const course = await Course.open(t)
+  const { clock } = course
+  for (const cart of ['blind', 'gps', 'silent']) await course.send(cart, 'tlm', { battery_voltage: 50 })
+  clock.advance(MINUTE)
+
+  clock.set(NOW + 10 * YEAR)
+  await course.send('blind', 'tlm', { lat: 1, long: 2, battery_voltage: 40, lock_status: true })
+  await course.send('blind', 'evt', { event: 'lock', source: 'key' })
+  await course.send('gps', 'tlm', { ts: NOW + MINUTE, lat: 1, long: 2, battery_voltage: 40 })
+  await course.send('silent', 'tlm', { battery_voltage: 40 })
+  assert.equal((await course.attributes('gps')).battery_voltage, 40)
+
+  clock.set(NOW + 2 * MINUTE)
+  await course.send('blind', 'tlm', { lat: 3, long: 4, battery_voltage: 30 })
+  await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
+  await course.send('gps', 'tlm', { ts: NOW + 2 * MINUTE, lat: 3, long: 4, battery_voltage: 30 })
+  for (const cart of ['blind', 'gps']) {
+    assert.equal((await course.attributes(cart)).battery_voltage, 30)
+    assert.equal((await course.get(`/devices/${cart}/gps/latest`)).lat, 3)
+    assert.equal((await course.get(`/devices/${cart}/battery/latest`)).battery_voltage, 30)
+    assert.equal((await course.get(`/devices/${cart}`)).is_online, true)
+  }
+  assert.equal((await course.attributes('blind')).lock_status, false)
+  // an older reading is late again
+  await course.send('blind', 'tlm', { ts: NOW + MINUTE, battery_voltage: 45 })
+  assert.equal((await course.attributes('blind')).battery_voltage, 30)
+  assert.deepEqual(await course.voltages('blind'), [50, 45, 30, 40])
+  assert.deepEqual(await course.voltages('blind', 'from=2026-05-01&to=2026-05-02'), [50, 45, 30])
+  assert.equal((await course.get('/lock-events?from=2026-05-01&to=2026-05-02')).events.length, 1)
+
+  // the wrong year does not come back with a start, nor does the start doubt the right one
+  await course.restart(NOW + 3 * MINUTE)
+  assert.equal(await course.isTrusted(), true)
+  assert.equal((await course.attributes('blind')).battery_voltage, 30)
+  assert.equal((await course.get('/devices/blind/gps/latest')).lat, 3)
+  assert.equal((await course.get('/devices/silent/battery/latest')).battery_voltage, 50)
+  await course.send('silent', 'tlm', { battery_voltage: 29 })
+  assert.equal((await course.attributes('silent')).battery_voltage, 29)
+})
+
+test('ten years back, before 2020: the gateway goes on with its own time', async (t) => {
+  const course = await Course.open(t)
+  const { clock } = course
+  await course.send('blind', 'tlm', { battery_voltage: 40 })
+  clock.set(NOW - 10 * YEAR)
+  clock.advance(MINUTE)
+  await course.send('blind', 'tlm', { battery_voltage: 39 })
+  assert.equal(await course.isTrusted(), false)
+  assert.equal((await course.get('/devices/blind')).updated_at, new Date(NOW + MINUTE).toISOString())
+  clock.set(NOW + 2 * MINUTE)
+  await course.send('blind', 'tlm', { battery_voltage: 38 })
+  assert.equal(await course.isTrusted(), true)
+  assert.deepEqual(await course.voltages('blind'), [40, 39, 38])
+  assert.equal((await course.attributes('blind')).battery_voltage, 38)
+})
+
+test('three years back and ahead again: the state follows both ways', async (t) => {
+  const course = await Course.open(t)
+  const { clock } = course
+  await course.send('blind', 'tlm', { battery_voltage: 40, lock_status: 1 })
+  clock.set(NOW - 3 * YEAR)
+  await course.send('blind', 'tlm', { battery_voltage: 39 })
+  await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
+  assert.deepEqual(await course.attributes('blind'), { battery_voltage: 39, lock_status: 0 })
+  assert.equal((await course.get('/devices/blind')).is_online, true)
+  clock.set(NOW + MINUTE)
+  await course.send('blind', 'tlm', { battery_voltage: 38, lock_status: 1 })
+  assert.deepEqual(await course.attributes('blind'), { battery_voltage: 38, lock_status: 1 })
+  assert.deepEqual(await course.voltages('blind'), [39, 40, 38])
+})
+
+test('a clock that goes back a little mixes up nothing and makes no two readings one', async (t) => {
+  const course = await Course.open(t)
+  for (const battery_voltage of [40, 39, 38]) {
+    await course.send('blind', 'tlm', { battery_voltage })
+    course.clock.advance(SECOND)
+  }
+  course.clock.set(NOW)
+  for (const battery_voltage of [37, 36]) {
+    await course.send('blind', 'tlm', { battery_voltage })
+    course.clock.advance(SECOND)
+  }
+  assert.deepEqual(await course.voltages('blind'), [40, 39, 38, 37, 36])
+  assert.equal((await course.attributes('blind')).battery_voltage, 36)
+})
+
+test('a stop in a wrong year: the right one is doubted until two carts confirm it', async (t) => {
+  const course = await Course.open(t)
+  const { clock } = course
+  clock.set(NOW + 10 * YEAR)
+  await course.send('blind', 'tlm', { battery_voltage: 40 })
+  await course.restart(NOW + MINUTE)
+  assert.equal(await course.isTrusted(), false)
+  await course.send('blind', 'tlm', { battery_voltage: 39 })
+  assert.equal((await course.attributes('blind')).battery_voltage, 39)
+
+  for (const _ of [1, 2]) {
+    assert.equal(await course.isTrusted(), false)
+    for (const cart of ['gps', 'gps-2']) await course.send(cart, 'tlm', { ts: clock.nowMs(), speed: 1 })
+    clock.advance(2 * MINUTE)
+  }
+  assert.equal(await course.isTrusted(), true)
+  await course.send('blind', 'tlm', { battery_voltage: 38 })
+  assert.equal((await course.attributes('blind')).battery_voltage, 38)
+  assert.equal(
+    (await course.get('/devices/blind/battery/latest')).timestamp,
+    new Date(clock.nowMs()).toISOString(),
+  )
+  await course.restart(clock.nowMs() + MINUTE)
+  assert.equal(await course.isTrusted(), true)
+})
+
+test('no limit ends or begins because the clock was set', async (t) => {
+  const course = await Course.open(t)
+  const { clock, gateway } = course
+  const { userId, key } = await gateway.createUser({})
+  const guess = async () => (await gateway.request('GET', '/devices', { key: 'guess' })).status
+  const usage = async () => (await course.get(`/users/${userId}`)).usage
+  for (let i = 0; i < 20; i++) assert.equal(await guess(), 401)
+  for (const atMs of [NOW + 10 * YEAR, NOW - 10 * YEAR, NOW]) {
+    clock.set(atMs)
+    assert.equal(await guess(), 429)
+  }
+  clock.advance(MINUTE)
+  assert.equal(await guess(), 401)
+
+  // counted is counted, whichever day it turns out to be
+  await gateway.request('GET', '/devices', { key })
+  clock.set(NOW + 10 * YEAR)
+  await gateway.request('GET', '/devices', { key })
+  clock.set(NOW + HOUR)
+  await gateway.request('GET', '/devices', { key })
+  assert.equal((await usage()).total_requests, 3)
+  assert.equal((await usage()).requests_today, 2)
+  clock.advance(24 * HOUR)
+  assert.equal((await usage()).requests_today, 0)
+})

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import { EARLIEST_MS } from '../domain/event-time.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { GatewayClock } from './gateway-clock.ts'
+
+const NOW = Date.UTC(2026, 4, 1, 12)
+const HOUR_MS = 60 * MINUTE_MS
+const YEAR_MS = 365 * DAY_MS
+const NO_MARK = 0
+
+class Bench {
+  readonly system: FakeClock
+  readonly clock: GatewayClock
+  isSynchronized = false
+
+  constructor(systemMs: number) {
+    this.system = new FakeClock(systemMs)
+    this.clock = new GatewayClock({ system: this.system, isSynchronized: () => this.isSynchronized })
+  }
+
+  /** Both devices say a time now and again three minutes later. */
+  twoDevicesSay(firstMs: number): void {
+    for (const laterMs of [0, 3 * MINUTE_MS]) {
+      this.system.advance(laterMs)
+      for (const hardwareId of ['cart-1', 'cart-2']) this.clock.heard(hardwareId, firstMs + laterMs)
+    }
+  }
+}
+
+interface Case {
+  name: string
+  systemMs: number
+  markMs: number
+  isSynchronized?: true
+  later?: (bench: Bench) => void
+  isTrusted: boolean
+  nowMs: number
+}
+
+const STARTS: Case[] = [
+  { name: 'a first start with the clock set', systemMs: NOW, markMs: NO_MARK, isTrusted: true, nowMs: NOW },
+  {
+    name: 'a first start in 1970',
+    systemMs: 5000,
+    markMs: NO_MARK,
+    isTrusted: false,
+    nowMs: EARLIEST_MS + 1,
+  },
+  { name: 'a start in 1970', systemMs: 5000, markMs: NOW, isTrusted: false, nowMs: NOW + 1 },
+  { name: 'a start in 2200', systemMs: NOW + 175 * YEAR_MS, markMs: NOW, isTrusted: false, nowMs: NOW + 1 },
+  { name: 'a start right after a stop', systemMs: NOW + 1, markMs: NOW, isTrusted: true, nowMs: NOW + 1 },
+  {
+    name: 'a start after the winter',
+    systemMs: NOW + YEAR_MS / 2,
+    markMs: NOW,
+    isTrusted: true,
+    nowMs: NOW + YEAR_MS / 2,
+  },
+  {
+    name: 'a start within the tolerance before the mark, from a clock saved every minute',
+    systemMs: NOW - MINUTE_MS,
+    markMs: NOW,
+    isTrusted: true,
+    nowMs: NOW - MINUTE_MS,
+  },
+  {
+    name: 'a start with the time an hour ago, from a clock saved every hour',
+    systemMs: NOW - HOUR_MS,
+    markMs: NOW,
+    isTrusted: false,
+    nowMs: NOW + 1,
+  },
+  {
+    name: 'a start with a clock before the mark that the system knows to be right',
+    systemMs: NOW,
+    markMs: NOW + 10 * YEAR_MS,
+    isSynchronized: true,
+    isTrusted: true,
+    nowMs: NOW,
+  },
+  {
+    name: 'a start in 1970 with a system that claims to be synchronized',
+    systemMs: 5000,
+    markMs: NOW,
+    isSynchronized: true,
+    isTrusted: false,
+    nowMs: NOW + 1,
+  },
+]
+
+const RUNNING: Case[] = [
+  {
+    name: 'an unset clock that goes on',
+    systemMs: 5000,
+    markMs: NOW,
+    later: ({ system }) => system.advance(3 * DAY_MS),
+    isTrusted: false,
+    nowMs: NOW + 3 * DAY_MS + 1,
+  },
+  {
+    name: 'an hour after a start an hour ago: the same clock is still not right',
+    systemMs: NOW - HOUR_MS,
+    markMs: NOW,
+    later: ({ system }) => system.advance(HOUR_MS),
+    isTrusted: false,
+    nowMs: NOW + HOUR_MS + 1,
+  },
+  {
+    name: 'NTP after a start in 1970',
+    systemMs: 5000,
+    markMs: NOW,
+    later: ({ system }) => {
+      system.advance(HOUR_MS)
+      system.set(NOW + DAY_MS)
+    },
+    isTrusted: true,
+    nowMs: NOW + DAY_MS,
+  },
+  {
+    name: 'NTP after a first start in 1970',
+    systemMs: 5000,
+    markMs: NO_MARK,
+    later: ({ system }) => system.set(NOW),
+    isTrusted: true,
+    nowMs: NOW,
+  },
+  {
+    name: 'a clock set from 1970 to 1980',
+    systemMs: 5000,
+    markMs: NOW,
+    later: ({ system }) => system.set(10 * YEAR_MS),
+    isTrusted: false,
+    nowMs: NOW + 1,
+  },
+  {
+    name: 'a jump ten years ahead',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system }) => system.set(NOW + 10 * YEAR_MS),
+    isTrusted: true,
+    nowMs: NOW + 10 * YEAR_MS,
+  },
+  {
+    name: 'a jump ten years ahead and back',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW + 10 * YEAR_MS)
+      clock.nowMs()
+      system.advance(HOUR_MS)
+      clock.nowMs()
+      system.set(NOW + HOUR_MS)
+    },
+    isTrusted: true,
+    nowMs: NOW + HOUR_MS,
+  },
+  {
+    name: 'a jump three years back',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system }) => system.set(NOW - 3 * YEAR_MS),
+    isTrusted: true,
+    nowMs: NOW - 3 * YEAR_MS,
+  },
+  {
+    name: 'a jump ten years back, before 2020',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - 10 * YEAR_MS)
+      clock.nowMs()
+      system.advance(HOUR_MS)
+    },
+    isTrusted: false,
+    nowMs: NOW + HOUR_MS,
+  },
+  {
+    name: 'a jump ten years back, before 2020, and ahead again',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - 10 * YEAR_MS)
+      clock.nowMs()
+      system.set(NOW)
+    },
+    isTrusted: true,
+    nowMs: NOW,
+  },
+]
+
+const WRONG_MARK = NOW + 10 * YEAR_MS
+
+const HEALING: Case[] = [
+  {
+    name: 'the right time after a stop in a wrong year is doubted',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    isTrusted: false,
+    nowMs: WRONG_MARK + 1,
+  },
+  {
+    name: 'the operating system says, later, that its clock is right',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    later: (bench) => {
+      bench.isSynchronized = true
+      bench.clock.check()
+    },
+    isTrusted: true,
+    nowMs: NOW,
+  },
+  {
+    name: 'somebody sets the clock while the gateway runs',
+    systemMs: NOW - HOUR_MS,
+    markMs: WRONG_MARK,
+    later: ({ system }) => system.set(NOW),
+    isTrusted: true,
+    nowMs: NOW,
+  },
+  {
+    name: 'two devices confirm the system clock for three minutes',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    later: (bench) => bench.twoDevicesSay(NOW - 20_000),
+    isTrusted: true,
+    nowMs: NOW + 3 * MINUTE_MS,
+  },
+  {
+    name: 'one device is not enough',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    later: ({ system, clock }) => {
+      clock.heard('cart-1', NOW)
+      system.advance(3 * MINUTE_MS)
+      clock.heard('cart-1', NOW + 3 * MINUTE_MS)
+    },
+    isTrusted: false,
+    nowMs: WRONG_MARK + 3 * MINUTE_MS + 1,
+  },
+  {
+    name: 'a moment is not enough',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    later: ({ clock }) => ['cart-1', 'cart-2', 'cart-3'].map((hardwareId) => clock.heard(hardwareId, NOW)),
+    isTrusted: false,
+    nowMs: WRONG_MARK + 1,
+  },
+  {
+    name: 'devices that know it is later say nothing for a clock that stood still',
+    systemMs: NOW - HOUR_MS,
+    markMs: NOW,
+    later: (bench) => bench.twoDevicesSay(NOW + HOUR_MS),
+    isTrusted: false,
+    nowMs: NOW + 3 * MINUTE_MS + 1,
+  },
+  {
+    name: 'an upload of old readings that passes the stale time is no confirmation',
+    systemMs: NOW - HOUR_MS,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      for (let i = 0; i < 240; i++) {
+        const atMs = NOW - 2 * HOUR_MS + i * MINUTE_MS
+        for (const hardwareId of ['cart-1', 'cart-2']) clock.heard(hardwareId, atMs)
+        system.advance(1000)
+      }
+    },
+    isTrusted: false,
+    nowMs: NOW + 4 * MINUTE_MS + 1,
+  },
+  {
+    name: 'devices cannot confirm 1970',
+    systemMs: 5000,
+    markMs: NOW,
+    later: (bench) => bench.twoDevicesSay(5000),
+    isTrusted: false,
+    nowMs: NOW + 3 * MINUTE_MS + 1,
+  },
+]
+
+for (const [what, cases] of Object.entries({ starts: STARTS, running: RUNNING, healing: HEALING })) {
+  describe(what, () => {
+    for (const { name, systemMs, markMs, isSynchronized = false, later, isTrusted, nowMs } of cases) {
+      test(`${name}: ${isTrusted ? 'believed' : 'not believed'}`, () => {
+        const bench = new Bench(systemMs)
+        bench.isSynchronized = isSynchronized
+        bench.clock.start(markMs)
+        later?.(bench)
+        assert.equal(new Date(bench.clock.nowMs()).toISOString(), new Date(nowMs).toISOString())
+        assert.equal(bench.clock.isTrusted, isTrusted)
+      })
+    }
+  })
+}
+
+test('while the clock is not trusted, it is no judge of what devices say', () => {
+  const { clock, system } = new Bench(5000)
+  clock.start(NO_MARK)
+  assert.equal(clock.latestEventMs(clock.nowMs()), Date.UTC(2100, 0, 1))
+  system.set(NOW)
+  assert.equal(clock.latestEventMs(clock.nowMs()), NOW + 5 * MINUTE_MS)
+})
+
+test('time never stands still or goes back while the system clock is not believed', () => {
+  const { clock, system } = new Bench(5000)
+  clock.start(NOW)
+  let lastMs = clock.nowMs()
+  for (const systemMs of [0, 9 * YEAR_MS, -YEAR_MS, 1, 8.64e15]) {
+    system.advance(10)
+    system.set(systemMs)
+    const nowMs = clock.nowMs()
+    assert.equal(nowMs, lastMs + 10)
+    lastMs = nowMs
+  }
+})
