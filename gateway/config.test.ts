@@ -31,6 +31,8 @@ test('without any setting the defaults hold', () => {
     host: '0.0.0.0',
     httpPort: 8080,
     mqttPort: 1883,
+    mqttsPort: undefined,
+    tls: undefined,
     adminApiKey: undefined,
     enrolmentKey: undefined,
     logLevel: 'info',
@@ -102,6 +104,9 @@ for (const [name, value] of [
   ['HTTP_PORT', '0x50'],
   ['HTTP_PORT', '1e3'],
   ['HTTP_PORT', 'NaN'],
+  ['MQTT_PORT', 'OFF'],
+  ['MQTT_PORT', '65536'],
+  ['MQTTS_PORT', 'off'],
   ['REQUESTS_PER_SECOND', '-1'],
   ['REQUESTS_PER_SECOND', 'Infinity'],
   ['MQTT_CONNECTIONS', '0'],
@@ -118,6 +123,33 @@ for (const [name, value] of [
     const lines = refusalOf({ [`CARTBARN_${name}`]: value })
     assert.equal(lines.length, 1)
     assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `))
+  })
+}
+
+const TLS = { CARTBARN_TLS_CERT: '/etc/cert.pem', CARTBARN_TLS_KEY: '/etc/key.pem' }
+
+test('with a certificate there may be MQTT over TLS, and MQTT without it may be off', () => {
+  const { mqttPort, mqttsPort, tls } = readConfig({
+    ...TLS,
+    CARTBARN_MQTT_PORT: 'off',
+    CARTBARN_MQTTS_PORT: '8883',
+  })
+  assert.deepEqual([mqttPort, mqttsPort], [undefined, 8883])
+  assert.deepEqual(tls, { certPath: '/etc/cert.pem', keyPath: '/etc/key.pem' })
+  assert.equal(readConfig(TLS).mqttsPort, undefined)
+})
+
+for (const [what, settings, name] of [
+  ['a certificate without its key', { CARTBARN_TLS_CERT: 'c.pem' }, 'TLS_KEY'],
+  ['a key without its certificate', { CARTBARN_TLS_KEY: 'k.pem' }, 'TLS_CERT'],
+  ['MQTT over TLS without a certificate', { CARTBARN_MQTTS_PORT: '0' }, 'MQTTS_PORT'],
+  ['no port for MQTT at all', { CARTBARN_MQTT_PORT: 'off' }, 'MQTT_PORT'],
+  ['no port for MQTT but a certificate', { ...TLS, CARTBARN_MQTT_PORT: 'off' }, 'MQTT_PORT'],
+] as const) {
+  test(`${what} is refused`, () => {
+    const lines = refusalOf(settings)
+    assert.equal(lines.length, 1)
+    assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `), lines[0])
   })
 }
 

@@ -8,6 +8,12 @@ const count = (min: number, max: number) =>
     z.number({ error: 'must be a whole number' }).int().min(min).max(max),
   )
 const port = count(0, 65_535)
+const portOrOff = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+  z.union([z.literal('off'), z.number().int().min(0).max(65_535)], {
+    error: 'must be a whole number from 0 to 65535, or off',
+  }),
+)
 
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
@@ -17,7 +23,19 @@ const SETTINGS = {
   },
   HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
   HTTP_PORT: { schema: port.default(8080), help: 'API, /realtime, /mqtt (WebSocket); 0 takes any free port' },
-  MQTT_PORT: { schema: port.default(1883), help: 'MQTT over TCP; 0 takes any free port' },
+  MQTT_PORT: {
+    schema: portOrOff.default(1883),
+    help: 'MQTT over TCP without TLS; 0 takes any free port, off closes it',
+  },
+  MQTTS_PORT: {
+    schema: port.optional(),
+    help: 'MQTT over TLS, by custom 8883; 0 takes any free port; needs a certificate',
+  },
+  TLS_CERT: {
+    schema: z.string().min(1).optional(),
+    help: 'PEM file of the certificate and its chain; with it HTTP is HTTPS; a new file is noticed',
+  },
+  TLS_KEY: { schema: z.string().min(1).optional(), help: 'PEM file of the private key of the certificate' },
   ADMIN_API_KEY: {
     schema: z.string().min(24).optional(),
     help: "the first admin's key, at the first start only; at least 24 characters",
@@ -111,7 +129,11 @@ export interface Config {
   dataDir: string
   host: string
   httpPort: number
-  mqttPort: number
+  /** Undefined: no MQTT without TLS. */
+  mqttPort: number | undefined
+  /** Undefined: no MQTT over TLS. */
+  mqttsPort: number | undefined
+  tls: { certPath: string; keyPath: string } | undefined
   adminApiKey: string | undefined
   enrolmentKey: string | undefined
   logLevel: Settings['LOG_LEVEL']
@@ -152,11 +174,18 @@ export function readConfig(environment: Record<string, string | undefined>, file
   const parsed = schema.safeParse(merged)
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
   const s = parsed.data
+  const contradictions = findContradictions(s)
+  if (contradictions.length > 0) throw new ConfigError(contradictions.join('\n'))
   return {
     dataDir: s.DATA_DIR,
     host: s.HOST,
     httpPort: s.HTTP_PORT,
-    mqttPort: s.MQTT_PORT,
+    mqttPort: s.MQTT_PORT === 'off' ? undefined : s.MQTT_PORT,
+    mqttsPort: s.MQTTS_PORT,
+    tls:
+      s.TLS_CERT === undefined || s.TLS_KEY === undefined
+        ? undefined
+        : { certPath: s.TLS_CERT, keyPath: s.TLS_KEY },
     adminApiKey: s.ADMIN_API_KEY,
     enrolmentKey: s.ENROLMENT_KEY,
     logLevel: s.LOG_LEVEL,
@@ -217,6 +246,19 @@ function readFile(path: string): Record<string, unknown> {
       value,
     ]),
   )
+}
+
+function findContradictions({ MQTT_PORT, MQTTS_PORT, TLS_CERT, TLS_KEY }: Settings): string[] {
+  const lines: string[] = []
+  if ((TLS_CERT === undefined) !== (TLS_KEY === undefined)) {
+    const [missing, given] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']
+    lines.push(`${PREFIX}${missing}: is needed with ${PREFIX}${given}`)
+  }
+  if (MQTTS_PORT !== undefined && TLS_CERT === undefined && TLS_KEY === undefined)
+    lines.push(`${PREFIX}MQTTS_PORT: needs a certificate: ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY`)
+  if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
+    lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
+  return lines
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

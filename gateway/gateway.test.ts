@@ -66,6 +66,7 @@ test('it starts, answers on both ports, and stops; stopping again does nothing',
   const gateway = gatewayOn(newFolder(t))
   await gateway.start()
   const { http, mqtt } = gateway.addresses()
+  assert.ok(mqtt !== undefined)
   assert.equal((await fetch(`${http}/health`)).status, 200)
   const client = await RawMqtt.open(mqtt)
   assert.equal(await client.login({ clientId: 'x', username: 'x', password: 'x' }), 4)

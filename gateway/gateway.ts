@@ -1,18 +1,20 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import { createAdaptorServer } from '@hono/node-server'
+import type { Duplex } from 'node:stream'
 import { type Part, startAll, stopAll } from '../shared/lifecycle.ts'
 import type { Log } from '../shared/log.ts'
 import { countRows } from '../shared/mqtt-sessions.ts'
 import { type Clock, type MonotonicClock, systemClock } from '../shared/time.ts'
 import { createApp } from './api/app.ts'
 import { Broker, type BrokerOptions } from './broker/broker.ts'
+import { Connections } from './broker/connections.ts'
 import { ReadGate } from './broker/read-gate.ts'
 import { TcpListener } from './broker/tcp-listener.ts'
+import { TlsListener } from './broker/tls-listener.ts'
 import { WebSocketListener } from './broker/websocket-listener.ts'
+import { Certificate } from './certificate.ts'
 import type { Config } from './config.ts'
 import { deviceTypes } from './devices/all.ts'
 import { Events } from './events.ts'
+import { HttpListener } from './http-listener.ts'
 import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
 import { ClockMark } from './services/clock-mark.ts'
@@ -33,7 +35,9 @@ export interface Gateway extends Part {
   /** The app itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
   /** Addresses in use, once started. */
-  addresses(): { http: string; mqtt: string }
+  addresses(): { http: string; mqtt?: string; mqtts?: string }
+  /** Reads the certificate again, if there is one, without waiting until the change is noticed. */
+  reloadCertificate(): Promise<void>
   /** The first admin's key, if this start made one up: to be shown once and forgotten. */
   takeNewAdminKey(): string | null
 }
@@ -98,11 +102,23 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
 
-  const tcp = new TcpListener(
-    { host: config.host, port: config.mqttPort, maxConnections: config.mqttConnections },
-    (stream, address) => broker.handle(stream, address),
-    () => broker.refusals.counts.add('too_many_connections'),
-  )
+  const { host } = config
+  const connections = new Connections(config.mqttConnections)
+  const mqttDoor = {
+    onConnection: (stream: Duplex, address: string) => broker.handle(stream, address),
+    onHandshakeFailed: (address: string, cause: string) => {
+      broker.refusals.add('tls_handshake', { address, cause })
+    },
+    onDropped: () => broker.refusals.counts.add('too_many_connections'),
+  }
+  const tcp =
+    config.mqttPort === undefined
+      ? undefined
+      : new TcpListener({ host, port: config.mqttPort, connections }, mqttDoor)
+  const tls =
+    config.mqttsPort === undefined
+      ? undefined
+      : new TlsListener({ host, port: config.mqttsPort, connections }, mqttDoor)
   const webSockets = new WebSocketListener(
     config.mqttPacketBytes,
     (stream, address, bufferedBytes, request) => {
@@ -133,6 +149,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         help: '1 while the clock is set; 0 while times are a guess.',
         read: () => Number(clock.isTrusted),
       },
+      ...(config.tls === undefined
+        ? {}
+        : {
+            cartbarn_tls_certificate_expires_at_seconds: {
+              help: 'When the certificate in use expires, in seconds since 1970.',
+              read: () => certificate?.expiresAtS ?? Number.NaN,
+            },
+          }),
     },
   })
   const app = createApp({
@@ -149,7 +173,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     metrics,
   })
   const http = new HttpListener(
-    config,
+    { host, port: config.httpPort, isSecure: config.tls !== undefined },
     app.fetch,
     createUpgradeHandler({
       keyGuard,
@@ -158,6 +182,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       log,
     }),
   )
+  const certificate =
+    config.tls === undefined ? undefined : new Certificate(config.tls, [http, ...present(tls)], clock, log)
 
   let newAdminKey: string | null = null
   const memory: Part = {
@@ -170,15 +196,22 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   const requests: Part = { start: async () => undefined, stop: () => http.drain() }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
-  const parts: Part[] = [store, clockMark, users, memory, requests, realtime, broker, tcp, http]
+  const parts: Part[] = [
+    ...present(certificate),
+    ...[store, clockMark, users, memory, requests, realtime, connections, broker],
+    ...present<Part>(tcp, tls),
+    http,
+  ]
   return {
     app,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => ({
-      http: `http://${shownHost(config.host)}:${http.port}`,
-      mqtt: `mqtt://${shownHost(config.host)}:${tcp.port}`,
+      http: `${config.tls === undefined ? 'http' : 'https'}://${shownHost(host)}:${http.port}`,
+      ...(tcp === undefined ? {} : { mqtt: `mqtt://${shownHost(host)}:${tcp.port}` }),
+      ...(tls === undefined ? {} : { mqtts: `mqtts://${shownHost(host)}:${tls.port}` }),
     }),
+    reloadCertificate: async () => certificate?.reload(),
     takeNewAdminKey: () => {
       const key = newAdminKey
       newAdminKey = null
@@ -208,50 +241,8 @@ function brokerOptions(config: Config): BrokerOptions {
   }
 }
 
-const DRAIN_MS = 1_000
-
-/** Listens for HTTP and hands upgrade requests on. */
-class HttpListener implements Part {
-  readonly #config: Config
-  readonly #server: Server
-  #closed: Promise<void> = Promise.resolve()
-
-  constructor(
-    config: Config,
-    fetch: ReturnType<typeof createApp>['fetch'],
-    onUpgrade: ReturnType<typeof createUpgradeHandler>,
-  ) {
-    this.#config = config
-    // createAdaptorServer makes an HTTP/1 server unless told otherwise
-    this.#server = createAdaptorServer({ fetch }) as Server
-    this.#server.on('upgrade', onUpgrade)
-  }
-
-  /** Throws when the port cannot be had. */
-  async start(): Promise<void> {
-    this.#server.listen({ port: this.#config.httpPort, host: this.#config.host, backlog: 1024 })
-    await once(this.#server, 'listening')
-  }
-
-  /** Takes no more requests; those under way go on until `drain`. */
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return
-    this.#closed = new Promise((resolve) => this.#server.close(() => resolve()))
-    this.#server.closeIdleConnections()
-  }
-
-  /** Waits for requests under way, for a while; WebSockets must have been closed before. */
-  async drain(): Promise<void> {
-    const cutOff = setTimeout(() => this.#server.closeAllConnections(), DRAIN_MS)
-    await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, 2 * DRAIN_MS).unref())])
-    clearTimeout(cutOff)
-  }
-
-  get port(): number {
-    const address = this.#server.address()
-    if (typeof address !== 'object' || address === null) throw new Error('not listening')
-    return address.port
-  }
+function present<T>(...parts: (T | undefined)[]): T[] {
+  return parts.filter((part) => part !== undefined)
 }
 
 function shownHost(host: string): string {

@@ -41,6 +41,8 @@ function main(): void {
   }
   process.on('SIGINT', () => stop('SIGINT'))
   process.on('SIGTERM', () => stop('SIGTERM'))
+  // without a certificate it keeps its usual meaning: the terminal is gone
+  if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
 
   gateway.start().then(
     () => {
@@ -105,23 +107,28 @@ function readSettings(file: string | undefined): Config | null {
   }
 }
 
-function welcome(
-  host: string,
-  { http, mqtt }: ReturnType<Gateway['addresses']>,
-  adminKey: string | null,
-): void {
+function welcome(host: string, addresses: ReturnType<Gateway['addresses']>, adminKey: string | null): void {
+  const { http, mqtt, mqtts } = addresses
+  const isSecure = http.startsWith('https:')
+  const shown = [
+    `${isSecure ? 'HTTPS' : 'HTTP'} ${http}`,
+    ...(mqtt === undefined ? [] : [`MQTT ${mqtt}`]),
+    ...(mqtts === undefined ? [] : [`MQTT over TLS ${mqtts}`]),
+  ]
+  // the certificate names the machine as others call it, and not 127.0.0.1
+  const curl = isSecure ? 'curl -k' : 'curl'
   const lines = [
     '',
-    `  cartbarn is running.   HTTP ${http}   MQTT ${mqtt}`,
+    `  cartbarn is running.   ${shown.join('   ')}`,
     ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
     ...(adminKey === null
       ? []
       : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${adminKey}`]),
     '',
     '  Try:',
-    `    curl -H "X-API-Key: $KEY" ${http}/devices`,
-    `    curl -H "X-API-Key: $KEY" ${http}/stats`,
-    `    curl -X POST -H "X-API-Key: $KEY" -H "Content-Type: application/json" \\`,
+    `    ${curl} -H "X-API-Key: $KEY" ${http}/devices`,
+    `    ${curl} -H "X-API-Key: $KEY" ${http}/stats`,
+    `    ${curl} -X POST -H "X-API-Key: $KEY" -H "Content-Type: application/json" \\`,
     `         -d '{"hardware_id":"cart-1","device_type":"teebox"}' ${http}/devices`,
     '',
   ]
@@ -138,13 +145,21 @@ function onTheNetwork(host: string): string[] {
 }
 
 /** A simulated course in a process of its own, like real devices. */
-function startDemo({ http, mqtt }: ReturnType<Gateway['addresses']>, adminKey: string): ChildProcess {
+function startDemo(addresses: ReturnType<Gateway['addresses']>, adminKey: string): ChildProcess {
+  const { http, mqtt, mqtts } = addresses
+  const broker = mqtt ?? mqtts
   const script = fileURLToPath(new URL('../scripts/simulate-fleet.ts', import.meta.url))
-  return spawn(process.execPath, [script, '--url', http, '--mqtt', mqtt], {
-    // the channel ends with this process, however it ends, and the simulator with it
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, CARTBARN_ADMIN_API_KEY: adminKey },
-  })
+  // to this very process over the loopback, which its certificate need not name
+  const trust = http.startsWith('https:') ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' } : {}
+  return spawn(
+    process.execPath,
+    [script, '--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])],
+    {
+      // the channel ends with this process, however it ends, and the simulator with it
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, ...trust, CARTBARN_ADMIN_API_KEY: adminKey },
+    },
+  )
 }
 
 /** Lets the simulated devices say goodbye, for a moment. */

@@ -4,6 +4,14 @@ import { Tally } from '../../shared/tally.ts'
 const WINDOW_MS = 10_000
 const LINES_A_WINDOW = 20
 
+interface RefusedFields {
+  address: string
+  clientId?: string | undefined
+  topic?: string
+  /** The code of the error behind it. */
+  cause?: string
+}
+
 /**
  * Counts what the broker refused, by reason, and logs it without secrets: all of a few, and of a flood only how many
  * more there were.
@@ -19,7 +27,7 @@ export class Refusals {
     this.#log = log
   }
 
-  add(reason: string, fields: { address: string; clientId?: string | undefined; topic?: string }): void {
+  add(reason: string, fields: RefusedFields): void {
     this.counts.add(reason)
     const nowMs = performance.now()
     if (nowMs >= this.#windowEndsAtMs) {

@@ -1,42 +1,48 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { createServer, type Server, type Socket } from 'node:net'
 import type { Part } from '../../shared/lifecycle.ts'
+import type { Connections } from './connections.ts'
 
 export interface TcpListenerOptions {
   host: string
   port: number
-  maxConnections: number
+  /** Shared with the other listeners, and with it the limit. */
+  connections: Connections
+}
+
+/** What becomes of connections. */
+export interface TcpListenerEvents {
+  onConnection: (socket: Socket, address: string) => void
+  /** One more than the limit. */
+  onDropped: () => void
 }
 
 /** Listens for MQTT over TCP. */
 export class TcpListener implements Part {
   readonly #options: TcpListenerOptions
-  readonly #onConnection: (stream: Duplex, address: string) => void
-  readonly #onDropped: () => void
+  readonly #events: TcpListenerEvents
   #server: Server | undefined
 
-  constructor(
-    options: TcpListenerOptions,
-    onConnection: (stream: Duplex, address: string) => void,
-    onDropped: () => void,
-  ) {
+  constructor(options: TcpListenerOptions, events: TcpListenerEvents) {
     this.#options = options
-    this.#onConnection = onConnection
-    this.#onDropped = onDropped
+    this.#events = events
   }
 
   /** Throws when the port cannot be had. */
   async start(): Promise<void> {
+    const { host, port, connections } = this.#options
     const server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 },
       (socket) => {
-        this.#onConnection(socket, socket.remoteAddress ?? 'unknown')
+        if (connections.admit(socket)) {
+          this.#events.onConnection(socket, socket.remoteAddress ?? 'unknown')
+        } else {
+          socket.destroy()
+          this.#events.onDropped()
+        }
       },
     )
-    server.maxConnections = this.#options.maxConnections
-    server.on('drop', this.#onDropped)
-    server.listen({ port: this.#options.port, host: this.#options.host, backlog: 1024 })
+    server.listen({ port, host, backlog: 1024 })
     await once(server, 'listening')
     this.#server = server
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { connect as connectSecurely } from 'node:tls'
 import { createWebSocketStream, WebSocket } from 'ws'
 
 /** Packet types of MQTT 3.1.1, table 2.1. */
@@ -49,14 +50,19 @@ export class RawMqtt {
     stream.on('end', () => stream.destroy())
   }
 
-  /** Connects to an `mqtt://` or `ws://` address; nothing is said yet. */
-  static async open(url: string): Promise<RawMqtt> {
+  /** Connects to an `mqtt`, `mqtts`, `ws` or `wss` address; nothing is said yet. */
+  static async open(url: string, trust: { ca?: Buffer } = {}): Promise<RawMqtt> {
     if (url.startsWith('ws')) {
-      const socket = new WebSocket(url, 'mqtt')
+      const socket = new WebSocket(url, 'mqtt', trust)
       await once(socket, 'open')
       return new RawMqtt(createWebSocketStream(socket))
     }
     const { hostname, port } = new URL(url)
+    if (url.startsWith('mqtts')) {
+      const socket = connectSecurely({ host: hostname, port: Number(port), ...trust })
+      await once(socket, 'secureConnect')
+      return new RawMqtt(socket)
+    }
     const socket = connect(Number(port), hostname)
     await once(socket, 'connect')
     return new RawMqtt(socket)

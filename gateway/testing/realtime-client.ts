@@ -22,8 +22,12 @@ export class RealtimeClient {
   }
 
   /** Resolves when the channel is open; rejects with the status in the message when the upgrade is refused. */
-  static async open(url: string, headers: Record<string, string> = {}): Promise<RealtimeClient> {
-    const socket = new WebSocket(url, { headers })
+  static async open(
+    url: string,
+    headers: Record<string, string> = {},
+    trust: { ca?: Buffer } = {},
+  ): Promise<RealtimeClient> {
+    const socket = new WebSocket(url, { headers, ...trust })
     const client = new RealtimeClient(socket)
     await once(socket, 'open')
     return client

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
@@ -47,7 +47,16 @@ export class TestGateway {
   }
 
   get mqtt(): string {
-    return this.#gateway.addresses().mqtt
+    return this.#address('mqtt')
+  }
+
+  get mqtts(): string {
+    return this.#address('mqtts')
+  }
+
+  /** What a client needs to trust it: its own certificate, as it is in the file now. */
+  get trust(): { ca?: Buffer } {
+    return this.config.tls === undefined ? {} : { ca: readFileSync(this.config.tls.certPath) }
   }
 
   start(): Promise<void> {
@@ -59,6 +68,10 @@ export class TestGateway {
     await this.closeClients()
     await this.#gateway.stop()
     rmSync(this.config.dataDir, { recursive: true, force: true })
+  }
+
+  reloadCertificate(): Promise<void> {
+    return this.#gateway.reloadCertificate()
   }
 
   /** A clean stop and a new start on the same folder; ports change. `meanwhile` is called between the two. */
@@ -110,18 +123,18 @@ export class TestGateway {
     return { userId: body.user.user_id, key: body.api_key }
   }
 
-  /** Connects as a device (or as another user name) over TCP; rejects when the login is refused. */
+  /** Connects a device (or another user name) over TCP, TLS (`mqtts`) or WebSocket (`ws`); rejects when refused. */
   async connect(hardwareId: string, password: string, options: IClientOptions = {}): Promise<MqttClient> {
-    const client = await connectAsync(
-      options.protocol === 'ws' ? `${this.http.replace('http', 'ws')}/mqtt` : this.mqtt,
-      {
-        clientId: hardwareId,
-        username: hardwareId,
-        password,
-        reconnectPeriod: 0,
-        ...options,
-      },
-    )
+    const { protocol = 'mqtt', ...others } = options
+    const url = protocol === 'ws' ? `${this.http.replace('http', 'ws')}/mqtt` : this.#address(protocol)
+    const client = await connectAsync(url, {
+      clientId: hardwareId,
+      username: hardwareId,
+      password,
+      reconnectPeriod: 0,
+      ...this.trust,
+      ...others,
+    })
     // a refused topic ends the connection: for the test to look at, not an unhandled error
     client.on('error', () => undefined)
     this.#clients.add(client)
@@ -146,7 +159,8 @@ export class TestGateway {
 
   /** Opens `/realtime`; rejects when the upgrade is refused. */
   async realtime(key = ADMIN_KEY): Promise<RealtimeClient> {
-    const client = await RealtimeClient.open(`${this.http.replace('http', 'ws')}/realtime?api_key=${key}`)
+    const url = `${this.http.replace('http', 'ws')}/realtime?api_key=${key}`
+    const client = await RealtimeClient.open(url, {}, this.trust)
     this.#sockets.add(client)
     return client
   }
@@ -156,6 +170,13 @@ export class TestGateway {
     for (const socket of this.#sockets) socket.terminate()
     this.#clients.clear()
     this.#sockets.clear()
+  }
+
+  #address(protocol: string): string {
+    const { mqtt, mqtts } = this.#gateway.addresses()
+    const address = { mqtt, mqtts }[protocol]
+    if (address === undefined) throw new Error(`the gateway has no ${protocol}`)
+    return address
   }
 
   #create(): Gateway {

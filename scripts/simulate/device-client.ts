@@ -116,6 +116,8 @@ export class DeviceClient implements DeviceLink {
   #createClient(): MqttClient {
     const { brokerUrl, hardwareId, credentials } = this.#options
     const client = connect(brokerUrl, {
+      // as everything else in Node does; mqtt insists unless it is told
+      rejectUnauthorized: process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0',
       clientId: credentials.client_id,
       username: credentials.username,
       password: credentials.password,

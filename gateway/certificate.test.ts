@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { connect, createServer } from 'node:tls'
+import { createLog } from '../shared/log.ts'
+import { DAY_MS } from '../shared/time.ts'
+import { Certificate } from './certificate.ts'
+import { ConfigError } from './config.ts'
+import type { KeyPairFiles } from './key-pair.ts'
+import { FakeClock } from './testing/fake-clock.ts'
+import { createKeyPair, KeyPairFolder } from './testing/key-pairs.ts'
+import { eventually } from './testing/observe.ts'
+
+const ONE = createKeyPair({ commonName: 'one' })
+const TWO = createKeyPair({ commonName: 'two' })
+
+function folderOf(t: TestContext, pair = ONE): KeyPairFolder {
+  const folder = new KeyPairFolder(pair)
+  t.after(() => folder.remove())
+  return folder
+}
+
+/** A TLS server with a certificate from files that are looked at all the time, or not at all. */
+async function serve(
+  t: TestContext,
+  files: KeyPairFiles,
+  { isWatching = true, clock = new FakeClock() } = {},
+) {
+  const lines: { level: string; msg: string; reason?: string; subject?: string; expiresAt?: string }[] = []
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const server = createServer()
+  const certificate = new Certificate(files, [server], clock, log, isWatching ? 5 : 2 ** 30)
+  t.after(async () => {
+    await certificate.stop()
+    server.close()
+  })
+  await certificate.start()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const { port } = address
+  return {
+    certificate,
+    lines,
+    /** What the log says, without the fields. */
+    messages: () => lines.map(({ level, msg }) => `${level} ${msg}`),
+    /** The name a client of now sees. */
+    seen: async () => {
+      const client = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+      await once(client, 'secureConnect')
+      const { CN } = client.getPeerCertificate().subject
+      client.destroy()
+      return CN
+    },
+  }
+}
+
+test('subject and expiry are logged when a certificate is loaded', async (t) => {
+  const { lines, certificate, seen } = await serve(t, folderOf(t))
+  assert.equal(await seen(), 'one')
+  assert.equal(certificate.expiresAtS, Date.UTC(2099, 0, 1) / 1000)
+  assert.equal(lines.length, 1)
+  const { level, msg, subject, expiresAt } = lines[0] ?? assert.fail()
+  assert.deepEqual([level, msg], ['info', 'certificate loaded'])
+  assert.deepEqual([subject, expiresAt], ['CN=one', '2099-01-01T00:00:00.000Z'])
+})
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+
+for (const [what, fields, warnings] of [
+  ['expires in 15 days', { expiresAtMs: NOON_MS + 15 * DAY_MS }, []],
+  ['expires in 14 days', { expiresAtMs: NOON_MS + 14 * DAY_MS }, ['warn certificate expires soon']],
+  ['has expired', { expiresAtMs: NOON_MS }, ['warn certificate has expired']],
+  ['begins tomorrow', { validFromMs: NOON_MS + DAY_MS }, ['warn certificate is not valid yet']],
+] as const) {
+  const then = warnings.length === 0 ? 'no warning' : 'a warning, and is used'
+  test(`a certificate that ${what} gets ${then}`, async (t) => {
+    const folder = folderOf(t, createKeyPair({ commonName: 'dated', ...fields }))
+    const { messages, seen } = await serve(t, folder, { clock: new FakeClock(NOON_MS) })
+    assert.deepEqual(messages(), ['info certificate loaded', ...warnings])
+    assert.equal(await seen(), 'dated')
+  })
+}
+
+test('a certificate that comes to its end while in use is warned of every day', async (t) => {
+  const clock = new FakeClock(NOON_MS)
+  const folder = folderOf(t, createKeyPair({ expiresAtMs: NOON_MS + 15 * DAY_MS }))
+  const { messages } = await serve(t, folder, { clock })
+  for (const [days, warning] of [
+    [1, 'warn certificate expires soon'],
+    [1, 'warn certificate expires soon'],
+    [13, 'warn certificate has expired'],
+  ] as const) {
+    const before = messages().length
+    clock.advance(days * DAY_MS)
+    await eventually(() => messages().length > before, 'a warning')
+    assert.deepEqual(messages().slice(before), [warning])
+  }
+})
+
+test('files that are renamed into place are noticed', async (t) => {
+  const folder = folderOf(t)
+  const { seen, messages } = await serve(t, folder)
+  folder.write(TWO)
+  await eventually(async () => (await seen()) === 'two', 'the new certificate')
+  assert.equal(messages().at(-1), 'info certificate loaded')
+})
+
+test('links that are pointed at other files are noticed', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-tls-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = { certPath: join(folder, 'cert.pem'), keyPath: join(folder, 'privkey.pem') }
+  const pointAt = (name: string, pair: typeof ONE) => {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'cert.pem'), pair.cert)
+    writeFileSync(join(folder, name, 'privkey.pem'), pair.key)
+    for (const path of Object.values(files)) {
+      symlinkSync(path.replace(folder, join(folder, name)), `${path}.new`)
+      renameSync(`${path}.new`, path)
+    }
+  }
+  pointAt('1', ONE)
+  const { seen } = await serve(t, files)
+  pointAt('2', TWO)
+  await eventually(async () => (await seen()) === 'two', 'the new certificate')
+})
+
+test('a certificate whose key comes later is used when its key has come, and warned of once', async (t) => {
+  const folder = folderOf(t)
+  const { seen, lines, messages } = await serve(t, folder)
+  folder.write({ cert: TWO.cert })
+  await eventually(() => lines.length === 2, 'a warning')
+  assert.equal(lines[1]?.level, 'warn')
+  assert.match(lines[1]?.reason ?? '', /^CARTBARN_TLS_KEY: is not the key of the certificate/)
+  for (let turn = 0; turn < 5; turn++) assert.equal(await seen(), 'one')
+  folder.write({ key: TWO.key })
+  await eventually(async () => (await seen()) === 'two', 'the new certificate')
+  assert.deepEqual(messages(), [
+    'info certificate loaded',
+    'warn certificate not reloaded, the one in use stays',
+    'info certificate loaded',
+  ])
+})
+
+/** Files that cannot be used: the setting that is to blame, and what is said of it. */
+const UNUSABLE: Record<string, { files: Partial<typeof ONE> | 'removed'; says: RegExp }> = {
+  'files that are gone': { files: 'removed', says: /^CARTBARN_TLS_CERT: cannot be read: ENOENT/ },
+  'an empty certificate': { files: { cert: '' }, says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/ },
+  'half a certificate': {
+    files: { cert: TWO.cert.slice(0, TWO.cert.length / 2) },
+    says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/,
+  },
+  'a chain that is cut short': {
+    files: { cert: TWO.cert + ONE.cert.slice(0, ONE.cert.length / 2), key: TWO.key },
+    says: /^CARTBARN_TLS_CERT: cannot be used/,
+  },
+  'an empty key': { files: { key: '' }, says: /^CARTBARN_TLS_KEY: is no private key in PEM form/ },
+  'half a key': {
+    files: { key: TWO.key.slice(0, TWO.key.length / 2) },
+    says: /^CARTBARN_TLS_KEY: is no private key in PEM form/,
+  },
+  'the key of another certificate': {
+    files: { key: TWO.key },
+    says: /^CARTBARN_TLS_KEY: is not the key of the certificate in CARTBARN_TLS_CERT/,
+  },
+  'the files the wrong way round': {
+    files: { cert: TWO.key, key: TWO.cert },
+    says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/,
+  },
+}
+
+for (const [what, { files, says }] of Object.entries(UNUSABLE)) {
+  const spoil = (folder: KeyPairFolder) => {
+    if (files === 'removed') folder.remove()
+    else folder.write(files)
+  }
+
+  test(`a start with ${what} fails and names the setting`, async (t) => {
+    const folder = folderOf(t)
+    spoil(folder)
+    await assert.rejects(serve(t, folder), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, says)
+      assert.doesNotMatch(error.message, /-----/)
+      return true
+    })
+  })
+
+  test(`a good pair stays in use instead of ${what}`, async (t) => {
+    const folder = folderOf(t)
+    const { certificate, seen, lines } = await serve(t, folder, { isWatching: false })
+    spoil(folder)
+    await certificate.reload()
+    assert.equal(lines.length, 2)
+    assert.equal(lines[1]?.level, 'warn')
+    assert.match(lines[1]?.reason ?? '', says)
+    assert.equal(await seen(), 'one')
+    assert.equal(certificate.expiresAtS, Date.UTC(2099, 0, 1) / 1000)
+  })
+}
+
+test('a reload that is asked for says what came of it every time', async (t) => {
+  const folder = folderOf(t)
+  const { certificate, messages, seen } = await serve(t, folder, { isWatching: false })
+  await certificate.reload()
+  folder.write({ cert: TWO.cert })
+  await certificate.reload()
+  await certificate.reload()
+  folder.write(TWO)
+  await certificate.reload()
+  assert.equal(await seen(), 'two')
+  assert.deepEqual(messages(), [
+    'info certificate loaded',
+    'info certificate unchanged',
+    'warn certificate not reloaded, the one in use stays',
+    'warn certificate not reloaded, the one in use stays',
+    'info certificate loaded',
+  ])
+})

@@ -1,0 +1,131 @@
+import type { SecureContextOptions } from 'node:tls'
+import { describeError } from '../shared/errors.ts'
+import type { Part } from '../shared/lifecycle.ts'
+import type { Log } from '../shared/log.ts'
+import { type Clock, DAY_MS, toIso } from '../shared/time.ts'
+import {
+  checkPemPair,
+  type KeyPair,
+  type KeyPairFiles,
+  type PemPair,
+  readPemPair,
+  secureOptions,
+} from './key-pair.ts'
+
+/** A server that takes another certificate while it runs. */
+interface SecureServer {
+  setSecureContext(options: SecureContextOptions): void
+}
+
+const CHECK_EVERY_MS = 10_000
+const EXPIRY_WARNING_MS = 14 * DAY_MS
+
+/**
+ * The certificate of the gateway, read again whenever its files change. What cannot be used is logged and the
+ * certificate in use stays, so files may be replaced in any way and in either order.
+ */
+export class Certificate implements Part {
+  readonly #files: KeyPairFiles
+  readonly #servers: readonly SecureServer[]
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #checkEveryMs: number
+  #inUse: KeyPair | undefined
+  /** Why the files cannot be used, as last logged. */
+  #problem: string | undefined
+  #validityCheckedAtMs = 0
+  #timer: NodeJS.Timeout | undefined
+  /** The last check that was begun: one at a time, or an older pair might be put in place over a newer one. */
+  #checked: Promise<void> = Promise.resolve()
+
+  constructor(
+    files: KeyPairFiles,
+    servers: readonly SecureServer[],
+    clock: Clock,
+    log: Log,
+    checkEveryMs = CHECK_EVERY_MS,
+  ) {
+    this.#files = files
+    this.#servers = servers
+    this.#clock = clock
+    this.#log = log
+    this.#checkEveryMs = checkEveryMs
+  }
+
+  /** Throws a `ConfigError` that names the setting when there is no certificate that can be used. */
+  async start(): Promise<void> {
+    this.#use(checkPemPair(await readPemPair(this.#files)))
+    this.#timer = setInterval(() => {
+      this.#checkValidityDaily()
+      void this.#check()
+    }, this.#checkEveryMs)
+    this.#timer.unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#checked
+  }
+
+  /** Reads the files now, because somebody asks: says what came of it in any case. */
+  async reload(): Promise<void> {
+    this.#problem = undefined
+    const before = this.#inUse
+    await this.#check()
+    if (this.#inUse === before && this.#problem === undefined) this.#log.info({}, 'certificate unchanged')
+  }
+
+  /** Seconds since 1970; not a number before the start. */
+  get expiresAtS(): number {
+    return (this.#inUse?.expiresAtMs ?? Number.NaN) / 1000
+  }
+
+  #check(): Promise<void> {
+    this.#checked = this.#checked.then(() => this.#readAgain())
+    return this.#checked
+  }
+
+  // Compares contents, which sees renamed files, swapped links and changes within one tick of the file system's clock.
+  async #readAgain(): Promise<void> {
+    try {
+      const pems = await readPemPair(this.#files)
+      if (this.#inUse === undefined || !isSame(this.#inUse, pems)) this.#use(checkPemPair(pems))
+      this.#problem = undefined
+    } catch (error) {
+      this.#warn(describeError(error))
+    }
+  }
+
+  #use(pair: KeyPair): void {
+    for (const server of this.#servers) server.setSecureContext(secureOptions(pair))
+    this.#inUse = pair
+    const { subject, expiresAtMs } = pair
+    this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'certificate loaded')
+    this.#checkValidity(pair)
+  }
+
+  /** Once for each problem: files that are being replaced are looked at in the middle of it, and may stay so. */
+  #warn(problem: string): void {
+    if (problem === this.#problem) return
+    this.#problem = problem
+    this.#log.warn({ reason: problem }, 'certificate not reloaded, the one in use stays')
+  }
+
+  #checkValidityDaily(): void {
+    if (this.#inUse !== undefined && this.#clock.nowMs() >= this.#validityCheckedAtMs + DAY_MS)
+      this.#checkValidity(this.#inUse)
+  }
+
+  #checkValidity({ subject, validFromMs, expiresAtMs }: KeyPair): void {
+    const nowMs = this.#clock.nowMs()
+    this.#validityCheckedAtMs = nowMs
+    const fields = { subject, validFrom: toIso(validFromMs), expiresAt: toIso(expiresAtMs) }
+    if (nowMs >= expiresAtMs) this.#log.warn(fields, 'certificate has expired')
+    else if (nowMs < validFromMs) this.#log.warn(fields, 'certificate is not valid yet')
+    else if (nowMs >= expiresAtMs - EXPIRY_WARNING_MS) this.#log.warn(fields, 'certificate expires soon')
+  }
+}
+
+function isSame(a: PemPair, b: PemPair): boolean {
+  return a.cert.equals(b.cert) && a.key.equals(b.key)
+}

@@ -1,0 +1,69 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { describeError } from '../shared/errors.ts'
+import { ConfigError } from './config.ts'
+
+/** Where a certificate (with its chain) and its private key lie, in PEM. */
+export interface KeyPairFiles {
+  certPath: string
+  keyPath: string
+}
+
+/** The contents of the two files, as they were read. */
+export interface PemPair {
+  cert: Buffer
+  key: Buffer
+}
+
+/** A certificate with its key that a TLS server can use, and what people want to know of it. */
+export interface KeyPair extends PemPair {
+  subject: string
+  validFromMs: number
+  expiresAtMs: number
+}
+
+/** Reads the two files. Throws a `ConfigError` that names the setting. */
+export async function readPemPair({ certPath, keyPath }: KeyPairFiles): Promise<PemPair> {
+  const read = (setting: string, path: string) =>
+    readFile(path).catch((error: unknown) => {
+      throw new ConfigError(`${setting}: cannot be read: ${describeError(error)}`)
+    })
+  return { cert: await read(CERT, certPath), key: await read(KEY, keyPath) }
+}
+
+/** Makes sure that the two belong together and can be used. Throws a `ConfigError` that names the setting. */
+export function checkPemPair({ cert, key }: PemPair): KeyPair {
+  const x509 = attempt(CERT, 'is no certificate in PEM form', () => new X509Certificate(cert))
+  const privateKey = attempt(KEY, 'is no private key in PEM form without a passphrase', () =>
+    createPrivateKey(key),
+  )
+  if (!x509.checkPrivateKey(privateKey))
+    throw new ConfigError(`${KEY}: is not the key of the certificate in ${CERT}`)
+  // what only OpenSSL itself finds: a chain that is cut short, a key too weak
+  attempt(CERT, 'cannot be used', () => createSecureContext(secureOptions({ cert, key })))
+  return {
+    cert,
+    key,
+    // public authorities leave the subject empty and name the hosts beside it
+    subject: x509.subject?.replaceAll('\n', ', ') || (x509.subjectAltName ?? ''),
+    validFromMs: x509.validFromDate.getTime(),
+    expiresAtMs: x509.validToDate.getTime(),
+  }
+}
+
+/** What every TLS server of the gateway is given. */
+export function secureOptions({ cert, key }: PemPair): SecureContextOptions {
+  return { cert, key, minVersion: 'TLSv1.2' }
+}
+
+const CERT = 'CARTBARN_TLS_CERT'
+const KEY = 'CARTBARN_TLS_KEY'
+
+function attempt<T>(setting: string, problem: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new ConfigError(`${setting}: ${problem}: ${describeError(error)}`)
+  }
+}
