@@ -101,6 +101,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     else broker.forgetOwner(userOwner(userId))
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
+  store.queue.setOnUsable(() => devices.startDeletions())
 
   const { host } = config
   const connections = new Connections(config.mqttConnections)
@@ -132,6 +133,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     mqttRefused: broker.refusals.counts,
     keysRefused: keyGuard.refused,
     realtime: realtime.counts,
+    storeFaults: store.faults,
     gauges: {
       cartbarn_devices: { help: 'Registered devices.', read: () => fleet.size },
       cartbarn_mqtt_clients: { help: 'MQTT clients connected.', read: () => broker.connectedClients },
@@ -157,6 +159,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
               read: () => certificate?.expiresAtS ?? Number.NaN,
             },
           }),
+      cartbarn_commit_p99_seconds: {
+        help: '99th percentile of the last 512 commits.',
+        read: () => store.commitTimes.p99S(),
+      },
     },
   })
   const app = createApp({

@@ -8,6 +8,7 @@ export interface MetricSources {
   mqttRefused: Tally
   keysRefused: Tally
   realtime: Tally
+  storeFaults: Tally
   gauges: Record<string, { help: string; read: () => number }>
 }
 
@@ -49,6 +50,13 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
     'Realtime frames and closed connections.',
     'kind',
     sources.realtime,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_store_faults_total',
+    'Times the store could not be written or read, by code.',
+    'code',
+    sources.storeFaults,
   )
   for (const [name, { help, read }] of Object.entries(sources.gauges)) {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })

@@ -1,22 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
+// the suite every persistence of Aedes has to pass, from the package of its in-memory one
+import runPublicSuite from 'aedes-persistence/abstract.js'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import { type Connection, openWriter } from '../store/connection.ts'
+import { type Connection, openForSetup } from '../store/connection.ts'
 import { migrate } from '../store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '../store/mqtt-sessions.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
 import { type SessionLimits, Sessions } from './sessions.ts'
-
-// The suite every persistence of Aedes has to pass, from the package of its in-memory one.
-const runPublicSuite: (options: {
-  test: typeof test
-  testAsync: true
-  persistence: () => Promise<object>
-}) => void = createRequire(import.meta.url)('aedes-persistence/abstract.js')
 
 const LIMITS: SessionLimits = {
   outbox: { inFlight: 100, messages: 10_000, bytes: 10_000_000 },
@@ -33,7 +27,7 @@ class Opened {
   #sessions: Sessions | undefined
 
   async open(): Promise<AedesPersistence> {
-    const connection = openWriter(join(this.dataDir, 'cartbarn.db'))
+    const connection = openForSetup(join(this.dataDir, 'cartbarn.db'))
     migrate(connection)
     const write = connection.db.transaction((changes: readonly SessionChange[]) => {
       for (const change of changes) applySessionChange(connection, change)

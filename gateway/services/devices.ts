@@ -99,7 +99,7 @@ export class Devices {
     this.startDeletions()
   }
 
-  /** Goes on deleting the telemetry of deleted devices, also those of before a restart. */
+  /** Goes on deleting the telemetry of deleted devices, also those of before a restart or a fault of the store. */
   startDeletions(): void {
     this.#deleting = this.#deleting.then(() => this.#deleteTelemetry())
   }

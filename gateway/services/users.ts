@@ -1,4 +1,4 @@
-import { NotFoundError, UnauthenticatedError } from '../../shared/errors.ts'
+import { describeError, NotFoundError, UnauthenticatedError, UnavailableError } from '../../shared/errors.ts'
 import { hashSecret, newApiKey, newUuid } from '../../shared/ids.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
@@ -158,7 +158,9 @@ export class Users implements Part {
       await this.#deps.store.write('recordUsage', updates)
     } catch (error) {
       for (const user of users) if (this.#byId.get(user.row.userId) === user) this.#used.add(user)
-      this.#deps.log.warn({ reason: String(error) }, 'usage not written')
+      // that the store is unusable has been told, once
+      if (!(error instanceof UnavailableError))
+        this.#deps.log.warn({ reason: describeError(error) }, 'usage not written')
     }
   }
 

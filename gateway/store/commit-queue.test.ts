@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock, test } from 'node:test'
+import { SqliteError } from 'better-sqlite3'
 import fc from 'fast-check'
-import { AppError } from '../../shared/errors.ts'
+import { AppError, UnavailableError } from '../../shared/errors.ts'
 import { createLog } from '../../shared/log.ts'
 import type { AppendBatch } from './append.ts'
 import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
@@ -263,6 +264,75 @@ test('while the disk is full messages wait and are tried again, writes fail at o
   }
 })
 
+test('a write that meets a full disk shows in the health, and a probe finds the disk usable again', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    let usable = 0
+    queue.setOnUsable(() => usable++)
+    writer.answerOf = () => DISK_FULL
+    await assert.rejects(queue.write(WRITE), isUnavailable)
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'database or disk is full' })
+    await settle()
+    mock.timers.tick(500)
+    await settle()
+    assert.equal(writer.transactions.length, 2)
+    assert.equal(queue.health.isUsable, false)
+    writer.answerOf = stored
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual([queue.health.isUsable, usable], [true, 1])
+    mock.timers.tick(500)
+    await settle()
+    assert.equal(writer.transactions.length, 3)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a message whose encoding cannot read the store waits and is not refused', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    const encode = appender.encode.bind(appender)
+    appender.encode = () => {
+      throw new UnavailableError(
+        'the store cannot be read',
+        new SqliteError('disk I/O error', 'SQLITE_IOERR_READ'),
+      )
+    }
+    append(1, 2)
+    await settle()
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'disk I/O error (SQLITE_IOERR_READ)' })
+    appender.encode = encode
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+    assert.equal(queue.health.isUsable, true)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a disk that does not answer shows in the health and in the answers, until it does', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    const answer = Promise.withResolvers<WriterAnswer>()
+    writer.answerOf = () => answer.promise
+    const written = queue.write(WRITE)
+    append(1)
+    await settle()
+    mock.timers.tick(10_000)
+    await assert.rejects(written, isUnavailable)
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'the disk does not answer' })
+    writer.answerOf = stored
+    answer.resolve({ kind: 'written', result: 'done' })
+    await settle()
+    assert.deepEqual(acknowledged, [1])
+    assert.equal(queue.health.isUsable, true)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
 test('a large batch is handed over while the last is written; if that fails it is not stored out of order', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
@@ -327,10 +397,9 @@ test('a refused write is the error of its rule; other failures are told apart', 
   const refusal = { kind: 'conflict', code: 'last_admin', message: 'no' } as const
   writer.answerOf = () => ({ kind: 'refused', error: refusal })
   await assert.rejects(queue.write(WRITE), { name: 'AppError', ...refusal })
-  writer.answerOf = () => DISK_FULL
-  await assert.rejects(queue.write(WRITE), isUnavailable)
   writer.answerOf = () => Promise.reject(new Error('the writer thread ended'))
   await assert.rejects(queue.write(WRITE), isUnavailable)
+  assert.equal(queue.health.isUsable, true)
   writer.answerOf = () => BAD_ROW
   await assert.rejects(queue.write(WRITE), (error) => error instanceof Error && !(error instanceof AppError))
   writer.answerOf = stored

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { AppError, describeError, UnavailableError } from '../../shared/errors.ts'
 import { Fifo } from '../../shared/fifo.ts'
 import type { Log } from '../../shared/log.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
+import { describeFault, storeFaultCode } from './store-fault.ts'
 import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
 
 /** Something that was sent, waiting for the disk. */
@@ -68,13 +70,18 @@ const OVERLAP_ROWS = 200
 /** Acknowledgements a turn of the event loop. */
 const ACKNOWLEDGEMENTS_A_TURN = 50
 const RETRY_MS = 500
+/** A disk that answers nothing for so long is as good as none: those who ask are told. */
+const STALL_MS = 10_000
+/** What is queued has so long to reach the disk when the gateway stops. */
+const STOP_MS = 5_000
 
 /**
  * The one FIFO in front of the one writer. All messages that arrived while the last transaction ran share the next;
  * a write of the API has a transaction of its own, at its place in the order.
  *
  * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
- * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`.
+ * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
+ * is probed, so that it is usable again without anybody asking.
  */
 export class CommitQueue<Message extends Appendable> {
   readonly #writer: WriterPort
@@ -90,8 +97,10 @@ export class CommitQueue<Message extends Appendable> {
   #hasEncodingFailed = false
   #isStopping = false
   #fault: string | null = null
+  #performing: WriteItem | undefined
   #wake: (() => void) | undefined
   #onRoom: (() => void) | undefined
+  #onUsable: (() => void) | undefined
   #idle: Promise<void> = Promise.resolve()
 
   constructor(writer: WriterPort, maxRows: number, log: Log) {
@@ -107,6 +116,11 @@ export class CommitQueue<Message extends Appendable> {
   /** Called whenever a full queue has room again. */
   setOnRoom(onRoom: () => void): void {
     this.#onRoom = onRoom
+  }
+
+  /** Called whenever a store that could not be written can be written again. */
+  setOnUsable(onUsable: () => void): void {
+    this.#onUsable = onUsable
   }
 
   get waitingRows(): number {
@@ -143,7 +157,13 @@ export class CommitQueue<Message extends Appendable> {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#wake?.()
-    await this.#idle
+    const giveUp = new AbortController()
+    const timer = setTimeout(() => giveUp.abort(), STOP_MS)
+    await Promise.race([this.#idle, once(giveUp.signal, 'abort')])
+    clearTimeout(timer)
+    this.#rejectWaitingWrites()
+    if (this.#rows === 0) return
+    this.#log.error({ rows: this.#rows, reason: this.#fault }, 'not stored, and so not acknowledged')
   }
 
   #start(): void {
@@ -155,7 +175,11 @@ export class CommitQueue<Message extends Appendable> {
   async #drain(): Promise<void> {
     // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
     await new Promise(setImmediate)
-    while (this.#items.length > 0 || this.#inFlight.length > 0) {
+    while (this.#items.length > 0 || this.#inFlight.length > 0 || this.#isToBeProbed) {
+      if (this.#isToBeProbed && this.#inFlight.length === 0) {
+        await this.#pause()
+        if (this.#items.length === 0) await this.#probe()
+      }
       this.#fill()
       const oldest = this.#inFlight.shift()
       if (oldest !== undefined) {
@@ -166,6 +190,10 @@ export class CommitQueue<Message extends Appendable> {
       }
     }
     this.#isRunning = false
+  }
+
+  get #isToBeProbed(): boolean {
+    return this.#fault !== null && !this.#isStopping
   }
 
   /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
@@ -199,17 +227,39 @@ export class CommitQueue<Message extends Appendable> {
     } catch (error) {
       // nothing may overtake what was not even sent
       this.#hasEncodingFailed = true
-      return { kind: 'failed', message: describeError(error), isStoreFault: false }
+      // the appender reads: that may be what fails
+      const isStoreFault = storeFaultCode(error) !== null
+      return { kind: 'failed', message: describeFault(error), isStoreFault }
     }
   }
 
   async #send(encoded: AppendBatch | WriterAnswer): Promise<WriterAnswer> {
     if ('kind' in encoded) return encoded
     try {
-      return await this.#writer.perform({ kind: 'append', batch: encoded, run: this.#run })
+      return await this.#ask({ kind: 'append', batch: encoded, run: this.#run })
     } catch (error) {
       // its transaction may have been committed: every row is idempotent, so it is safe to send it again
       return { kind: 'failed', message: describeError(error), isStoreFault: true }
+    }
+  }
+
+  async #ask(request: WriterRequest): Promise<WriterAnswer> {
+    const timer = setTimeout(() => this.#fail('the disk does not answer'), STALL_MS)
+    try {
+      return await this.#writer.perform(request)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#isStopping) return
+    try {
+      const answer = await this.#ask({ kind: 'probe' })
+      if (answer.kind === 'written') this.#recover()
+      else if (answer.kind === 'failed') this.#fail(answer.message)
+    } catch (error) {
+      this.#fail(describeError(error))
     }
   }
 
@@ -315,8 +365,9 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   async #perform(item: WriteItem): Promise<void> {
+    this.#performing = item
     try {
-      const answer = await this.#writer.perform(item.request)
+      const answer = await this.#ask(item.request)
       if (answer.kind === 'written') {
         item.resolve(answer.result)
         this.#recover()
@@ -324,13 +375,14 @@ export class CommitQueue<Message extends Appendable> {
         item.reject(new AppError(answer.error.kind, answer.error.code, answer.error.message))
       } else if (answer.kind === 'failed' && answer.isStoreFault) {
         item.reject(new UnavailableError('the store cannot be written', answer.message))
-        this.#log.error({ reason: answer.message }, 'write failed')
+        this.#fail(answer.message)
       } else {
         item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected answer of the writer'))
       }
     } catch (error) {
       item.reject(new UnavailableError('the store stopped while writing', error))
     }
+    this.#performing = undefined
   }
 
   #fail(reason: string): void {
@@ -340,11 +392,15 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   #recover(): void {
-    if (this.#fault !== null) this.#log.info({}, 'store usable again')
+    if (this.#fault === null) return
+    this.#log.info({}, 'store usable again')
     this.#fault = null
+    this.#onUsable?.()
   }
 
   #rejectWaitingWrites(): void {
+    // one in the writer's hands has an outcome already, or none that anybody could wait for
+    this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
     for (let remaining = this.#items.length; remaining > 0; remaining--) {
       const item = this.#items.take()
       if (item?.kind === 'append') this.#items.push(item)
@@ -353,6 +409,7 @@ export class CommitQueue<Message extends Appendable> {
   }
 
   async #pause(): Promise<void> {
+    if (this.#isStopping) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, RETRY_MS)
       this.#wake = () => {

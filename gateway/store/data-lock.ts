@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { describeFault, storeFaultCode } from './store-fault.ts'
 
 /**
  * Keeps a second gateway off the data folder: two writers with two memories would tell their clients two truths.
@@ -15,12 +16,17 @@ export class DataLock {
 
   /** Throws when another process has the folder. */
   take(): void {
-    const db = new Database(this.#path, { timeout: 0 })
+    let db: Database.Database | undefined
     try {
+      db = new Database(this.#path, { timeout: 0 })
       db.exec('BEGIN EXCLUSIVE')
     } catch (error) {
-      db.close()
-      throw new Error(`another cartbarn is using the data folder (${this.#path})`, { cause: error })
+      db?.close()
+      const problem =
+        storeFaultCode(error) === 'SQLITE_BUSY'
+          ? `another cartbarn is using the data folder (${this.#path})`
+          : `the data folder cannot be written (${this.#path}): ${describeFault(error)}`
+      throw new Error(problem, { cause: error })
     }
     this.#db = db
   }

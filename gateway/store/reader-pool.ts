@@ -4,6 +4,7 @@ import { UnavailableError } from '../../shared/errors.ts'
 import { Fifo } from '../../shared/fifo.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
+import type { Tally } from '../../shared/tally.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import type { ReaderAnswer } from './reader-worker.ts'
 
@@ -26,6 +27,7 @@ const RESTART_MS = 100
  * simply stops asking.
  */
 export class ReaderPool implements Part {
+  readonly #faults: Tally
   readonly #path: string
   readonly #maxThreads: number
   readonly #log: Log
@@ -36,7 +38,8 @@ export class ReaderPool implements Part {
   #restart: NodeJS.Timeout | undefined
 
   /** `threads` 0 is one less than there are cores, at least one. */
-  constructor(path: string, threads: number, log: Log) {
+  constructor(path: string, threads: number, faults: Tally, log: Log) {
+    this.#faults = faults
     this.#path = path
     this.#maxThreads = threads > 0 ? threads : Math.max(1, availableParallelism() - 1)
     this.#log = log
@@ -99,7 +102,10 @@ export class ReaderPool implements Part {
         setTimeout(() => void worker.terminate(), IDLE_MS),
       )
       if (answer.kind === 'page') job?.resolve(answer.page)
-      else job?.reject(new UnavailableError('the history cannot be read', answer.message))
+      else {
+        if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
+        job?.reject(new UnavailableError('the history cannot be read', answer.message))
+      }
       this.#dispatch()
     })
     worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'reader thread failed'))

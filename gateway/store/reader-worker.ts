@@ -1,20 +1,30 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { describeError } from '../../shared/errors.ts'
-import { openReader } from './connection.ts'
+import { type Connection, openReader } from './connection.ts'
 import { type HistoryPage, type HistoryPageRequest, readHistoryPage } from './history-page.ts'
+import { describeFault, storeFaultCode } from './store-fault.ts'
+
+interface ReaderFailure {
+  kind: 'failed'
+  message: string
+  faultCode: string | null
+}
 
 /** What a reader thread answers, one answer a request. */
-export type ReaderAnswer = { kind: 'page'; page: HistoryPage } | { kind: 'failed'; message: string }
+export type ReaderAnswer = { kind: 'page'; page: HistoryPage } | ReaderFailure
 
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
-const connection = openReader(path)
+let connection: Connection | undefined
 
 parentPort?.on('message', (request: HistoryPageRequest) => {
   try {
+    connection ??= openReader(path)
     const page = readHistoryPage(connection, request)
     parentPort?.postMessage({ kind: 'page', page } satisfies ReaderAnswer, [page.json.buffer as ArrayBuffer])
   } catch (error) {
-    parentPort?.postMessage({ kind: 'failed', message: describeError(error) } satisfies ReaderAnswer)
+    connection?.close()
+    connection = undefined
+    const [message, faultCode] = [describeFault(error), storeFaultCode(error)]
+    parentPort?.postMessage({ kind: 'failed', message, faultCode } satisfies ReaderAnswer)
   }
 })

@@ -1,14 +1,17 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describeError, UnavailableError } from '../../shared/errors.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredSessions } from '../../shared/mqtt-sessions.ts'
+import type { Tally } from '../../shared/tally.ts'
 import { LATEST_MS } from '../domain/event-time.ts'
 import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
 import { clockMark } from './clock-mark.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
-import { type Connection, openReader, openWriter } from './connection.ts'
+import type { CommitTimes } from './commit-times.ts'
+import { type Connection, openForSetup, openReader } from './connection.ts'
 import { DataLock } from './data-lock.ts'
 import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
@@ -17,6 +20,7 @@ import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
+import { describeFault, storeFaultCode } from './store-fault.ts'
 import { latestBattery, latestGps } from './telemetry.ts'
 import { listUsers, type UserRow } from './users.ts'
 import { Writer } from './writer.ts'
@@ -44,15 +48,27 @@ export class Store<Message extends Appendable> implements Part {
     this.#path = join(options.dataDir, 'cartbarn.db')
     this.#lock = new DataLock(options.dataDir)
     this.#writer = new Writer(this.#path, log)
-    this.#readers = new ReaderPool(this.#path, options.readerThreads, log)
+    this.#readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log)
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
   }
 
   /** Makes or upgrades the database and starts the threads. Throws when the file cannot be used. */
   async start(): Promise<void> {
-    mkdirSync(this.#options.dataDir, { recursive: true, mode: 0o700 })
+    prepareFolder(this.#options.dataDir)
     this.#lock.take()
-    const connection = openWriter(this.#path)
+    try {
+      this.#setUp()
+    } catch (error) {
+      if (storeFaultCode(error) === null) throw error
+      const { dataDir } = this.#options
+      throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}`, { cause: error })
+    }
+    await this.#writer.start()
+    await this.#readers.start()
+  }
+
+  #setUp(): void {
+    const connection = openForSetup(this.#path)
     try {
       migrate(connection)
       checkSmallTables(connection)
@@ -60,8 +76,6 @@ export class Store<Message extends Appendable> implements Part {
       connection.close()
     }
     this.#connection = openReader(this.#path)
-    await this.#writer.start()
-    await this.#readers.start()
   }
 
   /** Stores what is queued, then closes. */
@@ -74,6 +88,15 @@ export class Store<Message extends Appendable> implements Part {
     this.#lock.release()
   }
 
+  /** Faults by code. */
+  get faults(): Tally {
+    return this.#writer.faults
+  }
+
+  get commitTimes(): CommitTimes {
+    return this.#writer.commitTimes
+  }
+
   get health(): StoreHealth {
     return this.queue.health
   }
@@ -84,29 +107,49 @@ export class Store<Message extends Appendable> implements Part {
     return this.queue.write({ kind: 'write', name, input }) as Promise<WriteResult<Name>>
   }
 
-  /** Short reads, on the caller's thread; they see everything committed. */
+  /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
-    devices: (): DeviceStateRow[] => listDevices(this.#reader),
-    deviceCounts: (deviceId: number): DeviceCounts => deviceCounts(this.#reader, deviceId),
-    fleetCounts: (): { gps: number; battery: number } => fleetCounts(this.#reader),
+    devices: (): DeviceStateRow[] => this.#read((from) => listDevices(from)),
+    deviceCounts: (deviceId: number): DeviceCounts => this.#read((from) => deviceCounts(from, deviceId)),
+    fleetCounts: (): { gps: number; battery: number } => this.#read((from) => fleetCounts(from)),
     latestGps: (deviceId: number, untilMs = LATEST_MS): LatestGps | null =>
-      latestGps(this.#reader, deviceId, untilMs),
+      this.#read((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
-      latestBattery(this.#reader, deviceId, untilMs),
-    lockEvents: (query: LockEventQuery): LockEventRow[] => listLockEvents(this.#reader, query),
+      this.#read((from) => latestBattery(from, deviceId, untilMs)),
+    lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
-      isLockEventStored(this.#reader, hardwareId, identity),
-    clockMark: (): number => clockMark(this.#reader),
-    users: (): UserRow[] => listUsers(this.#reader),
-    quarantine: (limit: number): NewQuarantineEntry[] => listQuarantine(this.#reader, limit),
-    mqttSessions: (): StoredSessions => loadMqttSessions(this.#reader),
+      this.#read((from) => isLockEventStored(from, hardwareId, identity)),
+    clockMark: (): number => this.#read(clockMark),
+    users: (): UserRow[] => this.#read((from) => listUsers(from)),
+    quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
+    mqttSessions: (): StoredSessions => this.#read(loadMqttSessions),
     /** In a reader thread. */
     historyPage: (request: HistoryPageRequest): Promise<HistoryPage> => this.#readers.readPage(request),
   }
 
-  get #reader(): Connection {
+  #read<Result>(work: (connection: Connection) => Result): Result {
     if (this.#connection === undefined) throw new Error('the store is not started')
-    return this.#connection
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      const code = storeFaultCode(error)
+      if (code === null) throw error
+      this.#writer.faults.add(code)
+      // a disk that cannot be read is often gone altogether: a commit shows it
+      this.queue.write({ kind: 'probe' }).catch(() => undefined)
+      throw new UnavailableError('the store cannot be read', error)
+    }
+  }
+}
+
+function prepareFolder(dataDir: string): void {
+  try {
+    mkdirSync(dirname(dataDir), { recursive: true, mode: 0o700 })
+    // not `recursive`, which says "no such file" of a read-only file system
+    if (!existsSync(dataDir)) mkdirSync(dataDir, { mode: 0o700 })
+    accessSync(dataDir, constants.W_OK)
+  } catch (error) {
+    throw new Error(`the data folder ${dataDir} cannot be written: ${describeError(error)}`, { cause: error })
   }
 }
 

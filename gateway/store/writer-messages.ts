@@ -9,6 +9,7 @@ import type { WriteInput, WriteName } from './writes.ts'
 export type WriterRequest =
   | { kind: 'append'; batch: AppendBatch; run: number }
   | { kind: 'write'; name: WriteName; input: WriteInput<WriteName> }
+  | { kind: 'probe' }
   | { kind: 'checkpoint' }
 
 /** Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). */
@@ -18,3 +19,8 @@ export type WriterAnswer =
   | { kind: 'written'; result: unknown }
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; isStoreFault: boolean }
+
+/** What the thread says: an answer to each request, in order, and checkpoints that failed, in between. */
+export type WriterReport =
+  | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
+  | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }

@@ -1,17 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { SqliteError } from 'better-sqlite3'
-import { AppError, describeError } from '../../shared/errors.ts'
+import { AppError } from '../../shared/errors.ts'
 import { append } from './append.ts'
-import { openWriter } from './connection.ts'
-import type { WriterAnswer, WriterRequest } from './writer-messages.ts'
+import { describeFault, storeFaultCode } from './store-fault.ts'
+import { WriterConnection } from './writer-connection.ts'
+import type { WriterAnswer, WriterReport, WriterRequest } from './writer-messages.ts'
 import { performWrite } from './writes.ts'
 
 // The thread that writes: one request, one transaction, one answer.
 
 // no schema library here: every thread would load its own copy of it
-const { path }: { path: string } = workerData
-const connection = openWriter(path)
-const inTransaction = connection.db.transaction((work: () => WriterAnswer) => work())
+const { path, inode }: { path: string; inode: bigint } = workerData
+const connection = new WriterConnection(path, inode)
 
 let failedRun = -1
 
@@ -19,34 +18,48 @@ function perform(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
     case 'append':
       if (request.run === failedRun) return { kind: 'skipped' }
-      return inTransaction.immediate(() => ({ kind: 'appended', result: append(connection, request.batch) }))
-    case 'write':
-      return inTransaction.immediate(() => ({
-        kind: 'written',
-        result: performWrite(connection, request.name, request.input),
+      return connection.transaction((writing) => ({
+        kind: 'appended',
+        result: append(writing, request.batch),
       }))
+    case 'write':
+      return connection.transaction((writing) => ({
+        kind: 'written',
+        result: performWrite(writing, request.name, request.input),
+      }))
+    case 'probe':
+      connection.probe()
+      return { kind: 'written', result: null }
     case 'checkpoint':
-      connection.db.pragma('wal_checkpoint(TRUNCATE)')
-      connection.close()
+      connection.finish()
       return { kind: 'written', result: null }
   }
 }
 
-// Anything but a violated constraint is the store's state (full, read-only, I/O error, corrupt), not the row's fault.
-function isStoreFault(error: unknown): boolean {
-  return error instanceof SqliteError && !/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/.test(error.code)
+function report(message: WriterReport): void {
+  parentPort?.postMessage(message)
+}
+
+function failureOf(error: unknown): WriterAnswer {
+  if (error instanceof AppError)
+    return { kind: 'refused', error: { kind: error.kind, code: error.code, message: error.message } }
+  return { kind: 'failed', message: describeFault(error), isStoreFault: storeFaultCode(error) !== null }
 }
 
 parentPort?.on('message', (request: WriterRequest) => {
-  let answer: WriterAnswer
+  const startedAtMs = performance.now()
   try {
-    answer = perform(request)
+    const answer = perform(request)
+    report({ kind: 'answer', answer, tookMs: performance.now() - startedAtMs, faultCode: null })
   } catch (error) {
     if (request.kind === 'append') failedRun = request.run
-    answer =
-      error instanceof AppError
-        ? { kind: 'refused', error: { kind: error.kind, code: error.code, message: error.message } }
-        : { kind: 'failed', message: describeError(error), isStoreFault: isStoreFault(error) }
+    const tookMs = performance.now() - startedAtMs
+    report({ kind: 'answer', answer: failureOf(error), tookMs, faultCode: storeFaultCode(error) })
   }
-  parentPort?.postMessage(answer)
+  try {
+    // nobody waits for this: what was asked is on the disk and answered
+    connection.checkpointIfDue()
+  } catch (error) {
+    report({ kind: 'checkpoint_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+  }
 })

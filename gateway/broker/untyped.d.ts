@@ -13,3 +13,14 @@ declare module 'qlobber' {
     match(topic: string): Value[]
   }
 }
+
+declare module 'aedes-persistence/abstract.js' {
+  import type { test } from 'node:test'
+
+  // biome-ignore lint/style/noDefaultExport: so it is in the package
+  export default function runSuite(options: {
+    test: typeof test
+    testAsync: true
+    persistence: () => Promise<object>
+  }): void
+}
