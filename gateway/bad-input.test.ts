@@ -245,7 +245,7 @@ describe('connections', () => {
 })
 
 test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, async (t) => {
-  await gateway.register('target')
+  const password = await gateway.register('target')
   const wrong = connectPacket({ clientId: 'target', username: 'target', password: 'guess' })
   const refused = await metric(gateway, REFUSED, 'bad_credentials')
   const clients = await metric(gateway, 'cartbarn_mqtt_clients')
@@ -274,8 +274,8 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
     while (left-- > 0) {
       const client = await RawMqtt.open(gateway.mqtt)
       client.send(wrong)
-      const packet = await client.next(PACKET.connack)
-      assert.equal(packet.body[1], 4)
+      const packet = await client.nextOrClosed()
+      if (packet !== null) assert.equal(packet.body[1], 4)
       await client.closed()
     }
   }
@@ -294,7 +294,18 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
   t.diagnostic(`ratio ${(p99(busy) / p99(quiet)).toFixed(1)}`)
   // attackers and neighbour share this process with the gateway
   assert.ok(p99(busy) < Math.max(500, 20 * p99(quiet)), `p99 ${p99(busy)} ms`)
-  assert.equal(await metric(gateway, REFUSED, 'bad_credentials'), refused + ATTEMPTS)
+  const tried = (await metric(gateway, REFUSED, 'bad_credentials')) - refused
+  const turnedAway = await metric(gateway, REFUSED, 'too_many_failed_logins')
+  assert.equal(tried + turnedAway, ATTEMPTS)
+  assert.ok(tried < ATTEMPTS / 2, `${tried} were tried`)
+  // whoever knows the password gets through from the same address, perhaps not at the first attempt
+  await eventually(async () => {
+    const client = await RawMqtt.open(gateway.mqtt)
+    client.send(connectPacket({ clientId: 'target', username: 'target', password }))
+    const packet = await client.nextOrClosed()
+    client.destroy()
+    return packet?.body[1] === 0
+  }, 'the right password let in')
   await eventually(async () => (await metric(gateway, 'cartbarn_mqtt_clients')) === clients, 'all gone')
   await isWell()
 })

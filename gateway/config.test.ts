@@ -39,6 +39,8 @@ test('without any setting the defaults hold', () => {
     corsOrigins: [],
     requestsPerSecond: 50,
     mqttConnections: 10_000,
+    mqttConnectionsPerAddress: 2_500,
+    mqttMessagesPerSecond: 500,
     mqttPacketBytes: 65_536,
     mqttSlowReaderBytes: 262_144,
     mqttInFlight: 100,

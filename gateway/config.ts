@@ -57,6 +57,14 @@ const SETTINGS = {
     help: 'sustained requests a second per API key (bursts of four times that); 0 is no limit',
   },
   MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
+  MQTT_CONNECTIONS_PER_ADDRESS: {
+    schema: count(1, 100_000).default(2_500),
+    help: 'MQTT connections at once from one address; a router may stand for a whole fleet',
+  },
+  MQTT_MESSAGES_PER_SECOND: {
+    schema: count(0, 1_000_000).default(500),
+    help: 'sustained messages a second of one MQTT client (bursts of four times that); past it the client waits, 0 is no limit',
+  },
   MQTT_PACKET_BYTES: {
     schema: count(1_024, 1_048_576).default(65_536),
     help: 'largest MQTT payload; a larger one closes the connection',
@@ -140,6 +148,8 @@ export interface Config {
   corsOrigins: string[]
   requestsPerSecond: number
   mqttConnections: number
+  mqttConnectionsPerAddress: number
+  mqttMessagesPerSecond: number
   mqttPacketBytes: number
   mqttSlowReaderBytes: number
   mqttInFlight: number
@@ -195,6 +205,8 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .filter((origin) => origin !== ''),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
     mqttConnections: s.MQTT_CONNECTIONS,
+    mqttConnectionsPerAddress: s.MQTT_CONNECTIONS_PER_ADDRESS,
+    mqttMessagesPerSecond: s.MQTT_MESSAGES_PER_SECOND,
     mqttPacketBytes: s.MQTT_PACKET_BYTES,
     mqttSlowReaderBytes: s.MQTT_SLOW_READER_BYTES,
     mqttInFlight: s.MQTT_IN_FLIGHT,

@@ -78,6 +78,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     answer: (topic, payload) => broker.publish(topic, payload),
   })
   const gate = new ReadGate(() => store.queue.isFull)
+  const connections = new Connections({
+    total: config.mqttConnections,
+    perAddress: config.mqttConnectionsPerAddress,
+  })
   const broker = new Broker({
     port: access,
     journal: {
@@ -91,6 +95,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     options: brokerOptions(config),
     clock,
     log,
+    onLoginFailed: (address) => connections.loginFailed(address),
   })
   store.queue.setAppender(ingest)
   store.queue.setOnRoom(() => gate.open())
@@ -104,13 +109,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   store.queue.setOnUsable(() => devices.startDeletions())
 
   const { host } = config
-  const connections = new Connections(config.mqttConnections)
   const mqttDoor = {
     onConnection: (stream: Duplex, address: string) => broker.handle(stream, address),
     onHandshakeFailed: (address: string, cause: string) => {
       broker.refusals.add('tls_handshake', { address, cause })
+      connections.loginFailed(address)
     },
-    onDropped: () => broker.refusals.counts.add('too_many_connections'),
+    onDropped: (reason: string, address: string) => broker.refusals.add(reason, { address }),
   }
   const tcp =
     config.mqttPort === undefined
@@ -122,6 +127,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       : new TlsListener({ host, port: config.mqttsPort, connections }, mqttDoor)
   const webSockets = new WebSocketListener(
     config.mqttPacketBytes,
+    connections,
     (stream, address, bufferedBytes, request) => {
       broker.handle(stream, address, bufferedBytes, request)
     },
@@ -231,6 +237,7 @@ function brokerOptions(config: Config): BrokerOptions {
     maxPayloadBytes: config.mqttPacketBytes,
     maxUnreadBytes: config.mqttSlowReaderBytes,
     maxSubscriptions: config.mqttSubscriptions,
+    messagesPerSecond: config.mqttMessagesPerSecond,
     maxTopicLevels: config.mqttTopicLevels,
     connectTimeoutMs: config.mqttConnectTimeoutS * 1000,
     maxReceiving: config.mqttInFlight,

@@ -464,6 +464,7 @@ async function openBroker(t: TestContext): Promise<Broker<object>> {
     maxPayloadBytes: 65_536,
     maxUnreadBytes: 262_144,
     maxSubscriptions: 100,
+    messagesPerSecond: 0,
     maxTopicLevels: 12,
     connectTimeoutMs: 10_000,
     maxReceiving: 100,
@@ -475,7 +476,15 @@ async function openBroker(t: TestContext): Promise<Broker<object>> {
     },
   }
   const gate = new ReadGate(() => false)
-  const broker = new Broker({ port, journal, gate, options, clock: systemClock, log: createLog('silent') })
+  const broker = new Broker({
+    port,
+    journal,
+    gate,
+    options,
+    clock: systemClock,
+    log: createLog('silent'),
+    onLoginFailed: () => undefined,
+  })
   t.after(async () => {
     mock.timers.reset()
     await broker.stop()

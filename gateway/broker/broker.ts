@@ -38,6 +38,8 @@ export interface BrokerOptions {
   /** Bytes a client may leave unread before it is cut off. */
   maxUnreadBytes: number
   maxSubscriptions: number
+  /** Messages a client may send; then it is not read for a while. 0 is no limit. */
+  messagesPerSecond: number
   maxTopicLevels: number
   /** Time for CONNECT to arrive. */
   connectTimeoutMs: number
@@ -65,6 +67,7 @@ export class Broker<Login> implements Part {
   readonly #options: BrokerOptions
   readonly #gate: ReadGate
   readonly #clock: Clock
+  readonly #onLoginFailed: (address: string) => void
   readonly #log: Log
   /** Outlives the connection: its last will comes after its end. */
   readonly #known = new WeakMap<Client, Connection<Login>>()
@@ -82,11 +85,13 @@ export class Broker<Login> implements Part {
     options: BrokerOptions
     clock: Clock
     log: Log
+    onLoginFailed: (address: string) => void
   }) {
     this.#port = deps.port
     this.#gate = deps.gate
     this.#options = deps.options
     this.#clock = deps.clock
+    this.#onLoginFailed = deps.onLoginFailed
     this.#log = deps.log
     this.refusals = new Refusals(deps.log)
     this.sessions = new Sessions(deps.journal, deps.options.sessions)
@@ -164,12 +169,14 @@ export class Broker<Login> implements Part {
       stream.destroy()
       return
     }
-    this.#gate.guard(stream)
+    let connection: Connection<Login> | undefined
+    this.#gate.guard(stream, () => this.#throttleMs(connection))
     const client = this.#aedes.handle(stream, request)
-    const connection = new Connection<Login>(client, {
+    connection = new Connection<Login>(client, {
       address,
       bufferedBytes,
       maxUnreadBytes: this.#options.maxUnreadBytes,
+      messagesPerSecond: this.#options.messagesPerSecond,
       onCut: () => this.#refuse(client, 'slow_reader_cut'),
     })
     connection.connectedAtMs = this.#clock.nowMs()
@@ -265,6 +272,7 @@ export class Broker<Login> implements Part {
     if ('reason' in outcome) {
       const { reason, returnCode } = outcome
       this.#refuse(client, reason)
+      this.#onLoginFailed(connection.address)
       done(Object.assign(new Error(reason), { returnCode }), false)
       return
     }
@@ -335,7 +343,8 @@ export class Broker<Login> implements Part {
   #maySubscribe(client: Client, topicFilter: string): boolean {
     const connection = this.#known.get(client)
     if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
-    const { granted, identity } = connection
+    const { allowance, granted, identity } = connection
+    allowance.spend()
     if (!granted.has(topicFilter) && granted.size >= this.#options.maxSubscriptions) {
       this.#refuse(client, 'too_many_subscriptions', topicFilter)
       return false
@@ -374,6 +383,7 @@ export class Broker<Login> implements Part {
       return
     }
     const isWill = clientInternals(client).will === packet
+    connection.allowance.spend()
     connection.received.messages++
     connection.received.bytes += packet.payload.length
     connection.storing++
@@ -427,6 +437,12 @@ export class Broker<Login> implements Part {
   #identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
     // Aedes asks with a client or with nothing but its id, which is not in the map
     return this.#known.get(client as Client)?.identity
+  }
+
+  #throttleMs(connection: Connection<Login> | undefined): number {
+    const waitMs = connection?.allowance.waitMs() ?? 0
+    if (waitMs > 0) this.refusals.counts.add('throttled')
+    return waitMs
   }
 
   #refuse(client: Client, reason: string, topic?: string): void {

@@ -5,9 +5,12 @@ import { matchesTopic } from '../../shared/mqtt-topics.ts'
 import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
 import type { OutboxEntry, OutboxSink } from './outbox.ts'
 import type { Session } from './sessions.ts'
+import { TokenBucket } from './token-bucket.ts'
 
 /** Unread bytes from which on a client gets nothing new. */
 const BUSY_BYTES = 65_536
+/** Seconds of messages a client may send at once. */
+const BURST_S = 4
 
 /** Who is at the other end, once it has logged in. */
 export interface Identity<Login> {
@@ -23,6 +26,7 @@ export interface ConnectionOptions {
   /** Unread bytes after which a client is cut off. */
   maxUnreadBytes: number
   onCut: () => void
+  messagesPerSecond: number
 }
 
 /**
@@ -35,6 +39,8 @@ export class Connection<Login> implements OutboxSink {
   identity: Identity<Login> | undefined
   /** The client id was left to the broker. */
   isUnnamed = false
+  /** What it may send. */
+  readonly allowance: TokenBucket
   /** Topic filters it was let subscribe to. */
   readonly granted = new Set<string>()
   /** Messages that are on their way to the disk. */
@@ -53,6 +59,8 @@ export class Connection<Login> implements OutboxSink {
     this.address = options.address
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
+    const perSecond = options.messagesPerSecond
+    this.allowance = new TokenBucket({ perSecond, burst: BURST_S * perSecond })
     this.#neverWaitForDrain(options)
   }
 

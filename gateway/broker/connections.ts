@@ -1,21 +1,64 @@
-import type { Socket } from 'node:net'
 import type { Part } from '../../shared/lifecycle.ts'
+import { TokenBucket } from './token-bucket.ts'
 
-/** The open sockets of all MQTT ports together: no more than so many, and none of them outlives the broker. */
+/** A socket, as far as counting goes. */
+interface Closable {
+  destroy(): void
+  once(event: 'close', listener: () => void): void
+}
+
+export interface ConnectionLimits {
+  total: number
+  perAddress: number
+}
+
+export type AdmissionRefusal =
+  | 'too_many_connections'
+  | 'too_many_connections_of_address'
+  | 'too_many_failed_logins'
+
+/** Wrong passwords an address may send at once, and how many more each second. */
+const FAILED_LOGINS = { perSecond: 5, burst: 100 }
+/** Connections a second that are still taken from an address past that: a good device may be behind the same router. */
+const ON_PROBATION = { perSecond: 20, burst: 20 }
+const MAX_ADDRESSES = 10_000
+
+interface Address {
+  open: number
+  failedLogins: TokenBucket
+  probation: TokenBucket
+}
+
+/**
+ * The open sockets of all MQTT ports together: no more than so many, no more than so many from one address, and few from
+ * an address that tries passwords. None of them outlives the broker.
+ */
 export class Connections implements Part {
-  readonly #max: number
-  readonly #open = new Set<Socket>()
+  readonly #limits: ConnectionLimits
+  readonly #open = new Set<Closable>()
+  readonly #addresses = new Map<string, Address>()
 
-  constructor(max: number) {
-    this.#max = max
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits
   }
 
-  /** Takes a place until the socket is closed; false when there is none left. */
-  admit(socket: Socket): boolean {
-    if (this.#open.size >= this.#max) return false
+  /** Takes a place until the socket is closed; tells why when there is none. */
+  admit(socket: Closable, address: string): AdmissionRefusal | undefined {
+    const known = this.#addressOf(address)
+    if (this.#open.size >= this.#limits.total) return 'too_many_connections'
+    if (known.open >= this.#limits.perAddress) return 'too_many_connections_of_address'
+    if (known.failedLogins.waitMs() > 0 && !known.probation.take()) return 'too_many_failed_logins'
+    known.open++
     this.#open.add(socket)
-    socket.once('close', () => this.#open.delete(socket))
-    return true
+    socket.once('close', () => {
+      known.open--
+      this.#open.delete(socket)
+    })
+    return undefined
+  }
+
+  loginFailed(address: string): void {
+    this.#addressOf(address).failedLogins.take()
   }
 
   async start(): Promise<void> {
@@ -25,5 +68,25 @@ export class Connections implements Part {
   /** Ends what the broker does not know: a socket that never said CONNECT would keep the process for ten seconds. */
   async stop(): Promise<void> {
     for (const socket of this.#open) socket.destroy()
+  }
+
+  #addressOf(address: string): Address {
+    let known = this.#addresses.get(address)
+    if (known === undefined) {
+      if (this.#addresses.size >= MAX_ADDRESSES) this.#forgetIdle()
+      known = {
+        open: 0,
+        failedLogins: new TokenBucket(FAILED_LOGINS),
+        probation: new TokenBucket(ON_PROBATION),
+      }
+      this.#addresses.set(address, known)
+    }
+    return known
+  }
+
+  #forgetIdle(): void {
+    for (const [address, { open, failedLogins }] of this.#addresses) {
+      if (open === 0 && failedLogins.isFull()) this.#addresses.delete(address)
+    }
   }
 }

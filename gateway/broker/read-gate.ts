@@ -3,6 +3,8 @@ import { Fifo } from '../../shared/fifo.ts'
 
 /** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
 const TURN_MS = 1
+/** A client that is not read cannot ping either, so this stays below the shortest keepalive. */
+const HOLD_MAX_MS = 5_000
 
 /**
  * Decides whose bytes are read next. All connections share one budget a turn, first come first served, so a flood on
@@ -13,6 +15,8 @@ export class ReadGate {
   readonly #isBlocked: () => boolean
   readonly #waiting = new Fifo<Duplex>()
   readonly #isWaiting = new Set<Duplex>()
+  /** Streams that have used up their allowance. */
+  readonly #isHeld = new Set<Duplex>()
   #turnEndsAtMs = 0
   #isScheduled = false
   #isDraining = false
@@ -23,12 +27,16 @@ export class ReadGate {
     this.#isBlocked = isBlocked
   }
 
-  /** Puts a stream that is read on `readable` events under the gate. */
-  guard(stream: Duplex): void {
+  /**
+   * Puts a stream that is read on `readable` events under the gate. `waitMs` tells for how long it is not to be read
+   * because it sent too much: nothing is lost, its sender waits.
+   */
+  guard(stream: Duplex, waitMs: () => number = () => 0): void {
     const read = stream.read.bind(stream)
     stream.read = (size?: number | null) => {
       // with a number the stream machinery itself asks, for its own bookkeeping
       if (typeof size === 'number') return read(size)
+      if (this.#hold(stream, waitMs())) return null
       if (this.#mayRead(stream)) return read()
       this.#defer(stream)
       return null
@@ -42,6 +50,21 @@ export class ReadGate {
 
   get waitingConnections(): number {
     return this.#waiting.length
+  }
+
+  #hold(stream: Duplex, waitMs: number): boolean {
+    if (this.#isHeld.has(stream)) return true
+    if (waitMs <= 0) return false
+    this.#isHeld.add(stream)
+    const timer = setTimeout(
+      () => {
+        this.#isHeld.delete(stream)
+        if (!stream.destroyed) stream.emit('readable')
+      },
+      Math.min(waitMs, HOLD_MAX_MS),
+    )
+    timer.unref()
+    return true
   }
 
   #mayRead(stream: Duplex): boolean {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Part } from '../../shared/lifecycle.ts'
-import type { Connections } from './connections.ts'
+import type { AdmissionRefusal, Connections } from './connections.ts'
 
 export interface TcpListenerOptions {
   host: string
@@ -13,8 +13,8 @@ export interface TcpListenerOptions {
 /** What becomes of connections. */
 export interface TcpListenerEvents {
   onConnection: (socket: Socket, address: string) => void
-  /** One more than the limit. */
-  onDropped: () => void
+  /** More than a limit. */
+  onDropped: (reason: AdmissionRefusal, address: string) => void
 }
 
 /** Listens for MQTT over TCP. */
@@ -34,11 +34,13 @@ export class TcpListener implements Part {
     const server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 },
       (socket) => {
-        if (connections.admit(socket)) {
-          this.#events.onConnection(socket, socket.remoteAddress ?? 'unknown')
+        const address = socket.remoteAddress ?? 'unknown'
+        const refusal = connections.admit(socket, address)
+        if (refusal === undefined) {
+          this.#events.onConnection(socket, address)
         } else {
           socket.destroy()
-          this.#events.onDropped()
+          this.#events.onDropped(refusal, address)
         }
       },
     )

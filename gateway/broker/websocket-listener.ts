@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, WebSocketServer } from 'ws'
-import { InvalidRequestError } from '../../shared/errors.ts'
+import { InvalidRequestError, RateLimitedError } from '../../shared/errors.ts'
+import type { Connections } from './connections.ts'
 
 /** MQTT over WebSocket, on the HTTP server's upgrade requests; sub-protocol `mqtt`. */
 export class WebSocketListener {
   readonly #server: WebSocketServer
+  readonly #connections: Connections
   readonly #onConnection: (
     stream: Duplex,
     address: string,
@@ -15,6 +17,7 @@ export class WebSocketListener {
 
   constructor(
     maxPacketBytes: number,
+    connections: Connections,
     onConnection: (
       stream: Duplex,
       address: string,
@@ -22,6 +25,7 @@ export class WebSocketListener {
       request: IncomingMessage,
     ) => void,
   ) {
+    this.#connections = connections
     this.#onConnection = onConnection
     this.#server = new WebSocketServer({
       noServer: true,
@@ -32,15 +36,17 @@ export class WebSocketListener {
     })
   }
 
-  /** Throws `missing_subprotocol` when the client does not offer MQTT [MQTT-6.0.0-3]. */
+  /** Throws `missing_subprotocol` when the client does not offer MQTT [MQTT-6.0.0-3], `rate_limited` past a limit. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',')
     if (!offered.some((name) => name.trim() === 'mqtt'))
       throw new InvalidRequestError('missing_subprotocol', 'offer the WebSocket sub-protocol mqtt')
+    const address = request.socket.remoteAddress ?? 'unknown'
+    const refusal = this.#connections.admit(request.socket, address)
+    if (refusal !== undefined) throw new RateLimitedError(refusal.replaceAll('_', ' '), 1)
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket)
       stream.on('error', () => stream.destroy())
-      const address = request.socket.remoteAddress ?? 'unknown'
       this.#onConnection(stream, address, () => webSocket.bufferedAmount, request)
     })
   }

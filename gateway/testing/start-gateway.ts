@@ -196,6 +196,7 @@ export async function startGateway(
     CARTBARN_MQTT_PORT: '0',
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_REQUESTS_PER_SECOND: '0',
+    CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
     CARTBARN_READER_THREADS: '1',
     ...settings,
   })

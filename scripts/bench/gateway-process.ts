@@ -40,6 +40,8 @@ export async function startGateway(bench: Workbench, options: GatewayOptions): P
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_LOG_LEVEL: 'info',
     CARTBARN_REQUESTS_PER_SECOND: '0',
+    CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
+    CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '10000',
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
   })
   const listening = await started.take('"listening"', START_LIMIT_MS, readListening)

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { mock, test } from 'node:test'
+import { TokenBucket } from './token-bucket.ts'
+
+test('a burst is allowed at once, then one after the other at the rate, and debt is waited for', (t) => {
+  let nowMs = 0
+  mock.method(performance, 'now', () => nowMs)
+  t.after(() => mock.restoreAll())
+  const bucket = new TokenBucket({ perSecond: 10, burst: 3 })
+  assert.deepEqual([bucket.take(), bucket.take(), bucket.take(), bucket.take()], [true, true, true, false])
+  assert.equal(bucket.waitMs(), 100)
+  nowMs = 100
+  assert.deepEqual([bucket.take(), bucket.take()], [true, false])
+  for (let i = 0; i < 20; i++) bucket.spend()
+  assert.equal(bucket.waitMs(), 2_100)
+  nowMs = 60_000
+  assert.equal(bucket.isFull(), true)
+})
+
+test('rate 0 is no limit', () => {
+  const bucket = new TokenBucket({ perSecond: 0, burst: 0 })
+  for (let i = 0; i < 1000; i++) bucket.spend()
+  assert.equal(bucket.waitMs(), 0)
+})

@@ -1,0 +1,43 @@
+/** An allowance that refills at a steady rate and holds one burst. Rate 0 is no limit. */
+export class TokenBucket {
+  readonly #perMs: number
+  readonly #burst: number
+  #tokens: number
+  #atMs = performance.now()
+
+  constructor({ perSecond, burst }: { perSecond: number; burst: number }) {
+    this.#perMs = perSecond / 1000
+    this.#burst = burst
+    this.#tokens = burst
+  }
+
+  /** Takes one if there is one. */
+  take(): boolean {
+    if (this.waitMs() > 0) return false
+    this.#tokens--
+    return true
+  }
+
+  /** Takes one, into debt if need be: for what has happened already. */
+  spend(): void {
+    this.#tokens--
+  }
+
+  /** How long until there is one. */
+  waitMs(): number {
+    if (this.#perMs === 0) return 0
+    this.#refill()
+    return this.#tokens >= 1 ? 0 : (1 - this.#tokens) / this.#perMs
+  }
+
+  isFull(): boolean {
+    this.#refill()
+    return this.#tokens >= this.#burst
+  }
+
+  #refill(): void {
+    const nowMs = performance.now()
+    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#atMs) * this.#perMs)
+    this.#atMs = nowMs
+  }
+}
