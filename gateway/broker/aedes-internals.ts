@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
@@ -17,7 +18,14 @@ export type DeliveredPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 
  */
 interface ClientInternals {
   /** Parser of mqtt-packet; `packet.length` is known as soon as a fixed header has been read. */
-  _parser: { parse(chunk: Buffer): number; packet: { length: number } }
+  _parser: EventEmitter & {
+    parse(chunk: Buffer): number
+    packet: { length: number }
+    /** How far the body of the packet has been read. */
+    _pos: number
+  }
+  /** Stops reading the connection; Aedes goes on by itself when it has sent CONNACK. */
+  pause(): void
   /** The last will as it will be published, and as it was asked for before the login. */
   will: PublishPacket | null
   _will: PublishPacket | null | undefined
@@ -28,7 +36,26 @@ interface ClientInternals {
   deliverQoS: Deliver
 }
 
+/** A packet as mqtt-packet hands it to Aedes; which fields it has depends on `cmd`. */
+export interface ReceivedPacket {
+  cmd: string
+  /** Remaining length. */
+  length: number
+  qos: number
+  topic: string
+  messageId?: number
+  subscriptions?: { topic: string }[]
+  unsubscriptions?: string[]
+  protocolVersion?: number
+  clientId?: string
+  username?: string
+  will?: { topic: string; qos: number }
+}
+
 interface BrokerInternals {
+  /** Takes a client off the list of those connected. */
+  unregisterClient(client: Client): void
+
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
   /** Connected clients by client id. */
   clients: Record<string, Client>
@@ -43,6 +70,25 @@ export function clientInternals(client: Client): ClientInternals {
 
 function brokerInternals(aedes: Aedes): BrokerInternals {
   return aedes as unknown as BrokerInternals
+}
+
+/** Lets Aedes have only those packets that `isGood` accepts. */
+export function interceptPackets(
+  client: Client,
+  isGood: (packet: ReceivedPacket, bodyBytesRead: number) => boolean,
+): void {
+  const { _parser: parser } = clientInternals(client)
+  const handlers = parser.listeners('packet')
+  parser.removeAllListeners('packet')
+  parser.on('packet', (packet: ReceivedPacket) => {
+    if (!isGood(packet, parser._pos)) return
+    for (const handle of handlers) Reflect.apply(handle, parser, [packet])
+  })
+}
+
+/** Takes a client off the list that was put on it although its connection had ended: Aedes does not look. */
+export function unregisterClosed(aedes: Aedes, client: Client): void {
+  brokerInternals(aedes).unregisterClient(client)
 }
 
 export function connectedClient(aedes: Aedes, clientId: string): Client | undefined {

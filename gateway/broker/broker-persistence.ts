@@ -54,6 +54,11 @@ export class BrokerPersistence extends AedesPersistence {
     return Readable.from([])
   }
 
+  /** A client that has gone meanwhile: Aedes has published its will already. */
+  override async putWill(client: Client, packet: Parameters<AedesPersistence['putWill']>[1]): Promise<void> {
+    if (!client.closed) await super.putWill(client, packet)
+  }
+
   /** A will is about to be published: it goes in the transaction that stores it. */
   spendWill(clientId: string): SessionChange[] {
     this.#spent.set(clientId, (this.#spent.get(clientId) ?? 0) + 1)

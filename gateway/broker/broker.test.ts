@@ -5,6 +5,7 @@ import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { createLog } from '../../shared/log.ts'
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { systemClock } from '../../shared/time.ts'
 import { eventually, metric } from '../testing/observe.ts'
 import {
@@ -444,7 +445,10 @@ test('messages that overtake each other are all delivered: every time question g
 })
 
 /** A broker whose port lets everybody read and publish anything, for what goes on between sockets only. */
-async function openBroker(t: TestContext): Promise<Broker<object>> {
+async function openBroker(
+  t: TestContext,
+  append = (_changes: readonly SessionChange[], onStored: () => void) => onStored(),
+): Promise<Broker<object>> {
   const port: BrokerPort<object> = {
     login: () => ({ ok: true, login: {}, owner: 'anybody' }),
     resume: () => undefined,
@@ -458,7 +462,7 @@ async function openBroker(t: TestContext): Promise<Broker<object>> {
   }
   const journal = {
     load: () => ({ sessions: [], subscriptions: [], queued: [], received: [], retained: [], wills: [] }),
-    append: (_changes: unknown, onStored: () => void) => onStored(),
+    append,
   }
   const options: BrokerOptions = {
     maxPayloadBytes: 65_536,
@@ -526,6 +530,76 @@ test('a subscriber that stops reading delays nobody, and what waits for it is bo
   const skipped = broker.refusals.counts.get('slow_reader_skipped')
   assert.ok(skipped > 1500, `${skipped} skipped`)
   assert.ok(frozen.writableLength < 200_000, `${frozen.writableLength} bytes wait`)
+})
+
+test('a client that asks on and on and reads no answer is cut off', async (t) => {
+  const broker = await openBroker(t)
+  const frozen = new FreezableStream()
+  broker.handle(frozen, 'frozen')
+  frozen.push(connectPacket({ clientId: 'frozen' }))
+  await eventually(() => broker.connectedClients === 1, 'connected')
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  frozen.isFrozen = true
+  const pings = Buffer.alloc(65_536, Buffer.from([0xc0, 0]))
+  for (let i = 0; i < 40 && !frozen.destroyed; i++) {
+    frozen.push(pings)
+    await new Promise(setImmediate)
+  }
+  await eventually(() => frozen.destroyed, 'cut off')
+  assert.equal(broker.refusals.counts.get('slow_reader_cut'), 1)
+  assert.ok(frozen.writableLength < 400_000, `${frozen.writableLength} bytes wait`)
+})
+
+test('what follows CONNECT at once, in the same or another chunk, is handled after CONNACK', async (t) => {
+  const broker = await openBroker(t)
+  const packets = [
+    subscribePacket({ news: 1 }, 1),
+    publishPacket('other', 'x', { id: 2 }),
+    Buffer.from([0x62, 2, 0, 3]),
+    Buffer.from([0xc0, 0]),
+  ]
+  for (const isOneChunk of [true, false]) {
+    const [near, far] = duplexPair()
+    broker.handle(far, 'test')
+    const client = new RawMqtt(near)
+    client.send(connectPacket({ clientId: 'hasty' }), ...(isOneChunk ? packets : []))
+    // Aedes has taken CONNECT and begins to authenticate in a later turn
+    if (!isOneChunk) far.once('readable', () => client.send(...packets))
+    const answers: RawPacket[] = []
+    while (answers.length < 1 + packets.length) answers.push(await client.next())
+    const { connack, suback, puback, pubcomp, pingresp } = PACKET
+    assert.equal(answers[0]?.type, connack)
+    const types = new Set(answers.map(({ type }) => type))
+    assert.deepEqual(types, new Set([connack, suback, puback, pubcomp, pingresp]))
+    assert.equal(answers.find(({ type }) => type === suback)?.body[2], 1, 'granted')
+    client.destroy()
+  }
+})
+
+test('a connection that ends while its last will is written down leaves nothing behind', async (t) => {
+  const held: (() => void)[] = []
+  const kinds: string[] = []
+  const broker = await openBroker(t, (changes, onStored) => {
+    kinds.push(...changes.map(({ kind }) => kind))
+    held.push(onStored)
+  })
+  const login = { clientId: 'hasty', will: { topic: 'last', payload: 'words' } }
+  const [near, far] = duplexPair()
+  broker.handle(far, 'test')
+  near.write(connectPacket(login))
+  await eventually(() => kinds.includes('willed'), 'the will on its way')
+  far.destroy()
+  await eventually(() => kinds.includes('unwilled'), 'the will published')
+  for (const onStored of held.splice(0)) onStored()
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  assert.equal(broker.connectedClients, 0)
+  assert.equal(broker.sessions.wills.size, 0)
+
+  const [again, farAgain] = duplexPair()
+  broker.handle(farAgain, 'test')
+  again.write(connectPacket(login))
+  await eventually(() => held.splice(0).map((onStored) => onStored()).length > 0, 'the next will written')
+  await eventually(() => broker.connectedClients === 1, 'the next one connected')
 })
 
 describe('a connection that says nothing', () => {

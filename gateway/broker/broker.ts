@@ -20,6 +20,7 @@ import {
   deliverWith,
   emit,
   publishOnlySys,
+  unregisterClosed,
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
@@ -28,6 +29,7 @@ import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
 import { guardPacketSize } from './packet-guard.ts'
+import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
 import { Refusals } from './refusals.ts'
 import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
@@ -190,6 +192,7 @@ export class Broker<Login> implements Part {
       else done()
     })
     guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#refuse(client, 'packet_too_large'))
+    guardProtocol(client, () => this.#refuse(client, 'protocol_violation'))
   }
 
   get connectedClients(): number {
@@ -253,6 +256,8 @@ export class Broker<Login> implements Part {
       done(new Error('client_id_too_long'), false)
       return
     }
+    // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
+    clientInternals(client).pause()
     packet.keepalive = clampKeepalive(packet.keepalive)
     connection.isUnnamed = packet.clientId === ''
     // [MQTT-3.1.3-6]
@@ -323,6 +328,8 @@ export class Broker<Login> implements Part {
     if (connection?.identity === undefined) return
     this.sessions.enter(connection.identity.session, connection)
     this.#port.connected(connection.identity.login)
+    // it may have ended while its last will was written down
+    if (client.closed) unregisterClosed(this.#aedes, client)
   }
 
   #ready(client: Client): void {

@@ -2,6 +2,10 @@ import { z } from 'zod'
 
 const registrationSchema = z.object({ mqtt: z.object({ password: z.string() }) })
 const timesSchema = z.array(z.object({ timestamp: z.string() }))
+const detailsSchema = z.object({
+  attributes: z.record(z.string(), z.unknown()),
+  dropped: z.record(z.string(), z.unknown()),
+})
 const statsSchema = z.object({ telemetry: z.object({ gps: z.number() }) })
 
 /** A registered device, as the load generator needs it. */
@@ -41,6 +45,18 @@ export class GatewayApi {
   async gpsCount(): Promise<number> {
     const response = await this.#get('/stats')
     return statsSchema.parse(await response.json()).telemetry.gps
+  }
+
+  /** What a device has reported, and what was dropped of it, by name; nothing of one that never spoke. */
+  async traces(hardwareId: string): Promise<string[]> {
+    const response = await this.#get(`/devices/${hardwareId}/details`)
+    const { attributes, dropped } = detailsSchema.parse(await response.json())
+    return [...Object.keys(attributes), ...Object.keys(dropped)]
+  }
+
+  /** Resolves when the gateway says that it is well. */
+  async assertHealthy(): Promise<void> {
+    await this.#get('/health')
   }
 
   /** The metrics without labels, by name. */

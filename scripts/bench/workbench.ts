@@ -17,6 +17,7 @@ export class BenchProcess {
   readonly #child: ChildProcess
   readonly #lines: string[] = []
   readonly #waiters = new Set<() => void>()
+  #onLine: (line: string) => void = () => undefined
   #errorTail = ''
   #hasExited = false
 
@@ -31,6 +32,7 @@ export class BenchProcess {
     child.stdin?.on('error', () => undefined)
     if (child.stdout !== null) {
       createInterface({ input: child.stdout }).on('line', (line) => {
+        this.#onLine(line)
         this.#lines.push(line)
         if (this.#lines.length > MAX_LINES) this.#lines.shift()
         this.#wake()
@@ -45,6 +47,20 @@ export class BenchProcess {
       child.once('close', finish)
       child.once('error', finish)
     })
+  }
+
+  get hasExited(): boolean {
+    return this.#hasExited
+  }
+
+  /** The end of what it wrote to stderr. */
+  get errorTail(): string {
+    return this.#errorTail
+  }
+
+  /** Hands every line from now on to `listener` as well. */
+  watchLines(listener: (line: string) => void): void {
+    this.#onLine = listener
   }
 
   /**

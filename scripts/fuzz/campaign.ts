@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GatewayApi } from '../bench/gateway-api.ts'
+import { runCase, type Target } from './case-runner.ts'
+import type { FuzzCase, Login } from './fuzz-case.ts'
+import { generateCase } from './generate.ts'
+import { Neighbours } from './neighbours.ts'
+
+/** The gateway under attack, in this process or another. */
+export interface Subject extends Target {
+  api: GatewayApi
+  mqttUrl: string
+  realtimeUrl: string
+  /** What is wrong with the process or its log; null of a good one. */
+  fault(): string | null
+}
+
+export interface CampaignOptions {
+  seed: number
+  /** Number of the first case. */
+  from: number
+  cases: number
+  /** No case is begun after this time. */
+  seconds: number
+  only?: string | undefined
+  /** Cases under way at the same time. */
+  lanes: number
+  /** Registered for the cases; with more than there are lanes, a case seldom waits for its device. */
+  devices: number
+  /** Called after each batch. */
+  onBatch?: (done: number) => void
+}
+
+/** A case that went wrong, or a batch after which something was. */
+export interface Failure {
+  problem: string
+  cases: FuzzCase[]
+}
+
+export interface CampaignReport {
+  done: number
+  byKind: Map<string, number>
+  worstPubackMs: number
+  neighbourMessages: number
+  seconds: number
+  failures: Failure[]
+}
+
+const BATCH = 1_000
+const FAILURES_MAX = 10
+const SETTLE_MS = 20_000
+/** The neighbour and the bystander. */
+const OTHERS = 2
+
+/** Throws cases at a gateway and looks after each batch whether it and its neighbours are well. */
+export class Campaign {
+  readonly #subject: Subject
+  readonly #options: CampaignOptions
+  readonly #byKind = new Map<string, number>()
+  readonly #failures: Failure[] = []
+  /** The last case of each device. */
+  readonly #underWay = new Map<string, Promise<unknown>>()
+  #next: number
+  #done = 0
+
+  constructor(subject: Subject, options: CampaignOptions) {
+    this.#subject = subject
+    this.#options = options
+    this.#next = options.from
+  }
+
+  async run(): Promise<CampaignReport> {
+    const { api, mqttUrl, realtimeUrl } = this.#subject
+    // nobody logs in as the bystander, and nobody may speak for it
+    const [neighbour, bystander, ...devices] = await api.registerDevices(this.#options.devices + OTHERS)
+    if (neighbour === undefined || bystander === undefined) throw new Error('no devices')
+    const neighbours = await Neighbours.start(neighbour, mqttUrl, realtimeUrl)
+    const startedAtMs = performance.now()
+    const endsAtMs = startedAtMs + this.#options.seconds * 1000
+    const end = this.#options.from + this.#options.cases
+    while (this.#next < end && performance.now() < endsAtMs && this.#failures.length < FAILURES_MAX) {
+      const first = this.#next
+      await this.#runBatch(Math.min(end, first + BATCH), devices)
+      await this.#examine(first, devices, neighbours, bystander.hardwareId)
+      this.#options.onBatch?.(this.#done)
+    }
+    const seconds = (performance.now() - startedAtMs) / 1000
+    const { sent, worstPubackMs, problems } = await neighbours.stop(api)
+    for (const problem of problems) this.#failures.push({ problem: `neighbours: ${problem}`, cases: [] })
+    return {
+      done: this.#done,
+      byKind: this.#byKind,
+      worstPubackMs,
+      neighbourMessages: sent,
+      seconds,
+      failures: this.#failures,
+    }
+  }
+
+  async #runBatch(end: number, devices: readonly Login[]): Promise<void> {
+    const { seed, only, lanes } = this.#options
+    const runLane = async () => {
+      while (this.#next < end && this.#failures.length < FAILURES_MAX && this.#subject.fault() === null) {
+        const fuzzCase = generateCase(seed, this.#next++, devices, only)
+        const problem = await this.#runWhenFree(fuzzCase)
+        if (problem !== null) this.#failures.push({ problem, cases: [fuzzCase] })
+        this.#byKind.set(fuzzCase.kind, (this.#byKind.get(fuzzCase.kind) ?? 0) + 1)
+        this.#done++
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, runLane))
+  }
+
+  /** One device, one case at a time: a second login would end the first. */
+  async #runWhenFree(fuzzCase: FuzzCase): Promise<string | null> {
+    const { hardwareId } = fuzzCase.device
+    const before = this.#underWay.get(hardwareId) ?? Promise.resolve()
+    const running = before.then(() => runCase(fuzzCase, this.#subject))
+    this.#underWay.set(hardwareId, running)
+    return running
+  }
+
+  /** What no single case shows; the blame is that of the whole batch. */
+  async #examine(
+    first: number,
+    devices: readonly Login[],
+    neighbours: Neighbours,
+    bystander: string,
+  ): Promise<void> {
+    const problem = await this.#problemNow(neighbours, bystander).catch((error: unknown) => String(error))
+    if (problem === null) return
+    const { seed, only } = this.#options
+    const cases = Array.from({ length: this.#next - first }, (_, i) =>
+      generateCase(seed, first + i, devices, only),
+    )
+    this.#failures.push({ problem, cases })
+    // one is enough: what is broken now stays broken
+    this.#next = Number.POSITIVE_INFINITY
+  }
+
+  async #problemNow(neighbours: Neighbours, bystander: string): Promise<string | null> {
+    const { api } = this.#subject
+    const fault = this.#subject.fault()
+    if (fault !== null) return fault
+    await api.assertHealthy()
+    const [complaint] = neighbours.problems
+    if (complaint !== undefined) return `neighbours: ${complaint}`
+    const traces = await api.traces(bystander)
+    if (traces.length > 0) return `somebody spoke for ${bystander}: ${traces}`
+    const giveUpAtMs = performance.now() + SETTLE_MS
+    for (;;) {
+      const metrics = await api.metrics()
+      const clients = metrics.get('cartbarn_mqtt_clients')
+      const isQuiet = clients === 1 && metrics.get('cartbarn_write_queue_rows') === 0
+      if (metrics.get('cartbarn_devices') !== this.#options.devices + OTHERS)
+        return 'the number of devices has changed'
+      if (isQuiet) return null
+      if (performance.now() > giveUpAtMs) return `${clients} MQTT clients are connected instead of 1`
+      await sleep(20)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Random } from '../simulate/random.ts'
+import type { Draft, Kind, Login } from './fuzz-case.ts'
+import {
+  acknowledgementOf,
+  connectOf,
+  encodeText,
+  loginPacket,
+  PacketType,
+  PINGREQ,
+  publishOf,
+  subscribeOf,
+  unsubscribeOf,
+} from './packets.ts'
+import { samplePacket } from './sample-packets.ts'
+import { wildText } from './wild-text.ts'
+
+/** Cases that are about the connection: how bytes arrive, how it ends, what is left behind. */
+export const connectionKinds: readonly Kind[] = [
+  {
+    name: 'valid',
+    weight: 4,
+    draft: (_random, device) => ({ ...conversation(device), ending: 'ping' }),
+  },
+  {
+    name: 'split',
+    weight: 6,
+    draft: (random, device) => {
+      const { writes, answers } = conversation(device)
+      const whole = Buffer.concat(writes)
+      const at = random.integer(1, whole.length - 1)
+      const pieces = random.chance(0.8)
+        ? [whole.subarray(0, at), whole.subarray(at)]
+        : Array.from(whole, (byte) => Buffer.from([byte]))
+      return { entry: 'stranger', writes: pieces, answers, ending: 'ping' }
+    },
+  },
+  {
+    name: 'half-packet',
+    weight: 5,
+    draft: (random, device) => {
+      const packet = samplePacket(random, random.integer(1, 10), device)
+      const half = packet.subarray(0, random.integer(1, packet.length - 1))
+      return {
+        entry: random.pick(['stranger', 'pipelined', 'welcomed']),
+        writes: [half],
+        ending: random.pick(['silence', 'reset', 'half-close']),
+      }
+    },
+  },
+  {
+    name: 'gone',
+    weight: 6,
+    draft: (random, device) => ({
+      entry: random.pick(['stranger', 'pipelined']),
+      writes: Array.from({ length: random.integer(0, 6) }, () =>
+        samplePacket(random, random.integer(1, 14), device),
+      ),
+      ending: 'reset',
+    }),
+  },
+  {
+    name: 'will',
+    weight: 4,
+    draft: (random, device) => ({
+      entry: 'stranger',
+      writes: [willConnect(random, device)],
+      ending: random.pick(['reset', 'half-close', 'ping', 'silence']),
+    }),
+  },
+  {
+    name: 'takeover',
+    weight: 2,
+    draft: (random, device) => ({
+      entry: random.pick(['pipelined', 'welcomed']),
+      writes: [samplePacket(random, PacketType.subscribe, device), PINGREQ],
+      ending: random.pick(['reset', 'half-close', 'ping']),
+      copies: random.integer(2, 4),
+    }),
+  },
+]
+
+/** A login and everything a device may say, with what has to come back. */
+function conversation(device: Login): Required<Pick<Draft, 'entry' | 'writes' | 'answers'>> {
+  const own = `dev/${device.hardwareId}`
+  const { connack, suback, unsuback, puback, pubrec, pubcomp, pingresp, publish } = PacketType
+  return {
+    entry: 'stranger',
+    writes: [
+      loginPacket(device),
+      subscribeOf([`${own}/ta`, `${own}/cmd`], 1, 1),
+      publishOf(`${own}/tlm`, '{"speed":7}', 1, 2),
+      publishOf(`${own}/st`, '{"online":true}', 2, 3),
+      acknowledgementOf(PacketType.pubrel, 3),
+      publishOf(`${own}/tq`, '{"up":1}', 0),
+      unsubscribeOf([`${own}/cmd`], 4),
+      PINGREQ,
+    ],
+    answers: [connack, suback, puback, pubrec, pubcomp, publish, unsuback, pingresp],
+  }
+}
+
+/** A login with a last will that may not be what a device may say. */
+function willConnect(random: Random, device: Login): Buffer {
+  const { hardwareId, password } = device
+  const topic = random.chance(0.6) ? `dev/${hardwareId}/st` : wildText(random, hardwareId)
+  const payload = random.pick([
+    '{"online":false}',
+    '',
+    'not JSON',
+    '{'.repeat(500),
+    '\u0000',
+    'x'.repeat(60_000),
+  ])
+  const willQos = random.integer(0, 3)
+  const flags = 0xc6 | (willQos << 3) | (random.chance(0.3) ? 0x20 : 0)
+  const fields = [hardwareId, topic, payload, hardwareId, password].map(encodeText)
+  return connectOf({ protocolName: 'MQTT', level: 4, flags, keepaliveS: 10, payload: Buffer.concat(fields) })
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectAsync, type MqttClient } from 'mqtt'
+import { WebSocket } from 'ws'
+import type { GatewayApi } from '../bench/gateway-api.ts'
+import type { Login } from './fuzz-case.ts'
+
+/** How the neighbours fared. */
+export interface NeighbourReport {
+  sent: number
+  worstPubackMs: number
+  /** What went wrong for them. */
+  problems: string[]
+}
+
+const PERIOD_MS = 50
+const PUBACK_LIMIT_MS = 5_000
+const SETTLE_MS = 5_000
+
+/** A device that publishes every 50 ms and a reader of `/realtime`, who have nothing to do with the cases. */
+export class Neighbours {
+  readonly #device: Login
+  readonly #client: MqttClient
+  readonly #reader: WebSocket
+  readonly #sentMs: number[] = []
+  readonly #problems: string[] = []
+  #receivedLive = 0
+  #worstPubackMs = 0
+  #isOver = false
+  #publishing: Promise<void> = Promise.resolve()
+
+  private constructor(device: Login, client: MqttClient, reader: WebSocket) {
+    this.#device = device
+    this.#client = client
+    this.#reader = reader
+    client.on('error', (error) => this.#problems.push(`the device: ${error.message}`))
+    client.on('close', () => this.#isOver || this.#problems.push('the device was disconnected'))
+    reader.on('error', (error) => this.#problems.push(`the reader: ${error.message}`))
+    reader.on('close', () => this.#isOver || this.#problems.push('the reader was disconnected'))
+    reader.on('message', (bytes) => {
+      if (bytes.toString().includes('"device_data"')) this.#receivedLive++
+    })
+  }
+
+  /** Connects both and begins to publish. */
+  static async start(device: Login, mqttUrl: string, realtimeUrl: string): Promise<Neighbours> {
+    const { hardwareId, password } = device
+    const options = { clientId: hardwareId, username: hardwareId, password, reconnectPeriod: 0 }
+    const client = await connectAsync(mqttUrl, options)
+    const reader = new WebSocket(realtimeUrl)
+    await new Promise((resolve, reject) => {
+      reader.once('error', reject)
+      reader.once('open', () => reader.send(JSON.stringify({ type: 'subscribe', hardwareIds: [hardwareId] })))
+      reader.once('message', resolve)
+    })
+    const neighbours = new Neighbours(device, client, reader)
+    neighbours.#publishing = neighbours.#publish()
+    return neighbours
+  }
+
+  /** What has gone wrong so far. */
+  get problems(): readonly string[] {
+    return this.#problems
+  }
+
+  /** Stops publishing, compares what was stored and shown with what was sent, and leaves. */
+  async stop(api: GatewayApi): Promise<NeighbourReport> {
+    this.#isOver = true
+    await this.#publishing
+    const storedMs = await api.gpsTimes(
+      this.#device.hardwareId,
+      this.#sentMs[0] ?? 0,
+      this.#sentMs.at(-1) ?? 0,
+    )
+    const stored = new Set(storedMs)
+    const isSame = storedMs.length === this.#sentMs.length && this.#sentMs.every((tsMs) => stored.has(tsMs))
+    if (!isSame) this.#problems.push(`${this.#sentMs.length} samples acknowledged, ${storedMs.length} stored`)
+    const giveUpAtMs = performance.now() + SETTLE_MS
+    while (this.#receivedLive < this.#sentMs.length && performance.now() < giveUpAtMs) await sleep(10)
+    if (this.#receivedLive !== this.#sentMs.length)
+      this.#problems.push(`${this.#sentMs.length} samples sent, ${this.#receivedLive} shown on /realtime`)
+    await this.close()
+    return { sent: this.#sentMs.length, worstPubackMs: this.#worstPubackMs, problems: this.#problems }
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true
+    this.#reader.terminate()
+    await this.#client.endAsync(true)
+  }
+
+  async #publish(): Promise<void> {
+    const topic = `dev/${this.#device.hardwareId}/tlm`
+    for (let startedAtMs = performance.now(); !this.#isOver && this.#problems.length === 0; ) {
+      const tsMs = Math.max(Date.now(), (this.#sentMs.at(-1) ?? 0) + 1)
+      const payload = JSON.stringify({ ts: tsMs, lat: 36.5 + (tsMs % 1_000) / 10_000, long: -121.9 })
+      const sentAtMs = performance.now()
+      const outcome = await Promise.race([
+        this.#client.publishAsync(topic, payload, { qos: 1 }).catch((error: Error) => error.message),
+        sleep(PUBACK_LIMIT_MS, 'no PUBACK in 5 s', { ref: false }),
+      ])
+      if (typeof outcome === 'string') {
+        this.#problems.push(`the device: ${outcome}`)
+        return
+      }
+      this.#sentMs.push(tsMs)
+      this.#worstPubackMs = Math.max(this.#worstPubackMs, performance.now() - sentAtMs)
+      startedAtMs = Math.max(startedAtMs + PERIOD_MS, performance.now() - PERIOD_MS)
+      await sleep(Math.max(1, startedAtMs - performance.now()))
+    }
+  }
+}
