@@ -6,6 +6,9 @@ const detailsSchema = z.object({
   attributes: z.record(z.string(), z.unknown()),
   dropped: z.record(z.string(), z.unknown()),
 })
+const devicesSchema = z.object({ devices: z.array(z.object({ hardware_id: z.string() })) })
+const lockEventsSchema = z.object({ events: z.array(z.object({ code: z.string() })) })
+const usersSchema = z.array(z.object({ user_id: z.string() }))
 const statsSchema = z.object({ telemetry: z.object({ gps: z.number() }) })
 
 /** A registered device, as the load generator needs it. */
@@ -15,6 +18,8 @@ export interface BenchDevice {
 }
 
 const REGISTRATIONS_AT_ONCE = 8
+/** The most the gateway gives at once. */
+const PAGE = 1000
 
 /** What the benchmarks ask a gateway over HTTP, as an admin. Every method throws on an error status. */
 export class GatewayApi {
@@ -27,8 +32,8 @@ export class GatewayApi {
   }
 
   /** Registers `count` teeboxes with ids of equal length. */
-  async registerDevices(count: number): Promise<BenchDevice[]> {
-    const ids = Array.from({ length: count }, (_, i) => `bench-${String(i).padStart(5, '0')}`)
+  async registerDevices(count: number, prefix = 'bench'): Promise<BenchDevice[]> {
+    const ids = Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(5, '0')}`)
     return mapInParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
   }
 
@@ -39,6 +44,28 @@ export class GatewayApi {
     const response = await this.#get(`/devices/${hardwareId}/gps?from=${from}&to=${to}`)
     const records = timesSchema.parse(await response.json())
     return records.map((record) => Date.parse(record.timestamp))
+  }
+
+  /** The registered devices. */
+  hardwareIds(): Promise<string[]> {
+    return this.#pages('/devices?', async (response) =>
+      devicesSchema.parse(await response.json()).devices.map((device) => device.hardware_id),
+    )
+  }
+
+  /** Codes of all lock events of a device that have one, newest first. */
+  lockEventCodes(hardwareId: string): Promise<string[]> {
+    return this.#pages(`/lock-events?source=rfid&hardware_id=${hardwareId}&`, async (response) =>
+      lockEventsSchema.parse(await response.json()).events.map((event) => event.code),
+    )
+  }
+
+  /** The user whose key this is: the first admin. */
+  async firstUserId(): Promise<string> {
+    const response = await this.#get('/users')
+    const [first] = usersSchema.parse(await response.json())
+    if (first === undefined) throw new Error('the gateway has no users')
+    return first.user_id
   }
 
   /** Number of GPS records of the whole fleet. */
@@ -73,6 +100,15 @@ export class GatewayApi {
     })
     const { mqtt } = registrationSchema.parse(await response.json())
     return { hardwareId, password: mqtt.password }
+  }
+
+  async #pages<Item>(path: string, read: (response: Response) => Promise<Item[]>): Promise<Item[]> {
+    const all: Item[] = []
+    for (;;) {
+      const page = await read(await this.#get(`${path}limit=${PAGE}&offset=${all.length}`))
+      all.push(...page)
+      if (page.length < PAGE) return all
+    }
   }
 
   #get(path: string): Promise<Response> {

@@ -3,7 +3,9 @@ import { GatewayApi } from './gateway-api.ts'
 import type { BenchProcess, Workbench } from './workbench.ts'
 
 const START_LIMIT_MS = 30_000
-const ADMIN_KEY = 'bench-admin-key-0123456789abcdef'
+
+/** The key of the first admin of every gateway under test. */
+export const ADMIN_KEY = 'bench-admin-key-0123456789abcdef'
 
 const listeningSchema = z.object({
   msg: z.literal('listening'),
@@ -20,6 +22,8 @@ export interface GatewayOptions {
   ports?: { http: number; mqtt: number }
   /** A library to load before all others. */
   preload?: string
+  /** More of the environment, such as settings of the library. */
+  env?: Record<string, string>
 }
 
 /** A gateway under test, in its own process. */
@@ -31,8 +35,13 @@ export interface GatewayProcess {
 }
 
 /** Starts a gateway; resolves when it listens. */
-export async function startGateway(bench: Workbench, options: GatewayOptions): Promise<GatewayProcess> {
-  const started = bench.spawn('gateway', process.execPath, [options.entry], {
+export function startGateway(bench: Workbench, options: GatewayOptions): Promise<GatewayProcess> {
+  return untilListening(spawnGateway(bench, options))
+}
+
+/** Starts a gateway and returns at once. */
+export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchProcess {
+  return bench.spawn('gateway', process.execPath, [options.entry], {
     CARTBARN_DATA_DIR: options.dataDir,
     CARTBARN_HOST: '127.0.0.1',
     CARTBARN_HTTP_PORT: String(options.ports?.http ?? 0),
@@ -43,7 +52,12 @@ export async function startGateway(bench: Workbench, options: GatewayOptions): P
     CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
     CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '10000',
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
+    ...options.env,
   })
+}
+
+/** Resolves when the gateway listens; rejects when it ends before. */
+export async function untilListening(started: BenchProcess): Promise<GatewayProcess> {
   const listening = await started.take('"listening"', START_LIMIT_MS, readListening)
   const ports = {
     http: Number(new URL(listening.http).port),

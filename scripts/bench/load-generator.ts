@@ -66,6 +66,11 @@ function writeJournal(path: string, clients: readonly LoadClient[]): void {
 async function run(plan: LoadPlan, stopped: Promise<void>): Promise<void> {
   const meter = new LoadMeter()
   const clients = createClients(plan, meter)
+  lines.on('line', (line) => {
+    if (line !== 'journal' || plan.journalFile === null) return
+    writeJournal(plan.journalFile, clients)
+    say({ event: 'journal' })
+  })
   await connectAll(clients)
 
   const pace = createPace(plan.mode, clients)
@@ -97,6 +102,7 @@ lines.on('line', (line) => {
     stop()
     return
   }
+  if (line === 'journal') return
   run(loadPlanSchema.parse(JSON.parse(line)), stopped).then(
     () => process.exit(0),
     (error: unknown) => {

@@ -53,11 +53,15 @@ export const loadResultSchema = z.object({
 /** What the load generator found. */
 export type LoadResult = z.infer<typeof loadResultSchema>
 
-/** What the load generator says, one JSON line each; `connected` comes again after every outage. */
+/**
+ * What the load generator says, one JSON line each; `connected` comes again after every outage, `journal` whenever the
+ * line `journal` on stdin made it write the journal as it is.
+ */
 export const loadEventSchema = z.discriminatedUnion('event', [
   z.object({ event: z.literal('connected') }),
   z.object({ event: z.literal('measuring') }),
   z.object({ event: z.literal('measured') }),
+  z.object({ event: z.literal('journal') }),
   z.object({ event: z.literal('result'), result: loadResultSchema }),
 ])
 

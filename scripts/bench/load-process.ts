@@ -4,6 +4,7 @@ import type { BenchProcess, Workbench } from './workbench.ts'
 
 const CONNECT_LIMIT_MS = 120_000
 const FINISH_LIMIT_MS = 60_000
+const JOURNAL_LIMIT_MS = 10_000
 const MS = 1000
 
 /** A running load generator. */
@@ -31,8 +32,19 @@ export class LoadProcess {
     await this.#next('measured', (this.#plan.durationS ?? 0) * MS + FINISH_LIMIT_MS)
   }
 
+  /** Has the journal written as it is now. */
+  async writeJournal(): Promise<void> {
+    this.#process.writeLine('journal')
+    await this.#next('journal', JOURNAL_LIMIT_MS)
+  }
+
   stop(): void {
     this.#process.writeLine('stop')
+  }
+
+  /** Ends it at once, without a result. */
+  kill(): void {
+    this.#process.killNow()
   }
 
   async result(): Promise<LoadResult> {

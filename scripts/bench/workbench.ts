@@ -94,6 +94,11 @@ export class BenchProcess {
     clearTimeout(killer)
   }
 
+  /** Sends the signal and does not wait. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
   killNow(): void {
     if (!this.#hasExited) this.#child.kill('SIGKILL')
   }

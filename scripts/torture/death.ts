@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type GatewayProcess, untilListening } from '../bench/gateway-process.ts'
+import { median } from '../bench/report.ts'
+import type { BenchProcess } from '../bench/workbench.ts'
+
+/** When in its life a gateway is killed; `at a change` is in the middle of writing to its files. */
+export type Moment = 'under load' | 'just started' | 'starting' | 'stopping' | 'at a change'
+
+/** How often each comes, of all. */
+const CHANCES: readonly [Moment, number][] = [
+  ['under load', 0.55],
+  ['just started', 0.15],
+  ['starting', 0.15],
+  ['stopping', 0.15],
+]
+
+const LIFE_MIN_MS = 200
+const LIFE_SPREAD_MS = 1500
+const CHANGE_LIMIT_MS = 20_000
+/** Devices come back 100 to 300 ms after their connection ended. */
+const JUST_STARTED_MS = 400
+const STOP_MS = 150
+
+/** A moment, by chance. */
+export function chooseMoment(): Moment {
+  let left = Math.random()
+  for (const [moment, chance] of CHANCES) {
+    left -= chance
+    if (left < 0) return moment
+  }
+  return 'under load'
+}
+
+/** How a life went. */
+export interface Life {
+  moment: Moment
+  /** From the start of the process; null if it was killed before. */
+  listeningAfterMs: number | null
+}
+
+/**
+ * Lets a gateway that was just started live until its moment and kills it with SIGKILL; at a change it kills itself.
+ * `usualStartMs` is how long a start takes here. `whenListening` runs at each life that gets that far; resolves when
+ * there is load.
+ */
+export async function killAt(
+  moment: Moment,
+  gateway: BenchProcess,
+  usualStartMs: number,
+  whenListening: (gateway: GatewayProcess) => Promise<void>,
+): Promise<Life> {
+  const startedAtMs = performance.now()
+  let listeningAfterMs: number | null = null
+  const listening = untilListening(gateway)
+  if (moment === 'starting' || moment === 'at a change') {
+    // killed before it listens: that it never will is what was wanted
+    listening.catch(() => undefined)
+    const limitMs = moment === 'starting' ? Math.random() * usualStartMs : CHANGE_LIMIT_MS
+    await Promise.race([gateway.exited, sleep(limitMs, undefined, { ref: false })])
+  } else {
+    const started = await listening
+    listeningAfterMs = performance.now() - startedAtMs
+    if (moment === 'just started') await sleep(Math.random() * JUST_STARTED_MS)
+    else await loadFor(started, whenListening)
+  }
+  if (moment === 'stopping') {
+    gateway.signal('SIGTERM')
+    await sleep(Math.random() * STOP_MS)
+  }
+  await gateway.stop('SIGKILL')
+  return { moment, listeningAfterMs }
+}
+
+async function loadFor(
+  gateway: GatewayProcess,
+  whenListening: (gateway: GatewayProcess) => Promise<void>,
+): Promise<void> {
+  await whenListening(gateway)
+  await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
+}
+
+/** How long the starts took that were not killed. */
+export function startTimesMs(lives: readonly Life[]): number[] {
+  return lives.flatMap(({ listeningAfterMs }) => listeningAfterMs ?? [])
+}
+
+const FIRST_GUESS_MS = 500
+
+/** Their median. */
+export function usualStartMs(lives: readonly Life[]): number {
+  return median(startTimesMs(lives)) || FIRST_GUESS_MS
+}

@@ -1,0 +1,68 @@
+/** One thing a recorded process did to a file of its folder; `name` is '' for the folder itself. */
+export type DiskRecord =
+  | { kind: 'open'; fd: number; name: string; creates: boolean; truncates: boolean }
+  | { kind: 'close'; fd: number }
+  | { kind: 'write'; fd: number; offset: number; bytes: Buffer }
+  | { kind: 'truncate'; fd: number; size: number }
+  | { kind: 'syncStarted'; fd: number; sync: number }
+  | { kind: 'synced'; fd: number; sync: number }
+  | { kind: 'unlink'; name: string }
+
+/** Lengths and places of `struct record` in disk-recorder.c. */
+const HEAD_BYTES = 24
+const FD_AT = 4
+const VALUE_AT = 8
+const NAME_LENGTH_AT = 16
+const DATA_LENGTH_AT = 20
+const CREATES = 1
+const TRUNCATES = 2
+
+/**
+ * Reads what disk-recorder.c wrote, oldest first. A last record that is not all there is left out: the process was
+ * killed before it could do what it was about to record.
+ * Throws on calls nobody can replay. The bytes of a write are a view of `log`.
+ */
+export function readDiskLog(log: Buffer): DiskRecord[] {
+  const records: DiskRecord[] = []
+  for (let at = 0; at + HEAD_BYTES <= log.length; ) {
+    const nameAt = at + HEAD_BYTES
+    const bytesAt = nameAt + log.readUInt32LE(at + NAME_LENGTH_AT)
+    const end = bytesAt + log.readUInt32LE(at + DATA_LENGTH_AT)
+    if (end > log.length) break
+    const name = log.toString('utf8', nameAt, bytesAt)
+    records.push(readRecord(log.subarray(at, nameAt), name, log.subarray(bytesAt, end)))
+    at = end
+  }
+  return records
+}
+
+function readRecord(head: Buffer, name: string, bytes: Buffer): DiskRecord {
+  const kind = String.fromCharCode(head[0] ?? 0)
+  const fd = head.readInt32LE(FD_AT)
+  const value = Number(head.readBigUInt64LE(VALUE_AT))
+  if (name.includes('/')) throw new Error(`a folder within the data folder cannot be replayed: ${name}`)
+  switch (kind) {
+    case 'o':
+      return {
+        kind: 'open',
+        fd,
+        name,
+        creates: (value & CREATES) !== 0,
+        truncates: (value & TRUNCATES) !== 0,
+      }
+    case 'c':
+      return { kind: 'close', fd }
+    case 'w':
+      return { kind: 'write', fd, offset: value, bytes }
+    case 't':
+      return { kind: 'truncate', fd, size: value }
+    case 's':
+      return { kind: 'syncStarted', fd, sync: value }
+    case 'd':
+      return { kind: 'synced', fd, sync: value }
+    case 'u':
+      return { kind: 'unlink', name }
+    default:
+      throw new Error(`the process did what cannot be replayed: ${name || kind}`)
+  }
+}

@@ -1,0 +1,120 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '../bench/gateway-api.ts'
+import type { GatewayProcess } from '../bench/gateway-process.ts'
+import { checkHistory, type HistoryCheck } from '../bench/history-check.ts'
+import { readJournal } from '../bench/load-journal.ts'
+import type { Journal, LoadResult } from '../bench/load-plan.ts'
+import { LoadProcess } from '../bench/load-process.ts'
+import type { Workbench } from '../bench/workbench.ts'
+import { LockDevices, type LockEventCheck } from './lock-devices.ts'
+
+/** How much a fleet sends. */
+export interface FleetSize {
+  devices: number
+  perDevicePerS: number
+  lockDevices: number
+}
+
+/** What is in the store of what the fleet was told is stored. */
+export interface FleetCheck {
+  /** Registrations that were answered with 201 and are gone. */
+  lostDevices: number
+  history: HistoryCheck
+  lockEvents: LockEventCheck
+}
+
+const LOCK_EVENTS_PER_DEVICE_PER_S = 2
+const DRAIN_LIMIT_MS = 20_000
+
+/** Devices that keep sending telemetry and lock events whatever happens to the gateway, and note what it acknowledges. */
+export class FleetLoad {
+  readonly #load: LoadProcess
+  readonly #locks: LockDevices
+  readonly #hardwareIds: string[]
+  readonly #journalFile: string
+  /** Samples of each device that `checkNew` has looked for. */
+  readonly #looked = new Map<string, number>()
+
+  private constructor(bench: Workbench, gateway: GatewayProcess, fleet: Fleet, perDevicePerS: number) {
+    this.#journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
+    this.#hardwareIds = [...fleet.carts, ...fleet.locks].map(({ hardwareId }) => hardwareId)
+    this.#load = new LoadProcess(bench, {
+      host: '127.0.0.1',
+      port: gateway.ports.mqtt,
+      qos: 1,
+      session: 'device',
+      mode: { kind: 'paced', perClientPerS: perDevicePerS },
+      warmupS: 0,
+      durationS: null,
+      notBeforeMs: 0,
+      journalFile: this.#journalFile,
+      clients: fleet.carts,
+    })
+    this.#locks = new LockDevices(fleet.locks, gateway.ports.mqtt, LOCK_EVENTS_PER_DEVICE_PER_S)
+  }
+
+  /** Registers the devices and starts to send; resolves when all are connected. */
+  static async start(bench: Workbench, gateway: GatewayProcess, size: FleetSize): Promise<FleetLoad> {
+    const carts = await gateway.api.registerDevices(size.devices)
+    const locks = await gateway.api.registerDevices(size.lockDevices, 'lock')
+    const load = new FleetLoad(bench, gateway, { carts, locks }, size.perDevicePerS)
+    load.#locks.start()
+    await load.connected()
+    return load
+  }
+
+  /** All devices have their session again. */
+  connected(): Promise<void> {
+    return this.#load.connected()
+  }
+
+  /** Looks for what was acknowledged since the last call, in a gateway that may have lost it. */
+  async checkNew(gateway: GatewayProcess): Promise<FleetCheck> {
+    await this.#load.writeJournal()
+    const journal = readJournal(this.#journalFile)
+    const added: Journal = {}
+    for (const [hardwareId, times] of Object.entries(journal)) {
+      added[hardwareId] = times.slice(this.#looked.get(hardwareId) ?? 0)
+      this.#looked.set(hardwareId, times.length)
+    }
+    return this.#check(gateway, added)
+  }
+
+  /** Stops sending, waits for the last acknowledgements and looks for everything that was ever acknowledged. */
+  async finish(gateway: GatewayProcess): Promise<{ check: FleetCheck; load: LoadResult }> {
+    this.#locks.stopReporting()
+    this.#load.stop()
+    const load = await this.#load.result()
+    const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
+    while (this.#locks.unacknowledged > 0 && performance.now() < giveUpAtMs) await sleep(10)
+    this.#locks.close()
+    const check = await this.#check(gateway, readJournal(this.#journalFile))
+    return { check, load }
+  }
+
+  /** Ends it at once. */
+  abandon(): void {
+    this.#locks.close()
+    this.#load.kill()
+  }
+
+  async #check({ api }: GatewayProcess, journal: Journal): Promise<FleetCheck> {
+    const registered = new Set(await api.hardwareIds())
+    const lost = this.#hardwareIds.filter((hardwareId) => !registered.has(hardwareId))
+    const readable = Object.entries(journal).filter(([hardwareId]) => registered.has(hardwareId))
+    const history = await checkHistory(api, Object.fromEntries(readable))
+    // nobody can be asked for the history of a device that is gone
+    for (const hardwareId of lost) {
+      const count = journal[hardwareId]?.length ?? 0
+      history.acknowledged += count
+      history.missing += count
+    }
+    return { lostDevices: lost.length, history, lockEvents: await this.#locks.check(api) }
+  }
+}
+
+interface Fleet {
+  carts: BenchDevice[]
+  locks: BenchDevice[]
+}

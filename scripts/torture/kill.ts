@@ -1,0 +1,107 @@
+import { type GatewayOptions, spawnGateway, startGateway, untilListening } from '../bench/gateway-process.ts'
+import type { LoadResult } from '../bench/load-plan.ts'
+import {
+  type Figure,
+  formatCount,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '../bench/report.ts'
+import { chooseMoment, killAt, type Life, startTimesMs, usualStartMs } from './death.ts'
+import { fleetFigures, noneOf, told } from './fleet-figures.ts'
+import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { findDamage } from './integrity.ts'
+import { createDataFolder } from './recorded-folder.ts'
+import type { TortureContext, TortureScenario } from './scenario.ts'
+
+const KILLS = 200
+const SHORT_KILLS = 5
+const INTEGRITY_EVERY = 20
+const SHORT_INTEGRITY_EVERY = 2
+const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
+const PROGRESS_EVERY = 10
+const LAST_LIFE_MS = 300
+
+interface Outcome {
+  lives: Life[]
+  damage: string[]
+  integrityChecks: number
+  load: LoadResult
+  check: FleetCheck
+}
+
+/** A process may end at any moment. */
+export const kill: TortureScenario = {
+  name: 'kill',
+  summary:
+    'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be gone',
+  run: runKill,
+}
+
+async function runKill(context: TortureContext): Promise<ScenarioReport> {
+  const outcome = await torture(context)
+  print(outcome)
+  return { figures: createFigures(outcome), raw: outcome }
+}
+
+async function torture({ bench, entry, isShort, cycles }: TortureContext): Promise<Outcome> {
+  const kills = cycles ?? (isShort ? SHORT_KILLS : KILLS)
+  const integrityEvery = isShort ? SHORT_INTEGRITY_EVERY : INTEGRITY_EVERY
+  const dataDir = createDataFolder(bench, 'kill')
+  const first = await startGateway(bench, { entry, dataDir })
+  const options: GatewayOptions = { entry, dataDir, ports: first.ports }
+  const fleet = await FleetLoad.start(bench, first, FLEET)
+  await first.process.stop('SIGKILL')
+
+  const lives: Life[] = []
+  const damage: string[] = []
+  let integrityChecks = 0
+  for (let done = 1; done <= kills; done++) {
+    const gateway = spawnGateway(bench, options)
+    lives.push(await killAt(chooseMoment(), gateway, usualStartMs(lives), () => fleet.connected()))
+    if (done % integrityEvery === 0 || done === kills) {
+      integrityChecks++
+      damage.push(...findDamage(bench, dataDir))
+    }
+    if (done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${kills} kills, ${describe(lives)}`)
+  }
+  const last = await untilListening(spawnGateway(bench, options))
+  await fleet.connected()
+  await new Promise((resolve) => setTimeout(resolve, LAST_LIFE_MS))
+  const { check, load } = await fleet.finish(last)
+  await last.process.stop()
+  return { lives, damage, integrityChecks, load, check }
+}
+
+/** How many lives ended in which moment. */
+function describe(lives: readonly Life[]): string {
+  const counts = new Map<string, number>()
+  for (const { moment } of lives) counts.set(moment, (counts.get(moment) ?? 0) + 1)
+  return [...counts].map(([moment, count]) => `${count} ${moment}`).join(', ')
+}
+
+function print({ lives, load, check: { history, lockEvents } }: Outcome): void {
+  printTable(
+    `Kill: ${lives.length} times kill -9 (${describe(lives)})`,
+    ['acknowledged', 'stored', 'lock events', 'sent again', 'reconnects', 'missing', 'twice'],
+    [
+      [
+        ...[history.acknowledged, history.stored, lockEvents.acknowledged, load.resent, load.reconnects],
+        ...[history.missing + lockEvents.missing, history.duplicates + lockEvents.twice],
+      ].map(formatCount),
+    ],
+  )
+  for (const example of history.examples) printProgress(`  missing: ${example}`)
+}
+
+function createFigures({ lives, damage, integrityChecks, load, check }: Outcome): Figure[] {
+  const startsMs = startTimesMs(lives)
+  return [
+    ...fleetFigures('kill', check),
+    noneOf('kill: never acknowledged', load.sent - load.acknowledged),
+    noneOf(`kill: damage found by integrity_check, ${integrityChecks} times`, damage.length),
+    told('kill: listening again, median', `${formatCount(median(startsMs))} ms`),
+    told('kill: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
+  ]
+}

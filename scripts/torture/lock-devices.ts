@@ -1,0 +1,82 @@
+import type { BenchDevice, GatewayApi } from '../bench/gateway-api.ts'
+import { SessionClient } from './session-client.ts'
+
+/** What a comparison of acknowledged lock events with the stored ones found. */
+export interface LockEventCheck {
+  acknowledged: number
+  missing: number
+  /** Stored more than once. */
+  twice: number
+}
+
+const MAX_UNACKNOWLEDGED = 20
+
+interface LockDevice {
+  hardwareId: string
+  client: SessionClient
+  made: number
+  acknowledged: Set<string>
+}
+
+/** Devices that report nothing but lock events, each with a code of its own to know it by. */
+export class LockDevices {
+  readonly #devices: LockDevice[]
+  readonly #gapMs: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(devices: readonly BenchDevice[], port: number, perDevicePerS: number) {
+    this.#gapMs = 1000 / (devices.length * perDevicePerS)
+    this.#devices = devices.map(({ hardwareId, password }) => {
+      const login = { clientId: hardwareId, username: hardwareId, password }
+      const client = new SessionClient({ port, ...login, isPersistent: false })
+      const device: LockDevice = { hardwareId, client, made: 0, acknowledged: new Set() }
+      client.onAcknowledged = ({ payload }) => device.acknowledged.add(JSON.parse(payload).code)
+      return device
+    })
+  }
+
+  start(): void {
+    for (const { client } of this.#devices) client.goOnline()
+    let turn = 0
+    this.#timer = setInterval(() => {
+      const device = this.#devices[turn++ % this.#devices.length]
+      if (device !== undefined) report(device)
+    }, this.#gapMs)
+  }
+
+  /** No more events; what is on its way is still repeated until it is acknowledged. */
+  stopReporting(): void {
+    clearInterval(this.#timer)
+  }
+
+  get unacknowledged(): number {
+    return this.#devices.reduce((sum, { client }) => sum + client.unacknowledged, 0)
+  }
+
+  close(): void {
+    this.stopReporting()
+    for (const { client } of this.#devices) client.goOffline('politely')
+  }
+
+  /** Looks for every event acknowledged so far. */
+  async check(api: GatewayApi): Promise<LockEventCheck> {
+    const check: LockEventCheck = { acknowledged: 0, missing: 0, twice: 0 }
+    for (const { hardwareId, acknowledged } of this.#devices) {
+      const wanted = [...acknowledged]
+      const stored = await api.lockEventCodes(hardwareId)
+      const known = new Set(stored)
+      check.acknowledged += wanted.length
+      check.missing += wanted.filter((code) => !known.has(code)).length
+      check.twice += stored.length - known.size
+    }
+    return check
+  }
+}
+
+function report(device: LockDevice): void {
+  if (device.client.unacknowledged >= MAX_UNACKNOWLEDGED) return
+  const n = ++device.made
+  const event = n % 2 === 0 ? 'lock' : 'unlock'
+  const payload = JSON.stringify({ eid: `e${n}`, event, source: 'rfid', code: `c${n}`, ts: Date.now() })
+  device.client.publish({ topic: `dev/${device.hardwareId}/evt`, payload, qos: 1, retain: false })
+}

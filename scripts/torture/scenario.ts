@@ -1,0 +1,22 @@
+import type { ScenarioReport } from '../bench/report.ts'
+import type { Workbench } from '../bench/workbench.ts'
+
+/** What every scenario gets. */
+export interface TortureContext {
+  bench: Workbench
+  /** The gateway program. */
+  entry: string
+  /** A few deaths instead of hundreds: for CI. */
+  isShort: boolean
+  /** Kills, or power cuts, from the command line in place of the scenario's own. */
+  cycles: number | undefined
+  /** Show that the scenario can fail, with a disk that lies. */
+  proves: boolean
+}
+
+/** One way of making a gateway's life hard, with its checks. */
+export interface TortureScenario {
+  name: string
+  summary: string
+  run(context: TortureContext): Promise<ScenarioReport>
+}

@@ -1,0 +1,130 @@
+/** What publishers know of one topic: its messages are numbered from 1. */
+export interface TopicJournal {
+  publishQos: 1 | 2
+  isRetained: boolean
+  /** Number of the newest message made; it may not have left the client. */
+  newest: number
+  acknowledged: ReadonlySet<number>
+}
+
+/** What one subscriber got of one topic: the numbers in the order of their delivery, repetitions included. */
+export type Received = ReadonlyMap<string, readonly number[]>
+
+/** What one subscriber was to get, and got. */
+export interface SubscriberJournal {
+  subscriptions: Readonly<Record<string, 0 | 1 | 2>>
+  received: Received
+}
+
+/** What a comparison of acknowledged with received messages found. */
+export interface DeliveryCheck {
+  /** Acknowledged messages, once for each subscriber they were for. */
+  expected: number
+  missing: number
+  /** More than once although QoS 2 all the way. */
+  twice: number
+  /** More than once at QoS 1, as it may be. */
+  repeated: number
+  /** Later than a younger one of the same topic, counting each message's first delivery. */
+  outOfOrder: number
+  /** The first few faults. */
+  examples: string[]
+}
+
+const MAX_EXAMPLES = 10
+
+/** Looks for every acknowledged message at every subscriber it was for. */
+export function checkDeliveries(
+  topics: ReadonlyMap<string, TopicJournal>,
+  subscribers: ReadonlyMap<string, SubscriberJournal>,
+): DeliveryCheck {
+  const check: DeliveryCheck = {
+    expected: 0,
+    missing: 0,
+    twice: 0,
+    repeated: 0,
+    outOfOrder: 0,
+    examples: [],
+  }
+  for (const [name, { subscriptions, received }] of subscribers) {
+    for (const [topic, journal] of topics) {
+      const qos = grantedQos(subscriptions, topic)
+      if (qos === null) continue
+      const isExactlyOnce = qos === 2 && journal.publishQos === 2
+      checkTopic(check, `${name} ${topic}`, journal, received.get(topic) ?? [], isExactlyOnce)
+    }
+  }
+  return check
+}
+
+function checkTopic(
+  check: DeliveryCheck,
+  what: string,
+  { acknowledged }: TopicJournal,
+  received: readonly number[],
+  isExactlyOnce: boolean,
+): void {
+  const seen = new Set<number>()
+  let youngest = 0
+  const fault = (kind: string, n: number) => {
+    if (check.examples.length < MAX_EXAMPLES) check.examples.push(`${kind}: ${what} ${n}`)
+  }
+  for (const n of received) {
+    if (seen.has(n)) {
+      if (isExactlyOnce) {
+        check.twice++
+        fault('twice', n)
+      } else check.repeated++
+    } else if (n < youngest) {
+      check.outOfOrder++
+      fault(`after ${youngest}`, n)
+    }
+    seen.add(n)
+    youngest = Math.max(youngest, n)
+  }
+  check.expected += acknowledged.size
+  for (const n of acknowledged) {
+    if (seen.has(n)) continue
+    check.missing++
+    fault('missing', n)
+  }
+}
+
+/**
+ * Compares the retained messages a new subscriber got with what was acknowledged before it asked and what had been
+ * made when it had them. Returns the faults.
+ */
+export function checkRetained(
+  acknowledgedBefore: ReadonlyMap<string, number>,
+  madeAfter: ReadonlyMap<string, number>,
+  retained: ReadonlyMap<string, number>,
+): string[] {
+  const faults: string[] = []
+  for (const [topic, oldest] of acknowledgedBefore) {
+    const n = retained.get(topic)
+    const newest = madeAfter.get(topic) ?? oldest
+    if (n === undefined) faults.push(`${topic}: no retained message, ${oldest} was acknowledged`)
+    else if (n < oldest || n > newest) faults.push(`${topic}: ${n} is retained, not ${oldest} to ${newest}`)
+  }
+  return faults
+}
+
+/** The highest QoS among the filters that match; null when none does. */
+export function grantedQos(
+  subscriptions: Readonly<Record<string, 0 | 1 | 2>>,
+  topic: string,
+): 0 | 1 | 2 | null {
+  let highest: 0 | 1 | 2 | null = null
+  for (const [filter, qos] of Object.entries(subscriptions)) {
+    if (matches(filter.split('/'), topic.split('/')) && (highest === null || qos > highest)) highest = qos
+  }
+  return highest
+}
+
+function matches(filter: readonly string[], topic: readonly string[]): boolean {
+  for (const [i, level] of filter.entries()) {
+    if (level === '#') return true
+    if (topic[i] === undefined || (level !== '+' && level !== topic[i])) return false
+  }
+  return filter.length === topic.length
+}

@@ -1,0 +1,201 @@
+import { connect, type Socket } from 'node:net'
+import { generate, type IConnackPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
+import { type Outgoing, OutgoingMessages } from './outgoing.ts'
+
+/** How a client of a broker logs in, and what it wants. */
+export interface SessionSettings {
+  port: number
+  clientId: string
+  username: string
+  password: string
+  isPersistent: boolean
+  /** Filters and the QoS asked for. */
+  subscriptions?: Readonly<Record<string, 0 | 1 | 2>>
+  will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean }
+}
+
+/** A message as it was delivered. */
+export interface Delivery {
+  topic: string
+  payload: string
+  qos: 0 | 1 | 2
+}
+
+const RECONNECT_MIN_MS = 50
+const RECONNECT_SPREAD_MS = 150
+const SUBSCRIBE_PACKET_ID = 65_535
+const KEEP_ALIVE_S = 120
+
+/**
+ * An MQTT 3.1.1 client that is exact about acknowledgements and keeps its side of a session while it is offline: it
+ * repeats what was not acknowledged to the end, and knows a message of QoS 2 that comes again.
+ */
+export class SessionClient {
+  /** The broker has taken a message to the end: PUBACK or PUBCOMP. */
+  onAcknowledged: ((message: Outgoing) => void) | null = null
+  onDelivery: ((delivery: Delivery) => void) | null = null
+  /** The session stands and everything open has been repeated. */
+  onReady: (() => void) | null = null
+  /** The broker does not let it in. */
+  onRefused: ((error: Error) => void) | null = null
+
+  /** Connections after which the broker knew nothing of a session it had confirmed before. */
+  lostSessions = 0
+  readonly #settings: SessionSettings
+  readonly #outgoing = new OutgoingMessages()
+  /** Packet ids of QoS 2 messages delivered and not released yet [MQTT-4.3.3-2]. */
+  readonly #unreleased = new Set<number>()
+  #socket: Socket | null = null
+  #isWanted = false
+  #isReady = false
+  #isKnown = false
+  #isSubscribed = false
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  get unacknowledged(): number {
+    return this.#outgoing.size
+  }
+
+  /** Connects, and again after every outage. */
+  goOnline(): void {
+    this.#isWanted = true
+    if (this.#socket === null) this.#connect()
+  }
+
+  /**
+   * Gives the connection up, with a goodbye or without one, and stays away. What it still has to say is not heard, as
+   * if it had not arrived.
+   */
+  goOffline(how: 'politely' | 'abruptly'): void {
+    this.#isWanted = false
+    this.#isReady = false
+    const socket = this.#socket
+    this.#socket = null
+    if (how === 'politely') socket?.end(generate({ cmd: 'disconnect' }))
+    else socket?.destroy()
+  }
+
+  /** Sends a message now, or as soon as there is a connection. */
+  publish(message: Outgoing): void {
+    const id = this.#outgoing.add(message)
+    if (this.#isReady) this.#sendPublish(id, message, false)
+  }
+
+  #connect(): void {
+    const { port, will, ...settings } = this.#settings
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const packets = parser({ protocolVersion: 4 })
+    this.#socket = socket
+    socket.on('connect', () => {
+      const { clientId, username, isPersistent } = settings
+      const password = Buffer.from(settings.password)
+      const fields = { clientId, username, password, clean: !isPersistent, keepalive: KEEP_ALIVE_S }
+      socket.write(generate({ cmd: 'connect', ...fields, ...(will === undefined ? {} : { will }) }))
+    })
+    socket.on('data', (chunk) => packets.parse(chunk))
+    packets.on('packet', (packet) => {
+      if (socket === this.#socket) this.#receive(packet)
+    })
+    // 'close' follows
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#onClose(socket))
+  }
+
+  #onClose(socket: Socket): void {
+    if (socket !== this.#socket) return
+    this.#socket = null
+    this.#isReady = false
+    const delayMs = RECONNECT_MIN_MS + Math.random() * RECONNECT_SPREAD_MS
+    setTimeout(() => {
+      if (this.#isWanted && this.#socket === null) this.#connect()
+    }, delayMs)
+  }
+
+  #receive(packet: Packet): void {
+    const id = packet.messageId ?? 0
+    switch (packet.cmd) {
+      case 'connack':
+        this.#onConnack(packet)
+        break
+      case 'suback':
+        this.#isSubscribed = true
+        this.#becomeReady()
+        break
+      case 'publish':
+        this.#onPublish(packet)
+        break
+      case 'puback':
+        this.#tell(this.#outgoing.acknowledge(id))
+        break
+      case 'pubrec':
+        this.#outgoing.take(id)
+        this.#send({ cmd: 'pubrel', messageId: id })
+        break
+      case 'pubcomp':
+        this.#tell(this.#outgoing.complete(id))
+        break
+      case 'pubrel':
+        this.#unreleased.delete(id)
+        this.#send({ cmd: 'pubcomp', messageId: id })
+    }
+  }
+
+  #onConnack({ returnCode, sessionPresent }: IConnackPacket): void {
+    if (returnCode !== 0) {
+      this.#isWanted = false
+      this.onRefused?.(new Error(`${this.#settings.clientId}: CONNACK ${returnCode}`))
+      return
+    }
+    if (!sessionPresent) {
+      if (this.#isKnown && this.#settings.isPersistent) this.lostSessions++
+      this.#unreleased.clear()
+      this.#isSubscribed = false
+    }
+    this.#isKnown = true
+    const subscriptions = Object.entries(this.#settings.subscriptions ?? {})
+    // a session that is present has its subscriptions: that is what is to be shown
+    if (this.#isSubscribed || subscriptions.length === 0) {
+      this.#becomeReady()
+    } else {
+      const wanted = subscriptions.map(([topic, qos]) => ({ topic, qos }))
+      this.#send({ cmd: 'subscribe', messageId: SUBSCRIBE_PACKET_ID, subscriptions: wanted })
+    }
+  }
+
+  #becomeReady(): void {
+    this.#isReady = true
+    for (const { id, message, isCopy, isTaken } of this.#outgoing.toSend()) {
+      if (isTaken) this.#send({ cmd: 'pubrel', messageId: id })
+      else this.#sendPublish(id, message, isCopy)
+    }
+    this.onReady?.()
+  }
+
+  #onPublish({ topic, payload, qos, messageId = 0 }: IPublishPacket): void {
+    const isCopy = qos === 2 && this.#unreleased.has(messageId)
+    if (qos === 2) this.#unreleased.add(messageId)
+    if (!isCopy) this.onDelivery?.({ topic, payload: payload.toString(), qos })
+    if (qos === 1) this.#send({ cmd: 'puback', messageId })
+    if (qos === 2) this.#send({ cmd: 'pubrec', messageId })
+  }
+
+  #sendPublish(messageId: number, message: Outgoing, dup: boolean): void {
+    this.#send({ cmd: 'publish', messageId, dup, ...message })
+    this.#outgoing.markSent(messageId)
+  }
+
+  #send(packet: Packet): void {
+    this.#socket?.write(generate(packet))
+  }
+
+  #tell(message: Outgoing | undefined): void {
+    if (message !== undefined) this.onAcknowledged?.(message)
+  }
+}

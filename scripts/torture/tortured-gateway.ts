@@ -1,0 +1,108 @@
+import { cpSync, rmSync } from 'node:fs'
+import {
+  type GatewayOptions,
+  type GatewayProcess,
+  spawnGateway,
+  startGateway,
+} from '../bench/gateway-process.ts'
+import { printProgress } from '../bench/report.ts'
+import { killAt, type Life, usualStartMs } from './death.ts'
+import type { Unsynced } from './disk-file.ts'
+import type { Syncs } from './disk-model.ts'
+import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { findDamage } from './integrity.ts'
+import { chooseChange, chooseCutMoment } from './power-cuts.ts'
+import { createDataFolder, type PowerCut, RecordedFolder } from './recorded-folder.ts'
+import type { TortureContext } from './scenario.ts'
+
+const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
+
+/** One power cut and what came of it. */
+export interface CutOutcome {
+  life: Life
+  cut: PowerCut
+  damage: string[]
+  /** What was acknowledged since the cut before; null when the gateway does not start any more. */
+  check: FleetCheck | null
+}
+
+/** A gateway under load whose folder goes through one power cut after the other. */
+export class TorturedGateway {
+  readonly #context: TortureContext
+  readonly #folder: RecordedFolder
+  readonly #fleet: FleetLoad
+  readonly #ports: GatewayProcess['ports']
+  readonly #lives: Life[] = []
+
+  private constructor(
+    context: TortureContext,
+    folder: RecordedFolder,
+    fleet: FleetLoad,
+    ports: GatewayProcess['ports'],
+  ) {
+    this.#context = context
+    this.#folder = folder
+    this.#fleet = fleet
+    this.#ports = ports
+  }
+
+  /** Registers the fleet; the first life is recorded too, so the making of the database is in it. */
+  static async start(context: TortureContext, library: string): Promise<TorturedGateway> {
+    const { bench, entry } = context
+    const folder = new RecordedFolder(bench, library, createDataFolder(bench, 'power'))
+    const first = await startGateway(bench, { entry, dataDir: folder.path, ...folder.begin() })
+    const fleet = await FleetLoad.start(bench, first, FLEET)
+    await first.process.stop('SIGKILL')
+    folder.cut('none')
+    return new TorturedGateway(context, folder, fleet, first.ports)
+  }
+
+  async cutPower(unsynced: Unsynced, syncs: Syncs, moment = chooseCutMoment()): Promise<CutOutcome> {
+    const { bench } = this.#context
+    const folder = this.#folder
+    const recording = folder.begin(moment === 'at a change' ? chooseChange() : 0)
+    const gateway = spawnGateway(bench, { ...this.#options(folder.path), ...recording })
+    const life = await killAt(moment, gateway, usualStartMs(this.#lives), () => this.#fleet.connected())
+    this.#lives.push(life)
+    const cut = folder.cut(unsynced, syncs)
+    const damage = findDamage(bench, folder.path)
+    return { life, cut, damage, check: await this.#check() }
+  }
+
+  /** Everything that was ever acknowledged, after the last cut. */
+  async finish(): Promise<FleetCheck> {
+    const { bench } = this.#context
+    const last = await startGateway(bench, this.#options(this.#folder.path))
+    await this.#fleet.connected()
+    const { check } = await this.#fleet.finish(last)
+    await last.process.stop()
+    return check
+  }
+
+  /** Asks a gateway on a copy, which no device finds: the next life is to begin with what the cut left. */
+  async #check(): Promise<FleetCheck | null> {
+    const { bench, entry } = this.#context
+    const dataDir = createDataFolder(bench, 'copy')
+    cpSync(this.#folder.path, dataDir, { recursive: true })
+    const gateway = await startGateway(bench, { entry, dataDir }).catch(noteFailedStart)
+    if (gateway === null) return null
+    const check = await this.#fleet.checkNew(gateway)
+    await gateway.process.stop()
+    rmSync(dataDir, { recursive: true })
+    return check
+  }
+
+  /** Ends the load and looks for nothing. */
+  abandon(): void {
+    this.#fleet.abandon()
+  }
+
+  #options(dataDir: string): GatewayOptions {
+    return { entry: this.#context.entry, dataDir, ports: this.#ports }
+  }
+}
+
+function noteFailedStart(error: unknown): null {
+  printProgress(`  the gateway does not start: ${error instanceof Error ? error.message : String(error)}`)
+  return null
+}
