@@ -9,7 +9,7 @@ const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
 for (const [what, isClockTrusted, newestMs, expectedMs] of [
   ['the first there is', true, 0, NOW_MS],
   ['after one of a minute ago', true, NOW_MS - MINUTE_MS, NOW_MS],
-  ['after one of this millisecond', true, NOW_MS, NOW_MS],
+  ['after one of this millisecond', true, NOW_MS, NOW_MS + 1],
   ['after the clock went back two seconds', true, NOW_MS + 2000, NOW_MS + 2001],
   ['after the clock went back an hour', true, NOW_MS + 60 * MINUTE_MS, NOW_MS],
   ['after the clock went back ten years', true, NOW_MS + 10 * YEAR_MS, NOW_MS],

@@ -28,5 +28,5 @@ export function isPlausibleTime(atMs: unknown, latestMs: number): atMs is number
  * mistake of a clock and binds nobody.
  */
 export function receiveTimeMs(nowMs: number, newestMs: number, latestMs: number): number {
-  return newestMs > nowMs && newestMs < latestMs ? newestMs + 1 : nowMs
+  return newestMs >= nowMs && newestMs < latestMs ? newestMs + 1 : nowMs
 }
