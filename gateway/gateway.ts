@@ -232,6 +232,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
 }
 
+/** QoS 2 messages a client may publish without releasing one, in windows of what it may be sent. */
+const RECEIVING_WINDOWS = 10
+
 function brokerOptions(config: Config): BrokerOptions {
   return {
     maxPayloadBytes: config.mqttPacketBytes,
@@ -240,7 +243,8 @@ function brokerOptions(config: Config): BrokerOptions {
     messagesPerSecond: config.mqttMessagesPerSecond,
     maxTopicLevels: config.mqttTopicLevels,
     connectTimeoutMs: config.mqttConnectTimeoutS * 1000,
-    maxReceiving: config.mqttInFlight,
+    // a client need not wait for PUBREC before it publishes more, and most do not
+    maxReceiving: RECEIVING_WINDOWS * config.mqttInFlight,
     sessions: {
       outbox: {
         inFlight: config.mqttInFlight,

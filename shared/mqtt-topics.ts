@@ -17,6 +17,11 @@ export function hasWildcard(filter: string): boolean {
   return filter.includes('+') || filter.includes('#')
 }
 
+/** Whether a message may have it as its topic: not empty, no wildcard [MQTT-3.3.2-2] [MQTT-4.7.3-1]. */
+export function isTopicName(topic: string): boolean {
+  return topic !== '' && !hasWildcard(topic)
+}
+
 /**
  * Whether a topic filter is well-formed: not empty, # only as the last level, + and # only as a whole level
  * [MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1].

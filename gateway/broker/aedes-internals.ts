@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
@@ -18,38 +17,19 @@ export type DeliveredPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 
  */
 interface ClientInternals {
   /** Parser of mqtt-packet; `packet.length` is known as soon as a fixed header has been read. */
-  _parser: EventEmitter & {
-    parse(chunk: Buffer): number
-    packet: { length: number }
-    /** How far the body of the packet has been read. */
-    _pos: number
-  }
+  _parser: { parse(chunk: Buffer): number; packet: { length: number } }
   /** Stops reading the connection; Aedes goes on by itself when it has sent CONNACK. */
   pause(): void
   /** The last will as it will be published, and as it was asked for before the login. */
   will: PublishPacket | null
   _will: PublishPacket | null | undefined
+  /** CONNACK has been written. */
+  connackSent: boolean
   /** Granted subscriptions by topic filter. */
   subscriptions: Record<string, { qos: number }>
   /** What a matching subscription calls. */
   deliver0: Deliver
   deliverQoS: Deliver
-}
-
-/** A packet as mqtt-packet hands it to Aedes; which fields it has depends on `cmd`. */
-export interface ReceivedPacket {
-  cmd: string
-  /** Remaining length. */
-  length: number
-  qos: number
-  topic: string
-  messageId?: number
-  subscriptions?: { topic: string }[]
-  unsubscriptions?: string[]
-  protocolVersion?: number
-  clientId?: string
-  username?: string
-  will?: { topic: string; qos: number }
 }
 
 interface BrokerInternals {
@@ -70,20 +50,6 @@ export function clientInternals(client: Client): ClientInternals {
 
 function brokerInternals(aedes: Aedes): BrokerInternals {
   return aedes as unknown as BrokerInternals
-}
-
-/** Lets Aedes have only those packets that `isGood` accepts. */
-export function interceptPackets(
-  client: Client,
-  isGood: (packet: ReceivedPacket, bodyBytesRead: number) => boolean,
-): void {
-  const { _parser: parser } = clientInternals(client)
-  const handlers = parser.listeners('packet')
-  parser.removeAllListeners('packet')
-  parser.on('packet', (packet: ReceivedPacket) => {
-    if (!isGood(packet, parser._pos)) return
-    for (const handle of handlers) Reflect.apply(handle, parser, [packet])
-  })
 }
 
 /** Takes a client off the list that was put on it although its connection had ended: Aedes does not look. */

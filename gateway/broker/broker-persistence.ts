@@ -43,10 +43,17 @@ export class BrokerPersistence extends AedesPersistence {
     subscriptions: Parameters<AedesPersistence['addSubscriptions']>[1],
   ): Promise<void> {
     const known = this.#lookup.sessionOf(client)?.subscriptions
-    const fresh = subscriptions.filter(
+    // a topic filter may come twice: the last counts
+    const last = new Map(subscriptions.map((each) => [each.topic, each]))
+    const fresh = [...last.values()].filter(
       ({ topic, qos }) => this.#lookup.isGranted(client, topic) && known?.get(topic)?.qos !== qos,
     )
     return super.addSubscriptions(client, fresh)
+  }
+
+  /** Filter by filter: several in one SUBSCRIBE are as several SUBSCRIBE [MQTT-3.8.4-4]. */
+  override createRetainedStreamCombi(topicFilters: string[]): Readable {
+    return Readable.from(oneAfterTheOther(topicFilters.map((each) => this.createRetainedStream(each))))
   }
 
   /** The outbox replays what is queued, in one order with what is new and within the client's window. */
@@ -75,4 +82,8 @@ export class BrokerPersistence extends AedesPersistence {
     else this.#spent.delete(client.id)
     return undefined
   }
+}
+
+async function* oneAfterTheOther(streams: readonly Readable[]): AsyncGenerator<unknown> {
+  for (const stream of streams) yield* stream
 }

@@ -12,7 +12,7 @@ import { newUuid } from '../../shared/ids.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredWill } from '../../shared/mqtt-sessions.ts'
-import { isTopicFilter } from '../../shared/mqtt-topics.ts'
+import { isTopicName } from '../../shared/mqtt-topics.ts'
 import type { Clock } from '../../shared/time.ts'
 import {
   clientInternals,
@@ -51,8 +51,11 @@ export interface BrokerOptions {
 }
 
 const CLIENT_ID_MAX = 256
-const KEEPALIVE_MIN_S = 10
+/** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
+const KEEPALIVE_MIN_S = 5
 const KEEPALIVE_MAX_S = 600
+/** Packets a client may send behind CONNECT without waiting: as many as one read of a socket can hold. */
+const PACKETS_BEHIND_CONNECT = 16_384
 /** CONNACK return codes of MQTT 3.1.1, table 3.1. */
 const IDENTIFIER_REJECTED = 2
 const BAD_USER_NAME_OR_PASSWORD = 4
@@ -115,6 +118,7 @@ export class Broker<Login> implements Part {
       concurrency: 0,
       connectTimeout: deps.options.connectTimeoutMs,
       maxTopicLevels: deps.options.maxTopicLevels,
+      queueLimit: PACKETS_BEHIND_CONNECT,
       // ours is counted where the message is taken
       maxInflightInbound: 0,
       persistence: this.#persistence,
@@ -124,9 +128,8 @@ export class Broker<Login> implements Part {
       },
       authorizePublish: (client, packet, done) => this.#receive(client, packet, done),
       authorizeSubscribe: (client, subscription, done) => {
-        if (!isTopicFilter(subscription.topic)) done(new Error('malformed topic filter'))
         // null answers 128 for this topic [MQTT-3.9.3-2]
-        else done(null, this.#maySubscribe(client, subscription.topic) ? subscription : null)
+        done(null, this.#subscribe(client, subscription) ? subscription : null)
       },
     })
   }
@@ -137,7 +140,6 @@ export class Broker<Login> implements Part {
     this.#aedes.on('client', (client) => this.#registered(client))
     this.#aedes.on('clientReady', (client) => this.#ready(client))
     this.#aedes.on('clientDisconnect', (client) => this.#disconnected(client))
-    this.#aedes.on('subscribe', (subscriptions, client) => this.#subscribed(client, subscriptions))
     this.#aedes.on('unsubscribe', (topicFilters, client) => this.#unsubscribed(client, topicFilters))
     this.#aedes.on('connectionError', (client, error) => this.#note(client, error))
     this.#aedes.on('clientError', (client, error) => this.#note(client, error))
@@ -187,7 +189,11 @@ export class Broker<Login> implements Part {
     stream.once('close', () => this.#connections.delete(connection))
     deliverWith(client, (packet, done) => {
       const { identity } = connection
-      const isMeant = identity !== undefined && this.#port.canRead(identity.owner, packet.topic)
+      // the subscriptions of a kept session are restored before CONNACK, which has to come first [MQTT-3.2.0-1]
+      const isMeant =
+        identity !== undefined &&
+        clientInternals(client).connackSent &&
+        this.#port.canRead(identity.owner, packet.topic)
       if (isMeant && !client.closed) this.#delivery.deliver(connection, identity.session, packet, done)
       else done()
     })
@@ -250,10 +256,9 @@ export class Broker<Login> implements Part {
     done: (error: Error | null, isFine: boolean) => void,
   ): void {
     const connection = this.#known.get(client)
-    if (connection === undefined || packet.clientId.length > CLIENT_ID_MAX) {
-      this.#refuse(client, 'client_id_too_long')
+    if (connection === undefined) {
       // never `done(null, false)`: that leaves the socket open for ever
-      done(new Error('client_id_too_long'), false)
+      done(new Error('not handled here'), false)
       return
     }
     // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
@@ -297,6 +302,9 @@ export class Broker<Login> implements Part {
     username: string | undefined,
     password: Buffer | undefined,
   ): { login: Login; owner: string } | { reason: string; returnCode: LoginReturnCode } {
+    // [MQTT-3.1.3-9]
+    if (client.id.length > CLIENT_ID_MAX)
+      return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
     // a session nobody could name again [MQTT-3.1.3-8]
     if (connection.isUnnamed && !client.clean)
       return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
@@ -309,11 +317,16 @@ export class Broker<Login> implements Part {
       }
     }
     const will = clientInternals(client)._will
-    if (will && !this.#port.mayLeaveWill(result.login, will.topic))
+    if (will && !(this.#isPublishable(will.topic) && this.#port.mayLeaveWill(result.login, will.topic)))
       return { reason: 'will_not_writable', returnCode: NOT_AUTHORIZED }
     if (this.#isTaken(client.id, result.owner))
       return { reason: 'client_id_taken', returnCode: IDENTIFIER_REJECTED }
     return result
+  }
+
+  /** What Aedes makes sure of for PUBLISH, but not for a will. */
+  #isPublishable(topic: string): boolean {
+    return isTopicName(topic) && topic.split('/').length <= this.#options.maxTopicLevels
   }
 
   /** Whether a client id is in use by somebody else: no user may take over the connection or the session of another. */
@@ -347,6 +360,17 @@ export class Broker<Login> implements Part {
     this.#port.disconnected(connection.identity.login)
   }
 
+  #subscribe(client: Client, { topic, qos }: Subscription): boolean {
+    if (!this.#maySubscribe(client, topic)) return false
+    const session = this.#identityOf(client)?.session
+    // at once: what comes right behind SUBSCRIBE is matched with it. A session that is kept is told by Aedes.
+    if (session?.isPersistent === false)
+      void this.sessions.subscribe(session, [
+        { clientId: session.clientId, topicFilter: topic, qos, extra: null },
+      ])
+    return true
+  }
+
   #maySubscribe(client: Client, topicFilter: string): boolean {
     const connection = this.#known.get(client)
     if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
@@ -362,18 +386,6 @@ export class Broker<Login> implements Part {
     }
     granted.add(topicFilter)
     return true
-  }
-
-  #subscribed(client: Client, subscriptions: Subscription[]): void {
-    const session = this.#identityOf(client)?.session
-    // a session that is kept was told by Aedes itself, before SUBACK
-    if (session?.isPersistent !== false) return
-    const granted = subscriptions.filter(({ qos }) => qos <= 2)
-    const { clientId } = session
-    void this.sessions.subscribe(
-      session,
-      granted.map(({ topic, qos }) => ({ clientId, topicFilter: topic, qos, extra: null })),
-    )
   }
 
   #unsubscribed(client: Client, topicFilters: string[]): void {

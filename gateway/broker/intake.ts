@@ -43,23 +43,25 @@ export class Intake<Login> {
     const right = port.publishRight(login, topic)
     const { clientId, received, isPersistent } = session
     const changes: SessionChange[] = []
-    if (qos === 2 && isPersistent)
+    // a will has no packet identifier and nobody repeats it
+    const isReceived = qos === 2 && !isWill
+    if (isReceived && isPersistent)
       changes.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
     if (right === undefined) {
       onRefused('topic_not_writable')
     } else if (payload.length > options.maxPayloadBytes) {
       onRefused('packet_too_large')
-    } else if (qos === 2 && received.has(messageId)) {
+    } else if (isReceived && received.has(messageId)) {
       // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits behind it
       journal.append(changes, onStored, onRefused)
-    } else if (qos === 2 && received.size >= options.maxReceiving) {
+    } else if (isReceived && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
     } else {
       const message = this.#routable(packet, payload)
       const routed = message && sessions.route(message, ({ owner }) => port.canRead(owner, topic))
       if (routed !== undefined) changes.push(...routed.changes)
-      if (qos === 2) received.set(messageId, null)
+      if (isReceived) received.set(messageId, null)
       if (isWill) changes.push(...this.#deps.spendWill(clientId))
       const stored = () => {
         routed?.commit()
@@ -68,7 +70,7 @@ export class Intake<Login> {
         onStored()
       }
       const refused = (reason: string) => {
-        received.delete(messageId)
+        if (isReceived) received.delete(messageId)
         onRefused(reason)
       }
       if (right !== 'message') {

@@ -219,7 +219,8 @@ export class Sessions implements Part {
   subscribe(session: Session, subscriptions: readonly StoredSubscription[]): Promise<void> {
     for (const subscription of subscriptions) this.#addSubscription(session, subscription)
     if (!session.isPersistent) return Promise.resolve()
-    return this.write(...subscriptions.map((each) => ({ kind: 'subscribed' as const, ...each })))
+    // in turn, also with nothing to write: one topic filter of a SUBSCRIBE is gone on with after the other
+    return this.#append(subscriptions.map((each) => ({ kind: 'subscribed', ...each })))
   }
 
   unsubscribe(session: Session, topicFilters: readonly string[]): Promise<void> {
@@ -344,9 +345,7 @@ export class Sessions implements Part {
   /** Writes changes down in their turn; resolves when they are on the disk, rejects when they never will be. */
   write(...changes: SessionChange[]): Promise<void> {
     if (changes.length === 0) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      this.#journal.append(changes, resolve, (reason) => reject(new Error(reason)))
-    })
+    return this.#append(changes)
   }
 
   /** One more hour has passed: counts it for those who are away and forgets who was away for too long. */
@@ -361,6 +360,12 @@ export class Sessions implements Part {
     }
     const kept = away.filter(({ isGone }) => !isGone).map(({ clientId }) => clientId)
     if (kept.length > 0) this.#note({ kind: 'idled', clientIds: kept })
+  }
+
+  #append(changes: readonly SessionChange[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#journal.append(changes, resolve, (reason) => reject(new Error(reason)))
+    })
   }
 
   /** Writes changes down that nobody waits for. */

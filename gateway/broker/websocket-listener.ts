@@ -4,6 +4,9 @@ import { createWebSocketStream, WebSocketServer } from 'ws'
 import { InvalidRequestError, RateLimitedError } from '../../shared/errors.ts'
 import type { Connections } from './connections.ts'
 
+/** Close code of RFC 6455, 7.4.1. */
+const UNSUPPORTED_DATA = 1003
+
 /** MQTT over WebSocket, on the HTTP server's upgrade requests; sub-protocol `mqtt`. */
 export class WebSocketListener {
   readonly #server: WebSocketServer
@@ -47,6 +50,12 @@ export class WebSocketListener {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket)
       stream.on('error', () => stream.destroy())
+      // before the stream itself sees the frame [MQTT-6.0.0-1]
+      webSocket.prependListener('message', (_data, isBinary) => {
+        if (isBinary) return
+        webSocket.close(UNSUPPORTED_DATA)
+        stream.destroy()
+      })
       this.#onConnection(stream, address, () => webSocket.bufferedAmount, request)
     })
   }

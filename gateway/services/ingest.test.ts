@@ -908,7 +908,7 @@ describe('while the disk is not written to', () => {
   })
 })
 
-test('what the store refuses is not acknowledged: the connection ends, and the neighbours are stored', async () => {
+test('[MQTT-4.8.0-2] what the store refuses is not acknowledged: the connection ends, and the neighbours are stored', async () => {
   const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
   db.exec(`CREATE TRIGGER refuse_speed BEFORE INSERT ON gps WHEN new.speed_milli_kmh = 66600
     BEGIN SELECT RAISE(ABORT, 'refused'); END`)

@@ -5,7 +5,17 @@ import { connect as connectSecurely } from 'node:tls'
 import { createWebSocketStream, WebSocket } from 'ws'
 
 /** Packet types of MQTT 3.1.1, table 2.1. */
-export const PACKET = { connack: 2, publish: 3, puback: 4, pubrec: 5, pubcomp: 7, suback: 9, pingresp: 13 }
+export const PACKET = {
+  connack: 2,
+  publish: 3,
+  puback: 4,
+  pubrec: 5,
+  pubrel: 6,
+  pubcomp: 7,
+  suback: 9,
+  unsuback: 11,
+  pingresp: 13,
+}
 
 export interface RawPacket {
   type: number
@@ -13,11 +23,15 @@ export interface RawPacket {
   body: Buffer
 }
 
-interface ConnectFields {
-  clientId: string
-  username?: string
-  password?: string
-  will?: { topic: string; payload: string }
+/** Buffers are for bytes that are no text. */
+type Text = string | Buffer
+
+export interface ConnectFields {
+  clientId: Text
+  username?: Text
+  password?: Text
+  /** QoS 1 and retained unless told. */
+  will?: { topic: Text; payload: string; qos?: number; isRetained?: boolean }
   clean?: boolean
   keepaliveS?: number
   /** 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5. */
@@ -81,6 +95,23 @@ export class RawMqtt {
     this.send(connectPacket(fields))
     const packet = await this.nextOrClosed()
     return packet === null ? null : (packet.body[1] ?? null)
+  }
+
+  /** Sends SUBSCRIBE; returns the codes of SUBACK. Packets that come before it are forgotten. */
+  async subscribe(filters: Filters, id = 1): Promise<number[]> {
+    this.send(subscribePacket(filters, id))
+    return [...(await this.next(PACKET.suback)).body.subarray(2)]
+  }
+
+  /** Publishes and completes the exchange of packets that belongs to the QoS. */
+  async publish(topic: Text, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
+    const { qos = 1, id = 1 } = options
+    this.send(publishPacket(topic, payload, options))
+    if (qos === 1) await this.next(PACKET.puback)
+    if (qos !== 2) return
+    await this.next(PACKET.pubrec)
+    this.send(acknowledgement(PACKET.pubrel, id))
+    await this.next(PACKET.pubcomp)
   }
 
   /** The next packet of a type; those before it are forgotten. Rejects when the connection ends, or after 5 s. */
@@ -154,7 +185,7 @@ export function connectPacket(fields: ConnectFields): Buffer {
   const { clientId, username, password, will, clean = true, keepaliveS = 60, level = 4 } = fields
   const flags =
     (clean ? 2 : 0) |
-    (will === undefined ? 0 : 4 | 8 | 32) |
+    (will === undefined ? 0 : 4 | ((will.qos ?? 1) << 3) | (will.isRetained === false ? 0 : 32)) |
     (password === undefined ? 0 : 64) |
     (username === undefined ? 0 : 128)
   return packetOf(
@@ -169,37 +200,77 @@ export function connectPacket(fields: ConnectFields): Buffer {
   )
 }
 
+interface PublishOptions {
+  qos?: number
+  id?: number
+  isDup?: boolean
+  isRetained?: boolean
+}
+
 export function publishPacket(
-  topic: string,
+  topic: Text,
   payload: string | Buffer,
-  { qos = 1, id = 1, isDup = false, isRetained = false } = {},
+  { qos = 1, id = 1, isDup = false, isRetained = false }: PublishOptions = {},
 ): Buffer {
   return packetOf(
     0x30 | (isDup ? 8 : 0) | (qos << 1) | (isRetained ? 1 : 0),
     text(topic),
-    qos === 0 ? Buffer.alloc(0) : Buffer.from([id >> 8, id & 255]),
+    qos === 0 ? Buffer.alloc(0) : uint16(id),
     Buffer.from(payload),
   )
 }
 
-export function subscribePacket(filters: Record<string, number>, id = 1): Buffer {
-  const topics = Object.entries(filters).flatMap(([topic, qos]) => [text(topic), Buffer.from([qos])])
-  return packetOf(0x82, Buffer.from([id >> 8, id & 255]), ...topics)
+/** Topic filters with the QoS asked for; as pairs where one filter comes twice, or is no text. */
+type Filters = Record<string, number> | readonly (readonly [filter: Text, qos: number])[]
+
+export function subscribePacket(filters: Filters, id = 1): Buffer {
+  const pairs = Array.isArray(filters) ? filters : Object.entries(filters)
+  return packetOf(0x82, uint16(id), ...pairs.flatMap(([filter, qos]) => [text(filter), Buffer.from([qos])]))
 }
 
-/** Topic and payload of a PUBLISH that was received. */
-export function readPublish({ flags, body }: RawPacket): { topic: string; payload: string } {
+export function unsubscribePacket(filters: readonly Text[], id = 1): Buffer {
+  return packetOf(0xa2, uint16(id), ...filters.map(text))
+}
+
+/** PUBACK, PUBREC, PUBREL or PUBCOMP. */
+export function acknowledgement(type: number, id: number): Buffer {
+  return packetOf((type << 4) | (type === PACKET.pubrel ? 2 : 0), uint16(id))
+}
+
+/** The packet identifier of an acknowledgement that was received. */
+export function idOf({ body }: RawPacket): number {
+  return body.readUInt16BE(0)
+}
+
+/** What a PUBLISH that was received says; the packet identifier is 0 where there is none. */
+export function readPublish({ flags, body }: RawPacket): {
+  topic: string
+  payload: string
+  qos: number
+  id: number
+  isDup: boolean
+  isRetained: boolean
+} {
   const topicEnd = 2 + body.readUInt16BE(0)
-  const payloadAt = (flags & 6) === 0 ? topicEnd : topicEnd + 2
-  return { topic: body.toString('utf8', 2, topicEnd), payload: body.toString('utf8', payloadAt) }
+  const qos = (flags >> 1) & 3
+  return {
+    topic: body.toString('utf8', 2, topicEnd),
+    payload: body.toString('utf8', qos === 0 ? topicEnd : topicEnd + 2),
+    qos,
+    id: qos === 0 ? 0 : body.readUInt16BE(topicEnd),
+    isDup: (flags & 8) !== 0,
+    isRetained: (flags & 1) !== 0,
+  }
 }
 
-function text(value: string): Buffer {
+/** A string as MQTT writes it: its length in bytes, then the bytes. */
+export function text(value: Text): Buffer {
   const bytes = Buffer.from(value)
-  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes])
+  return Buffer.concat([uint16(bytes.length), bytes])
 }
 
-function packetOf(first: number, ...parts: Buffer[]): Buffer {
+/** A packet of a first byte and whatever is to follow its length. */
+export function packetOf(first: number, ...parts: Buffer[]): Buffer {
   const body = Buffer.concat(parts)
   const length: number[] = []
   let rest = body.length
@@ -208,4 +279,8 @@ function packetOf(first: number, ...parts: Buffer[]): Buffer {
     rest = Math.floor(rest / 128)
   } while (rest > 0)
   return Buffer.concat([Buffer.from([first, ...length]), body])
+}
+
+function uint16(value: number): Buffer {
+  return Buffer.from([value >> 8, value & 255])
 }

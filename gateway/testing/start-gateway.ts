@@ -23,6 +23,14 @@ interface RequestOptions {
   headers?: Record<string, string>
 }
 
+/** Where each protocol is spoken; what is to hold for all of them is tested over each. */
+export const TRANSPORTS: Record<string, (gateway: TestGateway) => string> = {
+  mqtt: ({ mqtt }) => mqtt,
+  mqtts: ({ mqtts }) => mqtts,
+  ws: ({ http }) => `${http.replace('http', 'ws')}/mqtt`,
+  wss: ({ http }) => `${http.replace('http', 'ws')}/mqtt`,
+}
+
 /** A whole gateway on free ports and a folder of its own: the real broker, database, API and channel. */
 export class TestGateway {
   readonly config: Config
@@ -57,6 +65,13 @@ export class TestGateway {
   /** What a client needs to trust it: its own certificate, as it is in the file now. */
   get trust(): { ca?: Buffer } {
     return this.config.tls === undefined ? {} : { ca: readFileSync(this.config.tls.certPath) }
+  }
+
+  /** The address of a protocol of `TRANSPORTS`. */
+  urlOf(protocol = 'mqtt'): string {
+    const address = TRANSPORTS[protocol]
+    if (address === undefined) throw new Error(`no address for ${protocol}`)
+    return address(this)
   }
 
   start(): Promise<void> {
@@ -126,8 +141,7 @@ export class TestGateway {
   /** Connects a device (or another user name) over TCP, TLS (`mqtts`) or WebSocket (`ws`); rejects when refused. */
   async connect(hardwareId: string, password: string, options: IClientOptions = {}): Promise<MqttClient> {
     const { protocol = 'mqtt', ...others } = options
-    const url = protocol === 'ws' ? `${this.http.replace('http', 'ws')}/mqtt` : this.#address(protocol)
-    const client = await connectAsync(url, {
+    const client = await connectAsync(this.urlOf(protocol), {
       clientId: hardwareId,
       username: hardwareId,
       password,
