@@ -1,3 +1,4 @@
+import { brokerUsage, runBroker } from './bench/broker.ts'
 import { ingestUsage, runIngest } from './bench/ingest.ts'
 import { Workbench } from './bench/workbench.ts'
 
@@ -14,6 +15,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     summary: 'from the device to the disk: latency, throughput, loss, memory',
     usage: ingestUsage,
     run: runIngest,
+  },
+  {
+    name: 'broker',
+    summary: 'many clients: memory, reconnect storms, bad neighbours, hours of work',
+    usage: brokerUsage,
+    run: runBroker,
   },
 ]
 

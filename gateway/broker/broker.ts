@@ -454,7 +454,7 @@ export class Broker<Login> implements Part {
   }
 
   #identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
-    // Aedes asks with a client or with nothing but its id, which is not in the map
+    // Aedes asks with a client or with nothing but its id, of which nothing is noted
     return this.#known.get(client as Client)?.identity
   }
 

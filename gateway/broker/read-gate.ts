@@ -5,6 +5,12 @@ import { Fifo } from '../../shared/fifo.ts'
 const TURN_MS = 1
 /** A client that is not read cannot ping either, so this stays below the shortest keepalive. */
 const HOLD_MAX_MS = 5_000
+/**
+ * Most that is taken from a socket at a time: about a turn's worth of small messages. Aedes handles all it was given
+ * before anybody else gets a turn, and asks for more only when all of it is acknowledged, so this bounds both how long
+ * the others wait and how many messages of one client stand before theirs in the queue for the disk.
+ */
+const PORTION_BYTES = 8192
 
 /**
  * Decides whose bytes are read next. All connections share one budget a turn, first come first served, so a flood on
@@ -37,7 +43,7 @@ export class ReadGate {
       // with a number the stream machinery itself asks, for its own bookkeeping
       if (typeof size === 'number') return read(size)
       if (this.#hold(stream, waitMs())) return null
-      if (this.#mayRead(stream)) return read()
+      if (this.#mayRead(stream)) return this.#readPortion(stream, read)
       this.#defer(stream)
       return null
     }
@@ -67,15 +73,25 @@ export class ReadGate {
     return true
   }
 
+  #readPortion(stream: Duplex, read: Duplex['read']): unknown {
+    if (stream.readableLength <= PORTION_BYTES) return read()
+    const portion: unknown = read(PORTION_BYTES)
+    // it may hold no whole packet, and then Aedes would wait for an event that has passed
+    this.#defer(stream)
+    return portion
+  }
+
   #mayRead(stream: Duplex): boolean {
     if (this.#isBlocked()) return false
     if (stream === this.#called) {
       this.#called = undefined
       return true
     }
+    // also because Aedes asks for more in the middle of a packet, where its parser cannot take any
+    if (this.#isWaiting.has(stream)) return false
     const nowMs = performance.now()
     if (this.#isDraining) return nowMs < this.#turnEndsAtMs
-    if (this.#waiting.length > 0 || this.#isWaiting.has(stream)) return false
+    if (this.#waiting.length > 0) return false
     if (!this.#isScheduled) {
       this.#turnEndsAtMs = nowMs + TURN_MS
       this.#schedule()

@@ -3,6 +3,12 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './connections.ts'
 
+/**
+ * Connections the kernel holds until they are taken, as far as its own limit goes (net.core.somaxconn). When a whole
+ * course comes back at once and there is no room, the rest is dropped and tries again after a second.
+ */
+const BACKLOG = 4096
+
 export interface TcpListenerOptions {
   host: string
   port: number
@@ -44,7 +50,7 @@ export class TcpListener implements Part {
         }
       },
     )
-    server.listen({ port, host, backlog: 1024 })
+    server.listen({ port, host, backlog: BACKLOG })
     await once(server, 'listening')
     this.#server = server
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 const registrationSchema = z.object({ mqtt: z.object({ password: z.string() }) })
+const issuedKeySchema = z.object({ user: z.object({ user_id: z.string() }), api_key: z.string() })
 const timesSchema = z.array(z.object({ timestamp: z.string() }))
 const detailsSchema = z.object({
   attributes: z.record(z.string(), z.unknown()),
@@ -14,6 +15,12 @@ const statsSchema = z.object({ telemetry: z.object({ gps: z.number() }) })
 /** A registered device, as the load generator needs it. */
 export interface BenchDevice {
   hardwareId: string
+  password: string
+}
+
+/** How a client logs in over MQTT. */
+export interface BenchLogin {
+  username: string
   password: string
 }
 
@@ -35,6 +42,13 @@ export class GatewayApi {
   async registerDevices(count: number, prefix = 'bench'): Promise<BenchDevice[]> {
     const ids = Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(5, '0')}`)
     return mapInParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
+  }
+
+  /** Creates an admin who logs in with an API key. */
+  async createAdmin(name: string): Promise<BenchLogin> {
+    const response = await this.#post('/users', { name, role: 'admin' })
+    const issued = issuedKeySchema.parse(await response.json())
+    return { username: issued.user.user_id, password: issued.api_key }
   }
 
   /** Times (milliseconds) of the GPS records of a device from `fromMs` to `toMs`, both included. */
@@ -93,11 +107,7 @@ export class GatewayApi {
   }
 
   async #register(hardwareId: string): Promise<BenchDevice> {
-    const response = await this.#request('/devices', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ hardware_id: hardwareId, device_type: 'teebox' }),
-    })
+    const response = await this.#post('/devices', { hardware_id: hardwareId, device_type: 'teebox' })
     const { mqtt } = registrationSchema.parse(await response.json())
     return { hardwareId, password: mqtt.password }
   }
@@ -109,6 +119,14 @@ export class GatewayApi {
       all.push(...page)
       if (page.length < PAGE) return all
     }
+  }
+
+  #post(path: string, body: object): Promise<Response> {
+    return this.#request(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
   }
 
   #get(path: string): Promise<Response> {

@@ -22,8 +22,15 @@ export interface GatewayOptions {
   ports?: { http: number; mqtt: number }
   /** A library to load before all others. */
   preload?: string
-  /** More of the environment, such as settings of the library. */
+  /** More of the environment: settings, or what the library looks at. */
   env?: Record<string, string>
+}
+
+/** What would keep a benchmark from its load: all of it comes from one address, with one key. */
+const UNLIMITED = {
+  CARTBARN_REQUESTS_PER_SECOND: '0',
+  CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
+  CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '10000',
 }
 
 /** A gateway under test, in its own process. */
@@ -48,9 +55,7 @@ export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchPr
     CARTBARN_MQTT_PORT: String(options.ports?.mqtt ?? 0),
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_LOG_LEVEL: 'info',
-    CARTBARN_REQUESTS_PER_SECOND: '0',
-    CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
-    CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '10000',
+    ...UNLIMITED,
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
     ...options.env,
   })

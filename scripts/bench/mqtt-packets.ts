@@ -65,9 +65,9 @@ export function encodePublish(fields: PublishFields): Buffer {
   return encodePacket(header, [encodeString(fields.topic), ...packetId, Buffer.from(fields.payload)])
 }
 
-/** SUBSCRIBE to every filter at QoS 1. */
-export function encodeSubscribe(packetId: number, filters: readonly string[]): Buffer {
-  const wanted = filters.flatMap((filter) => [encodeString(filter), Buffer.from([1])])
+/** SUBSCRIBE to every filter. */
+export function encodeSubscribe(packetId: number, filters: readonly string[], qos: Qos = 1): Buffer {
+  const wanted = filters.flatMap((filter) => [encodeString(filter), Buffer.from([qos])])
   return encodePacket(PacketHeader.subscribe, [encodeUint16(packetId), ...wanted])
 }
 

@@ -9,7 +9,7 @@ type Heard = string
 function listen(): { reader: PacketReader; heard: Heard[] } {
   const heard: Heard[] = []
   const reader = new PacketReader({
-    connack: (returnCode) => heard.push(`connack ${returnCode}`),
+    connack: (returnCode, isPresent) => heard.push(`connack ${returnCode}${isPresent ? ' present' : ''}`),
     puback: (packetId) => heard.push(`puback ${packetId}`),
     suback: (returnCodes) => heard.push(`suback ${[...returnCodes].join()}`),
     publish: (packetId) => heard.push(`publish ${packetId}`),
@@ -29,7 +29,7 @@ const stream = Buffer.concat([
   encodePublish({ ...longMessage, payload: 'y'.repeat(200), qos: 1 }),
   encodePuback(258),
 ])
-const expected = ['connack 0', 'suback 1,1,128', 'puback 1', 'puback 65535']
+const expected = ['connack 0 present', 'suback 1,1,128', 'puback 1', 'puback 65535']
 expected.push('publish 300', 'publish 0', 'publish 300', 'puback 258')
 
 describe('PacketReader', () => {

@@ -2,11 +2,11 @@ import { PacketHeader } from './mqtt-packets.ts'
 
 /** What a load client wants to hear of; every other packet is skipped. */
 export interface PacketListener {
-  connack(returnCode: number): void
+  connack(returnCode: number, isSessionPresent: boolean): void
   puback(packetId: number): void
   suback(returnCodes: Uint8Array): void
-  /** A message for this client; `packetId` is 0 at QoS 0. */
-  publish(packetId: number): void
+  /** A message for this client; `packetId` is 0 at QoS 0, and `body` is all behind its fixed header. */
+  publish(packetId: number, body: Uint8Array): void
 }
 
 const PUBACK_LENGTH = 4
@@ -59,7 +59,7 @@ export class PacketReader {
   #dispatch(header: number, body: Uint8Array): void {
     switch (header & 0xf0) {
       case PacketHeader.connack:
-        this.#listener.connack(body[1] ?? 0)
+        this.#listener.connack(body[1] ?? 0, body[0] === 1)
         return
       case PacketHeader.puback:
         this.#listener.puback(readUint16(body, 0))
@@ -69,7 +69,7 @@ export class PacketReader {
         return
       case PacketHeader.publish: {
         const isQos0 = (header & 0x06) === 0
-        this.#listener.publish(isQos0 ? 0 : readUint16(body, 2 + readUint16(body, 0)))
+        this.#listener.publish(isQos0 ? 0 : readUint16(body, 2 + readUint16(body, 0)), body)
       }
     }
   }
