@@ -2,9 +2,10 @@ import type { Duplex } from 'node:stream'
 import { type Part, startAll, stopAll } from '../shared/lifecycle.ts'
 import type { Log } from '../shared/log.ts'
 import { countRows } from '../shared/mqtt-sessions.ts'
+import type { MqttTransport } from '../shared/mqtt-status.ts'
 import { type Clock, type MonotonicClock, systemClock } from '../shared/time.ts'
 import { createApp } from './api/app.ts'
-import { Broker, type BrokerOptions } from './broker/broker.ts'
+import { Broker, type BrokerOptions, type NetworkOptions } from './broker/broker.ts'
 import { Connections } from './broker/connections.ts'
 import { ReadGate } from './broker/read-gate.ts'
 import { TcpListener } from './broker/tcp-listener.ts'
@@ -109,44 +110,34 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   store.queue.setOnUsable(() => devices.startDeletions())
 
   const { host } = config
-  const mqttDoor = {
-    onConnection: (stream: Duplex, address: string) => broker.handle(stream, address),
+  const mqttDoor = (transport: MqttTransport) => ({
+    onConnection: (stream: Duplex, address: string, network: NetworkOptions = {}) =>
+      broker.handle(stream, address, { ...network, transport }),
     onHandshakeFailed: (address: string, cause: string) => {
       broker.refusals.add('tls_handshake', { address, cause })
       connections.loginFailed(address)
     },
     onDropped: (reason: string, address: string) => broker.refusals.add(reason, { address }),
-  }
+  })
   const tcp =
     config.mqttPort === undefined
       ? undefined
-      : new TcpListener({ host, port: config.mqttPort, connections }, mqttDoor)
+      : new TcpListener({ host, port: config.mqttPort, connections }, mqttDoor('tcp'))
   const tls =
     config.mqttsPort === undefined
       ? undefined
-      : new TlsListener({ host, port: config.mqttsPort, connections }, mqttDoor)
-  const webSockets = new WebSocketListener(
-    config.mqttPacketBytes,
-    connections,
-    (stream, address, bufferedBytes, request) => {
-      broker.handle(stream, address, bufferedBytes, request)
-    },
-  )
+      : new TlsListener({ host, port: config.mqttsPort, connections }, mqttDoor('tls'))
+  const webSockets = new WebSocketListener(config.mqttPacketBytes, connections, mqttDoor('websocket'))
   const realtime = new Realtime({ events, fleet, callerOf: (userId) => users.callerOf(userId), log })
   const metrics = createMetrics({
     messages: ingest.messages,
     dropped: ingest.dropped,
-    mqttRefused: broker.refusals.counts,
+    mqtt: () => broker.status.stats(),
     keysRefused: keyGuard.refused,
     realtime: realtime.counts,
     storeFaults: store.faults,
     gauges: {
       cartbarn_devices: { help: 'Registered devices.', read: () => fleet.size },
-      cartbarn_mqtt_clients: { help: 'MQTT clients connected.', read: () => broker.connectedClients },
-      cartbarn_mqtt_clients_waiting: {
-        help: 'MQTT connections waiting to be read.',
-        read: () => gate.waitingConnections,
-      },
       cartbarn_realtime_connections: { help: 'Clients of /realtime.', read: () => realtime.connectionCount },
       cartbarn_write_queue_rows: { help: 'Rows waiting for the disk.', read: () => store.queue.waitingRows },
       cartbarn_store_usable: {
@@ -183,6 +174,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     corsOrigins: config.corsOrigins,
     subscriptions: () => realtime.summary(),
     metrics,
+    mqtt: {
+      connectionLimit: config.mqttConnections,
+      clientIds: () => broker.status.clientIds(),
+      client: (clientId) => broker.status.client(clientId),
+      removeClient: (clientId) => broker.removeClient(clientId),
+      stats: () => broker.status.stats(),
+    },
   })
   const http = new HttpListener(
     { host, port: config.httpPort, isSecure: config.tls !== undefined },

@@ -1,11 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { MqttStats } from '../shared/mqtt-status.ts'
 import type { Tally } from '../shared/tally.ts'
+import { registerMqttMetrics } from './mqtt-metrics.ts'
 
 /** Where the figures come from when `/metrics` is asked; nothing is counted for it on the way. */
 export interface MetricSources {
   messages: Tally
   dropped: Tally
-  mqttRefused: Tally
+  mqtt: () => MqttStats
   keysRefused: Tally
   realtime: Tally
   storeFaults: Tally
@@ -32,13 +34,6 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
   )
   tallyMetric(
     registry,
-    'cartbarn_mqtt_refused_total',
-    'What the broker refused, by reason.',
-    'reason',
-    sources.mqttRefused,
-  )
-  tallyMetric(
-    registry,
     'cartbarn_keys_refused_total',
     'API keys refused, by reason.',
     'reason',
@@ -61,7 +56,13 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
   for (const [name, { help, read }] of Object.entries(sources.gauges)) {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
   }
-  return () => registry.metrics()
+  // read once for all of its metrics
+  let mqtt: MqttStats | undefined
+  registerMqttMetrics(registry, () => mqtt ?? sources.mqtt())
+  return () => {
+    mqtt = sources.mqtt()
+    return registry.metrics()
+  }
 }
 
 function tallyMetric(registry: Registry, name: string, help: string, label: string, tally: Tally): void {

@@ -1,6 +1,11 @@
 /** Counts by reason, cheap enough for every message. Reasons come from code, never from a device, so it stays small. */
 export class Tally {
-  readonly #counts = new Map<string, number>()
+  readonly #counts: Map<string, number>
+
+  /** Reasons that are told of with 0 before they have come up. */
+  constructor(reasons: readonly string[] = []) {
+    this.#counts = new Map(reasons.map((reason) => [reason, 0]))
+  }
 
   add(reason: string, count = 1): void {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count)

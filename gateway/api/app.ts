@@ -12,13 +12,14 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import { createDevicesApi } from './devices.ts'
 import { withKey, withRequestId } from './guards.ts'
 import { createLockEventsApi } from './lock-events.ts'
+import { createMqttApi, type MqttApiDeps } from './mqtt.ts'
 import { createErrorHandler, problemOf } from './problem.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
 import { createUsersApi } from './users.ts'
 
-export interface AppDeps extends SystemApiDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'health'>
+export interface AppDeps extends SystemApiDeps, MqttApiDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
   devices: Devices
   presence: Presence
   keyGuard: KeyGuard
@@ -42,6 +43,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createHealthApi(deps))
   app.use(withKey(keyGuard))
   app.route('/', createSystemApi(deps))
+  app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi({ fleet, devices, presence, store }))
   app.route('/', createTelemetryApi({ fleet, devices, store }))
   app.route('/', createLockEventsApi(store))

@@ -1,12 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import { toIso } from '../../shared/time.ts'
-import {
-  healthSchema,
-  quarantineSchema,
-  statsSchema,
-  type subscriptionsSchema,
-} from '../../shared/wire/system.ts'
+import { healthSchema, statsSchema, type subscriptionsSchema } from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { Fleet } from '../services/fleet.ts'
 import type { GatewayClock } from '../services/gateway-clock.ts'
@@ -27,8 +22,6 @@ export interface SystemApiDeps {
   /** All metrics in the Prometheus text format. */
   metrics: () => Promise<string>
 }
-
-const QUARANTINE_LIMIT = 1000
 
 /** `/health` needs no key; it comes before the door. */
 export function createHealthApi({ store, users, clock, subscriptions }: SystemApiDeps): OpenAPIHono<ApiEnv> {
@@ -73,7 +66,7 @@ function isAdminKey(users: Users, apiKey: string | undefined): boolean {
   }
 }
 
-/** `/stats`, `/metrics`, `/mqtt/quarantine`: how the gateway is doing, for admins. */
+/** `/stats`, `/metrics`: how the gateway is doing, for admins. */
 export function createSystemApi({
   store,
   fleet,
@@ -103,30 +96,6 @@ export function createSystemApi({
 
   api.get('/metrics', adminOnly, async (c) =>
     c.text(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
-  )
-
-  api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/mqtt/quarantine',
-      middleware: [adminOnly] as const,
-      responses: {
-        200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),
-        ...problems(403),
-      },
-    }),
-    (c) =>
-      c.json(
-        store.read.quarantine(QUARANTINE_LIMIT).map((entry) => ({
-          received_at: toIso(entry.receivedAtMs),
-          hardware_id: entry.hardwareId,
-          topic: entry.topic,
-          reason: entry.reason,
-          size_bytes: entry.sizeBytes,
-          payload: Buffer.from(entry.payload).toString('base64'),
-        })),
-        200,
-      ),
   )
 
   return api

@@ -17,7 +17,11 @@ export type DeliveredPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 
  */
 interface ClientInternals {
   /** Parser of mqtt-packet; `packet.length` is known as soon as a fixed header has been read. */
-  _parser: { parse(chunk: Buffer): number; packet: { length: number } }
+  _parser: {
+    parse(chunk: Buffer): number
+    packet: { length: number }
+    on(event: 'packet', listener: () => void): void
+  }
   /** Stops reading the connection; Aedes goes on by itself when it has sent CONNACK. */
   pause(): void
   /** The last will as it will be published, and as it was asked for before the login. */

@@ -10,6 +10,8 @@ export const SESSION_MARK = '$session'
 interface Lookup {
   sessionOf(client: Pick<Client, 'id'>): Session | undefined
   isGranted(client: Client, topicFilter: string): boolean
+  /** What the broker says of itself now, on the topics that one of the filters takes in. */
+  sysMessages(topicFilters: readonly string[]): { topic: string; payload: string }[]
 }
 
 /** The persistence with what the broker does better than Aedes would with it. */
@@ -51,9 +53,12 @@ export class BrokerPersistence extends AedesPersistence {
     return super.addSubscriptions(client, fresh)
   }
 
-  /** Filter by filter: several in one SUBSCRIBE are as several SUBSCRIBE [MQTT-3.8.4-4]. */
+  /**
+   * Filter by filter: several in one SUBSCRIBE are as several SUBSCRIBE [MQTT-3.8.4-4]. What the broker says of itself
+   * comes like what is retained.
+   */
   override createRetainedStreamCombi(topicFilters: string[]): Readable {
-    return Readable.from(oneAfterTheOther(topicFilters.map((each) => this.createRetainedStream(each))))
+    return Readable.from(this.#retainedFor(topicFilters))
   }
 
   /** The outbox replays what is queued, in one order with what is new and within the client's window. */
@@ -82,8 +87,10 @@ export class BrokerPersistence extends AedesPersistence {
     else this.#spent.delete(client.id)
     return undefined
   }
-}
 
-async function* oneAfterTheOther(streams: readonly Readable[]): AsyncGenerator<unknown> {
-  for (const stream of streams) yield* stream
+  async *#retainedFor(topicFilters: string[]): AsyncGenerator<object> {
+    for (const topicFilter of topicFilters) yield* this.createRetainedStream(topicFilter)
+    for (const { topic, payload } of this.#lookup.sysMessages(topicFilters))
+      yield { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: true }
+  }
 }

@@ -626,7 +626,7 @@ describe('a connection that says nothing', () => {
       assert.equal(client.isClosed, false)
       mock.timers.tick(1)
       await once(client.stream, 'close')
-      assert.equal(broker.refusals.counts.get('connection_error'), 1)
+      assert.equal(broker.refusals.counts.get('connect_timeout'), 1)
     })
   }
 
@@ -644,4 +644,38 @@ describe('a connection that says nothing', () => {
     await eventually(() => broker.connectedClients === 0, 'closed')
     assert.equal(broker.refusals.counts.get('keepalive_timeout'), 1)
   })
+})
+
+test('a client whose session is removed while it logs in again is closed, and may come again', async (t) => {
+  const held: (() => void)[] = []
+  let isHeld = false
+  const broker = await openBroker(t, (_changes, onStored) => {
+    if (isHeld) held.push(onStored)
+    else onStored()
+  })
+  const open = () => {
+    const [near, far] = duplexPair()
+    broker.handle(far, 'test')
+    return new RawMqtt(near)
+  }
+  const login = { clientId: 'sleeper', clean: false }
+  const first = open()
+  assert.equal(await first.login(login), 0)
+  first.destroy()
+  await eventually(() => broker.connectedClients === 0, 'away')
+  isHeld = true
+  const second = open()
+  second.send(connectPacket({ ...login, will: { topic: 'status', payload: 'gone' } }))
+  await eventually(() => held.length === 1, 'its last will on the way to the disk')
+  const removed = broker.removeClient('sleeper')
+  await eventually(() => held.length === 2, 'and so the end of its session')
+  isHeld = false
+  for (const onStored of held) onStored()
+  assert.deepEqual(await removed, { isClosed: false, isSessionDiscarded: true })
+  assert.equal(await second.nextOrClosed(), null)
+  const third = open()
+  assert.equal(await third.login(login), 0)
+  await subscribed(third, { news: 1 })
+  third.send(publishPacket('news', 'hello'))
+  assert.equal(readPublish(await third.next(PACKET.publish)).payload, 'hello')
 })

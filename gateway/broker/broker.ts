@@ -12,6 +12,7 @@ import { newUuid } from '../../shared/ids.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredWill } from '../../shared/mqtt-sessions.ts'
+import type { MqttTransport } from '../../shared/mqtt-status.ts'
 import { isTopicName } from '../../shared/mqtt-topics.ts'
 import type { Clock } from '../../shared/time.ts'
 import {
@@ -25,14 +26,17 @@ import {
 } from './aedes-internals.ts'
 import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
 import type { BrokerPort } from './broker-port.ts'
+import { BrokerStatus } from './broker-status.ts'
 import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
+import { limitBehind } from './limits.ts'
 import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
 import { Refusals } from './refusals.ts'
 import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
+import { SysTopics } from './sys-topics.ts'
 import { closePredecessor } from './takeover.ts'
 
 export interface BrokerOptions {
@@ -48,6 +52,15 @@ export interface BrokerOptions {
   /** QoS 2 messages of a client that were taken and not released. */
   maxReceiving: number
   sessions: SessionLimits
+}
+
+/** How a network connection came. */
+export interface NetworkOptions {
+  transport?: MqttTransport
+  /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
+  bufferedBytes?: () => number
+  /** The request that became a WebSocket. */
+  request?: IncomingMessage
 }
 
 const CLIENT_ID_MAX = 256
@@ -68,6 +81,7 @@ const NOT_AUTHORIZED = 5
 export class Broker<Login> implements Part {
   readonly refusals: Refusals
   readonly sessions: Sessions
+  readonly status: BrokerStatus
   readonly #port: BrokerPort<Login>
   readonly #options: BrokerOptions
   readonly #gate: ReadGate
@@ -80,6 +94,7 @@ export class Broker<Login> implements Part {
   readonly #persistence: BrokerPersistence
   readonly #intake: Intake<Login>
   readonly #delivery: Delivery
+  readonly #sysTopics: SysTopics
   readonly #aedes: Aedes
   #isStarted = false
 
@@ -100,9 +115,24 @@ export class Broker<Login> implements Part {
     this.#log = deps.log
     this.refusals = new Refusals(deps.log)
     this.sessions = new Sessions(deps.journal, deps.options.sessions)
+    this.status = new BrokerStatus({
+      sessions: this.sessions,
+      refused: this.refusals.counts,
+      gate: deps.gate,
+      connections: this.#connections,
+      connectionOf: (clientId) => this.#connectionOf(clientId),
+      loggedIn: () => this.connectedClients,
+      queueLimits: deps.options.sessions.queued,
+    })
+    this.#sysTopics = new SysTopics(
+      this.status,
+      (topic) => this.sessions.isWanted(topic),
+      (topic, payload) => this.publish(topic, payload),
+    )
     this.#persistence = new BrokerPersistence(this.sessions, {
       sessionOf: (client) => this.#identityOf(client)?.session ?? this.sessions.get(client.id),
       isGranted: (client, topicFilter) => this.#known.get(client)?.granted.has(topicFilter) ?? false,
+      sysMessages: (topicFilters) => this.#sysTopics.matching(topicFilters),
     })
     this.#intake = new Intake({
       port: deps.port,
@@ -151,6 +181,8 @@ export class Broker<Login> implements Part {
     await this.sessions.start()
     await this.#aedes.listen()
     this.#isStarted = true
+    await this.status.start()
+    await this.#sysTopics.start()
     for (const will of [...this.sessions.wills.values()]) this.#publishOrphan(will)
   }
 
@@ -158,6 +190,8 @@ export class Broker<Login> implements Part {
   async stop(): Promise<void> {
     if (!this.#isStarted) return
     this.#isStarted = false
+    await this.#sysTopics.stop()
+    await this.status.stop()
     await new Promise<void>((resolve) => this.#aedes.close(resolve))
     await this.sessions.stop()
   }
@@ -166,8 +200,7 @@ export class Broker<Login> implements Part {
   handle(
     stream: Duplex,
     address: string,
-    bufferedBytes: () => number = () => 0,
-    request?: IncomingMessage,
+    { transport = 'tcp', bufferedBytes = () => 0, request }: NetworkOptions = {},
   ): void {
     if (!this.#isStarted) {
       stream.destroy()
@@ -178,6 +211,8 @@ export class Broker<Login> implements Part {
     const client = this.#aedes.handle(stream, request)
     connection = new Connection<Login>(client, {
       address,
+      transport,
+      traffic: this.status,
       bufferedBytes,
       maxUnreadBytes: this.#options.maxUnreadBytes,
       messagesPerSecond: this.#options.messagesPerSecond,
@@ -213,6 +248,21 @@ export class Broker<Login> implements Part {
   /** Closes the connection of a client id, if there is one. */
   disconnect(clientId: string): void {
     closePredecessor(this.#aedes, clientId, () => undefined)
+  }
+
+  /**
+   * Closes the connection of a client id and forgets its session; undefined when there is neither. Resolves when a
+   * restart would not know the session any more.
+   */
+  async removeClient(
+    clientId: string,
+  ): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
+    const isClosed = this.#connectionOf(clientId) !== undefined
+    const isSessionDiscarded = this.sessions.get(clientId) !== undefined
+    if (!isClosed && !isSessionDiscarded) return undefined
+    await new Promise<void>((resolve) => closePredecessor(this.#aedes, clientId, resolve))
+    await this.sessions.discard(clientId)
+    return { isClosed, isSessionDiscarded }
   }
 
   /** Closes all connections of an owner. */
@@ -264,6 +314,7 @@ export class Broker<Login> implements Part {
     // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
     clientInternals(client).pause()
     packet.keepalive = clampKeepalive(packet.keepalive)
+    connection.keepaliveS = packet.keepalive
     connection.isUnnamed = packet.clientId === ''
     // [MQTT-3.1.3-6]
     if (connection.isUnnamed) packet.clientId = `auto-${newUuid()}`
@@ -317,29 +368,29 @@ export class Broker<Login> implements Part {
       }
     }
     const will = clientInternals(client)._will
-    if (will && !(this.#isPublishable(will.topic) && this.#port.mayLeaveWill(result.login, will.topic)))
+    // Aedes asks this of every other topic
+    if (will && will.topic.split('/').length > this.#options.maxTopicLevels)
+      return { reason: 'too_many_topic_levels', returnCode: NOT_AUTHORIZED }
+    if (will && !(isTopicName(will.topic) && this.#port.mayLeaveWill(result.login, will.topic)))
       return { reason: 'will_not_writable', returnCode: NOT_AUTHORIZED }
     if (this.#isTaken(client.id, result.owner))
       return { reason: 'client_id_taken', returnCode: IDENTIFIER_REJECTED }
     return result
   }
 
-  /** What Aedes makes sure of for PUBLISH, but not for a will. */
-  #isPublishable(topic: string): boolean {
-    return isTopicName(topic) && topic.split('/').length <= this.#options.maxTopicLevels
-  }
-
   /** Whether a client id is in use by somebody else: no user may take over the connection or the session of another. */
   #isTaken(clientId: string, owner: string): boolean {
-    const connected = connectedClient(this.#aedes, clientId)
-    const holder = connected === undefined ? undefined : this.#identityOf(connected)?.owner
+    const holder = this.#connectionOf(clientId)?.identity?.owner
     return [holder, this.sessions.get(clientId)?.owner].some((each) => each !== undefined && each !== owner)
   }
 
   #registered(client: Client): void {
     const connection = this.#known.get(client)
     if (connection?.identity === undefined) return
-    this.sessions.enter(connection.identity.session, connection)
+    const { session } = connection.identity
+    // forgotten while it logged in: what it was about to take up is no more; closed once Aedes has it on its list
+    if (session.isGone) queueMicrotask(() => client.close())
+    else this.sessions.enter(session, connection)
     this.#port.connected(connection.identity.login)
     // it may have ended while its last will was written down
     if (client.closed) unregisterClosed(this.#aedes, client)
@@ -351,6 +402,7 @@ export class Broker<Login> implements Part {
     if (connection === undefined || outbox === undefined) return
     connection.onRead(() => outbox.pump())
     outbox.attach(connection)
+    this.status.clientAdded()
   }
 
   #disconnected(client: Client): void {
@@ -403,8 +455,7 @@ export class Broker<Login> implements Part {
     }
     const isWill = clientInternals(client).will === packet
     connection.allowance.spend()
-    connection.received.messages++
-    connection.received.bytes += packet.payload.length
+    connection.receivedPublish(packet)
     connection.storing++
     const isAlone = connection.storing === 1
     this.#intake.take(
@@ -453,6 +504,11 @@ export class Broker<Login> implements Part {
     )
   }
 
+  #connectionOf(clientId: string): Connection<Login> | undefined {
+    const client = connectedClient(this.#aedes, clientId)
+    return client && this.#known.get(client)
+  }
+
   #identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
     // Aedes asks with a client or with nothing but its id, of which nothing is noted
     return this.#known.get(client as Client)?.identity
@@ -460,7 +516,10 @@ export class Broker<Login> implements Part {
 
   #throttleMs(connection: Connection<Login> | undefined): number {
     const waitMs = connection?.allowance.waitMs() ?? 0
-    if (waitMs > 0) this.refusals.counts.add('throttled')
+    if (waitMs > 0) {
+      this.refusals.counts.add('throttled')
+      if (connection !== undefined) connection.throttled++
+    }
     return waitMs
   }
 
@@ -474,7 +533,9 @@ export class Broker<Login> implements Part {
   }
 
   #note(client: Client, error: Error): void {
-    this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
+    const limit = limitBehind(error)
+    if (limit !== undefined) this.#refuse(client, limit)
+    else this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
     this.#log.debug(
       { clientId: printable(client.id), reason: error.message },
       'mqtt connection ended with an error',

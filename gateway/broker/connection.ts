@@ -1,11 +1,14 @@
 import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { type Packet, writeToStream } from 'mqtt-packet'
+import type { MqttTransport } from '../../shared/mqtt-status.ts'
 import { matchesTopic } from '../../shared/mqtt-topics.ts'
 import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
+import { Meter } from './meter.ts'
 import type { OutboxEntry, OutboxSink } from './outbox.ts'
 import type { Session } from './sessions.ts'
 import { TokenBucket } from './token-bucket.ts'
+import type { Traffic } from './traffic.ts'
 
 /** Unread bytes from which on a client gets nothing new. */
 const BUSY_BYTES = 65_536
@@ -21,6 +24,9 @@ export interface Identity<Login> {
 
 export interface ConnectionOptions {
   address: string
+  transport: MqttTransport
+  /** What all connections send and receive together. */
+  traffic: { received: Traffic; sent: Traffic }
   /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
   bufferedBytes: () => number
   /** Unread bytes after which a client is cut off. */
@@ -36,6 +42,7 @@ export interface ConnectionOptions {
 export class Connection<Login> implements OutboxSink {
   readonly client: Client
   readonly address: string
+  readonly transport: MqttTransport
   identity: Identity<Login> | undefined
   /** The client id was left to the broker. */
   isUnnamed = false
@@ -45,23 +52,30 @@ export class Connection<Login> implements OutboxSink {
   readonly granted = new Set<string>()
   /** Messages that are on their way to the disk. */
   storing = 0
-  readonly received = { messages: 0, bytes: 0 }
-  readonly sent = { messages: 0, bytes: 0 }
+  readonly received = new Meter(performance.now())
+  readonly sent = new Meter(performance.now())
   /** Messages that were left out because the client had not read what came before. */
   skipped = 0
+  /** Times it was not read for a while. */
+  throttled = 0
   connectedAtMs = 0
+  keepaliveS = 0
   readonly #stream: Duplex
   readonly #bufferedBytes: () => number
+  readonly #traffic: ConnectionOptions['traffic']
   #lastDelivered = 0
 
   constructor(client: Client, options: ConnectionOptions) {
     this.client = client
     this.address = options.address
+    this.transport = options.transport
+    this.#traffic = options.traffic
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
     const perSecond = options.messagesPerSecond
     this.allowance = new TokenBucket({ perSecond, burst: BURST_S * perSecond })
     this.#neverWaitForDrain(options)
+    this.#countPackets()
   }
 
   get unreadBytes(): number {
@@ -80,6 +94,13 @@ export class Connection<Login> implements OutboxSink {
 
   onRead(listener: () => void): void {
     this.#stream.on('drain', listener)
+  }
+
+  /** A PUBLISH packet has come. */
+  receivedPublish({ qos, payload }: { qos: 0 | 1 | 2; payload: Buffer | string }): void {
+    this.received.messages++
+    this.received.bytes += payload.length
+    this.#traffic.received.publish(qos, payload.length)
   }
 
   sendPublish({ packetId, message, wasSent }: OutboxEntry): void {
@@ -141,6 +162,7 @@ export class Connection<Login> implements OutboxSink {
         : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
     this.sent.messages++
     this.sent.bytes += payload.length
+    this.#traffic.sent.publish(packet.qos, payload.length)
     this.#write({ ...packet, cmd: 'publish', payload: bytes })
   }
 
@@ -151,7 +173,10 @@ export class Connection<Login> implements OutboxSink {
   // What Aedes answers (PUBACK, PINGRESP) is not asked for room: a client that never reads it is cut off instead.
   #neverWaitForDrain({ maxUnreadBytes, onCut }: ConnectionOptions): void {
     const write = this.#stream.write.bind(this.#stream)
+    const { sent } = this.#traffic
     const writeOn = (...args: Parameters<typeof write>) => {
+      const [chunk] = args
+      sent.packetBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length
       write(...args)
       if (this.unreadBytes > maxUnreadBytes && !this.#stream.destroyed) {
         onCut()
@@ -160,5 +185,22 @@ export class Connection<Login> implements OutboxSink {
       return true
     }
     Object.assign(this.#stream, { write: writeOn })
+  }
+
+  #countPackets(): void {
+    const { received, sent } = this.#traffic
+    const parser = clientInternals(this.client)._parser
+    parser.on('packet', () => received.packets++)
+    const parse = parser.parse.bind(parser)
+    parser.parse = (chunk) => {
+      received.packetBytes += chunk.length
+      return parse(chunk)
+    }
+    // mqtt-packet corks the stream once for every packet it writes, Aedes' answers included
+    const cork = this.#stream.cork.bind(this.#stream)
+    this.#stream.cork = () => {
+      sent.packets++
+      cork()
+    }
   }
 }

@@ -7,13 +7,21 @@ const LOOK_AT_MOST = 32
 export class Interest {
   readonly #exact = new Map<string, number>()
   readonly #wild = new Map<string, number>()
+  #size = 0
+
+  /** Subscriptions, equal ones of several clients each for itself. */
+  get size(): number {
+    return this.#size
+  }
 
   add(topicFilter: string): void {
+    this.#size++
     const counts = this.#countsFor(topicFilter)
     counts.set(topicFilter, (counts.get(topicFilter) ?? 0) + 1)
   }
 
   delete(topicFilter: string): void {
+    this.#size--
     const counts = this.#countsFor(topicFilter)
     const count = counts.get(topicFilter) ?? 0
     if (count > 1) counts.set(topicFilter, count - 1)

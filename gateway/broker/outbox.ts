@@ -31,6 +31,9 @@ export interface OutboxLimits {
   bytes: number
 }
 
+/** Whose limit a message had to make room for: of its own queue, or of all together. */
+export type DropReason = 'queue_full' | 'queues_full'
+
 /** What all outboxes hold together. */
 export interface OutboxTotals {
   messages: number
@@ -49,7 +52,7 @@ const PACKET_ID_MAX = 65_535
 export class Outbox {
   readonly #limits: OutboxLimits
   readonly #totals: OutboxTotals
-  readonly #onDropped: (entry: OutboxEntry) => void
+  readonly #onDropped: (entry: OutboxEntry, reason: DropReason) => void
   readonly #entries = new Map<number, OutboxEntry>()
   readonly #reservedIds = new Set<number>()
   #unsent = new Fifo<OutboxEntry>()
@@ -57,9 +60,14 @@ export class Outbox {
   #inFlight = 0
   #bytes = 0
   #lastPacketId = 0
+  #dropped = 0
 
   /** Counts itself into `totals`; `onDropped` is told of every message that had to make room. */
-  constructor(limits: OutboxLimits, totals: OutboxTotals, onDropped: (entry: OutboxEntry) => void) {
+  constructor(
+    limits: OutboxLimits,
+    totals: OutboxTotals,
+    onDropped: (entry: OutboxEntry, reason: DropReason) => void,
+  ) {
     this.#limits = limits
     this.#totals = totals
     this.#onDropped = onDropped
@@ -75,6 +83,11 @@ export class Outbox {
 
   get inFlightCount(): number {
     return this.#inFlight
+  }
+
+  /** Messages that had to make room. */
+  get droppedCount(): number {
+    return this.#dropped
   }
 
   get(packetId: number): OutboxEntry | undefined {
@@ -109,15 +122,16 @@ export class Outbox {
     while (this.#entries.size > this.#limits.messages || this.#bytes > this.#limits.bytes) {
       const oldest = this.#oldest()
       if (oldest === undefined || oldest === entry) break
-      this.drop(oldest)
+      this.drop(oldest, 'queue_full')
     }
     this.pump()
   }
 
   /** Takes a message out to make room. */
-  drop(entry: OutboxEntry): void {
+  drop(entry: OutboxEntry, reason: DropReason): void {
     this.remove(entry)
-    this.#onDropped(entry)
+    this.#dropped++
+    this.#onDropped(entry, reason)
   }
 
   /** The client has a QoS 1 message, or the last step of a QoS 2 message is done. Returns it, if it was known. */

@@ -35,14 +35,14 @@ export class ReadGate {
 
   /**
    * Puts a stream that is read on `readable` events under the gate. `waitMs` tells for how long it is not to be read
-   * because it sent too much: nothing is lost, its sender waits.
+   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause.
    */
   guard(stream: Duplex, waitMs: () => number = () => 0): void {
     const read = stream.read.bind(stream)
     stream.read = (size?: number | null) => {
       // with a number the stream machinery itself asks, for its own bookkeeping
       if (typeof size === 'number') return read(size)
-      if (this.#hold(stream, waitMs())) return null
+      if (this.#hold(stream, waitMs)) return null
       if (this.#mayRead(stream)) return this.#readPortion(stream, read)
       this.#defer(stream)
       return null
@@ -58,8 +58,9 @@ export class ReadGate {
     return this.#waiting.length
   }
 
-  #hold(stream: Duplex, waitMs: number): boolean {
+  #hold(stream: Duplex, askWaitMs: () => number): boolean {
     if (this.#isHeld.has(stream)) return true
+    const waitMs = askWaitMs()
     if (waitMs <= 0) return false
     this.#isHeld.add(stream)
     const timer = setTimeout(

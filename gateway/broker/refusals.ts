@@ -1,5 +1,6 @@
 import type { Log } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
+import { LIMIT_REFUSALS } from './limits.ts'
 
 const WINDOW_MS = 10_000
 const LINES_A_WINDOW = 20
@@ -17,7 +18,7 @@ interface RefusedFields {
  * more there were.
  */
 export class Refusals {
-  readonly counts = new Tally()
+  readonly counts = new Tally(LIMIT_REFUSALS)
   readonly #log: Log
   #windowEndsAtMs = 0
   #lines = 0

@@ -15,6 +15,7 @@ export class RetainedMessages {
   /** Those that count towards the limits, in the same order. */
   readonly #limited = new Map<string, StoredMessage>()
   #limitedBytes = 0
+  #bytes = 0
 
   /** Topics that are not `isLimited` are never dropped: their number is bounded by who may publish to them. */
   constructor(limits: RetainedLimits, isLimited: (topic: string) => boolean) {
@@ -26,6 +27,11 @@ export class RetainedMessages {
     return this.#byTopic.size
   }
 
+  /** Of all payloads. */
+  get byteCount(): number {
+    return this.#bytes
+  }
+
   /**
    * Keeps the message in the place of the topic's last; an empty payload keeps none [MQTT-3.3.1-10]. Returns the topics
    * whose messages had to make room, oldest first.
@@ -35,6 +41,7 @@ export class RetainedMessages {
     this.delete(topic)
     if (payload.length === 0) return []
     this.#byTopic.set(topic, message)
+    this.#bytes += payload.length
     if (!this.#isLimited(topic)) return []
     this.#limited.set(topic, message)
     this.#limitedBytes += payload.length
@@ -42,6 +49,7 @@ export class RetainedMessages {
   }
 
   delete(topic: string): void {
+    this.#bytes -= this.#byTopic.get(topic)?.payload.length ?? 0
     this.#limitedBytes -= this.#limited.get(topic)?.payload.length ?? 0
     this.#limited.delete(topic)
     this.#byTopic.delete(topic)

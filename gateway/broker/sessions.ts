@@ -9,6 +9,7 @@ import type {
 } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
 import { Interest } from './interest.ts'
+import { LIMIT_DROPS } from './limits.ts'
 import {
   createEntry,
   Outbox,
@@ -82,7 +83,7 @@ export class Sessions implements Part {
   readonly retained: RetainedMessages
   readonly wills = new Map<string, StoredWill>()
   /** What had to make room or was forgotten, by reason. */
-  readonly dropped = new Tally()
+  readonly dropped = new Tally(LIMIT_DROPS)
   readonly #journal: SessionJournal
   readonly #limits: SessionLimits
   readonly #byClientId = new Map<string, Session>()
@@ -148,14 +149,19 @@ export class Sessions implements Part {
     return this.#byClientId.values()
   }
 
+  /** How many are kept, with and without a connection. */
+  get count(): number {
+    return this.#byClientId.size
+  }
+
   get subscriptionCount(): number {
     return this.#index.size
   }
 
   /** A session to be kept, once it is entered. */
   create(clientId: string, owner: string): Session {
-    const outbox = new Outbox(this.#limits.outbox, this.queued, (entry) => {
-      this.dropped.add('queue_full')
+    const outbox = new Outbox(this.#limits.outbox, this.queued, (entry, reason) => {
+      this.dropped.add(reason)
       this.#settle(entry)
     })
     return new Session(clientId, owner, true, outbox)
@@ -163,7 +169,7 @@ export class Sessions implements Part {
 
   /** A session that lasts as long as its connection and is never written down. */
   createTransient(clientId: string, owner: string): Session {
-    const outbox = new Outbox(this.#limits.outbox, this.queued, () => this.dropped.add('queue_full'))
+    const outbox = new Outbox(this.#limits.outbox, this.queued, (_entry, reason) => this.dropped.add(reason))
     return new Session(clientId, owner, false, outbox)
   }
 
@@ -234,6 +240,11 @@ export class Sessions implements Part {
     return this.write(
       ...known.map((topicFilter) => ({ kind: 'unsubscribed' as const, clientId, topicFilter })),
     )
+  }
+
+  /** Subscriptions of everybody, connected or not. */
+  get allSubscriptionCount(): number {
+    return this.#interest.size
   }
 
   /** Whether anybody has subscribed to the topic. */
@@ -418,7 +429,7 @@ export class Sessions implements Part {
     while (this.queued.messages > messages || this.queued.bytes > bytes) {
       const oldest = this.#byAge.take()
       if (oldest === undefined) break
-      if (!oldest.entry.isGone) oldest.session.outbox.drop(oldest.entry)
+      if (!oldest.entry.isGone) oldest.session.outbox.drop(oldest.entry, 'queues_full')
     }
     if (this.#byAge.length <= 2 * this.queued.messages + 1000) return
     const all = this.#byAge

@@ -2,7 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 import { InvalidRequestError, RateLimitedError } from '../../shared/errors.ts'
-import type { Connections } from './connections.ts'
+import type { AdmissionRefusal, Connections } from './connections.ts'
+
+/** What becomes of connections. */
+interface WebSocketListenerEvents {
+  onConnection: (
+    stream: Duplex,
+    address: string,
+    network: { bufferedBytes: () => number; request: IncomingMessage },
+  ) => void
+  /** More than a limit. */
+  onDropped: (reason: AdmissionRefusal, address: string) => void
+}
 
 /** Close code of RFC 6455, 7.4.1. */
 const UNSUPPORTED_DATA = 1003
@@ -11,25 +22,11 @@ const UNSUPPORTED_DATA = 1003
 export class WebSocketListener {
   readonly #server: WebSocketServer
   readonly #connections: Connections
-  readonly #onConnection: (
-    stream: Duplex,
-    address: string,
-    bufferedBytes: () => number,
-    request: IncomingMessage,
-  ) => void
+  readonly #events: WebSocketListenerEvents
 
-  constructor(
-    maxPacketBytes: number,
-    connections: Connections,
-    onConnection: (
-      stream: Duplex,
-      address: string,
-      bufferedBytes: () => number,
-      request: IncomingMessage,
-    ) => void,
-  ) {
+  constructor(maxPacketBytes: number, connections: Connections, events: WebSocketListenerEvents) {
     this.#connections = connections
-    this.#onConnection = onConnection
+    this.#events = events
     this.#server = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,
@@ -46,7 +43,10 @@ export class WebSocketListener {
       throw new InvalidRequestError('missing_subprotocol', 'offer the WebSocket sub-protocol mqtt')
     const address = request.socket.remoteAddress ?? 'unknown'
     const refusal = this.#connections.admit(request.socket, address)
-    if (refusal !== undefined) throw new RateLimitedError(refusal.replaceAll('_', ' '), 1)
+    if (refusal !== undefined) {
+      this.#events.onDropped(refusal, address)
+      throw new RateLimitedError(refusal.replaceAll('_', ' '), 1)
+    }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket)
       stream.on('error', () => stream.destroy())
@@ -56,7 +56,7 @@ export class WebSocketListener {
         webSocket.close(UNSUPPORTED_DATA)
         stream.destroy()
       })
-      this.#onConnection(stream, address, () => webSocket.bufferedAmount, request)
+      this.#events.onConnection(stream, address, { bufferedBytes: () => webSocket.bufferedAmount, request })
     })
   }
 }

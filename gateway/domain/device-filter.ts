@@ -58,13 +58,14 @@ export function matchesSearch(
   device: { name: string | null; hardwareId: string; shortId: string },
   search: string,
 ): boolean {
-  const needle = foldCase(search.trim())
-  return (
-    needle === '' ||
-    [device.name, device.hardwareId, device.shortId].some(
-      (text) => text !== null && foldCase(text).includes(needle),
-    )
+  return [device.name, device.hardwareId, device.shortId].some(
+    (text) => text !== null && containsText(text, search),
   )
+}
+
+/** Case-insensitive partial match; the text is literal, an empty one matches all. */
+export function containsText(text: string, search: string): boolean {
+  return foldCase(text).includes(foldCase(search.trim()))
 }
 
 // Lower before upper: folds ß and ss alike, and σ and ς, which toLowerCase tells apart by what stands beside them.

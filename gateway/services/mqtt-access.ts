@@ -274,7 +274,8 @@ export function userOwner(userId: string): string {
   return `user:${userId}`
 }
 
-function parseOwner(owner: string): { kind: 'device' | 'user'; id: string } {
+/** Whom an owner of sessions stands for. */
+export function parseOwner(owner: string): { kind: 'device' | 'user'; id: string } {
   const isDevice = owner.startsWith('device:')
   return { kind: isDevice ? 'device' : 'user', id: owner.slice(owner.indexOf(':') + 1) }
 }

@@ -24,14 +24,3 @@ export const statsSchema = z.object({
   commands: z.number().int(),
   subscriptions: subscriptionsSchema,
 })
-
-export const quarantineSchema = z.array(
-  z.object({
-    received_at: isoSchema,
-    hardware_id: z.string(),
-    topic: z.string(),
-    reason: z.string(),
-    size_bytes: z.number().int(),
-    payload: z.string().meta({ description: 'The first 4096 bytes, base64.' }),
-  }),
-)

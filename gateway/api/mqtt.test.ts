@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { createKeyPair, KeyPairFolder } from '../testing/key-pairs.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import { PACKET, publishPacket, RawMqtt, subscribePacket } from '../testing/raw-mqtt.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let folder: KeyPairFolder
+let g: TestGateway
+let keys: Record<Who, string | null>
+let adminId: string
+const opened: RawMqtt[] = []
+
+before(async () => {
+  folder = new KeyPairFolder(createKeyPair())
+  g = await startGateway({ ...folder.settings, CARTBARN_MQTTS_PORT: '0' }, { clock })
+  adminId = await g.adminId()
+  keys = await createCallers(g, ['cart-1'])
+})
+after(async () => {
+  for (const client of opened) client.destroy()
+  await g.stop()
+  folder.remove()
+})
+
+async function open(transport: 'tcp' | 'tls' | 'websocket'): Promise<RawMqtt> {
+  const url = { tcp: g.mqtt, tls: g.mqtts, websocket: `${g.http.replace('http', 'ws')}/mqtt` }[transport]
+  const client = await RawMqtt.open(url, g.trust)
+  opened.push(client)
+  return client
+}
+
+interface ProgramOptions {
+  transport?: 'tcp' | 'tls' | 'websocket'
+  clean?: boolean
+  level?: number
+  keepaliveS?: number
+}
+
+/** Logs in as a program of the admin. */
+async function program(
+  clientId: string,
+  { transport = 'tcp', ...fields }: ProgramOptions = {},
+): Promise<RawMqtt> {
+  const client = await open(transport)
+  assert.equal(await client.login({ clientId, username: adminId, password: ADMIN_KEY, ...fields }), 0)
+  return client
+}
+
+async function subscribed(client: RawMqtt, filters: Record<string, number>): Promise<void> {
+  client.send(subscribePacket(filters))
+  await client.next(PACKET.suback)
+}
+
+// tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: see above
+async function clientsAt(query: string): Promise<any[]> {
+  const { status, body } = await g.request('GET', `/mqtt/clients${query}`)
+  assert.equal(status, 200)
+  return body.clients
+}
+
+async function idsAt(query: string): Promise<string[]> {
+  return (await clientsAt(query)).map(({ client_id }) => client_id)
+}
+
+async function isAway(clientId: string): Promise<boolean> {
+  const [client] = await clientsAt(`?search=${clientId}`)
+  return client?.connected === false
+}
+
+for (const [method, path] of [
+  ['GET', '/mqtt/clients'],
+  ['GET', '/mqtt/stats'],
+  ['DELETE', '/mqtt/clients/nobody'],
+] as const) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, { key: keys[who] })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+for (const [query, name, code] of [
+  ['?limit=0', 'limit', 'invalid_number'],
+  ['?limit=1001', 'limit', 'invalid_number'],
+  ['?limit=x', 'limit', 'invalid_number'],
+  ['?offset=-1', 'offset', 'invalid_number'],
+  ['?connected=yes', 'connected', 'invalid_parameter'],
+  ['?connected=', 'connected', 'invalid_parameter'],
+] as const) {
+  test(`GET /mqtt/clients${query} is 400 ${code}`, async () => {
+    const { status, body } = await g.request('GET', `/mqtt/clients${query}`)
+    assert.equal(status, 400)
+    assert.deepEqual([body.errors[0].in, body.errors[0].name, body.errors[0].code], ['query', name, code])
+  })
+}
+
+test('a device, and a program that is away, are told of with all there is to know and no secret', async () => {
+  const password = await g.register('cart-1')
+  const device = await open('tls')
+  const login = { clientId: 'cart-1', username: 'cart-1', password, clean: false, keepaliveS: 30 }
+  assert.equal(await device.login(login), 0)
+  await subscribed(device, { 'dev/cart-1/cmd': 1 })
+  device.send(publishPacket('dev/cart-1/tlm', '{"speed":1}'))
+  await device.next(PACKET.puback)
+  const sleeper = await program('sleeper', { clean: false })
+  await subscribed(sleeper, { 'news/+': 2 })
+  sleeper.destroy()
+  await eventually(() => isAway('sleeper'), 'away')
+  const speaker = await program('speaker', { transport: 'websocket', level: 3, keepaliveS: 0 })
+  speaker.send(publishPacket('news/today', 'hello'))
+  await speaker.next(PACKET.puback)
+
+  const { body, status } = await g.request('GET', '/mqtt/clients')
+  assert.equal(status, 200)
+  const text = JSON.stringify(body)
+  for (const secret of [password, ADMIN_KEY]) assert.ok(!text.includes(secret))
+  assert.deepEqual(body.pagination, { limit: 100, offset: 0, returned: 3 })
+  const connectedSince = new Date(clock.nowMs()).toISOString()
+  const none = { messages: 0, bytes: 0, per_second: 0 }
+  const empty = { messages: 0, bytes: 0, in_flight: 0, dropped: 0 }
+  assert.deepEqual(body.clients, [
+    {
+      client_id: 'cart-1',
+      kind: 'device',
+      user_id: null,
+      hardware_id: 'cart-1',
+      address: '127.0.0.1',
+      transport: 'tls',
+      protocol_version: 4,
+      connected: true,
+      connected_since: connectedSince,
+      clean_session: false,
+      keepalive_s: 30,
+      subscriptions: [{ topic_filter: 'dev/cart-1/cmd', qos: 1 }],
+      received: { messages: 1, bytes: 11, per_second: body.clients[0].received.per_second },
+      sent: none,
+      queue: empty,
+      unread_bytes: 0,
+      skipped: 0,
+      throttled: 0,
+      idle_hours: null,
+    },
+    {
+      client_id: 'sleeper',
+      kind: 'program',
+      user_id: adminId,
+      hardware_id: null,
+      address: null,
+      transport: null,
+      protocol_version: null,
+      connected: false,
+      connected_since: null,
+      clean_session: false,
+      keepalive_s: null,
+      subscriptions: [{ topic_filter: 'news/+', qos: 2 }],
+      received: null,
+      sent: null,
+      queue: { messages: 1, bytes: body.clients[1].queue.bytes, in_flight: 0, dropped: 0 },
+      unread_bytes: 0,
+      skipped: 0,
+      throttled: 0,
+      idle_hours: 0,
+    },
+    {
+      client_id: 'speaker',
+      kind: 'program',
+      user_id: adminId,
+      hardware_id: null,
+      address: '127.0.0.1',
+      transport: 'websocket',
+      protocol_version: 3,
+      connected: true,
+      connected_since: connectedSince,
+      clean_session: true,
+      keepalive_s: 600,
+      subscriptions: [],
+      received: { messages: 1, bytes: 5, per_second: body.clients[2].received.per_second },
+      sent: none,
+      queue: empty,
+      unread_bytes: 0,
+      skipped: 0,
+      throttled: 0,
+      idle_hours: null,
+    },
+  ])
+  assert.ok(body.clients[0].received.per_second > 0)
+  assert.ok(body.clients[1].queue.bytes > 'hello'.length)
+
+  const { body: stats } = await g.request('GET', '/mqtt/stats')
+  assert.match(stats.version, /^cartbarn \d/)
+  assert.deepEqual(stats.connections.by_transport, { tcp: 0, tls: 1, websocket: 1 })
+  assert.deepEqual(
+    [stats.connections.open, stats.connections.logged_in, stats.connections.limit],
+    [2, 2, 10_000],
+  )
+  assert.deepEqual(stats.sessions, { kept: 2, away: 1 })
+  assert.equal(stats.subscriptions, 2)
+  assert.deepEqual(stats.queued.limits, { messages: 100_000, bytes: 67_108_864 })
+  assert.deepEqual(stats.queued.messages, 1)
+  assert.deepEqual(stats.received.by_qos, { qos_0: 0, qos_1: 2, qos_2: 0 })
+  assert.equal(stats.write_queue_rows, 0)
+
+  // the same, for Prometheus
+  const { body: metrics } = await g.request('GET', '/metrics')
+  for (const line of [
+    'cartbarn_mqtt_connections{transport="tcp"} 0',
+    'cartbarn_mqtt_connections{transport="tls"} 1',
+    'cartbarn_mqtt_connections{transport="websocket"} 1',
+    'cartbarn_mqtt_clients 2',
+    'cartbarn_mqtt_sessions 2',
+    'cartbarn_mqtt_sessions_away 1',
+    'cartbarn_mqtt_subscriptions 2',
+    'cartbarn_mqtt_queued_messages 1',
+    'cartbarn_mqtt_received_messages_total{qos="1"} 2',
+    '# TYPE cartbarn_mqtt_received_messages_total counter',
+    'cartbarn_mqtt_dropped_total{reason="queue_full"} 0',
+  ]) {
+    assert.ok(metrics.includes(`${line}\n`), line)
+  }
+  assert.ok(!metrics.includes('cart-1') && !metrics.includes('sleeper'))
+  const received = await metric(g, 'cartbarn_mqtt_received_packets_total')
+  speaker.send(Buffer.from([0xc0, 0]))
+  await speaker.next(PACKET.pingresp)
+  assert.equal(await metric(g, 'cartbarn_mqtt_received_packets_total'), received + 1)
+  for (const client of [device, speaker]) client.destroy()
+  await eventually(async () => (await idsAt('?connected=true')).length === 0, 'gone')
+})
+
+test('a list is by client id, in pages, of those connected or away, and can be searched', async () => {
+  for (const clientId of ['page-b', 'page-a', 'PAGE-c']) await program(clientId)
+  const sleeper = await program('page-away', { clean: false })
+  sleeper.destroy()
+  await eventually(() => isAway('page-away'), 'away')
+  assert.deepEqual(await idsAt('?search=page-'), ['PAGE-c', 'page-a', 'page-away', 'page-b'])
+  assert.deepEqual(await idsAt('?search=page-&limit=2&offset=1'), ['page-a', 'page-away'])
+  assert.deepEqual(await idsAt('?search=page-&offset=4'), [])
+  assert.deepEqual(await idsAt('?search=page-&connected=false'), ['page-away'])
+  assert.deepEqual(await idsAt('?search=page-&connected=true'), ['PAGE-c', 'page-a', 'page-b'])
+  assert.deepEqual(await idsAt('?search=%25'), [])
+})
+
+test('a subscriber that does not read shows what it has not read and what was left out', async () => {
+  const deaf = await program('deaf')
+  await subscribed(deaf, { 'deaf/0': 0, 'deaf/1': 1 })
+  deaf.stream.pause()
+  const speaker = await program('loud')
+  const payload = 'x'.repeat(60_000)
+  await eventually(async () => {
+    for (const topic of ['deaf/0', 'deaf/1']) {
+      speaker.send(publishPacket(topic, payload))
+      await speaker.next(PACKET.puback)
+    }
+    const [client] = await clientsAt('?search=deaf')
+    const { unread_bytes, skipped, queue, sent } = client
+    return (
+      unread_bytes > 60_000 && skipped > 0 && queue.in_flight > 0 && queue.dropped > 0 && sent.messages > 0
+    )
+  }, 'seen')
+})
+
+test('one that sends too much shows how often it was made to wait', async () => {
+  const own = await startGateway({ CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' })
+  try {
+    const eager = await own.program({ clientId: 'eager' })
+    await Promise.all(Array.from({ length: 60 }, () => eager.publishAsync('a', 'x', { qos: 1 })))
+    await eager.publishAsync('a', 'x', { qos: 1 })
+    const { body } = await own.request('GET', '/mqtt/clients?search=eager')
+    const { throttled } = body.clients[0]
+    assert.ok(throttled > 0)
+    assert.equal(await metric(own, 'cartbarn_mqtt_refused_total', 'throttled'), throttled)
+  } finally {
+    await own.stop()
+  }
+})
+
+const AWKWARD = [
+  'plain',
+  'a/b',
+  'a b',
+  'ä€😀',
+  '100%',
+  '%2F',
+  '?x=1&y#z',
+  '+/#',
+  '__proto__',
+  'x'.repeat(256),
+]
+
+for (const clientId of AWKWARD) {
+  test(`DELETE closes and forgets ${JSON.stringify(clientId.slice(0, 20))}, connected and away`, async () => {
+    const path = `/mqtt/clients/${encodeURIComponent(clientId)}`
+    const stays = await program('stays')
+    const client = await program(clientId, { clean: false })
+    await subscribed(client, { 'news/+': 1 })
+    const first = await g.request('DELETE', path)
+    assert.deepEqual(
+      [first.status, first.body],
+      [200, { success: true, closed: true, session_discarded: true }],
+    )
+    await client.closed()
+
+    const again = await open('tcp')
+    again.send(Buffer.alloc(0))
+    const fields = { clientId, username: adminId, password: ADMIN_KEY, clean: false }
+    assert.equal(await again.login(fields), 0)
+    again.destroy()
+    await eventually(
+      async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId),
+      'away',
+    )
+    const second = await g.request('DELETE', path)
+    assert.deepEqual(
+      [second.status, second.body],
+      [200, { success: true, closed: false, session_discarded: true }],
+    )
+
+    await program(clientId)
+    const third = await g.request('DELETE', path)
+    assert.deepEqual(third.body, { success: true, closed: true, session_discarded: false })
+    const fourth = await g.request('DELETE', path)
+    assert.deepEqual([fourth.status, fourth.body.code], [404, 'client_not_found'])
+    assert.ok((await stays.flush()).length === 0)
+    stays.destroy()
+  })
+}
+
+test('a session that was removed is not there after a restart, what others are waiting for is', async () => {
+  const own = await startGateway()
+  try {
+    for (const clientId of ['removed', 'kept']) {
+      const client = await own.program({ clientId, clean: false })
+      await client.subscribeAsync('news', { qos: 1 })
+      await client.endAsync()
+    }
+    const speaker = await own.program()
+    await speaker.publishAsync('news', 'hello', { qos: 1 })
+    assert.equal((await own.request('DELETE', '/mqtt/clients/removed')).status, 200)
+    await own.restart()
+    const { body } = await own.request('GET', '/mqtt/clients')
+    assert.deepEqual(
+      body.clients.map((client: { client_id: string; queue: { messages: number } }) => [
+        client.client_id,
+        client.queue.messages,
+      ]),
+      [['kept', 1]],
+    )
+  } finally {
+    await own.stop()
+  }
+})
+
+test('while nothing can be written, nothing is removed: 503', async () => {
+  const own = await startGateway()
+  const database = join(own.config.dataDir, 'cartbarn.db')
+  try {
+    await own.program({ clientId: 'stays', clean: false })
+    renameSync(database, `${database}.away`)
+    // found out by whoever writes
+    const isRefused = async () =>
+      (await own.request('POST', '/users', { body: { name: 'X' } })).status === 503
+    await eventually(isRefused, 'found out')
+    const { status, headers, body } = await own.request('DELETE', '/mqtt/clients/stays')
+    assert.deepEqual([status, body.code], [503, 'store_unavailable'])
+    assert.ok(Number(headers.get('retry-after')) > 0)
+    const { body: list } = await own.request('GET', '/mqtt/clients')
+    assert.deepEqual([list.clients[0].client_id, list.clients[0].connected], ['stays', true])
+  } finally {
+    renameSync(`${database}.away`, database)
+    await own.stop()
+  }
+})
+
+for (const [method, path, allow] of [
+  ['POST', '/mqtt/clients', 'GET, HEAD'],
+  ['GET', '/mqtt/clients/x', 'DELETE'],
+  ['DELETE', '/mqtt/stats', 'GET, HEAD'],
+] as const) {
+  test(`${method} ${path} is 405, Allow: ${allow}`, async () => {
+    const { status, headers } = await g.request(method, path)
+    assert.deepEqual([status, headers.get('allow')], [405, allow])
+  })
+}

@@ -1,0 +1,205 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { NotFoundError, UnavailableError } from '../../shared/errors.ts'
+import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '../../shared/mqtt-status.ts'
+import { toIso } from '../../shared/time.ts'
+import {
+  type MqttClientJson,
+  type MqttStatsJson,
+  mqttClientListQuerySchema,
+  mqttClientListSchema,
+  mqttStatsSchema,
+  quarantineSchema,
+  removedMqttClientSchema,
+} from '../../shared/wire/mqtt-status.ts'
+import { containsText } from '../domain/device-filter.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
+import { parseOwner } from '../services/mqtt-access.ts'
+import type { Store } from '../store/store.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly } from './guards.ts'
+import { json, problems } from './responses.ts'
+
+export interface MqttApiDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
+  /** The broker, as far as an admin may look into it. */
+  mqtt: {
+    connectionLimit: number
+    clientIds(): { clientId: string; isConnected: boolean }[]
+    client(clientId: string): MqttClientStatus | undefined
+    removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
+    stats(): MqttStats
+  }
+}
+
+const QUARANTINE_LIMIT = 1000
+const idParams = z.object({ client_id: z.string() })
+
+function toMqttClientJson(client: MqttClientStatus): MqttClientJson {
+  const { connection, queue } = client
+  const { kind, id } = parseOwner(client.owner)
+  return {
+    client_id: client.clientId,
+    kind: kind === 'device' ? 'device' : 'program',
+    user_id: kind === 'user' ? id : null,
+    hardware_id: kind === 'device' ? id : null,
+    address: connection?.address ?? null,
+    transport: connection?.transport ?? null,
+    protocol_version: connection?.protocolVersion ?? null,
+    connected: connection !== null,
+    connected_since: connection === null ? null : toIso(connection.sinceMs),
+    clean_session: client.cleanSession,
+    keepalive_s: connection?.keepaliveS ?? null,
+    subscriptions: client.subscriptions.map(({ topicFilter, qos }) => ({ topic_filter: topicFilter, qos })),
+    received: connection && toFlowJson(connection.received),
+    sent: connection && toFlowJson(connection.sent),
+    queue: {
+      messages: queue.messages,
+      bytes: queue.bytes,
+      in_flight: queue.inFlight,
+      dropped: queue.dropped,
+    },
+    unread_bytes: connection?.unreadBytes ?? 0,
+    skipped: connection?.skipped ?? 0,
+    throttled: connection?.throttled ?? 0,
+    idle_hours: client.idleHours,
+  }
+}
+
+function toFlowJson({ messages, bytes, perSecond }: MqttFlow) {
+  return { messages, bytes, per_second: roundRate(perSecond) }
+}
+
+function toTrafficJson({ messages, bytes, perSecond, byQos, packets, packetBytes }: MqttTraffic) {
+  const [qos0, qos1, qos2] = byQos
+  return {
+    messages,
+    by_qos: { qos_0: qos0, qos_1: qos1, qos_2: qos2 },
+    per_second: roundRate(perSecond),
+    bytes,
+    packets,
+    packet_bytes: packetBytes,
+  }
+}
+
+function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRows: number): MqttStatsJson {
+  const { connections } = stats
+  return {
+    version: stats.version,
+    uptime_s: stats.uptimeS,
+    connections: {
+      open: connections.open,
+      logged_in: connections.loggedIn,
+      maximum: connections.maximum,
+      limit: connectionLimit,
+      by_transport: connections.byTransport,
+    },
+    sessions: stats.sessions,
+    subscriptions: stats.subscriptions,
+    retained: stats.retained,
+    queued: stats.queued,
+    received: toTrafficJson(stats.received),
+    sent: toTrafficJson(stats.sent),
+    refused: stats.refused,
+    dropped: stats.dropped,
+    write_queue_rows: writeQueueRows,
+    waiting_connections: stats.waitingConnections,
+  }
+}
+
+/** `/mqtt/…`: who is connected to the broker, how it is doing, and what it could not read. All for admins. */
+export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/mqtt/clients',
+      middleware: [adminOnly] as const,
+      request: { query: mqttClientListQuerySchema },
+      responses: {
+        200: json(mqttClientListSchema, 'Connections and sessions that are kept, by client_id.'),
+        ...problems(400, 403),
+      },
+    }),
+    (c) => {
+      const { connected, search = '', limit, offset } = c.req.valid('query')
+      const page = mqtt
+        .clientIds()
+        .filter(
+          ({ clientId, isConnected }) =>
+            (connected === undefined || isConnected === (connected === 'true')) &&
+            containsText(clientId, search),
+        )
+        .map(({ clientId }) => clientId)
+        .sort()
+        .slice(offset, offset + limit)
+      const clients = page
+        .map((clientId) => mqtt.client(clientId))
+        .filter((client) => client !== undefined)
+        .map(toMqttClientJson)
+      return c.json({ clients, pagination: { limit, offset, returned: clients.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/mqtt/clients/{client_id}',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(removedMqttClientSchema, 'Its connection is closed and its session forgotten.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      if (!store.health.isUsable) throw new UnavailableError('nothing can be forgotten for good now')
+      const removed = await mqtt.removeClient(c.req.valid('param').client_id)
+      if (removed === undefined)
+        throw new NotFoundError('client_not_found', 'there is no such client, connected or away')
+      const { isClosed, isSessionDiscarded } = removed
+      return c.json({ success: true as const, closed: isClosed, session_discarded: isSessionDiscarded }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/mqtt/stats',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(mqttStatsSchema, 'Counts and limits of the broker.'), ...problems(403) },
+    }),
+    (c) => c.json(toMqttStatsJson(mqtt.stats(), mqtt.connectionLimit, store.queue.waitingRows), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/mqtt/quarantine',
+      middleware: [adminOnly] as const,
+      responses: {
+        200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),
+        ...problems(403),
+      },
+    }),
+    (c) =>
+      c.json(
+        store.read.quarantine(QUARANTINE_LIMIT).map((entry) => ({
+          received_at: toIso(entry.receivedAtMs),
+          hardware_id: entry.hardwareId,
+          topic: entry.topic,
+          reason: entry.reason,
+          size_bytes: entry.sizeBytes,
+          payload: Buffer.from(entry.payload).toString('base64'),
+        })),
+        200,
+      ),
+  )
+
+  return api
+}
+
+function roundRate(perSecond: number): number {
+  return Math.round(perSecond * 10) / 10
+}

@@ -1,0 +1,125 @@
+import type { Part } from '../../shared/lifecycle.ts'
+import type { MqttClientStatus, MqttStats } from '../../shared/mqtt-status.ts'
+import type { Tally } from '../../shared/tally.ts'
+import { readVersion } from '../../shared/version.ts'
+import { describeClient } from './client-status.ts'
+import type { Connection } from './connection.ts'
+import type { ReadGate } from './read-gate.ts'
+import type { Sessions } from './sessions.ts'
+import { Traffic } from './traffic.ts'
+
+interface BrokerStatusDeps {
+  sessions: Sessions
+  refused: Tally
+  gate: ReadGate
+  /** All open connections, logged in or not. */
+  connections: ReadonlySet<Connection<unknown>>
+  connectionOf: (clientId: string) => Connection<unknown> | undefined
+  loggedIn: () => number
+  queueLimits: { messages: number; bytes: number }
+}
+
+const SAMPLE_MS = 5_000
+
+/** How the broker and each of its clients are doing: read when somebody asks, from counters that are kept anyway. */
+export class BrokerStatus implements Part {
+  readonly received: Traffic
+  readonly sent: Traffic
+  readonly version = readVersion()
+  readonly #deps: BrokerStatusDeps
+  readonly #startedAtMs: number
+  #sampledAtMs: number
+  #maximum = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: BrokerStatusDeps) {
+    this.#deps = deps
+    this.#startedAtMs = performance.now()
+    this.#sampledAtMs = this.#startedAtMs
+    this.received = new Traffic(this.#startedAtMs)
+    this.sent = new Traffic(this.#startedAtMs)
+  }
+
+  /** Begins to look at the counters now and then: one timer for all clients. */
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
+    this.#timer.unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+  }
+
+  /** One more client is logged in. */
+  clientAdded(): void {
+    this.#maximum = Math.max(this.#maximum, this.#deps.loggedIn())
+  }
+
+  /** Every connection that is logged in, and every session that waits for one. */
+  clientIds(): { clientId: string; isConnected: boolean }[] {
+    const isConnected = new Map<string, boolean>()
+    for (const session of this.#deps.sessions.all()) {
+      if (session.connection === undefined) isConnected.set(session.clientId, false)
+    }
+    for (const connection of this.#deps.connections) {
+      if (isEntered(connection)) isConnected.set(connection.identity.session.clientId, true)
+    }
+    return Array.from(isConnected, ([clientId, is]) => ({ clientId, isConnected: is }))
+  }
+
+  client(clientId: string): MqttClientStatus | undefined {
+    const nowMs = performance.now()
+    const connection = this.#deps.connectionOf(clientId)
+    if (connection !== undefined && isEntered(connection))
+      return describeClient(connection.identity.session, connection, nowMs)
+    const session = this.#deps.sessions.get(clientId)
+    return session && describeClient(session, undefined, nowMs)
+  }
+
+  stats(): MqttStats {
+    const { sessions, refused, gate, connections, loggedIn, queueLimits } = this.#deps
+    const nowMs = performance.now()
+    const byTransport = { tcp: 0, tls: 0, websocket: 0 }
+    for (const { transport } of connections) byTransport[transport]++
+    let away = 0
+    for (const { connection } of sessions.all()) if (connection === undefined) away++
+    return {
+      version: this.version,
+      uptimeS: Math.floor((nowMs - this.#startedAtMs) / 1000),
+      connections: {
+        open: connections.size,
+        loggedIn: loggedIn(),
+        maximum: this.#maximum,
+        byTransport,
+      },
+      sessions: { kept: sessions.count, away },
+      subscriptions: sessions.allSubscriptionCount,
+      retained: { messages: sessions.retained.size, bytes: sessions.retained.byteCount },
+      queued: { messages: sessions.queued.messages, bytes: sessions.queued.bytes, limits: queueLimits },
+      received: this.received.read(nowMs),
+      sent: this.sent.read(nowMs),
+      refused: Object.fromEntries(refused.entries()),
+      dropped: Object.fromEntries(sessions.dropped.entries()),
+      waitingConnections: gate.waitingConnections,
+    }
+  }
+
+  #sample(): void {
+    const nowMs = performance.now()
+    const sinceLastMs = nowMs - this.#sampledAtMs
+    this.#sampledAtMs = nowMs
+    for (const { received, sent } of this.#deps.connections) {
+      received.sample(nowMs)
+      sent.sample(nowMs)
+    }
+    this.received.sample(nowMs, sinceLastMs)
+    this.sent.sample(nowMs, sinceLastMs)
+  }
+}
+
+type Entered = Connection<unknown> & { identity: NonNullable<Connection<unknown>['identity']> }
+
+/** Whether a connection is logged in and no other has taken its place. */
+function isEntered(connection: Connection<unknown>): connection is Entered {
+  return connection.identity?.session.connection === connection
+}

@@ -1,0 +1,31 @@
+/** Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows. */
+export const LIMIT_REFUSALS = [
+  'too_many_connections',
+  'too_many_connections_of_address',
+  'too_many_failed_logins',
+  'connect_timeout',
+  'keepalive_timeout',
+  'packet_too_large',
+  'too_many_in_flight',
+  'too_many_subscriptions',
+  'too_many_topic_levels',
+  'throttled',
+  'slow_reader_cut',
+  'slow_reader_skipped',
+] as const
+
+/** Why the broker drops what it has taken: to make room in one client's queue, in all of them together, and so on. */
+export const LIMIT_DROPS = ['queue_full', 'queues_full', 'retained_full', 'session_expired'] as const
+
+/** What Aedes ends a connection with at its own limits. */
+const REFUSAL_BY_AEDES_MESSAGE = new Map<string, (typeof LIMIT_REFUSALS)[number]>([
+  ['connect did not arrive in time', 'connect_timeout'],
+  ['topic has too many levels', 'too_many_topic_levels'],
+])
+
+/** The limit behind an error that ended a connection, where it is one that nobody has counted yet. */
+export function limitBehind(error: Error): string | undefined {
+  // ws: a frame announced more than `maxPayload`
+  if ('code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'packet_too_large'
+  return REFUSAL_BY_AEDES_MESSAGE.get(error.message)
+}

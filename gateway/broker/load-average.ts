@@ -1,0 +1,25 @@
+const MINUTE_MS = 60_000
+/** Windows of the averages, in minutes. */
+export const LOAD_WINDOWS_MIN = [1, 5, 15] as const
+
+type WindowMin = (typeof LOAD_WINDOWS_MIN)[number]
+
+/** How much a counter grows a minute, averaged exponentially over the last minutes as Unix and Mosquitto do. */
+export class LoadAverage {
+  readonly #averages: Record<WindowMin, number> = { 1: 0, 5: 0, 15: 0 }
+  #count = 0
+
+  /** Takes in what the counter has reached. */
+  sample(count: number, sinceLastMs: number): void {
+    const perMinute = ((count - this.#count) * MINUTE_MS) / Math.max(1, sinceLastMs)
+    this.#count = count
+    for (const minutes of LOAD_WINDOWS_MIN) {
+      const weight = Math.exp(-sinceLastMs / (minutes * MINUTE_MS))
+      this.#averages[minutes] = perMinute + weight * (this.#averages[minutes] - perMinute)
+    }
+  }
+
+  perMinute(windowMin: WindowMin): number {
+    return this.#averages[windowMin]
+  }
+}

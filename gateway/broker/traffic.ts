@@ -1,0 +1,37 @@
+import type { MqttTraffic } from '../../shared/mqtt-status.ts'
+import { LoadAverage } from './load-average.ts'
+import { Meter } from './meter.ts'
+
+/** What goes one way, of all connections together: PUBLISH packets, and packets of every kind. */
+export class Traffic {
+  readonly published: Meter
+  readonly byQos: [number, number, number] = [0, 0, 0]
+  packets = 0
+  packetBytes = 0
+  /** A minute. */
+  readonly load = { messages: new LoadAverage(), publish: new LoadAverage(), bytes: new LoadAverage() }
+
+  constructor(nowMs: number) {
+    this.published = new Meter(nowMs)
+  }
+
+  publish(qos: 0 | 1 | 2, payloadBytes: number): void {
+    this.published.messages++
+    this.published.bytes += payloadBytes
+    this.byQos[qos]++
+  }
+
+  /** To be called every few seconds. */
+  sample(nowMs: number, sinceLastMs: number): void {
+    this.published.sample(nowMs)
+    this.load.messages.sample(this.packets, sinceLastMs)
+    this.load.publish.sample(this.published.messages, sinceLastMs)
+    this.load.bytes.sample(this.packetBytes, sinceLastMs)
+  }
+
+  read(nowMs: number): MqttTraffic {
+    const { published, byQos, packets, packetBytes } = this
+    const { messages, bytes } = published
+    return { messages, bytes, perSecond: published.perSecond(nowMs), byQos: [...byQos], packets, packetBytes }
+  }
+}

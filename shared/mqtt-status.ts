@@ -1,0 +1,69 @@
+export const MQTT_TRANSPORTS = ['tcp', 'tls', 'websocket'] as const
+
+/** What MQTT is spoken over. */
+export type MqttTransport = (typeof MQTT_TRANSPORTS)[number]
+
+/** PUBLISH packets and the bytes of their payloads. */
+export interface MqttFlow {
+  messages: number
+  bytes: number
+  perSecond: number
+}
+
+/** One client of the broker: a connection, or a session that waits for one. */
+export interface MqttClientStatus {
+  clientId: string
+  /** Whoever logged in, in the words of who let it in. */
+  owner: string
+  cleanSession: boolean
+  subscriptions: { topicFilter: string; qos: number }[]
+  queue: { messages: number; bytes: number; inFlight: number; dropped: number }
+  /** Hours without a connection; null while connected. */
+  idleHours: number | null
+  /** Null while away. */
+  connection: {
+    address: string
+    transport: MqttTransport
+    protocolVersion: number
+    sinceMs: number
+    keepaliveS: number
+    received: MqttFlow
+    sent: MqttFlow
+    unreadBytes: number
+    /** QoS 0 messages left out because the client had not read what came before. */
+    skipped: number
+    /** Times it was not read for a while because it had sent too much. */
+    throttled: number
+  } | null
+}
+
+/** PUBLISH packets of all clients since the start. */
+export interface MqttTraffic extends MqttFlow {
+  byQos: [number, number, number]
+  /** Packets of every kind, and all their bytes. */
+  packets: number
+  packetBytes: number
+}
+
+/** How the broker is doing, since the process started. */
+export interface MqttStats {
+  version: string
+  uptimeS: number
+  connections: {
+    open: number
+    loggedIn: number
+    /** The most that were logged in at once. */
+    maximum: number
+    byTransport: Record<MqttTransport, number>
+  }
+  sessions: { kept: number; away: number }
+  subscriptions: number
+  retained: { messages: number; bytes: number }
+  queued: { messages: number; bytes: number; limits: { messages: number; bytes: number } }
+  received: MqttTraffic
+  sent: MqttTraffic
+  refused: Record<string, number>
+  dropped: Record<string, number>
+  /** Connections that wait to be read. */
+  waitingConnections: number
+}
