@@ -80,14 +80,15 @@ export type SessionChange =
   | { kind: 'unretained'; topic: string }
   | ({ kind: 'willed' } & StoredWill)
   | { kind: 'unwilled'; clientId: string }
-  | { kind: 'idled'; clientIds: string[] }
+  /** So many hours now, not so many more: it may be written twice. */
+  | { kind: 'idled'; idle: { clientId: string; hours: number }[] }
 
 /** Rows the changes write, for the size of a transaction. */
 export function countRows(changes: readonly SessionChange[]): number {
   let rows = 0
   for (const change of changes) {
     if (change.kind === 'dequeued') rows += change.seqs.length
-    else if (change.kind === 'idled') rows += change.clientIds.length
+    else if (change.kind === 'idled') rows += change.idle.length
     else rows++
   }
   return rows

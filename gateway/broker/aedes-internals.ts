@@ -37,14 +37,14 @@ interface ClientInternals {
 }
 
 interface BrokerInternals {
-  /** Takes a client off the list of those connected. */
-  unregisterClient(client: Client): void
-
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
   /** Connected clients by client id. */
   clients: Record<string, Client>
   /** Counts messages; with the id of the broker it names one. */
   counter: number
+  /** Puts a client on the list of those connected, closing the one that has its id, and takes it off. */
+  registerClient(client: Client): void
+  unregisterClient(client: Client): void
   mq: { emit(packet: object, done: () => void): void }
 }
 
@@ -54,11 +54,6 @@ export function clientInternals(client: Client): ClientInternals {
 
 function brokerInternals(aedes: Aedes): BrokerInternals {
   return aedes as unknown as BrokerInternals
-}
-
-/** Takes a client off the list that was put on it although its connection had ended: Aedes does not look. */
-export function unregisterClosed(aedes: Aedes, client: Client): void {
-  brokerInternals(aedes).unregisterClient(client)
 }
 
 export function connectedClient(aedes: Aedes, clientId: string): Client | undefined {
@@ -74,6 +69,27 @@ export function publishOnlySys(aedes: Aedes): void {
     if (packet.topic.startsWith('$SYS/')) emit(aedes, packet)
     if (typeof client === 'function') client()
     else done?.()
+  }
+}
+
+/**
+ * Keeps the list of connected clients right. Aedes puts a client on it whose connection ended while its last will was
+ * stored, and strikes off whoever has the id when an old connection has been closed.
+ */
+export function registerByIdentity(aedes: Aedes): void {
+  const internals = brokerInternals(aedes)
+  const register = internals.registerClient.bind(aedes)
+  const unregister = internals.unregisterClient.bind(aedes)
+  const unregisterOnce = (client: Client) => {
+    if (internals.clients[client.id] === client) unregister(client)
+  }
+  internals.unregisterClient = unregisterOnce
+  internals.registerClient = (client) => {
+    if (client.closed) return
+    const predecessor = internals.clients[client.id]
+    // one that is about to be closed would come off the list after its successor has come on it
+    if (predecessor?.closed) unregisterOnce(predecessor)
+    register(client)
   }
 }
 

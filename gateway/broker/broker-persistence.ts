@@ -71,9 +71,14 @@ export class BrokerPersistence extends AedesPersistence {
     if (!client.closed) await super.putWill(client, packet)
   }
 
-  /** A will is about to be published: it goes in the transaction that stores it. */
+  /** Aedes is about to publish a will: it goes in the transaction that stores it. */
   spendWill(clientId: string): SessionChange[] {
     this.#spent.set(clientId, (this.#spent.get(clientId) ?? 0) + 1)
+    return this.takeWill(clientId)
+  }
+
+  /** A will is published without Aedes, which will not ask to delete it. */
+  takeWill(clientId: string): SessionChange[] {
     this.#sessions.wills.delete(clientId)
     return [{ kind: 'unwilled', clientId }]
   }

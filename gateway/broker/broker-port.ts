@@ -24,7 +24,7 @@ export interface BrokerPort<Login> {
   disconnected(login: Login): void
   /**
    * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
-   * connection.
+   * connection. Calls `onStored` at once for a message that has nothing to store: then the changes are not written.
    */
   receive(
     login: Login,

@@ -21,7 +21,7 @@ import {
   deliverWith,
   emit,
   publishOnlySys,
-  unregisterClosed,
+  registerByIdentity,
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
@@ -139,7 +139,6 @@ export class Broker<Login> implements Part {
       journal: deps.journal,
       sessions: this.sessions,
       options: deps.options,
-      spendWill: (clientId) => this.#persistence.spendWill(clientId),
       deliver: (message) => emit(this.#aedes, message),
     })
     this.#delivery = new Delivery(this.sessions, this.refusals.counts)
@@ -167,6 +166,7 @@ export class Broker<Login> implements Part {
   async start(): Promise<void> {
     writeNumbersUncached()
     publishOnlySys(this.#aedes)
+    registerByIdentity(this.#aedes)
     this.#aedes.on('client', (client) => this.#registered(client))
     this.#aedes.on('clientReady', (client) => this.#ready(client))
     this.#aedes.on('clientDisconnect', (client) => this.#disconnected(client))
@@ -295,7 +295,8 @@ export class Broker<Login> implements Part {
 
   /** What an owner may read has changed: takes out of its queues what it may not. */
   recheckOwner(owner: string): void {
-    for (const session of this.sessions.all()) {
+    const connected = [...this.#connections].flatMap(({ identity }) => identity?.session ?? [])
+    for (const session of new Set([...this.sessions.all(), ...connected])) {
       if (session.owner === owner) this.sessions.recheck(session, (topic) => this.#port.canRead(owner, topic))
     }
   }
@@ -392,8 +393,6 @@ export class Broker<Login> implements Part {
     if (session.isGone) queueMicrotask(() => client.close())
     else this.sessions.enter(session, connection)
     this.#port.connected(connection.identity.login)
-    // it may have ended while its last will was written down
-    if (client.closed) unregisterClosed(this.#aedes, client)
   }
 
   #ready(client: Client): void {
@@ -461,7 +460,7 @@ export class Broker<Login> implements Part {
     this.#intake.take(
       connection.identity,
       packet,
-      { isWill, isAlone },
+      isWill ? { isAlone, spendWill: () => this.#persistence.spendWill(client.id) } : { isAlone },
       () => {
         connection.storing--
         // Aedes writes PUBACK right after this
@@ -498,7 +497,7 @@ export class Broker<Login> implements Part {
     this.#intake.take(
       { login, owner, session },
       packet,
-      { isWill: true, isAlone: false },
+      { isAlone: false, spendWill: () => this.#persistence.takeWill(clientId) },
       () => undefined,
       note,
     )

@@ -83,7 +83,9 @@ export class Connection<Login> implements OutboxSink {
   }
 
   hasRoom(): boolean {
-    return this.unreadBytes < BUSY_BYTES
+    // of the stream alone, and not below its own mark: only past that it says when it has been read
+    const { writableLength, writableHighWaterMark } = this.#stream
+    return writableLength < Math.max(BUSY_BYTES, writableHighWaterMark)
   }
 
   /** Calls back once the client has read on, or is gone. */

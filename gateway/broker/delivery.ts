@@ -41,9 +41,16 @@ export class Delivery {
 
   #retained(recipient: Recipient, session: Session, packet: DeliveredPacket, done: () => void): void {
     const qos = Math.min(packet.qos, recipient.grantedQos(packet.topic))
-    if (qos === 0) recipient.sendOnce(packet.topic, packet.payload, true)
-    else this.#queue(session, packet, qos)
-    done()
+    if (qos === 0) {
+      recipient.sendOnce(packet.topic, packet.payload, true)
+      done()
+      return
+    }
+    // there may be more of them than a queue holds
+    session.outbox.whenHalfFree(() => {
+      this.#queue(session, packet, qos)
+      done()
+    })
   }
 
   #queue(session: Session, { topic, payload, brokerId }: DeliveredPacket, qos: number): void {

@@ -9,8 +9,6 @@ interface IntakeDeps<Login> {
   journal: SessionJournal
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
-  /** What is to be written when the last will of a client is published. */
-  spendWill: (clientId: string) => SessionChange[]
   /** Hands a message to those who are there. */
   deliver: (message: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }) => void
 }
@@ -28,12 +26,13 @@ export class Intake<Login> {
 
   /**
    * Calls `onStored` when the message may be acknowledged, or `onRefused` when it never will be. `isAlone` says that
-   * nothing its sender sent before is still on its way.
+   * nothing its sender sent before is still on its way. `spendWill` is given for a last will: it takes the will out of
+   * memory and tells what is to be written for it.
    */
   take(
     { login, session }: Identity<Login>,
     packet: PublishPacket,
-    { isWill, isAlone }: { isWill: boolean; isAlone: boolean },
+    { spendWill, isAlone }: { spendWill?: () => SessionChange[]; isAlone: boolean },
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {
@@ -43,26 +42,27 @@ export class Intake<Login> {
     const right = port.publishRight(login, topic)
     const { clientId, received, isPersistent } = session
     const changes: SessionChange[] = []
-    // a will has no packet identifier and nobody repeats it
-    const isReceived = qos === 2 && !isWill
-    if (isReceived && isPersistent)
+    const isWill = spendWill !== undefined
+    // a last will has no packet identifier
+    const isExactlyOnce = qos === 2 && !isWill
+    if (isExactlyOnce && isPersistent)
       changes.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
     if (right === undefined) {
       onRefused('topic_not_writable')
     } else if (payload.length > options.maxPayloadBytes) {
       onRefused('packet_too_large')
-    } else if (isReceived && received.has(messageId)) {
+    } else if (isExactlyOnce && received.has(messageId)) {
       // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits behind it
       journal.append(changes, onStored, onRefused)
-    } else if (isReceived && received.size >= options.maxReceiving) {
+    } else if (isExactlyOnce && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
     } else {
       const message = this.#routable(packet, payload)
       const routed = message && sessions.route(message, ({ owner }) => port.canRead(owner, topic))
       if (routed !== undefined) changes.push(...routed.changes)
-      if (isReceived) received.set(messageId, null)
-      if (isWill) changes.push(...this.#deps.spendWill(clientId))
+      if (isExactlyOnce) received.set(messageId, null)
+      if (isWill) changes.push(...spendWill())
       const stored = () => {
         routed?.commit()
         if (message !== undefined)
@@ -70,11 +70,19 @@ export class Intake<Login> {
         onStored()
       }
       const refused = (reason: string) => {
-        if (isReceived) received.delete(messageId)
+        if (isExactlyOnce) received.delete(messageId)
+        routed?.abandon()
         onRefused(reason)
       }
       if (right !== 'message') {
-        port.receive(login, { level: right, payload, qos, isWill }, changes, stored, refused)
+        let isLater = false
+        const storedByPort = () => {
+          // a message that has nothing to store comes back at once, and its changes are left to us
+          if (isLater || (changes.length === 0 && (isAlone || qos === 0))) stored()
+          else journal.append(changes, stored, refused)
+        }
+        port.receive(login, { level: right, payload, qos, isWill }, changes, storedByPort, refused)
+        isLater = true
       } else if (changes.length > 0 || !isAlone) {
         // also with nothing to write: it must not overtake what came before [MQTT-4.6.0-2] [MQTT-4.6.0-6]
         journal.append(changes, stored, refused)

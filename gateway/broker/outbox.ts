@@ -55,7 +55,9 @@ export class Outbox {
   readonly #onDropped: (entry: OutboxEntry, reason: DropReason) => void
   readonly #entries = new Map<number, OutboxEntry>()
   readonly #reservedIds = new Set<number>()
+  /** Kept while a connection is there. */
   #unsent = new Fifo<OutboxEntry>()
+  #waiting: (() => void)[] = []
   #sink: OutboxSink | undefined
   #inFlight = 0
   #bytes = 0
@@ -104,7 +106,7 @@ export class Outbox {
     for (const entry of this.#entries.values()) this.remove(entry)
   }
 
-  /** A packet identifier that is not in use; it is taken until `push` or `release`. */
+  /** A packet identifier that is not in use; it is taken until `push` or `releasePacketId`. */
   reservePacketId(): number {
     do this.#lastPacketId = (this.#lastPacketId % PACKET_ID_MAX) + 1
     while (this.#entries.has(this.#lastPacketId) || this.#reservedIds.has(this.#lastPacketId))
@@ -112,10 +114,17 @@ export class Outbox {
     return this.#lastPacketId
   }
 
+  releasePacketId(packetId: number): void {
+    this.#reservedIds.delete(packetId)
+  }
+
   push(entry: OutboxEntry): void {
     this.#reservedIds.delete(entry.packetId)
     this.#entries.set(entry.packetId, entry)
-    this.#unsent.push(entry)
+    if (this.#sink !== undefined) {
+      this.#skipGone()
+      this.#unsent.push(entry)
+    }
     this.#bytes += entry.sizeBytes
     this.#totals.messages++
     this.#totals.bytes += entry.sizeBytes
@@ -132,6 +141,8 @@ export class Outbox {
     this.remove(entry)
     this.#dropped++
     this.#onDropped(entry, reason)
+    // it may have held a place in the window
+    this.pump()
   }
 
   /** The client has a QoS 1 message, or the last step of a QoS 2 message is done. Returns it, if it was known. */
@@ -166,7 +177,10 @@ export class Outbox {
 
   /** The connection has ended; nothing happens if another one has taken its place. */
   detach(sink: OutboxSink): void {
-    if (this.#sink === sink) this.#sink = undefined
+    if (this.#sink !== sink) return
+    this.#sink = undefined
+    this.#unsent = new Fifo()
+    this.#callWaiting()
   }
 
   /** Sends what the window and the connection allow. */
@@ -187,10 +201,9 @@ export class Outbox {
   #oldest(): OutboxEntry | undefined {
     // what is in flight will be acknowledged in a moment, unless nobody is there to do it
     if (this.#sink !== undefined) {
-      for (let head = this.#unsent.peek(); head !== undefined; head = this.#unsent.peek()) {
-        if (!head.isGone) return head
-        this.#unsent.take()
-      }
+      this.#skipGone()
+      const head = this.#unsent.peek()
+      if (head !== undefined) return head
     }
     const [oldest] = this.#entries.values()
     return oldest
@@ -204,6 +217,26 @@ export class Outbox {
     this.#totals.messages--
     this.#totals.bytes -= entry.sizeBytes
     if (entry.isInFlight) this.#inFlight--
+    if (this.#hasHalfFree) this.#callWaiting()
+  }
+
+  /** Calls back once half of the queue is free, or nobody is connected any more: for what can wait to be queued. */
+  whenHalfFree(done: () => void): void {
+    if (this.#hasHalfFree || this.#sink === undefined) done()
+    else this.#waiting.push(done)
+  }
+
+  get #hasHalfFree(): boolean {
+    const { messages, bytes } = this.#limits
+    return this.#entries.size <= messages / 2 && this.#bytes <= bytes / 2
+  }
+
+  #callWaiting(): void {
+    for (const done of this.#waiting.splice(0)) setImmediate(done)
+  }
+
+  #skipGone(): void {
+    while (this.#unsent.peek()?.isGone) this.#unsent.take()
   }
 }
 

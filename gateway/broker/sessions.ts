@@ -64,6 +64,8 @@ export interface RoutedMessage {
   changes: SessionChange[]
   /** Makes it visible: to be called once, when the changes are on the disk. */
   commit(): void
+  /** Forgets it: the changes will never be on the disk. */
+  abandon(): void
 }
 
 const HOUR_MS = 3_600_000
@@ -129,7 +131,7 @@ export class Sessions implements Part {
     for (const { clientId, packetId, extra } of stored.received) {
       this.#byClientId.get(clientId)?.received.set(packetId, extra)
     }
-    for (const message of stored.retained) this.retained.set(message)
+    for (const message of stored.retained) this.#retain(message)
     for (const will of stored.wills) this.wills.set(will.clientId, will)
     this.#ageTimer = setInterval(() => this.ageSessions(), HOUR_MS)
     this.#ageTimer.unref()
@@ -283,6 +285,9 @@ export class Sessions implements Part {
         if (message.isRetained) this.#retain(message)
         for (const { session, entry } of queued) this.#queue(session, entry)
       },
+      abandon: () => {
+        for (const { session, entry } of queued) session.outbox.releasePacketId(entry.packetId)
+      },
     }
   }
 
@@ -302,6 +307,8 @@ export class Sessions implements Part {
       session.outbox.remove(entry)
       this.#settle(entry)
     }
+    // what was taken out may have filled the window
+    session.outbox.pump()
   }
 
   /** Puts another message into the place of a queued one. */
@@ -369,8 +376,9 @@ export class Sessions implements Part {
       this.dropped.add('session_expired')
       this.discard(clientId).catch(NOBODY_WAITS)
     }
-    const kept = away.filter(({ isGone }) => !isGone).map(({ clientId }) => clientId)
-    if (kept.length > 0) this.#note({ kind: 'idled', clientIds: kept })
+    const kept = away.filter(({ isGone }) => !isGone)
+    const idle = kept.map(({ clientId, idleHours }) => ({ clientId, hours: idleHours }))
+    if (idle.length > 0) this.#note({ kind: 'idled', idle })
   }
 
   #append(changes: readonly SessionChange[]): Promise<void> {

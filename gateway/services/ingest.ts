@@ -138,7 +138,10 @@ export class Ingest implements Appender<QueuedMessage> {
       content,
       drops,
       quarantine: unreadable === null ? null : quarantineEntry(device, uplinked, unreadable, receivedAtMs),
-      onStored,
+      onStored: () => {
+        if (device.isRegistered) onStored()
+        else onRefused('device_removed')
+      },
       onRefused,
       moves: [],
       late: [],
@@ -153,8 +156,10 @@ export class Ingest implements Appender<QueuedMessage> {
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
     const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [], sessionChanges: [] }
-    for (const { sessionChanges } of messages) {
-      if (sessionChanges.length > 0) batch.sessionChanges.push(...sessionChanges)
+    for (const message of messages) {
+      // what a deleted device says is kept for nobody
+      if (isUplink(message) && !message.device.isRegistered) continue
+      if (message.sessionChanges.length > 0) batch.sessionChanges.push(...message.sessionChanges)
     }
     let at = 0
     for (const message of live) {

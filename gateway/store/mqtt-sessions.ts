@@ -130,8 +130,8 @@ export function applySessionChange(connection: Connection, change: SessionChange
       connection.run('DELETE FROM mqtt_will WHERE client_id = ?', change.clientId)
       break
     case 'idled':
-      for (const clientId of change.clientIds)
-        connection.run('UPDATE mqtt_session SET idle_hours = idle_hours + 1 WHERE client_id = ?', clientId)
+      for (const { clientId, hours } of change.idle)
+        connection.run('UPDATE mqtt_session SET idle_hours = ? WHERE client_id = ?', hours, clientId)
       break
   }
 }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { describe, type TestContext, test } from 'node:test'
+import { eventually } from '../testing/observe.ts'
+import { OpenBroker } from '../testing/open-broker.ts'
+import {
+  connectPacket,
+  PACKET,
+  publishPacket,
+  RawMqtt,
+  type RawPacket,
+  readPublish,
+  subscribePacket,
+} from '../testing/raw-mqtt.ts'
+
+const COUNT = 300
+
+type Options = Parameters<typeof OpenBroker.start>[0]
+
+async function start(t: TestContext, options: Options = {}): Promise<OpenBroker> {
+  const side = await OpenBroker.start(options)
+  t.after(() => side.stop())
+  return side
+}
+
+async function connect(side: OpenBroker, clientId: string, clean = true): Promise<RawMqtt> {
+  const client = await RawMqtt.open(side.url)
+  assert.equal(await client.login({ clientId, clean }), 0)
+  return client
+}
+
+/** Retains messages of two kilobytes, far more than a connection holds unread. */
+async function retain(side: OpenBroker, qos: number): Promise<void> {
+  const writer = await connect(side, 'writer')
+  for (let i = 0; i < COUNT; i++)
+    writer.send(publishPacket(`r/${i}`, `${i}`.padEnd(2000), { qos, id: i + 1, isRetained: true }))
+  await writer.flush()
+  await eventually(() => side.broker.sessions.retained.size === COUNT, 'all retained')
+  writer.destroy()
+}
+
+function acknowledgement({ body }: RawPacket): Buffer {
+  const at = 2 + body.readUInt16BE(0)
+  return Buffer.concat([Buffer.from([0x40, 2]), body.subarray(at, at + 2)])
+}
+
+/** Reads so many messages, and acknowledges those of QoS 1. */
+async function read(client: RawMqtt, count: number): Promise<Set<string>> {
+  const topics = new Set<string>()
+  for (let i = 0; i < count; i++) {
+    const packet = await client.next(PACKET.publish)
+    topics.add(readPublish(packet).topic)
+    if ((packet.flags & 6) === 2) client.send(acknowledgement(packet))
+  }
+  return topics
+}
+
+const FEW = {
+  outbox: { inFlight: 10, messages: 50, bytes: 1_048_576 },
+  queued: { messages: 1000, bytes: 1_048_576 },
+  retained: { messages: 1000, bytes: 1_048_576 },
+  expiryDays: 30,
+}
+const OPTIONS: NonNullable<Options> = { options: { sessions: FEW } }
+
+describe('a wildcard subscription brings every retained message', () => {
+  for (const qos of [0, 1]) {
+    for (const clean of [true, false]) {
+      test(`to one that reads nothing for a while, QoS ${qos}, clean session ${Number(clean)}`, async (t) => {
+        const side = await start(t, OPTIONS)
+        await retain(side, qos)
+        // a pair of streams in the process holds 128 KiB unread, a pair of sockets megabytes
+        const [near, far] = duplexPair()
+        side.handle(far)
+        near.write(
+          Buffer.concat([connectPacket({ clientId: 'reader', clean }), subscribePacket({ 'r/+': qos })]),
+        )
+        await eventually(() => far.writableLength > 0 || side.broker.sessions.queued.messages > 0, 'begun')
+        // it reads on, after everybody else had a turn
+        const bystander = await connect(side, 'bystander')
+        for (let i = 0; i < 50; i++) await bystander.flush()
+        assert.ok(far.writableLength < 200_000, `${far.writableLength} bytes wait`)
+        const reader = new RawMqtt(near)
+        assert.equal((await read(reader, COUNT)).size, COUNT)
+        assert.equal(side.broker.sessions.dropped.get('queue_full'), 0)
+        assert.equal(side.broker.sessions.dropped.get('queues_full'), 0)
+      })
+    }
+  }
+})
+
+describe('a subscriber that acknowledges nothing', () => {
+  test('gets as many messages as its window holds, and one more for each acknowledgement', async (t) => {
+    const side = await start(t, OPTIONS)
+    const reader = await connect(side, 'reader')
+    reader.send(subscribePacket({ a: 1 }))
+    await reader.next(PACKET.suback)
+    const writer = await connect(side, 'writer')
+    for (let i = 0; i < 30; i++) writer.send(publishPacket('a', `${i}`, { id: i + 1 }))
+    await writer.flush()
+    const packets = await reader.flush()
+    assert.deepEqual(
+      packets.map((packet) => readPublish(packet).payload),
+      Array.from({ length: 10 }, (_, i) => `${i}`),
+    )
+    const [first, second] = packets
+    assert.ok(first !== undefined && second !== undefined)
+    // which of them it acknowledges is its own business
+    reader.send(acknowledgement(second), acknowledgement(first))
+    const more = [await reader.next(PACKET.publish), await reader.next(PACKET.publish)]
+    assert.deepEqual(
+      more.map((packet) => readPublish(packet).payload),
+      ['10', '11'],
+    )
+  })
+})
+
+test('a subscriber that reads on gets what was left out, also where a stream counts what is under way twice', async (t) => {
+  const side = await start(t)
+  const [near, far] = duplexPair()
+  // the stream of a WebSocket has what the socket below it still holds
+  side.broker.handle(far, 'test', { bufferedBytes: () => far.writableLength })
+  near.write(Buffer.concat([connectPacket({ clientId: 'reader' }), subscribePacket({ a: 1 })]))
+  await eventually(() => side.broker.sessions.isWanted('a'), 'subscribed')
+  const writer = await connect(side, 'writer')
+  for (let i = 0; i < 6; i++) {
+    writer.send(publishPacket('a', `${i}`.padEnd(40_000), { id: i + 1 }))
+    await writer.next(PACKET.puback)
+    // it is written, or waits for room
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  }
+  const reader = new RawMqtt(near)
+  for (let i = 0; i < 6; i++) {
+    assert.equal(readPublish(await reader.next(PACKET.publish)).payload.trim(), `${i}`)
+  }
+})

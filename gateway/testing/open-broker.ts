@@ -1,0 +1,134 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+import type { Duplex } from 'node:stream'
+import Database from 'better-sqlite3'
+import { createLog } from '../../shared/log.ts'
+import { systemClock } from '../../shared/time.ts'
+import { Broker, type BrokerOptions } from '../broker/broker.ts'
+import type { BrokerPort } from '../broker/broker-port.ts'
+import { ReadGate } from '../broker/read-gate.ts'
+import type { SessionJournal } from '../broker/sessions.ts'
+import { Connection } from '../store/connection.ts'
+import { migrate } from '../store/migrate.ts'
+import { applySessionChange, loadMqttSessions } from '../store/mqtt-sessions.ts'
+import { HeldDisk } from './held-disk.ts'
+
+interface OpenBrokerOptions {
+  port?: Partial<BrokerPort<object>>
+  options?: Partial<BrokerOptions>
+  journal?: SessionJournal
+  disk?: HeldDisk
+}
+
+const OPTIONS: BrokerOptions = {
+  maxPayloadBytes: 65_536,
+  maxUnreadBytes: 262_144,
+  maxSubscriptions: 100,
+  messagesPerSecond: 0,
+  maxTopicLevels: 12,
+  connectTimeoutMs: 10_000,
+  maxReceiving: 100,
+  sessions: {
+    outbox: { inFlight: 100, messages: 1000, bytes: 1_048_576 },
+    queued: { messages: 100_000, bytes: 67_108_864 },
+    retained: { messages: 1000, bytes: 1_048_576 },
+    expiryDays: 30,
+  },
+}
+
+/** A journal on a database in memory, which outlives the broker that writes it. */
+export function createJournal(disk: HeldDisk): SessionJournal {
+  const connection = new Connection(new Database(':memory:'))
+  migrate(connection)
+  return {
+    load: () => loadMqttSessions(connection),
+    append: (changes, onStored) => {
+      disk.write(() => {
+        for (const change of changes) applySessionChange(connection, change)
+        onStored()
+      })
+    },
+  }
+}
+
+/** The broker alone, on a free port, where everybody may do everything unless `port` says otherwise. */
+export class OpenBroker {
+  readonly disk: HeldDisk
+  readonly journal: SessionJournal
+  readonly broker: Broker<object>
+  /** Messages of devices that were handed in. */
+  taken = 0
+  readonly #server: Server
+  readonly #streams = new Set<Duplex>()
+
+  private constructor({ port, options, journal, disk = new HeldDisk() }: OpenBrokerOptions) {
+    this.disk = disk
+    this.journal = journal ?? createJournal(disk)
+    this.broker = new Broker({
+      port: {
+        login: () => ({ ok: true, login: {}, owner: 'anybody' }),
+        resume: () => ({}),
+        canSubscribe: () => true,
+        canRead: () => true,
+        publishRight: () => 'message',
+        mayLeaveWill: () => true,
+        connected: () => undefined,
+        disconnected: () => undefined,
+        receive: (_login, _uplinked, changes, onStored, onRefused) => {
+          this.taken++
+          this.journal.append(changes, onStored, onRefused)
+        },
+        ...port,
+      },
+      journal: this.journal,
+      gate: new ReadGate(() => false),
+      options: { ...OPTIONS, ...options },
+      clock: systemClock,
+      log: createLog('silent'),
+      onLoginFailed: () => undefined,
+    })
+    this.#server = createServer((socket) => this.handle(socket))
+  }
+
+  static async start(options: OpenBrokerOptions = {}): Promise<OpenBroker> {
+    const opened = new OpenBroker(options)
+    await opened.broker.start()
+    opened.#server.listen(0, '127.0.0.1')
+    await once(opened.#server, 'listening')
+    return opened
+  }
+
+  get url(): string {
+    return urlOf(this.#server)
+  }
+
+  get connectedClients(): number {
+    return this.broker.connectedClients
+  }
+
+  handle(stream: Duplex): void {
+    this.#streams.add(stream)
+    this.broker.handle(stream, 'test')
+  }
+
+  publish(topic: string, payload: string): void {
+    this.broker.publish(topic, payload)
+  }
+
+  async hasWill(clientId: string): Promise<boolean> {
+    return this.broker.sessions.wills.has(clientId)
+  }
+
+  async stop(): Promise<void> {
+    this.disk.release()
+    this.#server.close()
+    await this.broker.stop()
+    for (const stream of this.#streams) stream.destroy()
+  }
+}
+
+export function urlOf(server: Server): string {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening')
+  return `mqtt://127.0.0.1:${address.port}`
+}
