@@ -4,10 +4,8 @@ import { createServer } from 'node:net'
 import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { createLog } from '../../shared/log.ts'
-import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import { systemClock } from '../../shared/time.ts'
 import { eventually, metric } from '../testing/observe.ts'
+import { OpenBroker } from '../testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
@@ -18,9 +16,8 @@ import {
   subscribePacket,
 } from '../testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
-import { Broker, type BrokerOptions } from './broker.ts'
-import type { BrokerPort } from './broker-port.ts'
-import { ReadGate } from './read-gate.ts'
+import type { Broker } from './broker.ts'
+import type { SessionJournal } from './sessions.ts'
 
 const REFUSED = 'cartbarn_mqtt_refused_total'
 
@@ -444,57 +441,18 @@ test('messages that overtake each other are all delivered: every time question g
   client.destroy()
 })
 
-/** A broker whose port lets everybody read and publish anything, for what goes on between sockets only. */
+/** A broker where everybody may read and publish anything, for what goes on between sockets only. */
 async function openBroker(
   t: TestContext,
-  append = (_changes: readonly SessionChange[], onStored: () => void) => onStored(),
+  append: SessionJournal['append'] = (_changes, onStored) => onStored(),
 ): Promise<Broker<object>> {
-  const port: BrokerPort<object> = {
-    login: () => ({ ok: true, login: {}, owner: 'anybody' }),
-    resume: () => undefined,
-    canSubscribe: () => true,
-    canRead: () => true,
-    publishRight: () => 'message',
-    mayLeaveWill: () => true,
-    connected: () => undefined,
-    disconnected: () => undefined,
-    receive: () => undefined,
-  }
-  const journal = {
-    load: () => ({ sessions: [], subscriptions: [], queued: [], received: [], retained: [], wills: [] }),
-    append,
-  }
-  const options: BrokerOptions = {
-    maxPayloadBytes: 65_536,
-    maxUnreadBytes: 262_144,
-    maxSubscriptions: 100,
-    messagesPerSecond: 0,
-    maxTopicLevels: 12,
-    connectTimeoutMs: 10_000,
-    maxReceiving: 100,
-    sessions: {
-      outbox: { inFlight: 100, messages: 1000, bytes: 1_048_576 },
-      queued: { messages: 100_000, bytes: 67_108_864 },
-      retained: { messages: 1000, bytes: 1_048_576 },
-      expiryDays: 30,
-    },
-  }
-  const gate = new ReadGate(() => false)
-  const broker = new Broker({
-    port,
-    journal,
-    gate,
-    options,
-    clock: systemClock,
-    log: createLog('silent'),
-    onLoginFailed: () => undefined,
-  })
+  const load = () => ({ sessions: [], subscriptions: [], queued: [], received: [], retained: [], wills: [] })
+  const opened = await OpenBroker.start({ journal: { load, append } })
   t.after(async () => {
     mock.timers.reset()
-    await broker.stop()
+    await opened.stop()
   })
-  await broker.start()
-  return broker
+  return opened.broker
 }
 
 /** Takes what is written to it until it is frozen; from then on nothing more. */
