@@ -137,7 +137,8 @@ export class Connection<Login> implements OutboxSink {
     let granted = 0
     const { subscriptions } = clientInternals(this.client)
     for (const filter in subscriptions) {
-      if (matchesTopic(filter, topic)) granted = Math.max(granted, subscriptions[filter]?.qos ?? 0)
+      const qos = subscriptions[filter]?.qos ?? 0
+      if (qos > granted && matchesTopic(filter, topic)) granted = qos
     }
     return granted
   }

@@ -28,7 +28,7 @@ export class Delivery {
   #live(recipient: Recipient, session: Session, packet: DeliveredPacket, done: () => void): void {
     if (recipient.isNew(packet)) {
       const { topic, payload } = packet
-      const qos = Math.min(packet.qos, recipient.grantedQos(topic))
+      const qos = packet.qos === 0 ? 0 : Math.min(packet.qos, recipient.grantedQos(topic))
       if (qos === 0) {
         if (!recipient.sendOnce(topic, payload, false)) this.#counts.add('slow_reader_skipped')
       } else if (!session.isPersistent) {
