@@ -40,6 +40,7 @@ test('without any setting the defaults hold', () => {
     requestsPerSecond: 50,
     mqttConnections: 10_000,
     mqttConnectionsPerAddress: 2_500,
+    mqttFailedLoginsPerSecond: 5,
     mqttMessagesPerSecond: 500,
     mqttPacketBytes: 65_536,
     mqttSlowReaderBytes: 262_144,

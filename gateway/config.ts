@@ -61,6 +61,10 @@ const SETTINGS = {
     schema: count(1, 100_000).default(2_500),
     help: 'MQTT connections at once from one address; a router may stand for a whole fleet',
   },
+  MQTT_FAILED_LOGINS_PER_SECOND: {
+    schema: count(0, 100_000).default(5),
+    help: 'failed MQTT logins a second of one address (20 times that at once) before it is slowed down; 0 is no limit',
+  },
   MQTT_MESSAGES_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
     help: 'sustained messages a second of one MQTT client (bursts of four times that); past it the client waits, 0 is no limit',
@@ -149,6 +153,7 @@ export interface Config {
   requestsPerSecond: number
   mqttConnections: number
   mqttConnectionsPerAddress: number
+  mqttFailedLoginsPerSecond: number
   mqttMessagesPerSecond: number
   mqttPacketBytes: number
   mqttSlowReaderBytes: number
@@ -206,6 +211,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     requestsPerSecond: s.REQUESTS_PER_SECOND,
     mqttConnections: s.MQTT_CONNECTIONS,
     mqttConnectionsPerAddress: s.MQTT_CONNECTIONS_PER_ADDRESS,
+    mqttFailedLoginsPerSecond: s.MQTT_FAILED_LOGINS_PER_SECOND,
     mqttMessagesPerSecond: s.MQTT_MESSAGES_PER_SECOND,
     mqttPacketBytes: s.MQTT_PACKET_BYTES,
     mqttSlowReaderBytes: s.MQTT_SLOW_READER_BYTES,

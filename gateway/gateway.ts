@@ -82,6 +82,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const connections = new Connections({
     total: config.mqttConnections,
     perAddress: config.mqttConnectionsPerAddress,
+    failedLoginsPerSecond: config.mqttFailedLoginsPerSecond,
   })
   const broker = new Broker({
     port: access,

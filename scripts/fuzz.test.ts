@@ -16,7 +16,7 @@ for (const [seed, cases] of [
   [randomInt(2 ** 31), 800],
 ] as const) {
   test(`${cases} broken conversations, seed ${seed}, end in nothing but closed connections`, async (t) => {
-    const gateway = await startGateway()
+    const gateway = await startGateway({ CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '0' })
     t.after(() => gateway.stop())
     const subject = {
       api: new GatewayApi(gateway.http, ADMIN_KEY),

@@ -9,7 +9,7 @@ class Idle extends Duplex {
 }
 
 test('a place is free again once its socket is closed: of all, and of one address', async () => {
-  const connections = new Connections({ total: 3, perAddress: 2 })
+  const connections = new Connections({ total: 3, perAddress: 2, failedLoginsPerSecond: 5 })
   const sockets = [new Idle(), new Idle(), new Idle()] as const
   assert.equal(connections.admit(sockets[0], 'near'), undefined)
   assert.equal(connections.admit(sockets[1], 'near'), undefined)
@@ -22,7 +22,7 @@ test('a place is free again once its socket is closed: of all, and of one addres
 })
 
 test('an address that tries passwords gets a few connections a second, and nobody else fewer', () => {
-  const connections = new Connections({ total: 1000, perAddress: 1000 })
+  const connections = new Connections({ total: 1000, perAddress: 1000, failedLoginsPerSecond: 5 })
   for (let i = 0; i < 101; i++) connections.loginFailed('guesser')
   const admitted = Array.from({ length: 100 }, () => connections.admit(new Idle(), 'guesser'))
   const taken = admitted.filter((refusal) => refusal === undefined).length
@@ -33,7 +33,7 @@ test('an address that tries passwords gets a few connections a second, and nobod
 })
 
 test('what is open at the end is closed', async () => {
-  const connections = new Connections({ total: 10, perAddress: 10 })
+  const connections = new Connections({ total: 10, perAddress: 10, failedLoginsPerSecond: 5 })
   const socket = new Idle()
   connections.admit(socket, 'near')
   await connections.stop()

@@ -10,6 +10,8 @@ interface Closable {
 export interface ConnectionLimits {
   total: number
   perAddress: number
+  /** Sustained failed logins of one address before it is slowed down; 0 is no limit. */
+  failedLoginsPerSecond: number
 }
 
 export type AdmissionRefusal =
@@ -17,8 +19,8 @@ export type AdmissionRefusal =
   | 'too_many_connections_of_address'
   | 'too_many_failed_logins'
 
-/** Wrong passwords an address may send at once, and how many more each second. */
-const FAILED_LOGINS = { perSecond: 5, burst: 100 }
+/** Seconds of failed logins an address may have at once. */
+const FAILED_LOGINS_BURST_S = 20
 /** Connections a second that are still taken from an address past that: a good device may be behind the same router. */
 const ON_PROBATION = { perSecond: 20, burst: 20 }
 const MAX_ADDRESSES = 10_000
@@ -74,9 +76,10 @@ export class Connections implements Part {
     let known = this.#addresses.get(address)
     if (known === undefined) {
       if (this.#addresses.size >= MAX_ADDRESSES) this.#forgetIdle()
+      const perSecond = this.#limits.failedLoginsPerSecond
       known = {
         open: 0,
-        failedLogins: new TokenBucket(FAILED_LOGINS),
+        failedLogins: new TokenBucket({ perSecond, burst: FAILED_LOGINS_BURST_S * perSecond }),
         probation: new TokenBucket(ON_PROBATION),
       }
       this.#addresses.set(address, known)

@@ -17,7 +17,7 @@ async function openListeners(t: TestContext, { max = 100, handshakeTimeoutMs = 6
   const accepted: Socket[] = []
   const failed: string[] = []
   let dropped = 0
-  const connections = new Connections({ total: max, perAddress: max })
+  const connections = new Connections({ total: max, perAddress: max, failedLoginsPerSecond: 5 })
   const events = {
     onConnection: (stream: Socket) => {
       stream.on('error', () => undefined)

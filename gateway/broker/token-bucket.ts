@@ -31,6 +31,7 @@ export class TokenBucket {
   }
 
   isFull(): boolean {
+    if (this.#perMs === 0) return true
     this.#refill()
     return this.#tokens >= this.#burst
   }

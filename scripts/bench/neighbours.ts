@@ -54,6 +54,7 @@ async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> 
       // what an installation has unless it is told otherwise
       CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
       CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '2500',
+      CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '5',
     },
   })
   const [spare, ...devices] = await gateway.api.registerDevices(DEVICES + 1)
