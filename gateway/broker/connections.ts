@@ -7,6 +7,11 @@ interface Closable {
   once(event: 'close', listener: () => void): void
 }
 
+interface Holdable extends Closable {
+  pause(): void
+  on(event: 'error', listener: () => void): void
+}
+
 export interface ConnectionLimits {
   total: number
   perAddress: number
@@ -24,6 +29,9 @@ const FAILED_LOGINS_BURST_S = 20
 /** Connections a second that are still taken from an address past that: a good device may be behind the same router. */
 const ON_PROBATION = { perSecond: 20, burst: 20 }
 const MAX_ADDRESSES = 10_000
+/** How long a connection that is turned away for its address's failed logins is left waiting, and how many at once. */
+const HOLD_MS = 1_000
+const HELD_MAX = 1_000
 
 interface Address {
   open: number
@@ -38,6 +46,7 @@ interface Address {
 export class Connections implements Part {
   readonly #limits: ConnectionLimits
   readonly #open = new Set<Closable>()
+  readonly #held = new Set<Closable>()
   readonly #addresses = new Map<string, Address>()
 
   constructor(limits: ConnectionLimits) {
@@ -59,6 +68,25 @@ export class Connections implements Part {
     return undefined
   }
 
+  /**
+   * Ends a connection that was not admitted. One of a guesser is left without an answer for a moment first: whoever
+   * tries one password after the other tries fewer.
+   */
+  turnAway(socket: Holdable, refusal: AdmissionRefusal): void {
+    if (refusal !== 'too_many_failed_logins' || this.#held.size >= HELD_MAX) {
+      socket.destroy()
+      return
+    }
+    this.#held.add(socket)
+    const timer = setTimeout(() => socket.destroy(), HOLD_MS)
+    socket.pause()
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => {
+      clearTimeout(timer)
+      this.#held.delete(socket)
+    })
+  }
+
   loginFailed(address: string): void {
     this.#addressOf(address).failedLogins.take()
   }
@@ -70,6 +98,7 @@ export class Connections implements Part {
   /** Ends what the broker does not know: a socket that never said CONNECT would keep the process for ten seconds. */
   async stop(): Promise<void> {
     for (const socket of this.#open) socket.destroy()
+    for (const socket of this.#held) socket.destroy()
   }
 
   #addressOf(address: string): Address {

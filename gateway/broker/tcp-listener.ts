@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { Fifo } from '../../shared/fifo.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './connections.ts'
 
@@ -8,6 +9,9 @@ import type { AdmissionRefusal, Connections } from './connections.ts'
  * course comes back at once and there is no room, the rest is dropped and tries again after a second.
  */
 const BACKLOG = 4096
+
+/** How long new connections are handed over in one turn of the event loop. */
+const TURN_MS = 1
 
 export interface TcpListenerOptions {
   host: string
@@ -27,6 +31,7 @@ export interface TcpListenerEvents {
 export class TcpListener implements Part {
   readonly #options: TcpListenerOptions
   readonly #events: TcpListenerEvents
+  readonly #waiting = new Fifo<{ socket: Socket; address: string }>()
   #server: Server | undefined
 
   constructor(options: TcpListenerOptions, events: TcpListenerEvents) {
@@ -43,9 +48,9 @@ export class TcpListener implements Part {
         const address = socket.remoteAddress ?? 'unknown'
         const refusal = connections.admit(socket, address)
         if (refusal === undefined) {
-          this.#events.onConnection(socket, address)
+          this.#arrived(socket, address)
         } else {
-          socket.destroy()
+          connections.turnAway(socket, refusal)
           this.#events.onDropped(refusal, address)
         }
       },
@@ -53,6 +58,24 @@ export class TcpListener implements Part {
     server.listen({ port, host, backlog: BACKLOG })
     await once(server, 'listening')
     this.#server = server
+  }
+
+  // The system hands over all that wait at once; a thousand in one go would hold up everybody who is there already.
+  #arrived(socket: Socket, address: string): void {
+    // one that breaks while it waits is nobody's yet
+    socket.on('error', () => socket.destroy())
+    this.#waiting.push({ socket, address })
+    if (this.#waiting.length === 1) setImmediate(() => this.#handOver())
+  }
+
+  #handOver(): void {
+    const endsAtMs = performance.now() + TURN_MS
+    while (performance.now() < endsAtMs) {
+      const next = this.#waiting.take()
+      if (next === undefined) return
+      if (!next.socket.destroyed) this.#events.onConnection(next.socket, next.address)
+    }
+    if (this.#waiting.length > 0) setImmediate(() => this.#handOver())
   }
 
   /** Takes no more connections; those that are open are the broker's to close. */
