@@ -40,6 +40,8 @@ interface BrokerInternals {
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
   /** Connected clients by client id. */
   clients: Record<string, Client>
+  /** How long the next connection has to send CONNECT. */
+  connectTimeout: number
   /** Counts messages; with the id of the broker it names one. */
   counter: number
   /** Puts a client on the list of those connected, closing the one that has its id, and takes it off. */
@@ -91,6 +93,11 @@ export function registerByIdentity(aedes: Aedes): void {
     if (predecessor?.closed) unregisterOnce(predecessor)
     register(client)
   }
+}
+
+/** How long the next connection that is handled has to send CONNECT. */
+export function setConnectTimeout(aedes: Aedes, timeoutMs: number): void {
+  brokerInternals(aedes).connectTimeout = timeoutMs
 }
 
 /** Hands a message to every live subscription that matches, at once. */

@@ -22,6 +22,7 @@ import {
   emit,
   publishOnlySys,
   registerByIdentity,
+  setConnectTimeout,
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
@@ -64,6 +65,8 @@ export interface NetworkOptions {
 }
 
 const CLIENT_ID_MAX = 256
+/** Share of the time for CONNECT by which it differs between connections. */
+const CONNECT_SPREAD = 0.2
 /** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
 const KEEPALIVE_MIN_S = 5
 const KEEPALIVE_MAX_S = 600
@@ -208,6 +211,8 @@ export class Broker<Login> implements Part {
     }
     let connection: Connection<Login> | undefined
     this.#gate.guard(stream, () => this.#throttleMs(connection))
+    // those that came together are not all ended together
+    setConnectTimeout(this.#aedes, this.#options.connectTimeoutMs * (1 + CONNECT_SPREAD * Math.random()))
     const client = this.#aedes.handle(stream, request)
     connection = new Connection<Login>(client, {
       address,
