@@ -26,6 +26,7 @@ import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
+import { Telemetry } from './services/telemetry.ts'
 import { isTimeSynchronized } from './services/time-sync.ts'
 import { Users } from './services/users.ts'
 import { Store } from './store/store.ts'
@@ -64,6 +65,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
   const presence = new Presence(events, clock)
   const devices = new Devices({ store, fleet, deviceTypes, events, clock, log })
+  const telemetry = new Telemetry({ store, fleet, clock, log })
   const { isLockEventStored } = store.read
   const ingest = new Ingest({ queue: store.queue, presence, events, isLockEventStored, clock, log })
   const access = new MqttAccess({
@@ -167,6 +169,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     store,
     fleet,
     devices,
+    telemetry,
     presence,
     users,
     keyGuard,

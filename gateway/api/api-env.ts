@@ -3,6 +3,7 @@ import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type FieldError, ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
+import { fieldPath } from '../../shared/field-path.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { User } from '../services/users.ts'
 
@@ -16,6 +17,9 @@ export function createApi(): OpenAPIHono<ApiEnv> {
   return new OpenAPIHono<ApiEnv>({ strict: false, defaultHook: refuseInvalid })
 }
 
+/** A long list of the wrong kind is one mistake, not an answer larger than the request. */
+const ERRORS_MAX = 100
+
 const refuseInvalid: Hook<unknown, ApiEnv, string, unknown> = (result) => {
   if (result.success) return
   const target =
@@ -28,7 +32,7 @@ const refuseInvalid: Hook<unknown, ApiEnv, string, unknown> = (result) => {
           : 'header'
   // there at run time, though not in the type
   const sent = 'data' in result ? result.data : undefined
-  const errors = result.error.issues.flatMap((issue) => fieldErrors(target, issue, sent))
+  const errors = result.error.issues.flatMap((issue) => fieldErrors(target, issue, sent)).slice(0, ERRORS_MAX)
   const [first] = errors
   const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
   throw new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
@@ -43,7 +47,7 @@ function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: un
       detail: 'is no field of this request',
     }))
   }
-  const name = issue.path.join('.') || 'body'
+  const name = fieldPath(issue.path) || 'body'
   const detail = issue.message
   if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
     return [{ in: target, name, code: issue.params.code, detail }]

@@ -6,11 +6,13 @@ import type { Devices } from '../services/devices.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import type { Presence } from '../services/presence.ts'
+import type { Telemetry } from '../services/telemetry.ts'
 import type { Store } from '../store/store.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { createDevicesApi } from './devices.ts'
 import { withKey, withRequestId } from './guards.ts'
+import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMqttApi, type MqttApiDeps } from './mqtt.ts'
 import { createErrorHandler, problemOf } from './problem.ts'
@@ -21,6 +23,7 @@ import { createUsersApi } from './users.ts'
 export interface AppDeps extends SystemApiDeps, MqttApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
   devices: Devices
+  telemetry: Telemetry
   presence: Presence
   keyGuard: KeyGuard
   log: Log
@@ -29,7 +32,7 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps {
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
-  const { fleet, devices, presence, store, users, keyGuard, log, corsOrigins } = deps
+  const { fleet, devices, telemetry, presence, store, users, keyGuard, log, corsOrigins } = deps
   const app = createApi()
 
   app.use(withRequestId)
@@ -37,7 +40,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     app.use(
       cors({
         origin: corsOrigins.includes('*') ? '*' : corsOrigins,
-        exposeHeaders: ['X-Request-Id', 'Location', 'Retry-After', 'Allow'],
+        exposeHeaders: ['X-Request-Id', 'Location', 'Retry-After', 'Allow', 'Content-Disposition'],
       }),
     )
   app.route('/', createHealthApi(deps))
@@ -45,7 +48,8 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi({ fleet, devices, presence, store }))
-  app.route('/', createTelemetryApi({ fleet, devices, store }))
+  app.route('/', createHistoryApi({ devices, store }))
+  app.route('/', createTelemetryApi({ fleet, devices, telemetry, store }))
   app.route('/', createLockEventsApi(store))
   app.route('/', createUsersApi(users))
 

@@ -1,5 +1,4 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { z } from 'zod'
 import { InvalidRequestError } from '../../shared/errors.ts'
 import { toIso } from '../../shared/time.ts'
 import {
@@ -16,6 +15,7 @@ import {
   rotatedPasswordSchema,
 } from '../../shared/wire/devices.ts'
 import { DOWNLINKS, deviceTopic, UPLINKS } from '../../shared/wire/mqtt.ts'
+import { deviceIdParams } from '../../shared/wire/params.ts'
 import { canSee } from '../domain/access.ts'
 import { attributeFilters, matchesAttributes, matchesSearch } from '../domain/device-filter.ts'
 import type { Devices } from '../services/devices.ts'
@@ -33,8 +33,6 @@ interface DevicesApiDeps {
   presence: Presence
   store: Pick<Store<QueuedMessage>, 'read'>
 }
-
-const idParams = z.object({ id: z.string().meta({ description: 'hardware_id or short_id' }) })
 
 function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
   return {
@@ -116,7 +114,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
     createRoute({
       method: 'get',
       path: '/devices/{id}',
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: { 200: json(deviceSchema, 'The device.'), ...problems(403, 404) },
     }),
     (c) => c.json(toDeviceJson(devices.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
@@ -127,7 +125,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       method: 'get',
       path: '/devices/{id}/details',
       middleware: [adminOnly] as const,
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: {
         200: json(deviceDetailsSchema, 'The device with counts, drops and connection.'),
         ...problems(403, 404),
@@ -156,7 +154,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       method: 'patch',
       path: '/devices/{id}',
       middleware: [jsonBody] as const,
-      request: { params: idParams, body: body(devicePatchSchema) },
+      request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: {
         200: json(deviceSchema, 'The device as it is now.'),
         ...problems(400, 403, 404, 413, 415),
@@ -173,7 +171,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       method: 'put',
       path: '/devices/{id}',
       middleware: [adminOnly, jsonBody] as const,
-      request: { params: idParams, body: body(devicePutSchema) },
+      request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: {
         200: json(deviceSchema, 'The device as it is now.'),
         ...problems(400, 403, 404, 413, 415),
@@ -194,7 +192,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       method: 'delete',
       path: '/devices/{id}',
       middleware: [adminOnly] as const,
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: {
         200: json(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.'),
         ...problems(403, 404),
@@ -212,7 +210,7 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       method: 'post',
       path: '/devices/{id}/rotate-mqtt-password',
       middleware: [adminOnly] as const,
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: {
         200: json(rotatedPasswordSchema, 'The new password, shown only here.'),
         ...problems(403, 404),

@@ -1,3 +1,5 @@
+import type { HistoryFrame } from '../domain/history-text.ts'
+import { recordSeparator } from '../domain/history-text.ts'
 import type { HistoryPage, HistoryPageRequest } from '../store/history-page.ts'
 
 type ReadPage = (request: HistoryPageRequest) => Promise<HistoryPage>
@@ -8,15 +10,17 @@ const PAGE_ROWS = 1000
 const encoder = new TextEncoder()
 
 /**
- * History as one JSON array, read a page at a time as fast as the client takes it: memory stays the same however long
+ * History as one text, read a page at a time as fast as the client takes it: memory stays the same however long
  * the range is, and reading ends when the client leaves. The first page is read before this resolves, so that a store
  * that cannot be read is still an error answer.
  */
 export async function streamHistory(
   readPage: ReadPage,
-  request: HistoryPageRequest,
+  request: Omit<HistoryPageRequest, 'previousMs'>,
+  { head, foot }: HistoryFrame,
 ): Promise<ReadableStream<Uint8Array>> {
-  let rest = { ...request, limit: Math.min(PAGE_ROWS, request.limit) }
+  const separator = recordSeparator(request.format)
+  let rest = { ...request, limit: Math.min(PAGE_ROWS, request.limit), previousMs: null as number | null }
   let rowsLeft = request.limit
   let page: HistoryPage | null = await readPage(rest)
   let isFirst = true
@@ -24,16 +28,20 @@ export async function streamHistory(
     {
       async pull(controller) {
         page ??= await readPage(rest)
-        const { json, rows, lastAtMs } = page
+        const { text, rows, lastAtMs } = page
         const isLast = rows < rest.limit || rows === rowsLeft
-        const head = isFirst ? '[' : rows > 0 ? ',' : ''
+        const before = isFirst ? head : rows > 0 ? separator : ''
         isFirst = false
-        controller.enqueue(Buffer.concat([encoder.encode(head), json, encoder.encode(isLast ? ']' : '')]))
+        // pages go on as they are: copies of them would be most of the garbage of a long download
+        if (before !== '') controller.enqueue(encoder.encode(before))
+        if (rows > 0) controller.enqueue(text)
+        if (isLast && foot !== '') controller.enqueue(encoder.encode(foot))
         if (isLast) return controller.close()
         rowsLeft -= rows
         rest = {
           ...rest,
           limit: Math.min(PAGE_ROWS, rowsLeft),
+          previousMs: lastAtMs,
           // times are unique within a stream, so the next page begins right beside the last record
           ...(rest.order === 'asc' ? { fromMs: lastAtMs + 1 } : { toMs: lastAtMs - 1 }),
         }

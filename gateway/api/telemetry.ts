@@ -1,58 +1,47 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { z } from 'zod'
-import { type FieldError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
+import { NotFoundError } from '../../shared/errors.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '../../shared/ids.ts'
 import { toIso } from '../../shared/time.ts'
-import { wholeNumber } from '../../shared/wire/params.ts'
+import { deviceIdParams } from '../../shared/wire/params.ts'
 import {
   batteryRecordSchema,
+  deletedRecordsSchema,
   gpsRecordSchema,
-  HISTORY_LIMIT_MAX,
-  historyQuerySchema,
+  purgedDeviceSchema,
+  purgedFleetSchema,
+  purgeSchema,
   telemetryStatsSchema,
 } from '../../shared/wire/telemetry.ts'
 import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
-import type { HistoryPageRequest } from '../store/history-page.ts'
+import type { Telemetry } from '../services/telemetry.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
-import { streamHistory } from './history-stream.ts'
-import { json, problems } from './responses.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
 
 interface TelemetryApiDeps {
   fleet: Fleet
   devices: Devices
+  telemetry: Telemetry
   store: Pick<Store<QueuedMessage>, 'read'>
 }
 
-const idParams = z.object({ id: z.string().meta({ description: 'hardware_id or short_id' }) })
-const JSON_HEADERS = { 'content-type': 'application/json' }
-const DEFAULT_LIMIT = 100
-const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
-
-/** GPS and battery history of a device, and the newest record of each. */
-export function createTelemetryApi({ fleet, devices, store }: TelemetryApiDeps): OpenAPIHono<ApiEnv> {
+/** The newest record of each stream, counts, and what deletes records. */
+export function createTelemetryApi({
+  fleet,
+  devices,
+  telemetry,
+  store,
+}: TelemetryApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
-
-  api.openapi(historyRoute('gps', gpsRecordSchema), async (c) => {
-    const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
-    const request = pageRequest('gps', device, c.req.valid('query'))
-    return typedStream(c.body(await streamHistory(store.read.historyPage, request), 200, JSON_HEADERS))
-  })
-
-  api.openapi(historyRoute('battery', batteryRecordSchema), async (c) => {
-    const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
-    const request = pageRequest('battery', device, c.req.valid('query'))
-    return typedStream(c.body(await streamHistory(store.read.historyPage, request), 200, JSON_HEADERS))
-  })
 
   api.openapi(
     createRoute({
       method: 'get',
       path: '/devices/{id}/gps/latest',
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: { 200: json(gpsRecordSchema, 'The newest GPS record.'), ...problems(403, 404) },
     }),
     (c) => {
@@ -71,7 +60,7 @@ export function createTelemetryApi({ fleet, devices, store }: TelemetryApiDeps):
     createRoute({
       method: 'get',
       path: '/devices/{id}/battery/latest',
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: { 200: json(batteryRecordSchema, 'The newest battery record.'), ...problems(403, 404) },
     }),
     (c) => {
@@ -90,7 +79,7 @@ export function createTelemetryApi({ fleet, devices, store }: TelemetryApiDeps):
       method: 'get',
       path: '/devices/{id}/telemetry/stats',
       middleware: [adminOnly] as const,
-      request: { params: idParams },
+      request: { params: deviceIdParams },
       responses: { 200: json(telemetryStatsSchema, 'Records kept of the device.'), ...problems(403, 404) },
     }),
     (c) => {
@@ -100,62 +89,56 @@ export function createTelemetryApi({ fleet, devices, store }: TelemetryApiDeps):
     },
   )
 
-  return api
-}
-
-function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
-  stream: Stream,
-  schema: Schema,
-) {
-  return createRoute({
-    method: 'get',
-    path: `/devices/{id}/${stream}`,
-    request: { params: idParams, query: historyQuerySchema },
-    responses: {
-      200: json(z.array(schema), 'Records, newest first unless told.'),
-      ...problems(400, 403, 404),
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/devices/{id}/telemetry',
+      middleware: [adminOnly] as const,
+      request: { params: deviceIdParams },
+      responses: { 200: json(purgedDeviceSchema, 'Deleted, so many.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const purged = await telemetry.deleteOf(device, ['gps', 'battery'])
+      return c.json({ success: true as const, purged }, 200)
     },
-  })
-}
+  )
 
-// the text of the stream is what the route's schema says; the types only know values
-function typedStream(response: Response): never {
-  return response as never
-}
-
-type HistoryQuery = z.infer<typeof historyQuerySchema>
-
-/** The history rules. Source: spec 4.3 rules 1 to 3. */
-function pageRequest(stream: TelemetryStream, { row }: Device, query: HistoryQuery): HistoryPageRequest {
-  const { deviceId, hardwareId, shortId } = row
-  const { from, to, order } = query
-  const owner = { stream, deviceId, hardwareId, shortId, order }
-  if (from === undefined && to === undefined) {
-    return { ...owner, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: parseLimit(query.limit) }
+  for (const stream of ['gps', 'battery'] as const) {
+    api.openapi(
+      createRoute({
+        method: 'delete',
+        path: `/devices/{id}/telemetry/${stream}`,
+        middleware: [adminOnly] as const,
+        request: { params: deviceIdParams },
+        responses: { 200: json(deletedRecordsSchema, 'Deleted, so many.'), ...problems(403, 404) },
+      }),
+      async (c) => {
+        const device = fleet.require(c.req.valid('param').id)
+        const purged = await telemetry.deleteOf(device, [stream])
+        return c.json({ success: true as const, deleted: purged[stream] }, 200)
+      },
+    )
   }
-  if (from === undefined || to === undefined) {
-    const name = from === undefined ? 'from' : 'to'
-    throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
-  }
-  if (from > to)
-    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
-  // from and to win: limit is ignored then, even an invalid one
-  return { ...owner, fromMs: from, toMs: to, limit: Number.MAX_SAFE_INTEGER }
-}
 
-function parseLimit(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_LIMIT
-  const limit = limitParam.safeParse(text)
-  if (limit.success) return limit.data
-  throw invalidQuery({
-    name: 'limit',
-    code: 'invalid_number',
-    detail: `must be a whole number from 1 to ${HISTORY_LIMIT_MAX}`,
-  })
-}
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/telemetry/purge',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(purgeSchema) },
+      responses: {
+        200: json(purgedFleetSchema, 'What is older is gone, so many records. Asking again is harmless.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { cutoffMs, purged } = await telemetry.purge(c.req.valid('json').older_than_days)
+      return c.json({ success: true as const, cutoff_date: toIso(cutoffMs), purged }, 200)
+    },
+  )
 
-function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
-  return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
+  return api
 }
 
 function recordHead(stream: TelemetryStream, { row }: Device, atMs: number) {

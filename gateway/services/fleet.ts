@@ -22,11 +22,28 @@ export interface Device {
   isRegistered: boolean
 }
 
-/** What the fleet is built from at the start. */
-interface FleetSource {
-  devices(): DeviceStateRow[]
+interface RecordSource {
   latestGps(deviceId: number, untilMs?: number): LatestGps | null
   latestBattery(deviceId: number, untilMs?: number): LatestBattery | null
+}
+
+/** What the fleet is built from at the start. */
+interface FleetSource extends RecordSource {
+  devices(): DeviceStateRow[]
+}
+
+/** The newest GPS record; one after `untilMs`, dated by a wrong clock, only if there is no other. */
+export function latestGpsOf(source: RecordSource, deviceId: number, untilMs: number): LatestGps | null {
+  return source.latestGps(deviceId, untilMs) ?? source.latestGps(deviceId)
+}
+
+/** The newest battery record, by the same rule. */
+export function latestBatteryOf(
+  source: RecordSource,
+  deviceId: number,
+  untilMs: number,
+): LatestBattery | null {
+  return source.latestBattery(deviceId, untilMs) ?? source.latestBattery(deviceId)
 }
 
 /** All registered devices with their latest state, in memory: live reads never touch the disk. */
@@ -44,8 +61,8 @@ export class Fleet {
         state: { ...emptyState(), ...JSON.parse(latestJson) },
         updatedAtMs: stateUpdatedAtMs,
         lastRespondedAtMs,
-        gps: source.latestGps(row.deviceId, untilMs) ?? source.latestGps(row.deviceId),
-        battery: source.latestBattery(row.deviceId, untilMs) ?? source.latestBattery(row.deviceId),
+        gps: latestGpsOf(source, row.deviceId, untilMs),
+        battery: latestBatteryOf(source, row.deviceId, untilMs),
       })
     }
   }

@@ -47,6 +47,7 @@ interface WriterPort {
 interface WriteItem {
   kind: 'write'
   request: WriterRequest
+  onWritten: ((result: unknown) => void) | undefined
   resolve: (value: unknown) => void
   reject: (error: Error) => void
 }
@@ -141,14 +142,17 @@ export class CommitQueue<Message extends Appendable> {
     this.#start()
   }
 
-  /** Rejects with the rule's `AppError`, or `store_unavailable`. */
-  write(request: WriterRequest): Promise<unknown> {
+  /**
+   * Rejects with the rule's `AppError`, or `store_unavailable`. `onWritten` is called as soon as it is on the disk and
+   * before anything that was queued later is encoded: all before it is committed, nothing after it is under way.
+   */
+  write(request: WriterRequest, onWritten?: (result: unknown) => void): Promise<unknown> {
     if (this.#isStopping) return Promise.reject(new UnavailableError('the gateway is stopping'))
     if (this.#fault !== null) {
       return Promise.reject(new UnavailableError('the store cannot be written', this.#fault))
     }
     return new Promise((resolve, reject) => {
-      this.#items.push({ kind: 'write', request, resolve, reject })
+      this.#items.push({ kind: 'write', request, onWritten, resolve, reject })
       this.#start()
     })
   }
@@ -369,6 +373,7 @@ export class CommitQueue<Message extends Appendable> {
     try {
       const answer = await this.#ask(item.request)
       if (answer.kind === 'written') {
+        item.onWritten?.(answer.result)
         item.resolve(answer.result)
         this.#recover()
       } else if (answer.kind === 'refused') {

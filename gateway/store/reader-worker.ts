@@ -20,7 +20,7 @@ parentPort?.on('message', (request: HistoryPageRequest) => {
   try {
     connection ??= openReader(path)
     const page = readHistoryPage(connection, request)
-    parentPort?.postMessage({ kind: 'page', page } satisfies ReaderAnswer, [page.json.buffer as ArrayBuffer])
+    parentPort?.postMessage({ kind: 'page', page } satisfies ReaderAnswer, [page.text.buffer as ArrayBuffer])
   } catch (error) {
     connection?.close()
     connection = undefined

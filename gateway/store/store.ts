@@ -21,7 +21,7 @@ import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
-import { latestBattery, latestGps } from './telemetry.ts'
+import { latestBattery, latestGps, nthNewestGpsMs } from './telemetry.ts'
 import { listUsers, type UserRow } from './users.ts'
 import { Writer } from './writer.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
@@ -101,10 +101,20 @@ export class Store<Message extends Appendable> implements Part {
     return this.queue.health
   }
 
-  /** Runs a write in a transaction of its own, in its turn; resolves when it is on the disk. */
-  write<Name extends WriteName>(name: Name, input: WriteInput<Name>): Promise<WriteResult<Name>> {
-    // performWrite runs the function of that name, so its result is of that type
-    return this.queue.write({ kind: 'write', name, input }) as Promise<WriteResult<Name>>
+  /**
+   * Runs a write in a transaction of its own, in its turn; resolves when it is on the disk. Memory that follows from it
+   * and from what devices send must be changed in `onWritten`, see `CommitQueue.write`.
+   */
+  write<Name extends WriteName>(
+    name: Name,
+    input: WriteInput<Name>,
+    onWritten?: (result: WriteResult<Name>) => void,
+  ): Promise<WriteResult<Name>> {
+    // performWrite runs the function of that name, so its result is of that type, here and in `onWritten`
+    return this.queue.write(
+      { kind: 'write', name, input },
+      onWritten as ((result: unknown) => void) | undefined,
+    ) as Promise<WriteResult<Name>>
   }
 
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
@@ -116,6 +126,8 @@ export class Store<Message extends Appendable> implements Part {
       this.#read((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
       this.#read((from) => latestBattery(from, deviceId, untilMs)),
+    nthNewestGpsMs: (deviceId: number, n: number): number | null =>
+      this.#read((from) => nthNewestGpsMs(from, deviceId, n)),
     lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
       this.#read((from) => isLockEventStored(from, hardwareId, identity)),

@@ -79,6 +79,8 @@ function readAll(): Promise<{ rows: number }> {
     toMs: NOW_MS * 2,
     order: 'asc',
     limit: 1000,
+    format: 'json',
+    previousMs: null,
   }
   return store.read.historyPage(request)
 }

@@ -71,7 +71,34 @@ export class WriterConnection {
     const { connection, logSize } = this.#opened ?? {}
     const size = logSize?.get()
     if (connection === undefined || size === undefined) return
-    if (size.log < this.#checkpointAtPages || size.checkpointed === size.log) return
+    if (size.log >= this.#checkpointAtPages) this.#checkpoint(connection, size)
+  }
+
+  /** Pages of the file that hold nothing; 0 when it is not open. Throws what SQLite throws. */
+  freePages(): number {
+    try {
+      return Number(this.#opened?.connection.db.pragma('freelist_count', { simple: true }) ?? 0)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  /**
+   * Gives up to `pages` free pages back to the file system, which sees it at the next checkpoint; the last are followed
+   * by one. Returns how many are still free. Throws what SQLite throws.
+   */
+  giveBack(pages: number): number {
+    this.transaction(({ db }) => db.pragma(`incremental_vacuum(${pages})`))
+    const left = this.freePages()
+    const { connection, logSize } = this.#opened ?? {}
+    const size = logSize?.get()
+    if (left === 0 && connection !== undefined && size !== undefined) this.#checkpoint(connection, size)
+    return left
+  }
+
+  #checkpoint(connection: Connection, size: LogSize): void {
+    if (size.checkpointed === size.log) return
     try {
       connection.db.pragma(`busy_timeout = ${CHECKPOINT_WAIT_MS}`)
       const [done] = connection.all<{ busy: number }>('PRAGMA wal_checkpoint(FULL)')

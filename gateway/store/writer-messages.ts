@@ -20,7 +20,8 @@ export type WriterAnswer =
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; isStoreFault: boolean }
 
-/** What the thread says: an answer to each request, in order, and checkpoints that failed, in between. */
+/** What the thread says: an answer to each request, in order, and in between what failed that nobody asked for. */
 export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
   | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }
+  | { kind: 'giving_back_failed'; message: string; faultCode: string | null }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '../../shared/errors.ts'
 import { append } from './append.ts'
+import { FreeSpace } from './free-space.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
 import { WriterConnection } from './writer-connection.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './writer-messages.ts'
@@ -11,8 +12,15 @@ import { performWrite } from './writes.ts'
 // no schema library here: every thread would load its own copy of it
 const { path, inode }: { path: string; inode: bigint } = workerData
 const connection = new WriterConnection(path, inode)
+const freeSpace = new FreeSpace(connection)
+
+/** How soon after a write free space is looked for. */
+const FREE_SPACE_MS = 1000
+/** After a failure it waits for the next write after so long: the disk is in trouble and has better things to do. */
+const FREE_SPACE_RETRY_MS = 60_000
 
 let failedRun = -1
+let freeSpaceTimer: NodeJS.Timeout | undefined
 
 function perform(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
@@ -46,6 +54,28 @@ function failureOf(error: unknown): WriterAnswer {
   return { kind: 'failed', message: describeFault(error), isStoreFault: storeFaultCode(error) !== null }
 }
 
+function checkpointIfDue(): void {
+  try {
+    connection.checkpointIfDue()
+  } catch (error) {
+    report({ kind: 'checkpoint_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+  }
+}
+
+function giveBackSpace(): void {
+  freeSpaceTimer = undefined
+  try {
+    const pauseMs = freeSpace.step()
+    if (pauseMs !== null) freeSpaceTimer = setTimeout(giveBackSpace, pauseMs)
+  } catch (error) {
+    report({ kind: 'giving_back_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+    freeSpaceTimer = setTimeout(() => {
+      freeSpaceTimer = undefined
+    }, FREE_SPACE_RETRY_MS)
+  }
+  checkpointIfDue()
+}
+
 parentPort?.on('message', (request: WriterRequest) => {
   const startedAtMs = performance.now()
   try {
@@ -56,10 +86,7 @@ parentPort?.on('message', (request: WriterRequest) => {
     const tookMs = performance.now() - startedAtMs
     report({ kind: 'answer', answer: failureOf(error), tookMs, faultCode: storeFaultCode(error) })
   }
-  try {
-    // nobody waits for this: what was asked is on the disk and answered
-    connection.checkpointIfDue()
-  } catch (error) {
-    report({ kind: 'checkpoint_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
-  }
+  // nobody waits for these: what was asked is on the disk and answered
+  checkpointIfDue()
+  if (freeSpaceTimer === undefined) freeSpaceTimer = setTimeout(giveBackSpace, FREE_SPACE_MS)
 })

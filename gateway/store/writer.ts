@@ -97,6 +97,10 @@ export class Writer implements Part {
       this.#log.error({ reason: report.message }, 'checkpoint failed; the log grows')
       return
     }
+    if (report.kind === 'giving_back_failed') {
+      this.#log.warn({ reason: report.message }, 'free space not given back')
+      return
+    }
     const { answer, tookMs } = report
     if (answer.kind === 'appended' || answer.kind === 'written') this.commitTimes.add(tookMs)
     this.#pending.shift()?.resolve(answer)

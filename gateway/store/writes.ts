@@ -1,7 +1,7 @@
 import { recordClockMark } from './clock-mark.ts'
 import type { Connection } from './connection.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
-import { deleteTelemetryStep } from './telemetry.ts'
+import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './telemetry.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
@@ -10,6 +10,8 @@ const writes = {
   updateDevice,
   deleteDevice,
   deleteTelemetryStep,
+  deleteDeviceTelemetryStep,
+  purgeTelemetryStep,
   createUser,
   createFirstAdmin,
   updateUser,

@@ -114,7 +114,7 @@ export class TestGateway {
     }
     const response = await this.app.request(path, init)
     const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') ?? false
+    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
     return {
       status: response.status,
       headers: response.headers,

@@ -7,6 +7,11 @@ function fail(ctx: z.RefinementCtx, code: string, message: string): typeof z.NEV
   return z.NEVER
 }
 
+/** The `:id` of a device's paths. */
+export const deviceIdParams = z.object({
+  id: z.string().meta({ description: 'hardware_id or short_id' }),
+})
+
 /** A whole number written in digits only, within `min` and `max`, both included. */
 export function wholeNumber(min: number, max: number) {
   return z.string().transform((text, ctx) => {
@@ -23,6 +28,14 @@ export const pageLimitParam = wholeNumber(1, 1000).default(100)
 export const dateParam = z.string().transform((text, ctx) => {
   return parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')
 })
+
+/** One of a few words; anything else is refused under `code`, with the words. */
+export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {
+  return z.string().transform((text, ctx) => {
+    const choice = choices.find((one) => one === text)
+    return choice ?? fail(ctx, code, `must be one of: ${choices.join(', ')}`)
+  })
+}
 
 /** A list given repeated or comma-separated; trimmed, without duplicates, never empty. */
 export const stringListParam = z.union([z.string(), z.array(z.string())]).transform((value, ctx) => {

@@ -1,0 +1,205 @@
+import { distanceM, type Point } from './geofence-geometry.ts'
+import { isNewer } from './latest-state.ts'
+import {
+  passageThrough,
+  type WatchedZone,
+  type WatchedZones,
+  type Whereabouts,
+  whereIs,
+} from './watched-zones.ts'
+
+/** A position of a device and its event time. */
+export interface Fix extends Point {
+  atMs: number
+}
+
+/** A device entered or left a zone: when and where it did, which is before the fix that told it. */
+export interface ZoneEvent extends Fix {
+  kind: 'enter' | 'exit'
+  zoneId: string
+}
+
+/** What is known of a device and one zone. */
+interface ZoneState {
+  id: string
+  isInside: boolean
+  /** Inside by the first fix there ever was, which no other has confirmed: leaving is no news then. */
+  isAssumed?: true
+  /** The last fix clearly outside. */
+  outsideAt?: Fix
+  /** The last fix, if it says the opposite of `isInside`: the next one must agree. */
+  turnedAt?: Fix
+  /** The last fix was reached from another straight through the zone: the next one must not be back. */
+  passed?: { from: Fix; enter: Fix; exit: Fix }
+  /** Where it left the zone, as long as it is still there. */
+  leftAt?: Fix
+}
+
+/**
+ * What is known of a device and its zones: JSON, as large as the number of zones it is in or at.
+ * Zones that are not in `zones` but in `fingerprints` are those it was clearly outside of at `last`.
+ */
+export interface WatchState {
+  last: Fix | null
+  fingerprints: string
+  zones: ZoneState[]
+}
+
+/** Of a device that was never seen. */
+export const UNWATCHED: WatchState = { last: null, fingerprints: '', zones: [] }
+
+/** Between fixes farther apart in time nobody knows which way a cart took. */
+const MAX_PASSAGE_MS = 60_000
+/** A cart does not get farther in that time. */
+const MAX_PASSAGE_M = 400
+
+/**
+ * A cart that stands a few metres beside a zone may wander in and out of it. Having left it once it is back only when it
+ * has been inside for this long, unless it has been this far from where it left.
+ */
+const RETURN_MS = 120_000
+const RETURN_M = 30
+
+/**
+ * Looks at the next fix of a device. No single fix raises an event, the one after it has to agree:
+ * two in the zone after one outside enter it, two outside by more than the buffer leave it, and a way from outside to
+ * outside straight through it does both unless the next fix is back.
+ * A fix that is not newer than the last changes nothing, nor does one that is NaN; a last fix later than `latestMs` was
+ * the mistake of a clock and is forgotten. What was unknown before, because the device or the zone is new or the shape another one, becomes known silently; a zone that
+ * is gone ends silently.
+ */
+export function watch(
+  state: WatchState,
+  watched: WatchedZones,
+  { atMs, latE7, longE7 }: Fix,
+  latestMs = Number.POSITIVE_INFINITY,
+): { state: WatchState; events: ZoneEvent[] } {
+  const isLate = state.last !== null && !isNewer(atMs, state.last.atMs, latestMs)
+  if (isLate || Number.isNaN(latE7) || Number.isNaN(longE7)) return { state, events: [] }
+  // kept and told without whatever else the caller's object has
+  const fix: Fix = { atMs, latE7, longE7 }
+  const before = state.last !== null && state.last.atMs > latestMs ? UNWATCHED : state
+  const isKnown = knownZones(before, watched)
+  const events: ZoneEvent[] = []
+  const zones: ZoneState[] = []
+  for (const zone of watched.zones) {
+    const where = whereIs(zone, fix)
+    const next = isKnown(zone)
+      ? step(stateOf(before, zone), zone, fix, where, events)
+      : firstSight(zone, where)
+    if (next !== null) zones.push(next)
+  }
+  events.sort((a, b) => a.atMs - b.atMs)
+  return { state: { last: fix, fingerprints: watched.fingerprints, zones }, events }
+}
+
+function knownZones(state: WatchState, watched: WatchedZones): (zone: WatchedZone) => boolean {
+  if (state.fingerprints === watched.fingerprints) return () => true
+  const known = new Set(state.fingerprints.split(' '))
+  return ({ fingerprint }) => known.has(fingerprint)
+}
+
+function stateOf({ zones, last }: WatchState, { id }: WatchedZone): ZoneState {
+  const known = zones.find((zone) => zone.id === id)
+  return known ?? (last === null ? { id, isInside: false } : { id, isInside: false, outsideAt: last })
+}
+
+function firstSight({ id }: WatchedZone, where: Whereabouts): ZoneState | null {
+  if (where === 'outside') return null
+  return where === 'inside' ? { id, isInside: true, isAssumed: true } : { id, isInside: false }
+}
+
+/** Null stands for clearly outside with nothing pending. */
+function step(
+  state: ZoneState,
+  zone: WatchedZone,
+  fix: Fix,
+  where: Whereabouts,
+  events: ZoneEvent[],
+): ZoneState | null {
+  return state.isInside
+    ? stepInside(state, zone, fix, where, events)
+    : stepOutside(state, zone, fix, where, events)
+}
+
+function stepInside(
+  { id, isAssumed, turnedAt }: ZoneState,
+  zone: WatchedZone,
+  fix: Fix,
+  where: Whereabouts,
+  events: ZoneEvent[],
+): ZoneState | null {
+  if (where === 'inside') return { id, isInside: true }
+  const stillInside: ZoneState = isAssumed ? { id, isInside: true, isAssumed } : { id, isInside: true }
+  if (where === 'near') return stillInside
+  if (turnedAt === undefined) return { ...stillInside, turnedAt: fix }
+  if (!isAssumed) events.push({ kind: 'exit', zoneId: id, ...turnedAt })
+  return arriveOutside(zone, turnedAt, fix, turnedAt)
+}
+
+function stepOutside(
+  { id, outsideAt, turnedAt, passed, leftAt: lastLeftAt }: ZoneState,
+  zone: WatchedZone,
+  fix: Fix,
+  where: Whereabouts,
+  events: ZoneEvent[],
+): ZoneState | null {
+  const leftAt = lastLeftAt !== undefined && distanceM(lastLeftAt, fix) <= RETURN_M ? lastLeftAt : undefined
+  const isBack =
+    passed !== undefined &&
+    outsideAt !== undefined &&
+    (where === 'inside' || passageThrough(zone, outsideAt, fix) !== null)
+  if (passed !== undefined && !isBack) {
+    events.push({ kind: 'enter', zoneId: id, ...passed.enter }, { kind: 'exit', zoneId: id, ...passed.exit })
+  }
+  // Back means that the fix beyond the zone was wrong: the way goes on from the one before.
+  const from = isBack ? passed.from : outsideAt
+  if (where === 'outside') {
+    return passed !== undefined || from === undefined
+      ? outsideSince(id, fix, leftAt)
+      : arriveOutside(zone, from, fix, leftAt)
+  }
+  const stillOutside: ZoneState = {
+    id,
+    isInside: false,
+    ...(from && { outsideAt: from }),
+    ...(leftAt && { leftAt }),
+  }
+  if (where === 'near') return stillOutside
+  if (turnedAt === undefined) return { ...stillOutside, turnedAt: fix }
+  if (leftAt !== undefined && fix.atMs - turnedAt.atMs < RETURN_MS) return { ...stillOutside, turnedAt }
+  events.push({ kind: 'enter', zoneId: id, ...turnedAt })
+  return { id, isInside: true }
+}
+
+/** Outside by this fix as by an earlier one: through the zone, if the straight way between them leads there. */
+function arriveOutside(zone: WatchedZone, from: Fix, fix: Fix, leftAt: Fix | undefined): ZoneState | null {
+  const passage = passageThrough(zone, from, fix)
+  if (passage === null || !isDirect(from, fix)) return outsideSince(zone.id, fix, leftAt)
+  const enter = between(from, fix, passage.enterAt)
+  const exit = between(from, fix, passage.exitAt)
+  return {
+    id: zone.id,
+    isInside: false,
+    outsideAt: fix,
+    passed: { from, enter, exit },
+    ...(leftAt && { leftAt }),
+  }
+}
+
+function outsideSince(id: string, fix: Fix, leftAt: Fix | undefined): ZoneState | null {
+  return leftAt === undefined ? null : { id, isInside: false, outsideAt: fix, leftAt }
+}
+
+function isDirect(from: Fix, to: Fix): boolean {
+  return to.atMs - from.atMs <= MAX_PASSAGE_MS && distanceM(from, to) <= MAX_PASSAGE_M
+}
+
+function between(from: Fix, to: Fix, share: number): Fix {
+  const at = (a: number, b: number) => Math.round(a + (b - a) * share)
+  return {
+    atMs: at(from.atMs, to.atMs),
+    latE7: at(from.latE7, to.latE7),
+    longE7: at(from.longE7, to.longE7),
+  }
+}

@@ -1,0 +1,169 @@
+import { type FieldError, InvalidRequestError } from '../../shared/errors.ts'
+import { fieldPath } from '../../shared/field-path.ts'
+import { fromE7, toE7 } from '../../shared/geo.ts'
+import {
+  COMPACT_BYTES_MAX,
+  type GeofencesJson,
+  type NewFeature,
+  type NewGeofences,
+  ZONE_POINTS_MAX,
+} from '../../shared/wire/geofences.ts'
+import { compactBytes } from './geofence-compact.ts'
+import { type Point, scaleAt } from './geofence-geometry.ts'
+import { cornersOf, faultOf } from './geofence-ring.ts'
+import type { Zone, ZoneShape } from './zone.ts'
+
+/**
+ * Turns the zones of a request into zones, or throws an `InvalidRequestError` that names everything that is wrong,
+ * one place for each zone. Nothing is taken of a set with a fault in it.
+ */
+export function readZones({ features }: NewGeofences): Zone[] {
+  const errors: FieldError[] = []
+  const ids = zoneIds(features, errors)
+  const zones = features.flatMap((feature, i) => {
+    const shape = readShape(feature, ['features', i], errors)
+    return shape === null ? [] : [{ id: ids[i] ?? '', ...readProperties(feature), shape }]
+  })
+  refuseIfAny(errors)
+  const bytes = compactBytes(zones)
+  if (bytes > COMPACT_BYTES_MAX) {
+    const detail = `what teeboxes get of these zones is ${bytes} bytes, and at most ${COMPACT_BYTES_MAX}: use fewer points`
+    refuseIfAny([fault(['features'], 'too_large', detail)])
+  }
+  return zones
+}
+
+/** The zones as GeoJSON; the rings are closed and turn the way they were sent. */
+export function toGeofencesJson(zones: readonly Zone[]): GeofencesJson {
+  return {
+    type: 'FeatureCollection',
+    features: zones.map((zone) => ({
+      type: 'Feature',
+      id: zone.id,
+      geometry: toGeometry(zone.shape),
+      properties: {
+        name: zone.name,
+        type: zone.type,
+        enabled: zone.isEnabled,
+        visible: zone.isVisible,
+        ...(zone.shape.kind === 'circle' ? { radius_m: zone.shape.radiusM } : {}),
+        ...(zone.message === null ? {} : { message: zone.message }),
+        ...(zone.maxSpeedKmh === null ? {} : { max_speed_kmh: zone.maxSpeedKmh }),
+        ...(zone.hole === null ? {} : { hole: zone.hole }),
+      },
+    })),
+  }
+}
+
+function toGeometry(shape: ZoneShape): GeofencesJson['features'][number]['geometry'] {
+  if (shape.kind === 'circle') return { type: 'Point', coordinates: toPosition(shape.center) }
+  return {
+    type: 'Polygon',
+    coordinates: [[...shape.ring, ...shape.ring.slice(0, 1)].map(toPosition)],
+  }
+}
+
+function toPosition({ latE7, longE7 }: Point): [number, number] {
+  return [fromE7(longE7), fromE7(latE7)]
+}
+
+/** The ids as text; those that are missing are g1, g2 … in order, leaving out what the others use. */
+function zoneIds(features: readonly NewFeature[], errors: FieldError[]): string[] {
+  const firstWith = new Map<string, number>()
+  for (const [i, { id }] of features.entries()) {
+    if (id === undefined || id === null) continue
+    const first = firstWith.get(String(id))
+    if (first === undefined) firstWith.set(String(id), i)
+    else errors.push(fault(['features', i, 'id'], 'duplicate_id', `is the id of features[${first}] as well`))
+  }
+  let count = 0
+  return features.map(({ id }) => {
+    if (id !== undefined && id !== null) return String(id)
+    do count++
+    while (firstWith.has(`g${count}`))
+    return `g${count}`
+  })
+}
+
+function readProperties({ properties }: NewFeature): Omit<Zone, 'id' | 'shape'> {
+  return {
+    name: properties.name,
+    type: properties.type,
+    isEnabled: properties.enabled ?? true,
+    isVisible: properties.visible ?? false,
+    message: properties.message ?? null,
+    maxSpeedKmh: properties.max_speed_kmh ?? null,
+    hole: properties.hole ?? null,
+  }
+}
+
+function readShape(feature: NewFeature, path: PropertyKey[], errors: FieldError[]): ZoneShape | null {
+  const { geometry } = feature
+  if (geometry.type === 'Polygon') {
+    return readPolygon(geometry.coordinates[0] ?? [], [...path, 'geometry', 'coordinates', 0], errors)
+  }
+  const radiusM = feature.properties.radius_m ?? null
+  const center = readPosition(geometry.coordinates, [...path, 'geometry', 'coordinates'], errors)
+  if (radiusM === null) {
+    const detail = 'is required with a Point'
+    errors.push(fault([...path, 'properties', 'radius_m'], 'missing_field', detail))
+  }
+  if (radiusM === null || center === null) return null
+  const { latM, longM } = scaleAt(center.latE7)
+  const isOverPole = Math.abs(center.latE7) + radiusM / latM > 90e7
+  if (isOverPole || Math.abs(center.longE7) + radiusM / longM > 180e7) {
+    const detail = 'the circle reaches over the antimeridian or a pole; a zone cannot'
+    errors.push(fault([...path, 'geometry', 'coordinates'], 'crosses_antimeridian', detail))
+    return null
+  }
+  return { kind: 'circle', center, radiusM }
+}
+
+type Position = readonly [number, number, ...unknown[]]
+
+function readPolygon(
+  positions: readonly Position[],
+  path: PropertyKey[],
+  errors: FieldError[],
+): ZoneShape | null {
+  const points: Point[] = []
+  for (const [i, position] of positions.entries()) {
+    const point = readPosition(position, [...path, i], errors)
+    // Longitude and latitude mixed up would be 200 times the same error.
+    if (point === null) return null
+    points.push(point)
+  }
+  const corners = cornersOf(points)
+  if (corners.length > ZONE_POINTS_MAX) {
+    errors.push(fault(path, 'too_many_points', `a zone has at most ${ZONE_POINTS_MAX} points`))
+    return null
+  }
+  const found = faultOf(corners)
+  if (found !== null) {
+    errors.push(fault(points.length === 0 ? path : [...path, found.at], found.code, found.detail))
+    return null
+  }
+  return { kind: 'polygon', ring: corners.map(({ latE7, longE7 }) => ({ latE7, longE7 })) }
+}
+
+function readPosition([long, lat]: Position, path: PropertyKey[], errors: FieldError[]): Point | null {
+  // NaN fails the comparison too
+  if (Math.abs(lat) <= 90 && Math.abs(long) <= 180) {
+    // + 0: minus zero is written as 0 and would come back as another number
+    return { latE7: toE7(lat) + 0, longE7: toE7(long) + 0 }
+  }
+  const detail = 'must be longitude (-180 to 180), then latitude (-90 to 90), in degrees'
+  errors.push(fault(path, 'invalid_position', detail))
+  return null
+}
+
+function fault(path: readonly PropertyKey[], code: string, detail: string): FieldError {
+  return { in: 'body', name: fieldPath(path), code, detail }
+}
+
+function refuseIfAny(errors: FieldError[]): void {
+  const [first] = errors
+  if (first === undefined) return
+  const others = errors.length === 1 ? '' : ` (and ${errors.length - 1} more, see errors)`
+  throw new InvalidRequestError(first.code, `${first.name}: ${first.detail}${others}`, errors)
+}

@@ -1,0 +1,168 @@
+import {
+  distanceM,
+  distanceToRingM,
+  doSegmentsMeet,
+  isInRing,
+  isSamePlace,
+  type Point,
+  scaleAt,
+} from './geofence-geometry.ts'
+import type { Zone, ZoneShape } from './zone.ts'
+
+/**
+ * How far outside a zone a fix must be before it counts as outside. Half the fixes of a good receiver are within 2.5 m
+ * (u-blox NEO-M8 data sheet, 1.1), which is 2.1 m along an axis: to a cart that stands on the edge it never happens, and
+ * one that drives is outside a second and a half later than it is.
+ */
+export const EXIT_BUFFER_M = 10
+
+/** Where a fix is: in the zone (its edge included), outside but not by more than the buffer, or outside. */
+export type Whereabouts = 'inside' | 'near' | 'outside'
+
+/** The part of a straight way that is in a zone, as shares of the way. */
+export interface Passage {
+  enterAt: number
+  exitAt: number
+}
+
+interface Box {
+  south: number
+  west: number
+  north: number
+  east: number
+}
+
+/** A zone ready to be watched. */
+export interface WatchedZone {
+  id: string
+  /** Stands for id and shape. */
+  fingerprint: string
+  shape: ZoneShape
+  box: Box
+  /** The box and the buffer around it. */
+  reach: Box
+  bufferM: number
+}
+
+/** The enabled zones of a group, ready to be watched. Made once per version. */
+export interface WatchedZones {
+  zones: readonly WatchedZone[]
+  /** The fingerprints of all zones. */
+  fingerprints: string
+}
+
+export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): WatchedZones {
+  const watched = zones.filter(({ isEnabled }) => isEnabled).map((zone) => watchedZone(zone, bufferM))
+  return { zones: watched, fingerprints: watched.map(({ fingerprint }) => fingerprint).join(' ') }
+}
+
+/** Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other side. */
+export function whereIs({ shape, reach, bufferM }: WatchedZone, fix: Point): Whereabouts {
+  if (!isInBox(reach, fix)) return 'outside'
+  if (shape.kind === 'circle') {
+    const beyondM = distanceM(shape.center, fix) - shape.radiusM
+    return beyondM <= 0 ? 'inside' : beyondM <= bufferM ? 'near' : 'outside'
+  }
+  if (isInRing(shape.ring, fix)) return 'inside'
+  return distanceToRingM(shape.ring, fix) <= bufferM ? 'near' : 'outside'
+}
+
+/** The way through a zone from one fix outside to another, null when the straight line misses or only touches it. */
+export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): Passage | null {
+  if (isSamePlace(from, to) || isBeyondBox(box, from, to)) return null
+  return shape.kind === 'circle' ? throughCircle(shape, from, to) : throughRing(shape.ring, from, to)
+}
+
+function throughRing(ring: readonly Point[], from: Point, to: Point): Passage | null {
+  const dx = to.longE7 - from.longE7
+  const dy = to.latE7 - from.latE7
+  let enterAt = 1
+  let exitAt = 0
+  let a = ring.at(-1)
+  for (const b of ring) {
+    if (a !== undefined && doSegmentsMeet(from, to, a, b)) {
+      const ex = b.longE7 - a.longE7
+      const ey = b.latE7 - a.latE7
+      const cross = dx * ey - dy * ex
+      // An edge along the way says nothing that its neighbours do not.
+      if (cross !== 0) {
+        const at = ((a.longE7 - from.longE7) * ey - (a.latE7 - from.latE7) * ex) / cross
+        enterAt = Math.min(enterAt, Math.max(0, at))
+        exitAt = Math.max(exitAt, Math.min(1, at))
+      }
+    }
+    a = b
+  }
+  return enterAt < exitAt ? { enterAt, exitAt } : null
+}
+
+function throughCircle(
+  { center, radiusM }: { center: Point; radiusM: number },
+  from: Point,
+  to: Point,
+): Passage | null {
+  const { latM, longM } = scaleAt(center.latE7)
+  const x = (from.longE7 - center.longE7) * longM
+  const y = (from.latE7 - center.latE7) * latM
+  const dx = (to.longE7 - from.longE7) * longM
+  const dy = (to.latE7 - from.latE7) * latM
+  // |from + t * d| = radius, solved for t
+  const a = dx * dx + dy * dy
+  const half = x * dx + y * dy
+  const root = half * half - a * (x * x + y * y - radiusM * radiusM)
+  if (root <= 0) return null
+  const enterAt = Math.max(0, (-half - Math.sqrt(root)) / a)
+  const exitAt = Math.min(1, (-half + Math.sqrt(root)) / a)
+  return enterAt < exitAt ? { enterAt, exitAt } : null
+}
+
+function watchedZone({ id, shape }: Zone, bufferM: number): WatchedZone {
+  const box = boxOf(shape)
+  return { id, fingerprint: fingerprintOf(id, shape), shape, box, reach: widen(box, bufferM), bufferM }
+}
+
+function boxOf(shape: ZoneShape): Box {
+  if (shape.kind === 'circle') {
+    const { latE7, longE7 } = shape.center
+    return widen({ south: latE7, west: longE7, north: latE7, east: longE7 }, shape.radiusM)
+  }
+  const lats = shape.ring.map(({ latE7 }) => latE7)
+  const longs = shape.ring.map(({ longE7 }) => longE7)
+  return {
+    south: Math.min(...lats),
+    west: Math.min(...longs),
+    north: Math.max(...lats),
+    east: Math.max(...longs),
+  }
+}
+
+/** A box at least `byM` larger on each side; degrees of longitude are shortest where it is nearest to a pole. */
+function widen({ south, west, north, east }: Box, byM: number): Box {
+  // Degrees of latitude are longer at the poles than at the equator by a hundredth.
+  const latE7 = (byM / scaleAt(0).latM) * 1.01
+  const nearestPoleE7 = Math.min(90e7, Math.max(Math.abs(south), Math.abs(north)) + latE7)
+  const longE7 = (byM / scaleAt(nearestPoleE7).longM) * 1.01
+  return { south: south - latE7, west: west - longE7, north: north + latE7, east: east + longE7 }
+}
+
+function isInBox({ south, west, north, east }: Box, { latE7, longE7 }: Point): boolean {
+  return latE7 >= south && latE7 <= north && longE7 >= west && longE7 <= east
+}
+
+/** Whether a segment is all to one side of a box. */
+function isBeyondBox({ south, west, north, east }: Box, from: Point, to: Point): boolean {
+  return (
+    (from.latE7 < south && to.latE7 < south) ||
+    (from.latE7 > north && to.latE7 > north) ||
+    (from.longE7 < west && to.longE7 < west) ||
+    (from.longE7 > east && to.longE7 > east)
+  )
+}
+
+/** FNV-1a, 32 bits, of id and shape: two zones mistaken for one would cost an event, one time in four billion. */
+function fingerprintOf(id: string, shape: ZoneShape): string {
+  const text = JSON.stringify([id, shape])
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return (hash >>> 0).toString(36)
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod'
+
+const ZONES_MAX = 100
+export const ZONE_POINTS_MAX = 200
+/** Of the payload for teeboxes, in UTF-8. */
+export const COMPACT_BYTES_MAX = 16 * 1024
+
+export const zoneTypeSchema = z.enum(['alert', 'stop', 'slow', 'parking', 'message', 'boundary', 'hole'])
+export type ZoneType = z.infer<typeof zoneTypeSchema>
+
+/** Longitude and latitude in degrees; what comes after them (an altitude) is ignored. Source: RFC 7946, 3.1.1. */
+const positionSchema = z
+  .tuple([z.number(), z.number()], z.unknown())
+  .meta({ description: 'Longitude, latitude.', example: [-81.58, 28.41] })
+
+// Counted before what is inside is looked at: a megabyte of nonsense would be as many errors.
+const ringSchema = atMost(
+  ZONE_POINTS_MAX + 1,
+  'too_many_points',
+  `a zone has at most ${ZONE_POINTS_MAX} points, not counting the one that closes it`,
+  z.array(positionSchema),
+)
+
+const polygonSchema = z.object({
+  type: z.literal('Polygon'),
+  coordinates: atMost(
+    1,
+    'holes_not_supported',
+    'a zone has one ring and no holes',
+    z.array(ringSchema).min(1),
+  ).meta({ description: 'One ring; an open one is closed.' }),
+})
+
+const pointSchema = z.object({
+  type: z.literal('Point'),
+  coordinates: positionSchema.meta({ description: 'The centre of a circle of radius_m.' }),
+})
+
+const geometrySchema = z.preprocess(
+  (value, ctx) => {
+    const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
+    if (typeof type !== 'string' || type === 'Polygon' || type === 'Point') return value
+    const message = `must be a Polygon, or a Point with radius_m: ${type} is neither`
+    ctx.addIssue({ code: 'custom', path: ['type'], message, params: { code: 'unsupported_geometry' } })
+    return z.NEVER
+  },
+  z.discriminatedUnion('type', [polygonSchema, pointSchema]),
+)
+
+// Map editors write null for what a feature lacks and another has, so null is the same as absent.
+const propertiesSchema = z.object({
+  name: z.string().trim().min(1).max(200),
+  type: zoneTypeSchema,
+  enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
+  visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),
+  radius_m: z
+    .number()
+    .min(1)
+    .max(5000)
+    .nullish()
+    .meta({ description: 'Metres; with a Point, where it is required.' }),
+  message: z
+    .string()
+    .max(200)
+    .nullish()
+    .meta({ description: 'What a cart shows in a message zone; its name where there is none.' }),
+  max_speed_kmh: z
+    .number()
+    .min(1)
+    .max(200)
+    .nullish()
+    .meta({ description: "The limit in a slow zone; the cart's own slow speed where there is none." }),
+  hole: z.number().int().min(1).max(99).nullish().meta({ description: 'The golf hole it belongs to.' }),
+})
+
+const featureSchema = z.object({
+  type: z.literal('Feature'),
+  id: z
+    .union([z.string().min(1).max(64), z.number()])
+    .nullish()
+    .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
+  geometry: geometrySchema,
+  properties: propertiesSchema,
+})
+
+/**
+ * The zones of a group as they are sent. Members it does not name (bbox, crs, styles) are ignored and not kept.
+ * Source: RFC 7946.
+ */
+export const newGeofencesSchema = z.object({
+  type: z.literal('FeatureCollection'),
+  features: atMost(
+    ZONES_MAX,
+    'too_many_zones',
+    `a group has at most ${ZONES_MAX} zones`,
+    z.array(featureSchema),
+  ),
+})
+
+export type NewGeofences = z.infer<typeof newGeofencesSchema>
+export type NewFeature = NewGeofences['features'][number]
+
+/** The zones of a group as they are answered: checked, with every default filled in. */
+export const geofencesSchema = z.object({
+  type: z.literal('FeatureCollection'),
+  features: z.array(
+    z.object({
+      type: z.literal('Feature'),
+      id: z.string(),
+      geometry: z.discriminatedUnion('type', [
+        z.object({
+          type: z.literal('Polygon'),
+          coordinates: z.array(z.array(z.tuple([z.number(), z.number()]))),
+        }),
+        z.object({ type: z.literal('Point'), coordinates: z.tuple([z.number(), z.number()]) }),
+      ]),
+      properties: z.object({
+        name: z.string(),
+        type: zoneTypeSchema,
+        enabled: z.boolean(),
+        visible: z.boolean(),
+        radius_m: z.number().optional(),
+        message: z.string().optional(),
+        max_speed_kmh: z.number().optional(),
+        hole: z.number().int().optional(),
+      }),
+    }),
+  ),
+})
+
+export type GeofencesJson = z.infer<typeof geofencesSchema>
+
+/** The kinds of zones a teebox knows: alert, stop, slow, parking. */
+const compactTypeSchema = z.enum(['a', 's', 'w', 'p'])
+export type CompactType = z.infer<typeof compactTypeSchema>
+
+const degreesE7Schema = z.number().int()
+const compactZoneBase = { i: z.string(), t: compactTypeSchema, k: z.number().optional() }
+
+/**
+ * The payload of `sit/{groupId}/sz`: version, zones. A zone has its id, its kind, a limit in km/h (`k`, slow zones) and
+ * either its corners (`p`: latitude, longitude, latitude …, not closed) or its centre and radius in metres (`c`, `r`).
+ * Coordinates are integers of 1e-7 degree.
+ */
+export const compactZonesSchema = z.object({
+  v: z.number().int(),
+  z: z.array(
+    z.union([
+      z.strictObject({ ...compactZoneBase, p: z.array(degreesE7Schema) }),
+      z.strictObject({ ...compactZoneBase, c: z.tuple([degreesE7Schema, degreesE7Schema]), r: z.number() }),
+    ]),
+  ),
+})
+
+export type CompactZones = z.infer<typeof compactZonesSchema>
+export type CompactZone = CompactZones['z'][number]
+
+/** Refuses a list that is too long under a code of its own, without looking at what is in it. */
+function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {
+  return z.preprocess((value, ctx) => {
+    if (!Array.isArray(value) || value.length <= max) return value
+    ctx.addIssue({ code: 'custom', message, params: { code } })
+    return z.NEVER
+  }, schema)
+}
