@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import type { Client } from 'aedes'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
 
 /** Stands for a session without subscriptions; no topic filter a client can name is granted by it. */
 export const SESSION_MARK = '$session'

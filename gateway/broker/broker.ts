@@ -13,7 +13,6 @@ import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredWill } from '../../shared/mqtt-sessions.ts'
 import type { MqttTransport } from '../../shared/mqtt-status.ts'
-import { isTopicName } from '../../shared/mqtt-topics.ts'
 import type { Clock } from '../../shared/time.ts'
 import {
   clientInternals,
@@ -32,6 +31,7 @@ import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
 import { limitBehind } from './limits.ts'
+import { judgeLogin } from './login.ts'
 import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
@@ -64,7 +64,6 @@ export interface NetworkOptions {
   request?: IncomingMessage
 }
 
-const CLIENT_ID_MAX = 256
 /** Share of the time for CONNECT by which it differs between connections. */
 const CONNECT_SPREAD = 0.2
 /** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
@@ -72,10 +71,6 @@ const KEEPALIVE_MIN_S = 5
 const KEEPALIVE_MAX_S = 600
 /** Packets a client may send behind CONNECT without waiting: as many as one read of a socket can hold. */
 const PACKETS_BEHIND_CONNECT = 16_384
-/** CONNACK return codes of MQTT 3.1.1, table 3.1. */
-const IDENTIFIER_REJECTED = 2
-const BAD_USER_NAME_OR_PASSWORD = 4
-const NOT_AUTHORIZED = 5
 
 /**
  * The MQTT broker. Aedes speaks the protocol; what is kept for whom, in which order it is sent and when it may be
@@ -335,7 +330,22 @@ export class Broker<Login> implements Part {
   ): void {
     const connection = this.#known.get(client)
     if (connection === undefined) return
-    const outcome = this.#login(client, connection, username, password)
+    const outcome = judgeLogin(
+      {
+        clientId: client.id,
+        isClean: client.clean,
+        isUnnamed: connection.isUnnamed,
+        address: connection.address,
+        will: clientInternals(client)._will,
+        username,
+        password,
+      },
+      {
+        port: this.#port,
+        maxTopicLevels: this.#options.maxTopicLevels,
+        isTaken: (clientId, owner) => this.#isTaken(clientId, owner),
+      },
+    )
     if ('reason' in outcome) {
       const { reason, returnCode } = outcome
       this.#refuse(client, reason)
@@ -351,37 +361,6 @@ export class Broker<Login> implements Part {
       connection.identity = { login, owner, session }
       done(null, true)
     })
-  }
-
-  #login(
-    client: Client,
-    connection: Connection<Login>,
-    username: string | undefined,
-    password: Buffer | undefined,
-  ): { login: Login; owner: string } | { reason: string; returnCode: LoginReturnCode } {
-    // [MQTT-3.1.3-9]
-    if (client.id.length > CLIENT_ID_MAX)
-      return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
-    // a session nobody could name again [MQTT-3.1.3-8]
-    if (connection.isUnnamed && !client.clean)
-      return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
-    const result = this.#port.login(client.id, username, password, connection.address)
-    if (!result.ok) {
-      const isIdWrong = result.reason === 'client_id_mismatch'
-      return {
-        reason: result.reason,
-        returnCode: isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD,
-      }
-    }
-    const will = clientInternals(client)._will
-    // Aedes asks this of every other topic
-    if (will && will.topic.split('/').length > this.#options.maxTopicLevels)
-      return { reason: 'too_many_topic_levels', returnCode: NOT_AUTHORIZED }
-    if (will && !(isTopicName(will.topic) && this.#port.mayLeaveWill(result.login, will.topic)))
-      return { reason: 'will_not_writable', returnCode: NOT_AUTHORIZED }
-    if (this.#isTaken(client.id, result.owner))
-      return { reason: 'client_id_taken', returnCode: IDENTIFIER_REJECTED }
-    return result
   }
 
   /** Whether a client id is in use by somebody else: no user may take over the connection or the session of another. */
@@ -546,8 +525,6 @@ export class Broker<Login> implements Part {
     )
   }
 }
-
-type LoginReturnCode = typeof IDENTIFIER_REJECTED | typeof BAD_USER_NAME_OR_PASSWORD | typeof NOT_AUTHORIZED
 
 /** The journal has told of the refusal already. */
 const NOBODY_WAITS = () => undefined

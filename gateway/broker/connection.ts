@@ -6,7 +6,7 @@ import { matchesTopic } from '../../shared/mqtt-topics.ts'
 import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
 import { Meter } from './meter.ts'
 import type { OutboxEntry, OutboxSink } from './outbox.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './session.ts'
 import { TokenBucket } from './token-bucket.ts'
 import type { Traffic } from './traffic.ts'
 

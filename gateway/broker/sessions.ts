@@ -8,6 +8,7 @@ import type {
   StoredWill,
 } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
+import { DequeuedBatch } from './dequeued-batch.ts'
 import { Interest } from './interest.ts'
 import { LIMIT_DROPS } from './limits.ts'
 import {
@@ -19,6 +20,7 @@ import {
   type OutboxTotals,
 } from './outbox.ts'
 import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
+import { Session } from './session.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
 /** Where changes are written down. */
@@ -38,27 +40,6 @@ export interface SessionLimits {
   expiryDays: number
 }
 
-/** What the broker keeps for a client that connected with clean session 0, or for as long as a connection lasts. */
-export class Session {
-  readonly clientId: string
-  readonly owner: string
-  readonly isPersistent: boolean
-  readonly outbox: Outbox
-  readonly subscriptions = new Map<string, StoredSubscription>()
-  /** Packet identifiers of QoS 2 messages that were taken and not released, with the packet where it is kept. */
-  readonly received = new Map<number, string | null>()
-  idleHours = 0
-  connection: OutboxSink | undefined
-  isGone = false
-
-  constructor(clientId: string, owner: string, isPersistent: boolean, outbox: Outbox) {
-    this.clientId = clientId
-    this.owner = owner
-    this.isPersistent = isPersistent
-    this.outbox = outbox
-  }
-}
-
 /** A message that was matched and is to be written, and what is to be done once it is. */
 export interface RoutedMessage {
   changes: SessionChange[]
@@ -69,9 +50,6 @@ export interface RoutedMessage {
 }
 
 const HOUR_MS = 3_600_000
-/** Acknowledgements of clients are written down together. */
-const DEQUEUE_DELAY_MS = 100
-const DEQUEUE_ROWS = 200
 
 /** The journal has told of the refusal already. */
 const NOBODY_WAITS = () => undefined
@@ -96,8 +74,7 @@ export class Sessions implements Part {
   /** Entries of all queues, oldest first; those that are gone are skipped. */
   #byAge = new Fifo<{ session: Session; entry: OutboxEntry }>()
   #seq = 0
-  #settled: number[] = []
-  #settleTimer: NodeJS.Timeout | undefined
+  readonly #dequeued = new DequeuedBatch((seqs) => this.#note({ kind: 'dequeued', seqs }))
   #ageTimer: NodeJS.Timeout | undefined
 
   constructor(journal: SessionJournal, limits: SessionLimits) {
@@ -140,7 +117,7 @@ export class Sessions implements Part {
   /** Writes down what was held back; the journal itself is another's to close. */
   async stop(): Promise<void> {
     clearInterval(this.#ageTimer)
-    this.#writeSettled()
+    this.#dequeued.flush()
   }
 
   get(clientId: string): Session | undefined {
@@ -447,20 +424,9 @@ export class Sessions implements Part {
     }
   }
 
-  /** Takes a message off the disk, with others: until then a restart would send it once more. */
-  #settle(entry: OutboxEntry): void {
-    if (entry.seq === 0) return
-    this.#settled.push(entry.seq)
-    if (this.#settled.length >= DEQUEUE_ROWS) this.#writeSettled()
-    else this.#settleTimer ??= setTimeout(() => this.#writeSettled(), DEQUEUE_DELAY_MS)
-  }
-
-  #writeSettled(): void {
-    clearTimeout(this.#settleTimer)
-    this.#settleTimer = undefined
-    if (this.#settled.length === 0) return
-    this.#note({ kind: 'dequeued', seqs: this.#settled })
-    this.#settled = []
+  /** Takes a message off the disk. */
+  #settle({ seq }: OutboxEntry): void {
+    if (seq > 0) this.#dequeued.add(seq)
   }
 }
 

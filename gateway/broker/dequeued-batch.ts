@@ -1,0 +1,31 @@
+const DELAY_MS = 100
+const MAX_ROWS = 200
+
+/**
+ * Gathers the places of messages that clients have for good, so that they are taken off the disk together: until then a
+ * restart would send them once more.
+ */
+export class DequeuedBatch {
+  readonly #write: (seqs: number[]) => void
+  #seqs: number[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(write: (seqs: number[]) => void) {
+    this.#write = write
+  }
+
+  add(seq: number): void {
+    this.#seqs.push(seq)
+    if (this.#seqs.length >= MAX_ROWS) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), DELAY_MS)
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#seqs.length === 0) return
+    const seqs = this.#seqs
+    this.#seqs = []
+    this.#write(seqs)
+  }
+}
