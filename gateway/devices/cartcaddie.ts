@@ -1,6 +1,22 @@
+import { COMMON_COMMANDS, FETCH_GEOFENCES } from './commands.ts'
 import type { DeviceType } from './device-type.ts'
+import { teebox } from './teebox.ts'
 
 export const cartcaddie: DeviceType = {
   name: 'cartcaddie',
   description: 'Screen in a cart: position, battery, course map, messages to the players.',
+  defaults: teebox.defaults,
+  configSchema: teebox.configSchema,
+  commands: {
+    ...COMMON_COMMANDS,
+    fetch_geofences: FETCH_GEOFENCES,
+    message: {
+      ttlS: 600,
+      params: {
+        type: 'object',
+        properties: { text: { type: 'string', minLength: 1, maxLength: 200 } },
+        required: ['text'],
+      },
+    },
+  },
 }

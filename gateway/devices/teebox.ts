@@ -1,7 +1,21 @@
+import { COMMON_COMMANDS } from './commands.ts'
 import type { DeviceType } from './device-type.ts'
 
 export const teebox: DeviceType = {
   name: 'teebox',
   description:
     'Lock and tracker of a cart: position, battery, lock state; RFID, keypad, key and remote unlocking.',
+  defaults: { realtime_enabled: true, key_keyless_state: 'key' },
+  configSchema: {
+    type: 'object',
+    properties: {
+      realtime_enabled: { type: 'boolean', description: 'Send every reading as it is taken.' },
+      key_keyless_state: {
+        type: 'string',
+        enum: ['key', 'keyless'],
+        description: 'Whether the cart is started with its key or without.',
+      },
+    },
+  },
+  commands: COMMON_COMMANDS,
 }

@@ -1,0 +1,22 @@
+import type { CommandDefinition } from './device-type.ts'
+
+const NO_PARAMS: CommandDefinition['params'] = { type: 'object', properties: {} }
+const DAY_S = 86_400
+
+/** Commands every kind of device obeys. A position is worth two minutes of waiting, a turn of a lock only one. */
+export const COMMON_COMMANDS: Record<string, CommandDefinition> = {
+  lock: { ttlS: 60, params: NO_PARAMS },
+  unlock: { ttlS: 60, params: NO_PARAMS },
+  reboot: { ttlS: 60, params: NO_PARAMS },
+  locate: {
+    ttlS: 120,
+    params: {
+      type: 'object',
+      properties: { beep: { type: 'boolean', description: 'Sound the beeper as well.' } },
+    },
+  },
+  refresh_config: { ttlS: DAY_S, params: NO_PARAMS },
+}
+
+/** Asks a device to download its zones; the gateway fills in where from. */
+export const FETCH_GEOFENCES: CommandDefinition = { ttlS: DAY_S, params: NO_PARAMS }
