@@ -24,6 +24,8 @@ export interface GatewayEvents {
     atMs: number
   }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
+  /** Connected, and its subscription to its commands is in force; told once a connection. */
+  deviceReachable: { hardwareId: string }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */

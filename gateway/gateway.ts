@@ -75,6 +75,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     keyGuard,
     ingest,
     presence,
+    events,
     clock,
     log,
     enrolmentKey: config.enrolmentKey,

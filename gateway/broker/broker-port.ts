@@ -21,6 +21,8 @@ export interface BrokerPort<Login> {
   publishRight(login: Login, topic: string): Uplink | 'message' | undefined
   mayLeaveWill(login: Login, topic: string): boolean
   connected(login: Login): void
+  /** Messages of these topics reach the client from now on; told once a connection for each topic filter. */
+  subscribed(login: Login, topicFilters: readonly string[]): void
   disconnected(login: Login): void
   /**
    * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the

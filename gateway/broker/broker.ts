@@ -36,7 +36,7 @@ import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
 import { Refusals } from './refusals.ts'
-import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
+import { type RoutedMessage, type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
 import { SysTopics } from './sys-topics.ts'
 import { closePredecessor } from './takeover.ts'
 
@@ -168,6 +168,12 @@ export class Broker<Login> implements Part {
     this.#aedes.on('client', (client) => this.#registered(client))
     this.#aedes.on('clientReady', (client) => this.#ready(client))
     this.#aedes.on('clientDisconnect', (client) => this.#disconnected(client))
+    this.#aedes.on('subscribe', (subscriptions, client) => {
+      this.#announce(
+        client,
+        subscriptions.filter(({ qos }) => qos <= 2).map(({ topic }) => topic),
+      )
+    })
     this.#aedes.on('unsubscribe', (topicFilters, client) => this.#unsubscribed(client, topicFilters))
     this.#aedes.on('connectionError', (client, error) => this.#note(client, error))
     this.#aedes.on('clientError', (client, error) => this.#note(client, error))
@@ -243,6 +249,48 @@ export class Broker<Login> implements Part {
   /** Sends a message to whoever is there and subscribed to the topic, QoS 0. */
   publish(topic: string, payload: string): void {
     emit(this.#aedes, { topic, payload })
+  }
+
+  /**
+   * Matches a message of the gateway's own with everybody it is for, QoS 1. The changes are the caller's to write, in
+   * the transaction that makes the message true.
+   */
+  prepare({
+    topic,
+    payload,
+    isRetained,
+  }: {
+    topic: string
+    payload: string
+    isRetained: boolean
+  }): RoutedMessage {
+    const bytes = Buffer.from(payload)
+    const message = { topic, payload: new Uint8Array(bytes), qos: 1, isRetained, extra: null }
+    const routed = this.sessions.route(message, ({ owner }) => this.#port.canRead(owner, topic))
+    return {
+      ...routed,
+      commit: () => {
+        routed.commit()
+        // written by a gateway that is stopping: those who come back will find it
+        if (this.#isStarted) emit(this.#aedes, { topic, payload: bytes, qos: 1 })
+      },
+    }
+  }
+
+  /**
+   * Hands a message to the one connection of a client id, QoS 1; false when there is none, or it has not subscribed to
+   * the topic. What is not acknowledged when the connection ends is forgotten.
+   */
+  send(clientId: string, topic: string, payload: string): boolean {
+    const connection = this.#connectionOf(clientId)
+    const session = connection?.identity?.session
+    if (connection === undefined || session === undefined || session.isGone) return false
+    const qos = connection.subscribedQos(topic)
+    if (qos === undefined || connection.client.closed || !clientInternals(connection.client).connackSent)
+      return false
+    if (qos === 0) return connection.sendOnce(topic, payload, false)
+    this.sessions.queueForNow(session, { topic, payload, qos: 1, isRetained: false, extra: null })
+    return true
   }
 
   /** Closes the connection of a client id, if there is one. */
@@ -386,6 +434,17 @@ export class Broker<Login> implements Part {
     connection.onRead(() => outbox.pump())
     outbox.attach(connection)
     this.status.clientAdded()
+    // what a kept session had subscribed to
+    this.#announce(client, Object.keys(clientInternals(client).subscriptions))
+  }
+
+  #announce(client: Client, topicFilters: readonly string[]): void {
+    const connection = this.#known.get(client)
+    if (connection?.identity === undefined || client.closed) return
+    const { announced, identity } = connection
+    const added = topicFilters.filter((topicFilter) => !announced.has(topicFilter))
+    for (const topicFilter of added) announced.add(topicFilter)
+    if (added.length > 0) this.#port.subscribed(identity.login, added)
   }
 
   #disconnected(client: Client): void {
@@ -425,7 +484,10 @@ export class Broker<Login> implements Part {
 
   #unsubscribed(client: Client, topicFilters: string[]): void {
     const connection = this.#known.get(client)
-    for (const topicFilter of topicFilters) connection?.granted.delete(topicFilter)
+    for (const topicFilter of topicFilters) {
+      connection?.granted.delete(topicFilter)
+      connection?.announced.delete(topicFilter)
+    }
     const session = connection?.identity?.session
     if (session?.isPersistent === false) void this.sessions.unsubscribe(session, topicFilters)
   }

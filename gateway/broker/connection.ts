@@ -50,6 +50,8 @@ export class Connection<Login> implements OutboxSink {
   readonly allowance: TokenBucket
   /** Topic filters it was let subscribe to. */
   readonly granted = new Set<string>()
+  /** Topic filters whose messages reach it, as far as the port was told. */
+  readonly announced = new Set<string>()
   /** Messages that are on their way to the disk. */
   storing = 0
   readonly received = new Meter(performance.now())
@@ -132,13 +134,18 @@ export class Connection<Login> implements OutboxSink {
     return true
   }
 
-  /** The highest QoS of all its subscriptions that take in a topic [MQTT-3.3.5-1]. */
+  /** The highest QoS of all its subscriptions that take in a topic [MQTT-3.3.5-1]; 0 when none does. */
   grantedQos(topic: string): number {
-    let granted = 0
+    return this.subscribedQos(topic) ?? 0
+  }
+
+  /** The same; undefined when no subscription takes in the topic. */
+  subscribedQos(topic: string): number | undefined {
+    let granted: number | undefined
     const { subscriptions } = clientInternals(this.client)
     for (const filter in subscriptions) {
       const qos = subscriptions[filter]?.qos ?? 0
-      if (qos > granted && matchesTopic(filter, topic)) granted = qos
+      if ((granted === undefined || qos > granted) && matchesTopic(filter, topic)) granted = qos
     }
     return granted
   }

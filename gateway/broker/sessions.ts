@@ -157,6 +157,7 @@ export class Sessions implements Part {
     session.connection = connection
     const { clientId, owner, isPersistent } = session
     if (!isPersistent) return
+    forgetUnkept(session)
     if (!this.#byClientId.has(clientId) || session.idleHours > 0)
       this.#note({ kind: 'opened', clientId, owner })
     this.#byClientId.set(clientId, session)
@@ -176,7 +177,8 @@ export class Sessions implements Part {
     session.outbox.detach(connection)
     if (session.connection !== connection) return
     session.connection = undefined
-    if (!session.isPersistent) this.close(session)
+    if (session.isPersistent) forgetUnkept(session)
+    else this.close(session)
   }
 
   /** Ends a session in memory. */
@@ -275,6 +277,11 @@ export class Sessions implements Part {
     const written = isPersistent ? this.write(queuedChange(clientId, entry)) : Promise.resolve()
     this.#queue(session, entry)
     return written
+  }
+
+  /** Queues a message for the connection of a session: what is not acknowledged when it ends is forgotten. */
+  queueForNow(session: Session, message: StoredMessage): void {
+    this.#queue(session, createEntry(message, session.outbox.reservePacketId(), 0))
   }
 
   /** Takes out of a queue what its client may not read any more. */
@@ -428,6 +435,11 @@ export class Sessions implements Part {
   #settle({ seq }: OutboxEntry): void {
     if (seq > 0) this.#dequeued.add(seq)
   }
+}
+
+/** Takes out of the queue what was meant for one connection only, which is over. */
+function forgetUnkept({ outbox }: Session): void {
+  for (const entry of [...outbox.entries()]) if (entry.seq === 0) outbox.remove(entry)
 }
 
 /** Whether messages are written down for the subscription; others are sent to whoever is there. */

@@ -10,8 +10,10 @@ import {
   timeQuestionSchema,
   UPLINKS,
   type Uplink,
+  zonesTopic,
 } from '../../shared/wire/mqtt.ts'
 import { canSee, isAdmin } from '../domain/access.ts'
+import type { Events } from '../events.ts'
 import type { Devices } from './devices.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
@@ -52,6 +54,7 @@ interface MqttAccessDeps {
   keyGuard: KeyGuard
   ingest: Ingest
   presence: Presence
+  events: Events
   clock: GatewayClock
   log: Log
   enrolmentKey: string | undefined
@@ -95,12 +98,12 @@ export class MqttAccess {
   }
 
   /**
-   * A device reads its own `cmd`, `cfg` and `ta`, and nothing else: no wildcard, nobody else's. A user may subscribe to
+   * A device reads its own `cmd`, `cfg` and `ta` and the `sz` of its group, and nothing else: no wildcard, nobody else's. A user may subscribe to
    * whatever could take in a topic it may read; what it may not read of that is not delivered.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
     const { kind, id } = parseOwner(owner)
-    if (kind === 'device') return isDownlinkOf(id, topicFilter)
+    if (kind === 'device') return isDownlinkOf(id, topicFilter) || this.#isZonesOf(id, topicFilter)
     const caller = this.#deps.users.callerOf(id)
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
@@ -109,10 +112,15 @@ export class MqttAccess {
     return root === 'dev' && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
   }
 
-  /** An admin reads everything, a user the topics of the devices in scope, a device its own. */
+  /**
+   * An admin reads everything, a user the topics of the devices in scope, a device its own. Commands are handed to a
+   * device one by one, as long as they are worth obeying: no queue may keep them for it.
+   */
   canRead(owner: string, topic: string): boolean {
     const { kind, id } = parseOwner(owner)
-    if (kind === 'device') return isDownlinkOf(id, topic)
+    if (kind === 'device') {
+      return topic !== deviceTopic(id, 'cmd') && (isDownlinkOf(id, topic) || this.#isZonesOf(id, topic))
+    }
     const caller = this.#deps.users.callerOf(id)
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
@@ -139,6 +147,11 @@ export class MqttAccess {
 
   connected(login: MqttLogin): void {
     if (login.kind === 'device' && login.device !== null) this.#deps.presence.connected(login.device, login)
+  }
+
+  subscribed(login: MqttLogin, topicFilters: readonly string[]): void {
+    if (login.kind !== 'device' || !topicFilters.includes(deviceTopic(login.hardwareId, 'cmd'))) return
+    this.#deps.events.emit('deviceReachable', { hardwareId: login.hardwareId })
   }
 
   disconnected(login: MqttLogin): void {
@@ -168,6 +181,12 @@ export class MqttAccess {
     } else {
       this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
     }
+  }
+
+  #isZonesOf(hardwareId: string, topic: string): boolean {
+    if (!topic.startsWith('sit/')) return false
+    const groupId = this.#deps.fleet.byHardwareId(hardwareId)?.row.groupId ?? null
+    return groupId !== null && topic === zonesTopic(groupId)
   }
 
   #receiveFirst(

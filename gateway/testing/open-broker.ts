@@ -73,6 +73,7 @@ export class OpenBroker {
         publishRight: () => 'message',
         mayLeaveWill: () => true,
         connected: () => undefined,
+        subscribed: () => undefined,
         disconnected: () => undefined,
         receive: (_login, _uplinked, changes, onStored, onRefused) => {
           this.taken++

@@ -13,6 +13,11 @@ export function deviceTopic(hardwareId: string, level: Uplink | Downlink): strin
   return `dev/${hardwareId}/${level}`
 }
 
+/** Where the devices of a group find their zones. */
+export function zonesTopic(groupId: number): string {
+  return `sit/${groupId}/sz`
+}
+
 export const statusMessageSchema = z.looseObject({
   online: z.boolean(),
   type: z.string().max(64).optional(),

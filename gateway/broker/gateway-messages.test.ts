@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { type Downlink, publishWith } from '../services/downlink.ts'
+import { eventually } from '../testing/observe.ts'
+import { OpenBroker } from '../testing/open-broker.ts'
+import { PACKET, RawMqtt, type RawPacket, readPublish, subscribePacket } from '../testing/raw-mqtt.ts'
+
+type Options = Parameters<typeof OpenBroker.start>[0]
+
+async function start(t: TestContext, options: Options = {}): Promise<OpenBroker> {
+  const side = await OpenBroker.start(options)
+  t.after(() => side.stop())
+  return side
+}
+
+async function connect(side: OpenBroker, clientId: string, clean = true): Promise<RawMqtt> {
+  const client = await RawMqtt.open(side.url)
+  assert.equal(await client.login({ clientId, clean }), 0)
+  return client
+}
+
+async function subscribe(client: RawMqtt, topicFilter: string, qos = 1): Promise<void> {
+  client.send(subscribePacket({ [topicFilter]: qos }))
+  await client.next(PACKET.suback)
+}
+
+async function leave(side: OpenBroker, client: RawMqtt): Promise<void> {
+  const connected = side.connectedClients
+  client.destroy()
+  await eventually(() => side.connectedClients === connected - 1, 'gone')
+}
+
+function told(packet: RawPacket): { topic: string; payload: string; qos: number; isRetained: boolean } {
+  const { topic, payload, qos, isRetained } = readPublish(packet)
+  return { topic, payload, qos, isRetained }
+}
+
+const CONFIG = { topic: 'cfg', payload: '{"v":1}', isRetained: true }
+
+/** Prepares a message and writes its changes as a transaction of the gateway would. */
+function publish(side: OpenBroker, message = CONFIG): Promise<void> {
+  const downlink: Downlink = side.broker
+  return publishWith([downlink.prepare(message)], (changes, commit) => {
+    return new Promise((resolve, reject) => {
+      side.journal.append(
+        changes,
+        () => {
+          commit()
+          resolve()
+        },
+        (reason) => reject(new Error(reason)),
+      )
+    })
+  })
+}
+
+describe('a message that is prepared', () => {
+  test('reaches who is here, who comes later and, after a restart, whose session is kept', async (t) => {
+    const side = await start(t)
+    const away = await connect(side, 'away', false)
+    await subscribe(away, 'cfg')
+    await leave(side, away)
+    const here = await connect(side, 'here')
+    await subscribe(here, 'cfg')
+    await publish(side)
+    const live = { topic: 'cfg', payload: '{"v":1}', qos: 1, isRetained: false }
+    assert.deepEqual(told(await here.next(PACKET.publish)), live)
+    const later = await connect(side, 'later')
+    await subscribe(later, 'cfg')
+    assert.deepEqual(told(await later.next(PACKET.publish)), { ...live, isRetained: true })
+
+    const next = await start(t, { journal: side.journal })
+    const back = await connect(next, 'away', false)
+    assert.deepEqual(told(await back.next(PACKET.publish)), live)
+    const newcomer = await connect(next, 'newcomer')
+    await subscribe(newcomer, 'cfg')
+    assert.deepEqual(told(await newcomer.next(PACKET.publish)), { ...live, isRetained: true })
+  })
+
+  test('shows nothing before it is committed and nothing at all when it is abandoned', async (t) => {
+    const side = await start(t)
+    const kept = await connect(side, 'kept', false)
+    await subscribe(kept, 'cfg')
+    side.broker.prepare({ ...CONFIG, payload: '{"v":0}' })
+    const failed = publishWith([side.broker.prepare(CONFIG)], () => Promise.reject(new Error('disk full')))
+    await assert.rejects(failed, /disk full/)
+    await publish(side, { ...CONFIG, payload: '{"v":2}' })
+    assert.equal(told(await kept.next(PACKET.publish)).payload, '{"v":2}')
+    assert.equal(side.broker.sessions.get('kept')?.outbox.messageCount, 1)
+  })
+
+  test('is for those who may read the topic only', async (t) => {
+    const side = await start(t, { port: { canRead: (_owner, topic) => topic !== 'cfg' } })
+    const client = await connect(side, 'client', false)
+    await subscribe(client, '#')
+    await publish(side)
+    await publish(side, { topic: 'other', payload: 'x', isRetained: false })
+    assert.equal(told(await client.next(PACKET.publish)).topic, 'other')
+  })
+})
+
+describe('a message that is sent now', () => {
+  test('reaches the connection that has subscribed to its topic, in the QoS it asked for', async (t) => {
+    const side = await start(t)
+    assert.equal(side.broker.send('cart', 'cmd', 'nobody'), false)
+    const cart = await connect(side, 'cart')
+    assert.equal(side.broker.send('cart', 'cmd', 'not subscribed'), false)
+    for (const qos of [1, 0]) {
+      await subscribe(cart, 'cmd', qos)
+      assert.equal(side.broker.send('cart', 'cmd', `qos ${qos}`), true)
+      const message = told(await cart.next(PACKET.publish))
+      assert.deepEqual(message, { topic: 'cmd', payload: `qos ${qos}`, qos, isRetained: false })
+    }
+    await leave(side, cart)
+    assert.equal(side.broker.send('cart', 'cmd', 'gone'), false)
+  })
+
+  test('is forgotten with the connection, also when the session is kept', async (t) => {
+    const side = await start(t)
+    const cart = await connect(side, 'cart', false)
+    await subscribe(cart, 'cmd')
+    assert.equal(side.broker.send('cart', 'cmd', 'unlock'), true)
+    await cart.next(PACKET.publish)
+    await leave(side, cart)
+    const back = await connect(side, 'cart', false)
+    assert.equal(side.broker.sessions.get('cart')?.outbox.messageCount, 0)
+    await eventually(() => side.broker.send('cart', 'cmd', 'lock'), 'logged in')
+    assert.equal(told(await back.next(PACKET.publish)).payload, 'lock')
+    // a second connection with the same client id takes over
+    const successor = await connect(side, 'cart', false)
+    await eventually(() => side.broker.send('cart', 'cmd', 'locate'), 'logged in')
+    assert.equal(told(await successor.next(PACKET.publish)).payload, 'locate')
+  })
+})
+
+test('that messages of a topic reach a client is told once a connection', async (t) => {
+  const told: string[][] = []
+  const side = await start(t, {
+    port: {
+      canSubscribe: (_owner, topicFilter) => topicFilter !== 'denied',
+      subscribed: (_login, topicFilters) => told.push([...topicFilters]),
+    },
+  })
+  const cart = await connect(side, 'cart', false)
+  await subscribe(cart, 'denied')
+  await subscribe(cart, 'cmd')
+  await subscribe(cart, 'cmd')
+  assert.deepEqual(told.splice(0), [['cmd']])
+  await leave(side, cart)
+  const back = await connect(side, 'cart', false)
+  await subscribe(back, 'cmd')
+  await eventually(() => told.length > 0, 'told')
+  assert.deepEqual(told, [['cmd']])
+})

@@ -1,0 +1,46 @@
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+
+/** A message matched with everybody it is for; nothing shows until `commit`. */
+export interface PreparedMessage {
+  /** To be written in the transaction that makes the message true. */
+  changes: SessionChange[]
+  /** To be called once, when the changes are on the disk: it is retained, queued and sent. */
+  commit(): void
+  /** To be called instead when they never will be. */
+  abandon(): void
+}
+
+/** What the services need of the broker to speak to devices. */
+export interface Downlink {
+  /** A QoS 1 message for every subscriber, also those who are away and whose session is kept. */
+  prepare(message: { topic: string; payload: string; isRetained: boolean }): PreparedMessage
+  /**
+   * Hands a QoS 1 message to the one connection of a device now; false when it is not connected or has not subscribed to
+   * the topic. It is never kept for later: who sends it remembers what was not answered.
+   */
+  send(hardwareId: string, topic: string, payload: string): boolean
+}
+
+/**
+ * Performs a write together with what it publishes: both are on the disk or neither is. `write` puts the changes into its
+ * transaction, and in its `onWritten` changes memory, then calls `commit`: nobody is sent anything before.
+ */
+export async function publishWith<Result>(
+  messages: readonly PreparedMessage[],
+  write: (sessionChanges: SessionChange[], commit: () => void) => Promise<Result>,
+): Promise<Result> {
+  let isCommitted = false
+  const commit = () => {
+    isCommitted = true
+    for (const message of messages) message.commit()
+  }
+  try {
+    return await write(
+      messages.flatMap(({ changes }) => changes),
+      commit,
+    )
+  } catch (error) {
+    if (!isCommitted) for (const message of messages) message.abandon()
+    throw error
+  }
+}
