@@ -28,6 +28,8 @@ export interface GatewayEvents {
   deviceReachable: { hardwareId: string }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
+  /** The device is in another group, or in none (null), than it was. */
+  groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */
   keyRevoked: { userId: string }
   /** Role or scope changed while the key stays good. */

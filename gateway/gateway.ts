@@ -13,15 +13,20 @@ import { TlsListener } from './broker/tls-listener.ts'
 import { WebSocketListener } from './broker/websocket-listener.ts'
 import { Certificate } from './certificate.ts'
 import type { Config } from './config.ts'
-import { deviceTypes } from './devices/all.ts'
+import { deviceTypes as builtInDeviceTypes } from './devices/all.ts'
 import { Events } from './events.ts'
 import { HttpListener } from './http-listener.ts'
 import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
 import { ClockMark } from './services/clock-mark.ts'
+import { ConfigLayers } from './services/config-layers.ts'
+import { ConfigPublisher } from './services/config-publisher.ts'
+import { DeviceConfigs } from './services/device-configs.ts'
+import { DeviceTypes } from './services/device-types.ts'
 import { Devices } from './services/devices.ts'
 import { Fleet } from './services/fleet.ts'
 import { GatewayClock } from './services/gateway-clock.ts'
+import { Groups } from './services/groups.ts'
 import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
@@ -64,7 +69,21 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const users = new Users({ store, events, clock, log })
   const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
   const presence = new Presence(events, clock)
-  const devices = new Devices({ store, fleet, deviceTypes, events, clock, log })
+  // nothing keeps geofences yet: this stands where what does will
+  const geofences = { versionOf: () => 0, highestId: () => 0 }
+  const layers = new ConfigLayers()
+  const publisher = new ConfigPublisher({
+    store,
+    fleet,
+    layers,
+    downlink: { prepare: (message) => broker.prepare(message) },
+    clock,
+    log,
+  })
+  const groups = new Groups({ store, fleet, geofences, layers, publisher, clock })
+  const deviceTypes = new DeviceTypes({ builtIn: builtInDeviceTypes, store, fleet, layers, publisher })
+  const deviceConfigs = new DeviceConfigs({ store, groups, deviceTypes, layers, publisher })
+  const devices = new Devices({ store, fleet, groups, deviceTypes, publisher, events, clock, log })
   const telemetry = new Telemetry({ store, fleet, clock, log })
   const { isLockEventStored } = store.read
   const ingest = new Ingest({ queue: store.queue, presence, events, isLockEventStored, clock, log })
@@ -106,12 +125,16 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   store.queue.setOnRoom(() => gate.open())
   events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
   events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
+  events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
   events.on('keyRevoked', ({ userId }) => {
     if (users.has(userId)) broker.disconnectOwner(userOwner(userId))
     else broker.forgetOwner(userOwner(userId))
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
-  store.queue.setOnUsable(() => devices.startDeletions())
+  store.queue.setOnUsable(() => {
+    devices.startDeletions()
+    void publisher.publishDifferences()
+  })
 
   const { host } = config
   const mqttDoor = (transport: MqttTransport) => ({
@@ -170,6 +193,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     store,
     fleet,
     devices,
+    groups,
+    deviceTypes,
+    deviceConfigs,
     telemetry,
     presence,
     users,
@@ -204,6 +230,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const memory: Part = {
     start: async () => {
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
+      groups.load()
+      deviceTypes.load()
+      publisher.load()
       newAdminKey = await users.ensureAdmin(config.adminApiKey)
       devices.startDeletions()
     },
@@ -213,7 +242,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Part[] = [
     ...present(certificate),
-    ...[store, clockMark, users, memory, requests, realtime, connections, broker],
+    ...[store, clockMark, users, memory, requests, realtime, connections, broker, publisher],
     ...present<Part>(tcp, tls),
     http,
   ]

@@ -7,6 +7,9 @@ const HARDWARE_ID = /^[A-Za-z0-9._-]{1,64}$/
 /** `active` is an operation of trips; `.` and `..` are folders to whoever normalises a URL. */
 const RESERVED_IDS = new Set(['active', '.', '..'])
 
+/** The highest id of a group, and of the geofences that share the numbers with groups. */
+export const MAX_GROUP_ID = 2_147_483_647
+
 /** Whether a text can be a hardware id: it is an MQTT user name, a topic level and a part of a URL. */
 export function isHardwareId(text: string): boolean {
   return HARDWARE_ID.test(text) && !RESERVED_IDS.has(text)

@@ -2,7 +2,10 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { AppError, NotFoundError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import type { DeviceConfigs } from '../services/device-configs.ts'
+import type { DeviceTypes } from '../services/device-types.ts'
 import type { Devices } from '../services/devices.ts'
+import type { Groups } from '../services/groups.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import type { Presence } from '../services/presence.ts'
@@ -10,7 +13,10 @@ import type { Telemetry } from '../services/telemetry.ts'
 import type { Store } from '../store/store.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import { createDeviceConfigsApi } from './device-configs.ts'
+import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
+import { createGroupsApi } from './groups.ts'
 import { withKey, withRequestId } from './guards.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
@@ -23,6 +29,9 @@ import { createUsersApi } from './users.ts'
 export interface AppDeps extends SystemApiDeps, MqttApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
   devices: Devices
+  groups: Groups
+  deviceTypes: DeviceTypes
+  deviceConfigs: DeviceConfigs
   telemetry: Telemetry
   presence: Presence
   keyGuard: KeyGuard
@@ -32,7 +41,20 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps {
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
-  const { fleet, devices, telemetry, presence, store, users, keyGuard, log, corsOrigins } = deps
+  const {
+    fleet,
+    devices,
+    groups,
+    deviceTypes,
+    deviceConfigs,
+    telemetry,
+    presence,
+    store,
+    users,
+    keyGuard,
+    log,
+    corsOrigins,
+  } = deps
   const app = createApi()
 
   app.use(withRequestId)
@@ -47,7 +69,10 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.use(withKey(keyGuard))
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
-  app.route('/', createDevicesApi({ fleet, devices, presence, store }))
+  app.route('/', createDevicesApi({ fleet, devices, deviceConfigs, presence, store }))
+  app.route('/', createGroupsApi({ groups, devices, fleet }))
+  app.route('/', createDeviceTypesApi(deviceTypes))
+  app.route('/', createDeviceConfigsApi({ deviceConfigs, deviceTypes, groups, fleet }))
   app.route('/', createHistoryApi({ devices, store }))
   app.route('/', createTelemetryApi({ fleet, devices, telemetry, store }))
   app.route('/', createLockEventsApi(store))

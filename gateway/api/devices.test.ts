@@ -292,7 +292,7 @@ test('details show counts, drops, status and connection', async () => {
     { qos: 1 },
   )
   const { body } = await g.request('GET', '/devices/detailed/details')
-  const { telemetry, dropped, status, mqtt, ...device } = body
+  const { telemetry, dropped, status, mqtt, config, geofences, ...device } = body
   assert.deepEqual(device, (await g.request('GET', '/devices/detailed')).body)
   assert.equal(device.is_online, true)
   assert.deepEqual(telemetry, {
@@ -301,6 +301,8 @@ test('details show counts, drops, status and connection', async () => {
   })
   assert.deepEqual(dropped, { invalid_speed: 1 })
   assert.deepEqual(status, { fw: '1.4.2', type: 'teebox' })
+  assert.deepEqual(config, (await g.request('GET', '/devices/detailed/config')).body)
+  assert.deepEqual(geofences, { applied_version: null, applied_at: null })
   assert.equal(mqtt.connected_since, new Date(clock.nowMs()).toISOString())
   assert.match(mqtt.address, /127\.0\.0\.1/)
 })

@@ -2,7 +2,6 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { InvalidRequestError } from '../../shared/errors.ts'
 import { toIso } from '../../shared/time.ts'
 import {
-  type DeviceJson,
   deletedDeviceSchema,
   deviceDetailsSchema,
   deviceListQuerySchema,
@@ -18,39 +17,34 @@ import { DOWNLINKS, deviceTopic, UPLINKS } from '../../shared/wire/mqtt.ts'
 import { deviceIdParams } from '../../shared/wire/params.ts'
 import { canSee } from '../domain/access.ts'
 import { attributeFilters, matchesAttributes, matchesSearch } from '../domain/device-filter.ts'
+import type { DeviceConfigs } from '../services/device-configs.ts'
 import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { Presence } from '../services/presence.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import { toDeviceConfigJson } from './device-config-json.ts'
+import { toDeviceJson } from './device-json.ts'
 import { adminOnly, jsonBody } from './guards.ts'
 import { body, json, problems } from './responses.ts'
 
 interface DevicesApiDeps {
   fleet: Fleet
   devices: Devices
+  deviceConfigs: DeviceConfigs
   presence: Presence
   store: Pick<Store<QueuedMessage>, 'read'>
 }
 
-function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
-  return {
-    short_id: row.shortId,
-    hardware_id: row.hardwareId,
-    device_type: row.deviceType,
-    name: row.name,
-    attributes: reported.state.values,
-    is_online: isOnline,
-    group_id: row.groupId,
-    created_at: toIso(row.createdAtMs),
-    updated_at: toIso(Math.max(row.updatedAtMs, reported.updatedAtMs)),
-    ...(reported.lastRespondedAtMs === null ? {} : { last_responded_at: toIso(reported.lastRespondedAtMs) }),
-  }
-}
-
 /** `/devices`: the register, and the latest state of each device. */
-export function createDevicesApi({ fleet, devices, presence, store }: DevicesApiDeps): OpenAPIHono<ApiEnv> {
+export function createDevicesApi({
+  fleet,
+  devices,
+  deviceConfigs,
+  presence,
+  store,
+}: DevicesApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -135,11 +129,17 @@ export function createDevicesApi({ fleet, devices, presence, store }: DevicesApi
       const device = fleet.require(c.req.valid('param').id)
       const { gps, battery } = store.read.deviceCounts(device.row.deviceId)
       const connection = presence.connectionOf(device)
+      const zones = device.reported.state.applied.sz
       const details = {
         ...toDeviceJson(device),
         telemetry: { gps: toStreamJson(gps), battery: toStreamJson(battery) },
         dropped: device.reported.state.dropped,
         status: device.reported.state.status,
+        config: toDeviceConfigJson(deviceConfigs, device),
+        geofences: {
+          applied_version: zones?.version ?? null,
+          applied_at: isoOrNull(zones?.atMs ?? null),
+        },
         mqtt: {
           connected_since: isoOrNull(connection?.sinceMs ?? null),
           address: connection?.address ?? null,

@@ -25,10 +25,21 @@ export interface LatestState {
   status: Record<string, Scalar> | null
   /** What was not taken from the device's messages, by reason. */
   dropped: Record<string, number>
+  /** The versions it said it has applied, of its configuration and of the zones of its group. */
+  applied: { [What in Applicable]?: AppliedVersion }
+}
+
+/** What a device is told in versions, by the last level of its topic. */
+export type Applicable = 'cfg' | 'sz'
+
+export interface AppliedVersion {
+  version: number
+  /** When it said so. */
+  atMs: number
 }
 
 export function emptyState(): LatestState {
-  return { values: {}, atMs: {}, status: null, dropped: {} }
+  return { values: {}, atMs: {}, status: null, dropped: {}, applied: {} }
 }
 
 /** A copy that can be changed and thrown away if its transaction fails. */
@@ -38,6 +49,7 @@ export function copyState(state: LatestState): LatestState {
     atMs: { ...state.atMs },
     status: state.status,
     dropped: { ...state.dropped },
+    applied: { ...state.applied },
   }
 }
 

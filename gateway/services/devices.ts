@@ -2,18 +2,22 @@ import { ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
 import { hashSecret, newMqttPassword } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
-import type { DeviceType } from '../devices/device-type.ts'
 import { type Caller, canSee } from '../domain/access.ts'
 import type { Events } from '../events.ts'
 import type { DeviceChange } from '../store/devices.ts'
 import type { Store } from '../store/store.ts'
-import type { Device, Fleet } from './fleet.ts'
+import type { ConfigPublisher } from './config-publisher.ts'
+import type { DeviceTypes } from './device-types.ts'
+import { type Device, type Fleet, requireRegistered } from './fleet.ts'
+import type { Groups } from './groups.ts'
 import type { QueuedMessage } from './ingest.ts'
 
 interface DevicesDeps {
   store: Pick<Store<QueuedMessage>, 'write'>
   fleet: Fleet
-  deviceTypes: readonly DeviceType[]
+  groups: Pick<Groups, 'has'>
+  deviceTypes: DeviceTypes
+  publisher: ConfigPublisher
   events: Events
   clock: Clock
   log: Log
@@ -24,6 +28,13 @@ interface NewDeviceFields {
   deviceType: string
   name: string | null
   groupId: number | null
+}
+
+/** What is changed of a device; what is absent stays. */
+interface DeviceFields {
+  name?: string | null | undefined
+  deviceType?: string | undefined
+  groupId?: number | null | undefined
 }
 
 /** The register of devices: who is in it, what they are called, what they log in with. */
@@ -50,36 +61,68 @@ export class Devices {
   }
 
   /** Registers a device that has a secret already: the enrolment key it logged in with. */
-  async registerWithSecret(fields: NewDeviceFields, secret: string): Promise<Device> {
-    this.#requireType(fields.deviceType)
-    requireNoGroup(fields.groupId)
-    const { store, fleet, clock, events } = this.#deps
-    const row = await store.write('createDevice', {
-      ...fields,
-      mqttPasswordHash: hashSecret(secret),
-      nowMs: clock.nowMs(),
+  registerWithSecret(fields: NewDeviceFields, secret: string): Promise<Device> {
+    const { store, fleet, deviceTypes, publisher, clock, events } = this.#deps
+    return publisher.inTurn(async (publish) => {
+      deviceTypes.requireKnown(fields.deviceType, 'body')
+      this.#requireGroup(fields.groupId)
+      const { hardwareId } = fields
+      const mqttPasswordHash = hashSecret(secret)
+      await publish([fields], undefined, (publication, commit) =>
+        store.write(
+          'createDevice',
+          { ...fields, mqttPasswordHash, nowMs: clock.nowMs(), publication },
+          (row) => {
+            fleet.add(row)
+            commit()
+            events.emit('deviceRegistered', { hardwareId })
+          },
+        ),
+      )
+      return fleet.require(hardwareId)
     })
-    const device = fleet.add(row)
-    events.emit('deviceRegistered', { hardwareId: row.hardwareId })
+  }
+
+  async change(device: Device, fields: DeviceFields): Promise<Device> {
+    if (fields.deviceType === undefined && fields.groupId === undefined) {
+      if (fields.name !== undefined && fields.name !== device.row.name)
+        await this.#write(device, { name: fields.name })
+      return device
+    }
+    await this.#place(device, fields)
     return device
   }
 
-  async change(
-    device: Device,
-    fields: {
-      name?: string | null | undefined
-      deviceType?: string | undefined
-      groupId?: number | null | undefined
-    },
-  ): Promise<Device> {
-    if (fields.deviceType !== undefined) this.#requireType(fields.deviceType)
-    requireNoGroup(fields.groupId ?? null)
-    if (fields.name === undefined && fields.deviceType === undefined) return device
-    await this.#write(device, {
-      ...(fields.name === undefined ? {} : { name: fields.name }),
-      ...(fields.deviceType === undefined ? {} : { deviceType: fields.deviceType }),
+  /** Puts a device into a group, or into none. Returns the one it was in. Throws `unknown_group`. */
+  assign(device: Device, groupId: number | null): Promise<number | null> {
+    return this.#place(device, { groupId })
+  }
+
+  /** Returns the group the device was in. */
+  #place(device: Device, fields: DeviceFields): Promise<number | null> {
+    const { store, deviceTypes, publisher, clock, events } = this.#deps
+    return publisher.inTurn(async (publish) => {
+      requireRegistered(device)
+      if (fields.deviceType !== undefined) deviceTypes.requireKnown(fields.deviceType, 'body')
+      this.#requireGroup(fields.groupId ?? null)
+      const known = device.row
+      const { hardwareId, groupId: previousGroupId } = known
+      const { name, deviceType = known.deviceType, groupId = previousGroupId } = fields
+      const isNameSame = name === undefined || name === known.name
+      if (isNameSame && deviceType === known.deviceType && groupId === previousGroupId) return previousGroupId
+      const subject = { hardwareId, deviceType, groupId }
+      // only what was asked for: the name may be about to change outside these turns
+      const change = { ...subject, ...(name === undefined ? {} : { name }), nowMs: clock.nowMs() }
+      await publish([subject], undefined, (publication, commit) =>
+        store.write('updateDevice', { ...change, publication }, (row) => {
+          device.row = row
+          commit()
+          if (groupId !== previousGroupId)
+            events.emit('groupChanged', { hardwareId, groupId, previousGroupId })
+        }),
+      )
+      return previousGroupId
     })
-    return device
   }
 
   /** The old password opens nothing any more when this returns; an open connection stays. */
@@ -91,11 +134,17 @@ export class Devices {
 
   /** Off the register at once; the telemetry follows in steps behind the scenes. */
   async delete(device: Device): Promise<void> {
-    const { store, fleet, events } = this.#deps
+    const { store, fleet, publisher, events } = this.#deps
     const { hardwareId } = device.row
-    await store.write('deleteDevice', { hardwareId })
-    fleet.remove(hardwareId)
-    events.emit('deviceRemoved', { hardwareId })
+    await publisher.inTurn(async () => {
+      requireRegistered(device)
+      await store.write('deleteDevice', { hardwareId }, () => {
+        fleet.remove(hardwareId)
+        publisher.forget(hardwareId)
+        // now, before one that is registered again under this id is told anything
+        events.emit('deviceRemoved', { hardwareId })
+      })
+    })
     this.startDeletions()
   }
 
@@ -123,19 +172,10 @@ export class Devices {
     })
   }
 
-  #requireType(deviceType: string): void {
-    const { deviceTypes } = this.#deps
-    if (deviceTypes.some(({ name }) => name === deviceType)) return
-    const known = deviceTypes.map(({ name }) => name).join(', ')
-    throw new InvalidRequestError('unknown_device_type', `device_type must be one of: ${known}`, [
-      { in: 'body', name: 'device_type', code: 'unknown_device_type', detail: `must be one of: ${known}` },
+  #requireGroup(groupId: number | null): void {
+    if (groupId === null || this.#deps.groups.has(groupId)) return
+    throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`, [
+      { in: 'body', name: 'group_id', code: 'unknown_group', detail: `there is no group ${groupId}` },
     ])
   }
-}
-
-function requireNoGroup(groupId: number | null): void {
-  if (groupId === null) return
-  throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`, [
-    { in: 'body', name: 'group_id', code: 'unknown_group', detail: `there is no group ${groupId}` },
-  ])
 }

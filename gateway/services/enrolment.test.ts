@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { eventually, metric } from '../testing/observe.ts'
-import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '../testing/raw-mqtt.ts'
+import {
+  connectPacket,
+  PACKET,
+  publishPacket,
+  RawMqtt,
+  readPublish,
+  subscribePacket,
+} from '../testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
@@ -51,6 +58,20 @@ test('the first status message that names a type registers the device', async ()
   assert.equal(body.name, null)
   assert.equal(body.is_online, true)
   assert.deepEqual(body.status, { type: 'teebox', fw: '1.4.2' })
+  client.destroy()
+})
+
+test('a device that waits for its configuration is told it as it enrols', async () => {
+  const hardwareId = newId()
+  const { client } = await login(hardwareId)
+  client.send(subscribePacket({ [`dev/${hardwareId}/cfg`]: 1 }))
+  await client.next(PACKET.suback)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  const { topic, payload } = readPublish(await client.next(PACKET.publish))
+  assert.equal(topic, `dev/${hardwareId}/cfg`)
+  const { body } = await gateway.request('GET', `/devices/${hardwareId}/config`)
+  const { v, group_id, config } = JSON.parse(payload)
+  assert.deepEqual([v, group_id, config], [body.version, null, body.resolved])
   client.destroy()
 })
 

@@ -22,6 +22,15 @@ export interface Device {
   isRegistered: boolean
 }
 
+/** Throws `device_not_found` if the device was taken off the register since it was looked up. */
+export function requireRegistered({ isRegistered, row }: Device): void {
+  if (!isRegistered) throw noSuchDevice(row.hardwareId)
+}
+
+function noSuchDevice(id: string): NotFoundError {
+  return new NotFoundError('device_not_found', `there is no device ${id}`)
+}
+
 interface RecordSource {
   latestGps(deviceId: number, untilMs?: number): LatestGps | null
   latestBattery(deviceId: number, untilMs?: number): LatestBattery | null
@@ -99,7 +108,7 @@ export class Fleet {
   /** Throws `device_not_found`. */
   require(id: string): Device {
     const device = this.find(id)
-    if (device === undefined) throw new NotFoundError('device_not_found', `there is no device ${id}`)
+    if (device === undefined) throw noSuchDevice(id)
     return device
   }
 

@@ -274,6 +274,9 @@ export class Ingest implements Appender<QueuedMessage> {
       mergeValues(draft.state, event.atMs, values, latestMs)
     }
     if (content.status !== null && isResponse) draft.state.status = content.status.fields
+    const { cfg, sz } = content.applied ?? {}
+    if (cfg !== undefined) draft.state.applied.cfg = { version: cfg, atMs: receivedAtMs }
+    if (sz !== undefined) draft.state.applied.sz = { version: sz, atMs: receivedAtMs }
     for (const { reason, count } of message.drops) countDrop(draft.state, reason, count)
     draft.updatedAtMs = receivedAtMs
     if (isResponse) draft.lastRespondedAtMs = receivedAtMs

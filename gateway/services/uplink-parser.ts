@@ -7,6 +7,7 @@ import {
   statusMessageSchema,
   type Uplink,
 } from '../../shared/wire/mqtt.ts'
+import type { Applicable } from '../domain/latest-state.ts'
 import { type LockEvent, lockEventFromMessage } from '../domain/lock-event.ts'
 import {
   isJsonObject,
@@ -28,6 +29,8 @@ export interface UplinkContent {
   samples: readonly Sample[]
   lockEvents: readonly IdentifiedLockEvent[]
   status: { isOnline: boolean; fields: Record<string, Scalar> } | null
+  /** Versions the device says it has applied. */
+  applied: { [What in Applicable]?: number } | null
   /** Why the raw payload belongs in the quarantine, although the rest of it may be used. */
   unreadable: string | null
 }
@@ -47,7 +50,13 @@ export function parseUplink(
   latestMs: number,
   onDrop: OnDrop,
 ): UplinkContent {
-  const content: UplinkContent = { samples: NOTHING, lockEvents: NOTHING, status: null, unreadable: null }
+  const content: UplinkContent = {
+    samples: NOTHING,
+    lockEvents: NOTHING,
+    status: null,
+    applied: null,
+    unreadable: null,
+  }
   try {
     const json = parseJson(payload)
     if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs)
@@ -56,9 +65,7 @@ export function parseUplink(
         lockEventFromMessage(message, receivedAtMs, onDrop, latestMs),
       )
     } else if (level === 'st') content.status = readStatus(json)
-    else if (level === 'ack' && !ackMessageSchema.safeParse(json).success) {
-      throw new UnreadablePayloadError('invalid_ack')
-    }
+    else if (level === 'ack') content.applied = readApplied(json)
   } catch (error) {
     if (!(error instanceof UnreadablePayloadError)) throw error
     content.unreadable = error.reason
@@ -96,6 +103,14 @@ function readLockEvents(
     }
   }
   content.lockEvents = lockEvents
+}
+
+function readApplied(json: unknown): UplinkContent['applied'] {
+  const parsed = ackMessageSchema.safeParse(json)
+  if (!parsed.success) throw new UnreadablePayloadError('invalid_ack')
+  const { cfg, sz } = parsed.data
+  if (cfg === undefined && sz === undefined) return null
+  return { ...(cfg === undefined ? {} : { cfg }), ...(sz === undefined ? {} : { sz }) }
 }
 
 const MAX_STATUS_FIELDS = 16

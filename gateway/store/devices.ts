@@ -1,7 +1,9 @@
-import { ConflictError, NotFoundError } from '../../shared/errors.ts'
+import { ConflictError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
 import { newShortId } from '../../shared/ids.ts'
 import { emptyState } from '../domain/latest-state.ts'
 import type { Connection } from './connection.ts'
+import { type Publication, storePublication } from './device-configs.ts'
+import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
 
 /** A device as it is registered. */
@@ -83,25 +85,33 @@ export interface NewDevice {
   hardwareId: string
   deviceType: string
   name: string | null
+  groupId: number | null
   mqttPasswordHash: string
   nowMs: number
+  /** Its first configuration. */
+  publication: Publication
 }
 
-/** Throws `device_exists` when the id is taken as a hardware id or as a short id: both find a device in a path. */
+/**
+ * Throws `device_exists` when the id is taken as a hardware id or as a short id (both find a device in a path), and
+ * `unknown_group`.
+ */
 export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
-  const { hardwareId, deviceType, name, mqttPasswordHash, nowMs } = input
+  const { hardwareId, deviceType, name, groupId, mqttPasswordHash, nowMs } = input
   if (isIdTaken(connection, hardwareId)) {
     throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
   }
+  if (groupId !== null) requireGroup(connection, groupId)
   let shortId = newShortId()
   while (isIdTaken(connection, shortId)) shortId = newShortId()
   connection.run(
     `INSERT INTO device (hardware_id, short_id, device_type, name, group_id, mqtt_password_hash, created_at_ms, updated_at_ms)
-     VALUES (?, ?, ?, ?, NULL, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     hardwareId,
     shortId,
     deviceType,
     name,
+    groupId,
     mqttPasswordHash,
     nowMs,
     nowMs,
@@ -112,11 +122,17 @@ export function createDevice(connection: Connection, input: NewDevice): DeviceRo
     nowMs,
     hardwareId,
   )
+  storePublication(connection, input.publication)
   return findDevice(connection, hardwareId)
 }
 
 function isIdTaken(connection: Connection, id: string): boolean {
   return connection.get('SELECT 1 FROM device WHERE hardware_id = ? OR short_id = ?', id, id) !== undefined
+}
+
+function requireGroup(connection: Connection, groupId: number): void {
+  if (!isGroup(connection, groupId))
+    throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`)
 }
 
 function findDevice(connection: Connection, hardwareId: string): DeviceRow {
@@ -132,20 +148,28 @@ export interface DeviceChange {
   hardwareId: string
   deviceType?: string
   name?: string | null
+  groupId?: number | null
   mqttPasswordHash?: string
   nowMs: number
+  /** The configuration that follows from another type or group. */
+  publication?: Publication
 }
 
+/** Throws `unknown_group`. */
 export function updateDevice(connection: Connection, change: DeviceChange): DeviceRow {
   const known = findDevice(connection, change.hardwareId)
+  if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
   connection.run(
-    'UPDATE device SET device_type = ?, name = ?, mqtt_password_hash = ?, updated_at_ms = ? WHERE device_id = ?',
+    `UPDATE device SET device_type = ?, name = ?, group_id = ?, mqtt_password_hash = ?, updated_at_ms = ?
+     WHERE device_id = ?`,
     change.deviceType ?? known.deviceType,
     change.name === undefined ? known.name : change.name,
+    change.groupId === undefined ? known.groupId : change.groupId,
     change.mqttPasswordHash ?? known.mqttPasswordHash,
     change.nowMs,
     known.deviceId,
   )
+  if (change.publication !== undefined) storePublication(connection, change.publication)
   return findDevice(connection, change.hardwareId)
 }
 

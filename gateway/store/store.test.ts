@@ -128,6 +128,8 @@ function createDevice(store: Store<Message>, hardwareId: string) {
     hardwareId,
     deviceType: 'teebox',
     name: 'Ü',
+    groupId: null,
+    publication: { version: null, sessionChanges: [] },
     mqttPasswordHash: 'hash',
     nowMs: NOW_MS,
   })

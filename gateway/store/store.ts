@@ -13,7 +13,10 @@ import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.t
 import type { CommitTimes } from './commit-times.ts'
 import { type Connection, openForSetup, openReader } from './connection.ts'
 import { DataLock } from './data-lock.ts'
+import { loadConfigs, type StoredConfigs } from './device-configs.ts'
+import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
 import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'
+import { type GroupRow, listGroups } from './groups.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
@@ -120,6 +123,9 @@ export class Store<Message extends Appendable> implements Part {
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
     devices: (): DeviceStateRow[] => this.#read((from) => listDevices(from)),
+    deviceTypes: (): DeviceTypeRow[] => this.#read(listDeviceTypes),
+    configs: (): StoredConfigs => this.#read(loadConfigs),
+    groups: (): GroupRow[] => this.#read(listGroups),
     deviceCounts: (deviceId: number): DeviceCounts => this.#read((from) => deviceCounts(from, deviceId)),
     fleetCounts: (): { gps: number; battery: number } => this.#read((from) => fleetCounts(from)),
     latestGps: (deviceId: number, untilMs = LATEST_MS): LatestGps | null =>
@@ -165,9 +171,14 @@ function prepareFolder(dataDir: string): void {
   }
 }
 
+const SMALL_TABLES = [
+  ...['device', 'device_state', 'user', 'device_group', 'device_type'],
+  ...['group_config', 'device_config', 'config_version'],
+]
+
 // The tables a start reads whole; checking the history would take minutes after a season.
 function checkSmallTables(connection: Connection): void {
-  for (const table of ['device', 'device_state', 'user']) {
+  for (const table of SMALL_TABLES) {
     const [problem] = connection.all<{ quick_check: string }>(`PRAGMA quick_check('${table}')`)
     if (problem?.quick_check !== 'ok')
       throw new Error(`the database is damaged (${table}): ${problem?.quick_check}`)

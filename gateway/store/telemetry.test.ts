@@ -81,6 +81,8 @@ async function newDevice(): Promise<number> {
     hardwareId,
     deviceType: 'teebox',
     name: null,
+    groupId: null,
+    publication: { version: null, sessionChanges: [] },
     mqttPasswordHash: 'x',
     nowMs: NOON_MS,
   })

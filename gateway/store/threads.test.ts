@@ -41,6 +41,8 @@ before(async () => {
     hardwareId: 'cart-1',
     deviceType: 'teebox',
     name: null,
+    groupId: null,
+    publication: { version: null, sessionChanges: [] },
     mqttPasswordHash: 'x',
     nowMs: NOW_MS,
   }

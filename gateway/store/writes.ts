@@ -1,6 +1,9 @@
 import { recordClockMark } from './clock-mark.ts'
 import type { Connection } from './connection.ts'
+import { publishConfigs, putDeviceConfig, putGroupConfig } from './device-configs.ts'
+import { putDeviceType } from './device-types.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
+import { createGroup, deleteGroup, updateGroup } from './groups.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './telemetry.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
 
@@ -9,6 +12,13 @@ const writes = {
   createDevice,
   updateDevice,
   deleteDevice,
+  createGroup,
+  updateGroup,
+  deleteGroup,
+  putDeviceType,
+  putGroupConfig,
+  putDeviceConfig,
+  publishConfigs,
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,
   purgeTelemetryStep,

@@ -153,9 +153,14 @@ test('a device hears its commands and the topics it follows', async (t) => {
   await subscribed
   const following = once(broker.aedes, 'subscribe')
   await broker.until('"online":true')
-  client.follow('sit/42/sz')
+  client.follow('sit/41/sz')
   await following
-  for (const topic of ['dev/tb-1/cmd', 'sit/42/sz', 'dev/tb-2/cmd']) {
+  const unfollowing = once(broker.aedes, 'unsubscribe')
+  const followingOther = once(broker.aedes, 'subscribe')
+  client.follow('sit/42/sz')
+  await unfollowing
+  await followingOther
+  for (const topic of ['dev/tb-1/cmd', 'sit/41/sz', 'sit/42/sz', 'dev/tb-2/cmd']) {
     const packet = {
       cmd: 'publish',
       topic,

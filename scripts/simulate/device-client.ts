@@ -18,8 +18,8 @@ export interface DeviceLink {
   sleep(): Promise<void>
   /** Resolves when the broker has acknowledged it, however many reconnects that takes. */
   publish(level: Uplink, payload: string): Promise<void>
-  /** Subscribes to one more topic, now and after every reconnect. */
-  follow(topic: string): void
+  /** Subscribes to one topic more, now and after every reconnect, in the place of the one before; null for none. */
+  follow(topic: string | null): void
 }
 
 export interface DeviceClientOptions {
@@ -47,7 +47,8 @@ export class DeviceClient implements DeviceLink {
     incomingStore: new Store({ clean: false }),
     outgoingStore: new Store({ clean: false }),
   }
-  readonly #topics: Set<string>
+  readonly #ownTopics: readonly string[]
+  #followed: string | null = null
   #client: MqttClient | undefined
   #wantsConnection = false
   #retryMs = FIRST_RETRY_MS
@@ -60,7 +61,7 @@ export class DeviceClient implements DeviceLink {
   constructor(options: DeviceClientOptions) {
     this.#options = options
     const down: Downlink[] = ['cmd', 'cfg']
-    this.#topics = new Set(down.map((level) => deviceTopic(options.hardwareId, level)))
+    this.#ownTopics = down.map((level) => deviceTopic(options.hardwareId, level))
   }
 
   get isConnected(): boolean {
@@ -103,9 +104,14 @@ export class DeviceClient implements DeviceLink {
     return this.#publishOn(this.#client, level, payload, qos, false)
   }
 
-  follow(topic: string): void {
-    this.#topics.add(topic)
-    if (this.isConnected) this.#client?.subscribe(topic, { qos: 1 })
+  follow(topic: string | null): void {
+    const previous = this.#followed
+    if (topic === previous) return
+    this.#followed = topic
+    if (!this.isConnected) return
+    // the session is kept, and with it whatever is not unsubscribed
+    if (previous !== null) this.#client?.unsubscribe(previous)
+    if (topic !== null) this.#client?.subscribe(topic, { qos: 1 })
   }
 
   #open(): void {
@@ -147,7 +153,7 @@ export class DeviceClient implements DeviceLink {
     const { deviceType, boot, traffic } = this.#options
     traffic.connects += 1
     this.#retryMs = FIRST_RETRY_MS
-    client.subscribe([...this.#topics], { qos: 1 })
+    client.subscribe([...this.#ownTopics, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
     const birth = JSON.stringify({ online: true, fw: FIRMWARE[deviceType], type: deviceType, boot: boot() })
     void this.#publishOn(client, 'st', birth, 1, true)
     this.#isReady = true

@@ -4,7 +4,7 @@ import type { DeviceLink } from './device-client.ts'
 /** A link for tests: connects at once, keeps what is published, acknowledges at once. */
 export class FakeLink implements DeviceLink {
   readonly published: { readonly level: Uplink; readonly payload: string }[] = []
-  readonly topics: string[] = []
+  readonly topics: (string | null)[] = []
   readonly inFlight = 0
   isConnected = false
   connects = 0
@@ -31,7 +31,7 @@ export class FakeLink implements DeviceLink {
     this.published.push({ level, payload })
   }
 
-  follow(topic: string): void {
+  follow(topic: string | null): void {
     this.topics.push(topic)
   }
 

@@ -133,7 +133,8 @@ test('a configuration is acknowledged with its version, and its group is followe
   live.receive('sit/42/sz', '{"v":7,"z":[]}')
   live.receive('dev/t-tb-001/cfg', 'not json')
   assert.deepEqual(link.of('ack'), ['{"cfg":12}', '{"sz":7}'])
-  assert.deepEqual(link.topics, ['sit/42/sz'])
+  live.receive('dev/t-tb-001/cfg', '{"v":13,"ts":1,"group_id":null,"config":{}}')
+  assert.deepEqual(link.topics, ['sit/42/sz', null])
 })
 
 test('a reboot counts the boot up and breaks the connection', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { zonesTopic } from '../../shared/wire/mqtt.ts'
 import type { Cart } from './cart.ts'
 import { type Command, type CommandEffects, carryOut, parseCommand } from './commands.ts'
 import type { DeviceLink } from './device-client.ts'
@@ -169,8 +170,9 @@ export class LiveDevice {
     const link = this.#link
     const version = parseVersion(payload)
     if (version === undefined || link === undefined) return
-    if (typeof version.group_id === 'number' && this.device.deviceType === 'teebox') {
-      link.follow(`sit/${version.group_id}/sz`)
+    if (level === 'cfg' && this.device.deviceType === 'teebox') {
+      const { group_id: groupId = null } = version
+      link.follow(groupId === null ? null : zonesTopic(groupId))
     }
     void link.publish('ack', JSON.stringify({ [level]: version.v }))
   }

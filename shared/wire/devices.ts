@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { isHardwareId } from '../ids.ts'
+import { deviceConfigSchema } from './device-configs.ts'
+import { groupIdSchema } from './groups.ts'
 import { isoSchema, offsetParam, pageLimitParam, paginationSchema, stringListParam } from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
@@ -37,6 +39,10 @@ export const deviceDetailsSchema = deviceSchema.extend({
     .record(z.string(), scalarSchema)
     .nullable()
     .meta({ description: 'Its last st message: fw, boot, type …' }),
+  config: deviceConfigSchema,
+  geofences: z
+    .object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() })
+    .meta({ description: 'The version of the zones it said last it has applied.' }),
   mqtt: z.object({ connected_since: isoSchema.nullable(), address: z.string().nullable() }),
 })
 
@@ -53,7 +59,6 @@ export const deviceListQuerySchema = z.looseObject({
 
 const nameSchema = z.string().trim().max(200)
 const deviceTypeSchema = z.string().min(1).max(64)
-const groupIdSchema = z.number().int().min(1).max(2_147_483_647)
 
 export const newDeviceSchema = z.strictObject({
   hardware_id: z

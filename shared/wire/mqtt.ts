@@ -44,4 +44,12 @@ export const ackMessageSchema = z.looseObject({
   sz: z.number().int().optional(),
 })
 
+/** The retained message of `dev/{hardware_id}/cfg`: what the device is to be set to, and the group it is in. */
+export const configMessageSchema = z.object({
+  v: z.number().int(),
+  ts: z.number().int(),
+  group_id: z.number().int().nullable(),
+  config: z.record(z.string(), z.unknown()),
+})
+
 export const timeQuestionSchema = z.looseObject({ up: z.number() })

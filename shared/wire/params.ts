@@ -24,6 +24,9 @@ export function wholeNumber(min: number, max: number) {
 export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0)
 export const pageLimitParam = wholeNumber(1, 1000).default(100)
 
+/** A page of a list. */
+export const pageQuerySchema = z.object({ limit: pageLimitParam, offset: offsetParam })
+
 /** A date parameter, read into milliseconds since 1970. */
 export const dateParam = z.string().transform((text, ctx) => {
   return parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')

@@ -1,0 +1,184 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import {
+  deviceConfigPutSchema,
+  deviceConfigQuerySchema,
+  deviceConfigSchema,
+  groupConfigParams,
+  groupConfigPutSchema,
+  groupConfigSchema,
+  groupConfigsSchema,
+  newLayerSchema,
+} from '../../shared/wire/device-configs.ts'
+import { groupIdParams } from '../../shared/wire/groups.ts'
+import { deviceIdParams } from '../../shared/wire/params.ts'
+import type { DeviceConfigs, LayerOutcome } from '../services/device-configs.ts'
+import type { DeviceTypes } from '../services/device-types.ts'
+import type { Device, Fleet } from '../services/fleet.ts'
+import type { Groups } from '../services/groups.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { toDeviceConfigJson } from './device-config-json.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+interface DeviceConfigsApiDeps {
+  deviceConfigs: DeviceConfigs
+  deviceTypes: DeviceTypes
+  groups: Groups
+  fleet: Fleet
+}
+
+/** Configuration: the layer of a group and a type, and the layer of a device. All for admins. */
+export function createDeviceConfigsApi({
+  deviceConfigs,
+  deviceTypes,
+  groups,
+  fleet,
+}: DeviceConfigsApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups/{groupId}/config',
+      middleware: [adminOnly] as const,
+      request: { params: groupIdParams },
+      responses: {
+        200: json(groupConfigsSchema, "The group's layer for every device type."),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { groupId } = c.req.valid('param')
+      groups.require(groupId)
+      const layers = deviceTypes.all().map(({ name }) => [name, deviceConfigs.groupLayer(groupId, name)])
+      return c.json({ group_id: groupId, config: Object.fromEntries(layers) }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups/{groupId}/config/{type}',
+      middleware: [adminOnly] as const,
+      request: { params: groupConfigParams },
+      responses: {
+        200: json(groupConfigSchema, 'The layer; an empty one if none was set.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { groupId, type } = c.req.valid('param')
+      groups.require(groupId)
+      deviceTypes.requireKnown(type, 'path')
+      const config = deviceConfigs.groupLayer(groupId, type)
+      const devices = groups.devicesOf(groupId).filter(({ row }) => row.deviceType === type).length
+      const warnings = deviceConfigs.unknownKeys(type, config).map(toWarning)
+      return c.json({ group_id: groupId, device_type: type, config, devices, warnings }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/groups/{groupId}/config/{type}',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: groupConfigParams, body: body(newLayerSchema) },
+      responses: {
+        200: json(groupConfigPutSchema, 'The layer as it is now; its devices have been told.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { groupId, type } = c.req.valid('param')
+      const outcome = await deviceConfigs.setGroupLayer(groupId, type, c.req.valid('json'))
+      return c.json(toGroupConfigJson(groupId, type, outcome), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/groups/{groupId}/config/{type}',
+      middleware: [adminOnly] as const,
+      request: { params: groupConfigParams },
+      responses: {
+        200: json(groupConfigPutSchema, 'The layer is empty; its devices have been told.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { groupId, type } = c.req.valid('param')
+      const outcome = await deviceConfigs.setGroupLayer(groupId, type, {})
+      return c.json(toGroupConfigJson(groupId, type, outcome), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices/{id}/config',
+      middleware: [adminOnly] as const,
+      request: { params: deviceIdParams, query: deviceConfigQuerySchema },
+      responses: {
+        200: json(deviceConfigSchema, 'What the device is to be set to, and the layers it comes from.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const config = toDeviceConfigJson(deviceConfigs, device)
+      if (c.req.valid('query').schema === 'false') return c.json(config, 200)
+      const type = deviceTypes.find(device.row.deviceType)
+      return c.json({ ...config, ...(type === undefined ? {} : { schema: type.configSchema }) }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/devices/{id}/config',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: deviceIdParams, body: body(newLayerSchema) },
+      responses: {
+        200: json(deviceConfigPutSchema, "The configuration with the device's own layer replaced."),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      return c.json(await setDeviceLayer(device, c.req.valid('json')), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/devices/{id}/config',
+      middleware: [adminOnly] as const,
+      request: { params: deviceIdParams },
+      responses: {
+        200: json(deviceConfigPutSchema, 'The configuration without a layer of its own.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => c.json(await setDeviceLayer(fleet.require(c.req.valid('param').id), {}), 200),
+  )
+
+  async function setDeviceLayer(device: Device, layer: Record<string, unknown>) {
+    const { published, unknownKeys } = await deviceConfigs.setDeviceLayer(device, layer)
+    const warnings = unknownKeys.map(toWarning)
+    return { ...toDeviceConfigJson(deviceConfigs, device), published, warnings }
+  }
+
+  return api
+}
+
+function toGroupConfigJson(groupId: number, deviceType: string, outcome: LayerOutcome) {
+  const { layer, devices, published, unknownKeys } = outcome
+  const warnings = unknownKeys.map(toWarning)
+  return { group_id: groupId, device_type: deviceType, config: layer, devices, published, warnings }
+}
+
+function toWarning(name: string) {
+  return { name, code: 'unknown_key' as const, detail: 'is not known to the device type' }
+}

@@ -1,0 +1,19 @@
+import { toIso } from '../../shared/time.ts'
+import type { DeviceJson } from '../../shared/wire/devices.ts'
+import type { Device } from '../services/fleet.ts'
+
+/** A device as every list and every answer about one shows it. */
+export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
+  return {
+    short_id: row.shortId,
+    hardware_id: row.hardwareId,
+    device_type: row.deviceType,
+    name: row.name,
+    attributes: reported.state.values,
+    is_online: isOnline,
+    group_id: row.groupId,
+    created_at: toIso(row.createdAtMs),
+    updated_at: toIso(Math.max(row.updatedAtMs, reported.updatedAtMs)),
+    ...(reported.lastRespondedAtMs === null ? {} : { last_responded_at: toIso(reported.lastRespondedAtMs) }),
+  }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { MINUTE_MS } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, [])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+const NO_PARAMS = { type: 'object', properties: {} }
+
+const RANGER = {
+  description: 'Tracker of a ranger.',
+  defaults: { interval_s: 10 },
+  config_schema: {
+    type: 'object',
+    properties: { interval_s: { type: 'integer', minimum: 1, maximum: 600 }, beep: { type: 'boolean' } },
+    required: ['interval_s'],
+  },
+  commands: { locate: { ttl_seconds: 120, params_schema: NO_PARAMS } },
+}
+
+for (const [method, path, body] of [
+  ['GET', '/device-types'],
+  ['GET', '/device-types/nothing'],
+  ['PUT', '/device-types/never', RANGER],
+] as [string, string, object?][]) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const options = body === undefined ? {} : { body }
+      const answer = await g.request(method, path, { key: keys[who], ...options })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('two types are there from the start, listed by name, each the same as alone', async () => {
+  const { status, body } = await g.request('GET', '/device-types')
+  assert.equal(status, 200)
+  const names = body.map(({ name }: { name: string }) => name)
+  assert.deepEqual(names, names.toSorted())
+  for (const name of ['cartcaddie', 'teebox']) assert.ok(names.includes(name))
+  for (const type of body) {
+    assert.deepEqual((await g.request('GET', `/device-types/${type.name}`)).body, type)
+  }
+})
+
+test('what is shown of a type can be put back as it is', async () => {
+  for (const { name, ...type } of (await g.request('GET', '/device-types')).body) {
+    const { status, body } = await g.request('PUT', `/device-types/${name}`, { body: type })
+    assert.equal(status, 200)
+    assert.deepEqual(body, { name, ...type, published: 0 })
+  }
+})
+
+test('an unknown type is 404 device_type_not_found', async () => {
+  const { status, body } = await g.request('GET', '/device-types/nothing')
+  assert.deepEqual([status, body.code], [404, 'device_type_not_found'])
+})
+
+test('a type is made, has devices, and is there after a restart', async () => {
+  const early = { hardware_id: 'ranger-0', device_type: 'ranger' }
+  assert.equal((await g.request('POST', '/devices', { body: early })).body.code, 'unknown_device_type')
+  const { status, body } = await g.request('PUT', '/device-types/ranger', { body: RANGER })
+  assert.equal(status, 200)
+  assert.deepEqual(body, { name: 'ranger', ...RANGER, published: 0 })
+  assert.deepEqual((await g.request('GET', '/device-types/ranger')).body, { name: 'ranger', ...RANGER })
+  await g.register('ranger-1', 'ranger')
+  await g.register('was-a-teebox')
+  const changed = await g.request('PUT', '/devices/was-a-teebox', { body: { device_type: 'ranger' } })
+  assert.equal(changed.body.device_type, 'ranger')
+  assert.deepEqual((await g.request('GET', '/devices/was-a-teebox/config')).body.resolved, { interval_s: 10 })
+  await g.restart()
+  assert.deepEqual((await g.request('GET', '/device-types/ranger')).body, { name: 'ranger', ...RANGER })
+  assert.equal((await g.request('GET', '/devices?device_type=ranger')).body.devices.length, 2)
+})
+
+test('a type the program brings is replaced, whole, also across a restart', async () => {
+  const own = await startGateway()
+  try {
+    const replaced = { ...RANGER, description: '', commands: {} }
+    const { description: _, ...given } = replaced
+    await own.request('PUT', '/device-types/teebox', { body: given })
+    for (let start = 0; start < 2; start++) {
+      const { body } = await own.request('GET', '/device-types/teebox')
+      assert.deepEqual(body, { name: 'teebox', ...replaced })
+      await own.restart()
+    }
+  } finally {
+    await own.stop()
+  }
+})
+
+for (const [what, change, name, code = 'invalid_field'] of [
+  ['no defaults', { defaults: undefined }, 'defaults', 'missing_field'],
+  ['no schema', { config_schema: undefined }, 'config_schema', 'missing_field'],
+  ['no commands', { commands: undefined }, 'commands', 'missing_field'],
+  ['defaults of the wrong type', { defaults: { interval_s: 'often' } }, 'defaults.interval_s'],
+  ['defaults out of range', { defaults: { interval_s: 0 } }, 'defaults.interval_s'],
+  ['a default that is null', { defaults: { interval_s: 1, beep: null } }, 'defaults.beep'],
+  ['a default the schema does not know', { defaults: { interval_s: 1, x: 1 } }, 'defaults.x'],
+  ['a required default missing', { defaults: {} }, 'defaults.interval_s'],
+  ['defaults that are a list', { defaults: [] }, 'defaults'],
+  ['a schema of another kind', { config_schema: { type: 'array' } }, 'config_schema.type'],
+  [
+    'a keyword that is not checked',
+    { config_schema: { type: 'object', properties: {}, patternProperties: {} } },
+    'patternProperties',
+    'unknown_field',
+  ],
+  [
+    'a time to live of 0',
+    { commands: { go: { ttl_seconds: 0, params_schema: NO_PARAMS } } },
+    'commands.go.ttl_seconds',
+  ],
+  [
+    'a time to live of 86401',
+    { commands: { go: { ttl_seconds: 86_401, params_schema: NO_PARAMS } } },
+    'commands.go.ttl_seconds',
+  ],
+  [
+    'a command without a schema',
+    { commands: { go: { ttl_seconds: 1 } } },
+    'commands.go.params_schema',
+    'missing_field',
+  ],
+  ['a command with a space', { commands: { 'go on': RANGER.commands.locate } }, 'commands.go on'],
+  ['a description of 501', { description: 'x'.repeat(501) }, 'description'],
+  ['an unknown field', { colour: 'red' }, 'colour', 'unknown_field'],
+] as [string, object, string, string?][]) {
+  test(`PUT /device-types/:type with ${what} is 400 ${code} and makes nothing`, async () => {
+    const { status, body } = await g.request('PUT', '/device-types/refused', {
+      body: { ...RANGER, ...change },
+    })
+    assert.deepEqual([status, body.code, body.errors[0].name], [400, code, name])
+    assert.equal((await g.request('GET', '/device-types/refused')).status, 404)
+  })
+}
+
+test('defaults over 8 KiB are 400 too_large', async () => {
+  const body = {
+    ...RANGER,
+    defaults: { interval_s: 1, text: 'x'.repeat(8192) },
+    config_schema: {
+      type: 'object',
+      properties: { interval_s: { type: 'integer' }, text: { type: 'string' } },
+    },
+  }
+  const answer = await g.request('PUT', '/device-types/refused', { body })
+  assert.deepEqual([answer.status, answer.body.code], [400, 'too_large'])
+})
+
+test('a body over 64 KiB is 413', async () => {
+  const body = { ...RANGER, description: 'x'.repeat(70_000) }
+  assert.equal((await g.request('PUT', '/device-types/refused', { body })).status, 413)
+})
+
+for (const name of ['a%20b', 'a.b', 'x'.repeat(65), '%E2%98%83']) {
+  test(`a type cannot be called ${decodeURIComponent(name).slice(0, 10)}`, async () => {
+    const { status, body } = await g.request('PUT', `/device-types/${name}`, { body: RANGER })
+    assert.deepEqual([status, body.errors[0].in, body.errors[0].name], [400, 'path', 'type'])
+  })
+}

@@ -1,0 +1,94 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import {
+  type DeviceTypeJson,
+  deviceTypeParams,
+  deviceTypePutSchema,
+  deviceTypeSchema,
+  newDeviceTypeParams,
+  putDeviceTypeSchema,
+} from '../../shared/wire/device-types.ts'
+import type { DeviceTypes } from '../services/device-types.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+/** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
+export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/device-types',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(z.array(deviceTypeSchema), 'All types, by name.'), ...problems(403) },
+    }),
+    (c) => c.json(deviceTypes.all().map(toDeviceTypeJson), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/device-types/{type}',
+      middleware: [adminOnly] as const,
+      request: { params: deviceTypeParams },
+      responses: { 200: json(deviceTypeSchema, 'The type.'), ...problems(403, 404) },
+    }),
+    (c) => c.json(toDeviceTypeJson(deviceTypes.require(c.req.valid('param').type)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/device-types/{type}',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: newDeviceTypeParams, body: body(deviceTypePutSchema) },
+      responses: {
+        200: json(putDeviceTypeSchema, 'The type, made or replaced.'),
+        ...problems(400, 403, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { type: name } = c.req.valid('param')
+      const { description, defaults, config_schema, commands } = c.req.valid('json')
+      const type = {
+        name,
+        description,
+        defaults,
+        configSchema: config_schema,
+        commands: Object.fromEntries(
+          Object.entries(commands).map(([command, { ttl_seconds, params_schema }]) => [
+            command,
+            { ttlS: ttl_seconds, params: params_schema },
+          ]),
+        ),
+      }
+      const published = await deviceTypes.put(type)
+      return c.json({ ...toDeviceTypeJson(type), published }, 200)
+    },
+  )
+
+  return api
+}
+
+function toDeviceTypeJson({
+  name,
+  description,
+  defaults,
+  configSchema,
+  commands,
+}: ReturnType<DeviceTypes['require']>): DeviceTypeJson {
+  return {
+    name,
+    description,
+    defaults,
+    config_schema: configSchema,
+    commands: Object.fromEntries(
+      Object.entries(commands).map(([command, { ttlS, params }]) => [
+        command,
+        { ttl_seconds: ttlS, params_schema: params },
+      ]),
+    ),
+  }
+}

@@ -1,0 +1,200 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { NotFoundError } from '../../shared/errors.ts'
+import { toIso } from '../../shared/time.ts'
+import { deviceListSchema } from '../../shared/wire/devices.ts'
+import {
+  assignmentSchema,
+  deletedGroupSchema,
+  type GroupJson,
+  groupDeviceParams,
+  groupIdParams,
+  groupPatchSchema,
+  groupSchema,
+  newGroupSchema,
+} from '../../shared/wire/groups.ts'
+import { pageQuerySchema } from '../../shared/wire/params.ts'
+import type { Devices } from '../services/devices.ts'
+import type { Fleet } from '../services/fleet.ts'
+import type { Groups } from '../services/groups.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { toDeviceJson } from './device-json.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+interface GroupsApiDeps {
+  groups: Groups
+  devices: Devices
+  fleet: Fleet
+}
+
+/** `/groups`: which there are, and which devices are in them. All for admins. */
+export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  function toGroupJson(row: ReturnType<Groups['require']>, counts = groups.deviceCounts()): GroupJson {
+    return {
+      group_id: row.groupId,
+      name: row.name,
+      device_count: counts.get(row.groupId) ?? 0,
+      geofence_version: groups.geofenceVersionOf(row.groupId),
+      created_at: toIso(row.createdAtMs),
+      updated_at: toIso(row.updatedAtMs),
+    }
+  }
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(z.array(groupSchema), 'All groups, by group_id.'), ...problems(403) },
+    }),
+    (c) => {
+      const counts = groups.deviceCounts()
+      return c.json(
+        groups.all().map((row) => toGroupJson(row, counts)),
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/groups',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(newGroupSchema) },
+      responses: {
+        201: json(groupSchema, 'The group; without group_id in the request it got the next free one.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { name, group_id } = c.req.valid('json')
+      const row = await groups.create(name, group_id ?? null)
+      c.header('location', `/groups/${row.groupId}`)
+      return c.json(toGroupJson(row), 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups/{groupId}',
+      middleware: [adminOnly] as const,
+      request: { params: groupIdParams },
+      responses: { 200: json(groupSchema, 'The group.'), ...problems(400, 403, 404) },
+    }),
+    (c) => c.json(toGroupJson(groups.require(c.req.valid('param').groupId)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'patch',
+      path: '/groups/{groupId}',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: groupIdParams, body: body(groupPatchSchema) },
+      responses: {
+        200: json(groupSchema, 'The group as it is now.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { groupId } = c.req.valid('param')
+      const { name } = c.req.valid('json')
+      const known = groups.require(groupId)
+      return c.json(toGroupJson(name === undefined ? known : await groups.rename(groupId, name)), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/groups/{groupId}',
+      middleware: [adminOnly] as const,
+      request: { params: groupIdParams },
+      responses: {
+        200: json(deletedGroupSchema, 'Gone; geofences stored under its id stay.'),
+        ...problems(400, 403, 404, 409),
+      },
+    }),
+    async (c) => {
+      const { groupId } = c.req.valid('param')
+      groups.require(groupId)
+      await groups.delete(groupId)
+      return c.json({ success: true as const, deleted: groupId }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups/{groupId}/devices',
+      middleware: [adminOnly] as const,
+      request: { params: groupIdParams, query: pageQuerySchema },
+      responses: {
+        200: json(deviceListSchema, 'The devices in the group, by hardware_id.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { groupId } = c.req.valid('param')
+      const { limit, offset } = c.req.valid('query')
+      groups.require(groupId)
+      const page = groups
+        .devicesOf(groupId)
+        .slice(offset, offset + limit)
+        .map(toDeviceJson)
+      return c.json({ devices: page, pagination: { limit, offset, returned: page.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/groups/{groupId}/devices/{id}',
+      middleware: [adminOnly] as const,
+      request: { params: groupDeviceParams },
+      responses: {
+        200: json(assignmentSchema, 'The device is in this group and no other.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { groupId, id } = c.req.valid('param')
+      groups.require(groupId)
+      const device = fleet.require(id)
+      const previousGroupId = await devices.assign(device, groupId)
+      const { hardwareId } = device.row
+      const answer = { group_id: groupId, hardware_id: hardwareId, previous_group_id: previousGroupId }
+      return c.json({ success: true as const, ...answer }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/groups/{groupId}/devices/{id}',
+      middleware: [adminOnly] as const,
+      request: { params: groupDeviceParams },
+      responses: {
+        200: json(assignmentSchema, 'The device is in no group any more.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { groupId, id } = c.req.valid('param')
+      groups.require(groupId)
+      const device = fleet.require(id)
+      const { hardwareId } = device.row
+      if (device.row.groupId !== groupId)
+        throw new NotFoundError('device_not_in_group', `device ${hardwareId} is not in group ${groupId}`)
+      await devices.assign(device, null)
+      const answer = { group_id: null, hardware_id: hardwareId, previous_group_id: groupId }
+      return c.json({ success: true as const, ...answer }, 200)
+    },
+  )
+
+  return api
+}

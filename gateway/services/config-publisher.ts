@@ -1,0 +1,221 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/time.ts'
+import { configMessageSchema, deviceTopic } from '../../shared/wire/mqtt.ts'
+import { mergeLayers } from '../domain/config-layers.ts'
+import type { Publication } from '../store/device-configs.ts'
+import type { Store } from '../store/store.ts'
+import type { ConfigLayers, ConfigSubject, LayerChange } from './config-layers.ts'
+import { type Downlink, publishWith } from './downlink.ts'
+import type { Fleet } from './fleet.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+/** What a device was told last: its retained `cfg` message. */
+export interface ToldConfig {
+  version: number
+  atMs: number
+  groupId: number | null
+  /** JSON, keys in the order of `mergeLayers`. */
+  config: string
+}
+
+/**
+ * Performs a write after which `subjects` are as given and `change` is made, together with what has to be told to them.
+ * `write` puts the publication into its transaction, and in its `onWritten` changes memory, then calls `commit`.
+ */
+type Publish = <Result>(
+  subjects: readonly ConfigSubject[],
+  change: LayerChange | undefined,
+  write: (publication: Publication, commit: () => void) => Promise<Result>,
+) => Promise<{ result: Result; published: number }>
+
+interface ConfigPublisherDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  fleet: Fleet
+  layers: ConfigLayers
+  downlink: Pick<Downlink, 'prepare'>
+  clock: Clock
+  log: Log
+}
+
+interface News {
+  hardwareId: string
+  groupId: number | null
+  config: string
+}
+
+/** Devices told in one transaction: what is on its way to the disk and to them is then a moment's work. */
+const CHUNK = 100
+
+const NOBODY: Publication = { version: null, sessionChanges: [] }
+
+/**
+ * Tells devices what they are to be set to, one retained message each, whenever that has changed. What decides it is
+ * changed in turns, so what is told is true when it is written.
+ */
+export class ConfigPublisher implements Part {
+  readonly #deps: ConfigPublisherDeps
+  readonly #told = new Map<string, ToldConfig>()
+  #version = 0
+  #turn: Promise<unknown> = Promise.resolve()
+  #isStarted = false
+
+  constructor(deps: ConfigPublisherDeps) {
+    this.#deps = deps
+  }
+
+  /** Reads layers and what devices were told; comes before `start`, which needs a broker. */
+  load(): void {
+    const { store, layers } = this.#deps
+    const { groupLayers, deviceLayers, published, version } = store.read.configs()
+    for (const { groupId, deviceType, config } of groupLayers)
+      layers.set({ kind: 'group', groupId, deviceType, layer: JSON.parse(config) })
+    for (const { hardwareId, config } of deviceLayers)
+      layers.set({ kind: 'device', hardwareId, layer: JSON.parse(config) })
+    for (const { topic, payload } of published) this.#recall(topic, payload)
+    this.#version = version
+  }
+
+  /** Tells devices what another version of the program, or another default, made of their settings. */
+  async start(): Promise<void> {
+    this.#isStarted = true
+    await this.publishDifferences()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStarted = false
+  }
+
+  /** What the device was told last. */
+  toldTo(hardwareId: string): ToldConfig | undefined {
+    return this.#told.get(hardwareId)
+  }
+
+  /** The device is gone. */
+  forget(hardwareId: string): void {
+    this.#told.delete(hardwareId)
+    this.#deps.layers.forgetDevice(hardwareId)
+  }
+
+  /** Does what changes layers, types, groups or who has them, when nothing else is changing any of it. */
+  inTurn<Result>(work: (publish: Publish) => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(() => work(this.#publish))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  /** Tells every device that was not told what it is to be set to: those from before, and those a fault left out. */
+  async publishDifferences(): Promise<void> {
+    if (!this.#isStarted) return
+    const { fleet, log } = this.#deps
+    await this.inTurn(async () => {
+      const news = this.#newsFor(fleet.all().map(({ row }) => row))
+      const published = await this.#publishMore(news)
+      if (published > 0) log.info({ devices: published }, 'configurations published')
+    })
+  }
+
+  readonly #publish: Publish = async (subjects, change, write) => {
+    const news = this.#newsFor(subjects, change)
+    const first = news.slice(0, CHUNK)
+    const { layers } = this.#deps
+    const result = await this.#tell(first, (publication, commit) =>
+      write(publication, () => {
+        if (change !== undefined) layers.set(change)
+        commit()
+      }),
+    )
+    const published = first.length + (await this.#publishMore(news.slice(CHUNK)))
+    return { result, published }
+  }
+
+  /**
+   * Tells devices what is changed already. Returns how many were told: the others will be when the store can be written
+   * again.
+   */
+  async #publishMore(news: readonly News[]): Promise<number> {
+    const { store, log } = this.#deps
+    let published = 0
+    try {
+      while (published < news.length) {
+        const chunk = news.slice(published, published + CHUNK)
+        await this.#tell(chunk, (publication, commit) => store.write('publishConfigs', publication, commit))
+        published += chunk.length
+      }
+    } catch (error) {
+      log.warn(
+        { reason: describeError(error), devices: news.length - published },
+        'configurations not published',
+      )
+    }
+    return published
+  }
+
+  #tell<Result>(
+    news: readonly News[],
+    write: (publication: Publication, commit: () => void) => Promise<Result>,
+  ): Promise<Result> {
+    if (news.length === 0) return write(NOBODY, () => undefined)
+    const { downlink, clock } = this.#deps
+    const version = this.#version + 1
+    const atMs = clock.nowMs()
+    const messages = news.map(({ hardwareId, groupId, config }) =>
+      downlink.prepare({
+        topic: deviceTopic(hardwareId, 'cfg'),
+        payload: `{"v":${version},"ts":${atMs},"group_id":${groupId},"config":${config}}`,
+        isRetained: true,
+      }),
+    )
+    return publishWith(messages, (sessionChanges, commit) =>
+      write({ version, sessionChanges }, () => {
+        this.#version = version
+        for (const { hardwareId, groupId, config } of news)
+          this.#told.set(hardwareId, { version, atMs, groupId, config })
+        commit()
+      }),
+    )
+  }
+
+  /** Those of the devices who are to be set to something else than they were told, or are in another group. */
+  #newsFor(subjects: readonly ConfigSubject[], change?: LayerChange): News[] {
+    const news: News[] = []
+    const texts = new Map<string, string>()
+    for (const subject of subjects) {
+      const { hardwareId, groupId } = subject
+      const config = this.#textFor(subject, change, texts)
+      const told = this.#told.get(hardwareId)
+      if (told?.config !== config || told.groupId !== groupId) news.push({ hardwareId, groupId, config })
+    }
+    return news
+  }
+
+  /** The merged layers as JSON; devices without a layer of their own share it in `texts`. */
+  #textFor(subject: ConfigSubject, change: LayerChange | undefined, texts: Map<string, string>): string {
+    const layers = this.#deps.layers.of(subject, change)
+    if (Object.keys(layers.device).length > 0) return JSON.stringify(mergeLayers(layers))
+    const key = `${subject.groupId}/${subject.deviceType}`
+    const known = texts.get(key)
+    if (known !== undefined) return known
+    const text = JSON.stringify(mergeLayers(layers))
+    texts.set(key, text)
+    return text
+  }
+
+  #recall(topic: string, payload: Uint8Array | string): void {
+    const hardwareId = topic.split('/')[1]
+    const message = configMessageSchema.safeParse(parseOrUndefined(Buffer.from(payload).toString()))
+    // told anew
+    if (hardwareId === undefined || !message.success) return
+    const { v: version, ts: atMs, group_id: groupId, config } = message.data
+    this.#told.set(hardwareId, { version, atMs, groupId, config: JSON.stringify(config) })
+  }
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,118 @@
+import { InvalidRequestError } from '../../shared/errors.ts'
+import type { DeviceType } from '../devices/device-type.ts'
+import {
+  type ConfigLayer,
+  checkLayer,
+  type DeviceLayers,
+  isLayerTooLarge,
+  LAYER_BYTES_MAX,
+  mergeLayers,
+  withoutNulls,
+} from '../domain/config-layers.ts'
+import type { Store } from '../store/store.ts'
+import type { ConfigLayers, LayerChange } from './config-layers.ts'
+import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
+import type { DeviceTypes } from './device-types.ts'
+import { type Device, requireRegistered } from './fleet.ts'
+import type { Groups } from './groups.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+interface DeviceConfigsDeps {
+  store: Pick<Store<QueuedMessage>, 'write'>
+  groups: Groups
+  deviceTypes: DeviceTypes
+  layers: ConfigLayers
+  publisher: ConfigPublisher
+}
+
+/** What became of a layer that was set. */
+export interface LayerOutcome {
+  layer: ConfigLayer
+  /** Devices that have the layer. */
+  devices: number
+  /** Devices that were told other settings because of it. */
+  published: number
+  /** Keys the schema of the type does not know; they are sent all the same. */
+  unknownKeys: string[]
+}
+
+/** The layers an operator sets: of a group and a type, and of a device. */
+export class DeviceConfigs {
+  readonly #deps: DeviceConfigsDeps
+
+  constructor(deps: DeviceConfigsDeps) {
+    this.#deps = deps
+  }
+
+  layersOf(device: Device): DeviceLayers & { resolved: ConfigLayer } {
+    const layers = this.#deps.layers.of(device.row)
+    return { ...layers, resolved: mergeLayers(layers) }
+  }
+
+  toldTo(device: Device): ToldConfig | undefined {
+    return this.#deps.publisher.toldTo(device.row.hardwareId)
+  }
+
+  groupLayer(groupId: number, deviceType: string): ConfigLayer {
+    return this.#deps.layers.ofGroup(groupId, deviceType)
+  }
+
+  /** Keys of a layer the schema of its type does not know. */
+  unknownKeys(deviceType: string, layer: ConfigLayer): string[] {
+    const type = this.#deps.deviceTypes.find(deviceType)
+    return type === undefined ? Object.keys(layer) : checkLayer(type.configSchema, layer).unknown
+  }
+
+  /** Replaces the layer of a group and a type; an empty one is none. Throws what `requireFitting` throws. */
+  setGroupLayer(groupId: number, deviceType: string, given: ConfigLayer): Promise<LayerOutcome> {
+    const { store, groups, deviceTypes, publisher } = this.#deps
+    return publisher.inTurn(async (publish) => {
+      groups.require(groupId)
+      const layer = withoutNulls(given)
+      const unknownKeys = requireFitting(deviceTypes.requireKnown(deviceType, 'path'), layer)
+      const subjects = groups
+        .devicesOf(groupId)
+        .flatMap(({ row }) => (row.deviceType === deviceType ? [row] : []))
+      const change: LayerChange = { kind: 'group', groupId, deviceType, layer }
+      const { published } = await publish(subjects, change, (publication, commit) =>
+        store.write('putGroupConfig', { groupId, deviceType, config: textOf(layer), publication }, commit),
+      )
+      return { layer, devices: subjects.length, published, unknownKeys }
+    })
+  }
+
+  /** Replaces a device's own layer; an empty one is none. Throws what `requireFitting` throws. */
+  setDeviceLayer(device: Device, given: ConfigLayer): Promise<LayerOutcome> {
+    const { store, deviceTypes, publisher } = this.#deps
+    return publisher.inTurn(async (publish) => {
+      requireRegistered(device)
+      const { deviceId, hardwareId, deviceType } = device.row
+      const layer = withoutNulls(given)
+      const type = deviceTypes.find(deviceType)
+      const unknownKeys = type === undefined ? Object.keys(layer) : requireFitting(type, layer)
+      const change: LayerChange = { kind: 'device', hardwareId, layer }
+      const { published } = await publish([device.row], change, (publication, commit) =>
+        store.write('putDeviceConfig', { deviceId, config: textOf(layer), publication }, commit),
+      )
+      return { layer, devices: 1, published, unknownKeys }
+    })
+  }
+}
+
+/** Returns the keys the schema does not know. Throws `too_large`, or names each key whose value does not fit. */
+function requireFitting({ configSchema }: DeviceType, layer: ConfigLayer): string[] {
+  if (isLayerTooLarge(layer))
+    throw new InvalidRequestError('too_large', `a configuration has at most ${LAYER_BYTES_MAX} bytes`)
+  const { wrong, unknown } = checkLayer(configSchema, layer)
+  if (wrong.length === 0) return unknown
+  const message = wrong.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
+  throw new InvalidRequestError(
+    'invalid_field',
+    message,
+    wrong.map(({ name, detail }) => ({ in: 'body', name, code: 'invalid_field', detail })),
+  )
+}
+
+function textOf(layer: ConfigLayer): string | null {
+  return Object.keys(layer).length === 0 ? null : JSON.stringify(layer)
+}

@@ -1,0 +1,103 @@
+import { NotFoundError } from '../../shared/errors.ts'
+import type { Clock } from '../../shared/time.ts'
+import type { GroupRow } from '../store/groups.ts'
+import type { Store } from '../store/store.ts'
+import type { ConfigLayers } from './config-layers.ts'
+import type { ConfigPublisher } from './config-publisher.ts'
+import type { Device, Fleet } from './fleet.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+/** What groups ask of the geofences, which have their ids in common with them. */
+export interface GroupGeofences {
+  /** 0 where none were ever published. */
+  versionOf(groupId: number): number
+  /** 0 when there are none. */
+  highestId(): number
+}
+
+interface GroupsDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  fleet: Fleet
+  geofences: GroupGeofences
+  layers: ConfigLayers
+  publisher: ConfigPublisher
+  clock: Clock
+}
+
+/** The groups devices are in, in memory. Which one a device is in is the device's: `device.row.groupId`. */
+export class Groups {
+  readonly #deps: GroupsDeps
+  readonly #byId = new Map<number, GroupRow>()
+
+  constructor(deps: GroupsDeps) {
+    this.#deps = deps
+  }
+
+  load(): void {
+    for (const row of this.#deps.store.read.groups()) this.#byId.set(row.groupId, row)
+  }
+
+  find(groupId: number): GroupRow | undefined {
+    return this.#byId.get(groupId)
+  }
+
+  has(groupId: number): boolean {
+    return this.#byId.has(groupId)
+  }
+
+  /** Throws `group_not_found`. */
+  require(groupId: number): GroupRow {
+    const group = this.#byId.get(groupId)
+    if (group === undefined) throw new NotFoundError('group_not_found', `there is no group ${groupId}`)
+    return group
+  }
+
+  /** By group id. */
+  all(): GroupRow[] {
+    return [...this.#byId.values()].sort((a, b) => a.groupId - b.groupId)
+  }
+
+  /** By hardware id. */
+  devicesOf(groupId: number): Device[] {
+    return this.#deps.fleet.all().filter(({ row }) => row.groupId === groupId)
+  }
+
+  /** How many devices are in each group that has any. */
+  deviceCounts(): Map<number, number> {
+    const counts = new Map<number, number>()
+    for (const { row } of this.#deps.fleet.all())
+      if (row.groupId !== null) counts.set(row.groupId, 1 + (counts.get(row.groupId) ?? 0))
+    return counts
+  }
+
+  geofenceVersionOf(groupId: number): number {
+    return this.#deps.geofences.versionOf(groupId)
+  }
+
+  /** Geofences that are stored under the id already become those of the group. */
+  async create(name: string, groupId: number | null): Promise<GroupRow> {
+    const { store, geofences, clock } = this.#deps
+    const input = { name, groupId, highestOtherId: geofences.highestId(), nowMs: clock.nowMs() }
+    return store.write('createGroup', input, (row) => this.#byId.set(row.groupId, row))
+  }
+
+  async rename(groupId: number, name: string): Promise<GroupRow> {
+    const { store, clock } = this.#deps
+    const input = { groupId, name, nowMs: clock.nowMs() }
+    return store.write('updateGroup', input, (row) => this.#byId.set(row.groupId, row))
+  }
+
+  /**
+   * Throws `group_not_empty` while a device is in it. Its configurations go with it; its geofences stay, under the same
+   * id.
+   */
+  async delete(groupId: number): Promise<void> {
+    const { store, layers, publisher } = this.#deps
+    await publisher.inTurn(() =>
+      store.write('deleteGroup', { groupId }, () => {
+        this.#byId.delete(groupId)
+        layers.forgetGroup(groupId)
+      }),
+    )
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { jsonObjectSchema } from './json-object.ts'
+import { objectSchemaSchema } from './object-schema.ts'
+
+const TTL_SECONDS_MAX = 86_400
+
+const commandDefinitionSchema = z.strictObject({
+  ttl_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(TTL_SECONDS_MAX)
+    .meta({ description: 'After so many seconds it is too late to obey.', example: 60 }),
+  params_schema: objectSchemaSchema.meta({ description: 'What the command takes.' }),
+})
+
+const commandsSchema = z
+  .record(
+    z.string().regex(/^[A-Za-z0-9_]{1,64}$/, 'must be 1 to 64 letters, digits and underscores'),
+    commandDefinitionSchema,
+  )
+  .refine((commands) => Object.keys(commands).length <= 100, 'has at most 100 commands')
+  .meta({ description: 'What the devices obey, by name.' })
+
+const fields = {
+  description: z.string().max(500),
+  defaults: jsonObjectSchema.meta({
+    description: 'The least specific layer of every configuration; at most 8 KiB.',
+    example: { realtime_enabled: true, key_keyless_state: 'key' },
+  }),
+  config_schema: objectSchemaSchema.meta({
+    description: 'JSON Schema of what is known of configuration keys; others may be set all the same.',
+  }),
+  commands: commandsSchema,
+}
+
+export const deviceTypeSchema = z.object({ name: z.string().meta({ example: 'teebox' }), ...fields })
+export type DeviceTypeJson = z.infer<typeof deviceTypeSchema>
+
+/** Replaces the type whole: a description that is absent is empty. */
+export const deviceTypePutSchema = z.strictObject({ ...fields, description: fields.description.default('') })
+
+/** The `:type` of a type that may be made. */
+export const newDeviceTypeParams = z.object({
+  type: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or hyphens'),
+})
+
+export const deviceTypeParams = z.object({ type: z.string() })
+
+export const putDeviceTypeSchema = deviceTypeSchema.extend({
+  published: z
+    .number()
+    .int()
+    .meta({ description: 'Devices whose configuration came out otherwise and was published.' }),
+})

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { MAX_GROUP_ID } from '../ids.ts'
+import { isoSchema, wholeNumber } from './params.ts'
+
+export const groupIdSchema = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_GROUP_ID)
+  .meta({ description: 'Shared with the legacy geofence endpoints.', example: 42 })
+
+const nameSchema = z.string().trim().min(1).max(200).meta({ example: 'Front nine' })
+
+export const groupSchema = z.object({
+  group_id: groupIdSchema,
+  name: nameSchema,
+  device_count: z.number().int(),
+  geofence_version: z
+    .number()
+    .int()
+    .meta({ description: 'Of its geofences; 0 where none were ever published.' }),
+  created_at: isoSchema,
+  updated_at: isoSchema,
+})
+
+export type GroupJson = z.infer<typeof groupSchema>
+
+export const newGroupSchema = z.strictObject({ name: nameSchema, group_id: groupIdSchema.optional() })
+export const groupPatchSchema = z.strictObject({ name: nameSchema.optional() })
+
+const groupIdParam = wholeNumber(1, MAX_GROUP_ID)
+
+/** The `:groupId` of a group's paths. */
+export const groupIdParams = z.object({ groupId: groupIdParam })
+
+export const groupDeviceParams = z.object({
+  groupId: groupIdParam,
+  id: z.string().meta({ description: 'hardware_id or short_id' }),
+})
+
+export const deletedGroupSchema = z.object({ success: z.literal(true), deleted: groupIdSchema })
+
+export const assignmentSchema = z.object({
+  success: z.literal(true),
+  group_id: groupIdSchema.nullable().meta({ description: 'The group it is in now; null for none.' }),
+  hardware_id: z.string(),
+  previous_group_id: groupIdSchema.nullable(),
+})
