@@ -1,5 +1,7 @@
 import { describeError } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
+import type { GeofenceEventKind } from '../shared/wire/geofence-events.ts'
+import type { ZoneType } from '../shared/wire/geofences.ts'
 import type { LockKind, LockSource } from '../shared/wire/lock-events.ts'
 import type { Scalar } from './domain/telemetry.ts'
 
@@ -22,6 +24,19 @@ export interface GatewayEvents {
     source: LockSource
     code: string | null
     atMs: number
+  }
+  /** A device entered or left a zone; degrees. */
+  zoneCrossed: {
+    hardwareId: string
+    eventId: string
+    event: GeofenceEventKind
+    groupId: number
+    zoneId: string
+    zoneName: string
+    zoneType: ZoneType
+    atMs: number
+    lat: number
+    long: number
   }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
   /** Connected, and its subscription to its commands is in force; told once a connection. */

@@ -24,8 +24,11 @@ import { ConfigPublisher } from './services/config-publisher.ts'
 import { DeviceConfigs } from './services/device-configs.ts'
 import { DeviceTypes } from './services/device-types.ts'
 import { Devices } from './services/devices.ts'
+import type { Downlink } from './services/downlink.ts'
 import { Fleet } from './services/fleet.ts'
 import { GatewayClock } from './services/gateway-clock.ts'
+import { GeofenceTokens } from './services/geofence-tokens.ts'
+import { Geofences } from './services/geofences.ts'
 import { Groups } from './services/groups.ts'
 import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
@@ -69,24 +72,29 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const users = new Users({ store, events, clock, log })
   const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
   const presence = new Presence(events, clock)
-  // nothing keeps geofences yet: this stands where what does will
-  const geofences = { versionOf: () => 0, highestId: () => 0 }
+  const downlink: Downlink = {
+    prepare: (message) => broker.prepare(message),
+    send: (hardwareId, topic, payload) => broker.send(hardwareId, topic, payload),
+  }
+  const geofences = new Geofences({ store, downlink, clock })
+  const geofenceTokens = new GeofenceTokens({ store, fleet, geofences, clock })
   const layers = new ConfigLayers()
-  const publisher = new ConfigPublisher({
-    store,
-    fleet,
-    layers,
-    downlink: { prepare: (message) => broker.prepare(message) },
-    clock,
-    log,
-  })
-  const groups = new Groups({ store, fleet, geofences, layers, publisher, clock })
+  const publisher = new ConfigPublisher({ store, fleet, layers, downlink, clock, log })
+  const groups = new Groups({ store, fleet, geofences, layers, publisher, clock, log })
   const deviceTypes = new DeviceTypes({ builtIn: builtInDeviceTypes, store, fleet, layers, publisher })
   const deviceConfigs = new DeviceConfigs({ store, groups, deviceTypes, layers, publisher })
   const devices = new Devices({ store, fleet, groups, deviceTypes, publisher, events, clock, log })
   const telemetry = new Telemetry({ store, fleet, clock, log })
   const { isLockEventStored } = store.read
-  const ingest = new Ingest({ queue: store.queue, presence, events, isLockEventStored, clock, log })
+  const ingest = new Ingest({
+    queue: store.queue,
+    presence,
+    events,
+    isLockEventStored,
+    geofences,
+    clock,
+    log,
+  })
   const access = new MqttAccess({
     fleet,
     devices,
@@ -133,6 +141,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
   store.queue.setOnUsable(() => {
     devices.startDeletions()
+    void groups.publishMissing()
     void publisher.publishDifferences()
   })
 
@@ -194,6 +203,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     fleet,
     devices,
     groups,
+    geofences,
+    geofenceTokens,
+    fetchesGeofences: (name) => Object.hasOwn(deviceTypes.find(name)?.commands ?? {}, 'fetch_geofences'),
     deviceTypes,
     deviceConfigs,
     telemetry,
@@ -231,6 +243,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     start: async () => {
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
       groups.load()
+      geofences.load()
+      await geofenceTokens.load()
       deviceTypes.load()
       publisher.load()
       newAdminKey = await users.ensureAdmin(config.adminApiKey)
@@ -238,11 +252,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     },
     stop: async () => undefined,
   }
+  // the broker must know what it keeps before anything is published
+  const unpublished: Part = { start: () => groups.publishMissing(), stop: async () => undefined }
   const requests: Part = { start: async () => undefined, stop: () => http.drain() }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Part[] = [
     ...present(certificate),
-    ...[store, clockMark, users, memory, requests, realtime, connections, broker, publisher],
+    ...[store, clockMark, users, memory, requests, realtime, connections, broker, publisher, unpublished],
     ...present<Part>(tcp, tls),
     http,
   ]

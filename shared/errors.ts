@@ -48,7 +48,10 @@ export class InvalidRequestError extends AppError {
 }
 
 export class UnauthenticatedError extends AppError {
-  constructor(code: 'missing_api_key' | 'invalid_api_key' | 'user_inactive', message: string) {
+  constructor(
+    code: 'missing_api_key' | 'invalid_api_key' | 'user_inactive' | 'invalid_token',
+    message: string,
+  ) {
     super('unauthenticated', code, message)
   }
 }

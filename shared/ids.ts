@@ -48,6 +48,14 @@ export function hashesEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
+/**
+ * The id of a device's entering or leaving a zone. Derived from what makes it one event, so that it is the same whenever
+ * it is worked out again.
+ */
+export function geofenceEventId(hardwareId: string, zoneId: string, kind: string, atMs: number): string {
+  return hash('sha256', JSON.stringify([hardwareId, zoneId, kind, atMs]), 'hex').slice(0, 32)
+}
+
 export type TelemetryStream = 'gps' | 'battery'
 
 const AT_DIGITS = 9

@@ -5,6 +5,7 @@ import type { Log } from '../../shared/log.ts'
 import type { DeviceConfigs } from '../services/device-configs.ts'
 import type { DeviceTypes } from '../services/device-types.ts'
 import type { Devices } from '../services/devices.ts'
+import type { GeofenceTokens } from '../services/geofence-tokens.ts'
 import type { Groups } from '../services/groups.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
@@ -16,6 +17,9 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
+import { createGeofenceDownloadApi } from './geofence-download.ts'
+import { createGeofenceEventsApi } from './geofence-events.ts'
+import { createGeofencesApi, type GeofencesApiDeps } from './geofences.ts'
 import { createGroupsApi } from './groups.ts'
 import { withKey, withRequestId } from './guards.ts'
 import { createHistoryApi } from './history.ts'
@@ -26,10 +30,11 @@ import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.t
 import { createTelemetryApi } from './telemetry.ts'
 import { createUsersApi } from './users.ts'
 
-export interface AppDeps extends SystemApiDeps, MqttApiDeps {
+export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
   devices: Devices
   groups: Groups
+  geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
   telemetry: Telemetry
@@ -66,6 +71,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
       }),
     )
   app.route('/', createHealthApi(deps))
+  app.route('/', createGeofenceDownloadApi(deps))
   app.use(withKey(keyGuard))
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
@@ -76,6 +82,8 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createHistoryApi({ devices, store }))
   app.route('/', createTelemetryApi({ fleet, devices, telemetry, store }))
   app.route('/', createLockEventsApi(store))
+  app.route('/', createGeofencesApi(deps))
+  app.route('/', createGeofenceEventsApi(store))
   app.route('/', createUsersApi(users))
 
   app.onError(createErrorHandler(log))

@@ -115,7 +115,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: {
-        200: json(deletedGroupSchema, 'Gone; geofences stored under its id stay.'),
+        200: json(deletedGroupSchema, 'Gone, with its geofences.'),
         ...problems(400, 403, 404, 409),
       },
     }),

@@ -51,8 +51,8 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<ApiEnv> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
     }
-    // what the route's schema will be given
-    c.req.bodyCache.json = Promise.resolve(value)
+    // what the route's schema will be read from; from a cached value Hono would write JSON first, which no deep one survives
+    Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     await next()
   }
 }

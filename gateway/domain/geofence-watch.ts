@@ -1,6 +1,7 @@
 import { distanceM, type Point } from './geofence-geometry.ts'
 import { isNewer } from './latest-state.ts'
 import {
+  isFarFrom,
   passageThrough,
   type WatchedZone,
   type WatchedZones,
@@ -82,7 +83,10 @@ export function watch(
   const isKnown = knownZones(before, watched)
   const events: ZoneEvent[] = []
   const zones: ZoneState[] = []
+  const { last } = before
   for (const zone of watched.zones) {
+    // nearly all zones nearly always; what follows would come to the same
+    if (last !== null && isFarFrom(zone, last, fix) && !isIn(before.zones, zone.id)) continue
     const where = whereIs(zone, fix)
     const next = isKnown(zone)
       ? step(stateOf(before, zone), zone, fix, where, events)
@@ -91,6 +95,11 @@ export function watch(
   }
   events.sort((a, b) => a.atMs - b.atMs)
   return { state: { last: fix, fingerprints: watched.fingerprints, zones }, events }
+}
+
+function isIn(zones: readonly ZoneState[], id: string): boolean {
+  for (const zone of zones) if (zone.id === id) return true
+  return false
 }
 
 function knownZones(state: WatchState, watched: WatchedZones): (zone: WatchedZone) => boolean {

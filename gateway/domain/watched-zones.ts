@@ -67,6 +67,11 @@ export function whereIs({ shape, reach, bufferM }: WatchedZone, fix: Point): Whe
   return distanceToRingM(shape.ring, fix) <= bufferM ? 'near' : 'outside'
 }
 
+/** Whether the way between two fixes is far from a zone: both are outside it, and it does not lead there. */
+export function isFarFrom({ reach }: WatchedZone, from: Point, to: Point): boolean {
+  return isBeyondBox(reach, from, to)
+}
+
 /** The way through a zone from one fix outside to another, null when the straight line misses or only touches it. */
 export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): Passage | null {
   if (isSamePlace(from, to) || isBeyondBox(box, from, to)) return null

@@ -83,6 +83,13 @@ export class Realtime implements Part {
         timestamp: toIso(atMs),
       }))
     })
+    events.on('zoneCrossed', ({ event, atMs, ...crossed }) => {
+      this.#tell(crossed.hardwareId, () => ({
+        type: `geofence_${event}`,
+        ...crossed,
+        timestamp: toIso(atMs),
+      }))
+    })
     events.on('deviceRemoved', ({ hardwareId }) => this.#subscriptions.forget(hardwareId))
     events.on('keyRevoked', ({ userId }) => this.#closeAll(userId))
     events.on('scopeChanged', ({ userId }) => this.#narrowAll(userId))

@@ -1,4 +1,5 @@
 import { NotFoundError } from '../../shared/errors.ts'
+import { UNWATCHED, type WatchState } from '../domain/geofence-watch.ts'
 import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '../domain/latest-state.ts'
 import type { DeviceRow, DeviceStateRow } from '../store/devices.ts'
 
@@ -9,6 +10,8 @@ export interface Reported {
   lastRespondedAtMs: number | null
   gps: LatestGps | null
   battery: LatestBattery | null
+  /** Where it is among the zones of its group; never changed, only replaced. */
+  watch: WatchState
 }
 
 /** A registered device, as all of the gateway shares it. */
@@ -64,7 +67,7 @@ export class Fleet {
   /** Records after `untilMs` were dated by a wrong clock: they are the latest only of a device without any other. */
   load(source: FleetSource, untilMs: number): void {
     for (const stored of source.devices()) {
-      const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, ...row } = stored
+      const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, ...row } = stored
       this.#insert(row, {
         // written by this program only
         state: { ...emptyState(), ...JSON.parse(latestJson) },
@@ -72,6 +75,8 @@ export class Fleet {
         lastRespondedAtMs,
         gps: latestGpsOf(source, row.deviceId, untilMs),
         battery: latestBatteryOf(source, row.deviceId, untilMs),
+        // written by this program only
+        watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
       })
     }
   }
@@ -83,6 +88,7 @@ export class Fleet {
       lastRespondedAtMs: null,
       gps: null,
       battery: null,
+      watch: UNWATCHED,
     })
   }
 

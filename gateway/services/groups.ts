@@ -1,10 +1,12 @@
-import { NotFoundError } from '../../shared/errors.ts'
+import { describeError, NotFoundError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
 import type { GroupRow } from '../store/groups.ts'
 import type { Store } from '../store/store.ts'
 import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { Device, Fleet } from './fleet.ts'
+import type { Geofences } from './geofences.ts'
 import type { QueuedMessage } from './ingest.ts'
 
 /** What groups ask of the geofences, which have their ids in common with them. */
@@ -13,6 +15,8 @@ export interface GroupGeofences {
   versionOf(groupId: number): number
   /** 0 when there are none. */
   highestId(): number
+  publishMissing(groupIds: Iterable<number>): Promise<void>
+  emptyWith: Geofences['emptyWith']
 }
 
 interface GroupsDeps {
@@ -22,6 +26,7 @@ interface GroupsDeps {
   layers: ConfigLayers
   publisher: ConfigPublisher
   clock: Clock
+  log: Log
 }
 
 /** The groups devices are in, in memory. Which one a device is in is the device's: `device.row.groupId`. */
@@ -78,7 +83,9 @@ export class Groups {
   async create(name: string, groupId: number | null): Promise<GroupRow> {
     const { store, geofences, clock } = this.#deps
     const input = { name, groupId, highestOtherId: geofences.highestId(), nowMs: clock.nowMs() }
-    return store.write('createGroup', input, (row) => this.#byId.set(row.groupId, row))
+    const row = await store.write('createGroup', input, (created) => this.#byId.set(created.groupId, created))
+    await this.publishMissing()
+    return row
   }
 
   async rename(groupId: number, name: string): Promise<GroupRow> {
@@ -87,17 +94,27 @@ export class Groups {
     return store.write('updateGroup', input, (row) => this.#byId.set(row.groupId, row))
   }
 
-  /**
-   * Throws `group_not_empty` while a device is in it. Its configurations go with it; its geofences stay, under the same
-   * id.
-   */
+  /** Throws `group_not_empty` while a device is in it. Its configurations and its geofences go with it. */
   async delete(groupId: number): Promise<void> {
-    const { store, layers, publisher } = this.#deps
+    const { store, geofences, layers, publisher } = this.#deps
     await publisher.inTurn(() =>
-      store.write('deleteGroup', { groupId }, () => {
-        this.#byId.delete(groupId)
-        layers.forgetGroup(groupId)
-      }),
+      geofences.emptyWith(groupId, (geofenceSet, onEmptied) =>
+        store.write('deleteGroup', { groupId, geofenceSet }, () => {
+          this.#byId.delete(groupId)
+          layers.forgetGroup(groupId)
+          onEmptied()
+        }),
+      ),
     )
+  }
+
+  /** Publishes a set without zones for each group that has none; one that fails now is made up for at the next call. */
+  async publishMissing(): Promise<void> {
+    const { geofences, log } = this.#deps
+    try {
+      await geofences.publishMissing(this.#byId.keys())
+    } catch (error) {
+      log.warn({ reason: describeError(error) }, 'geofences of a new group are not published yet')
+    }
   }
 }

@@ -1,7 +1,6 @@
 import type { Log } from '../../shared/log.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
-import { MINUTE_MS } from '../../shared/time.ts'
 import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
 import { receiveTimeMs } from '../domain/event-time.ts'
 import {
@@ -25,10 +24,13 @@ import {
   SAMPLE_NUMBERS,
 } from '../store/append.ts'
 import type { Appendable, Appender, CommitQueue } from '../store/commit-queue.ts'
+import type { GeofenceEventRow } from '../store/geofence-events.ts'
 import type { Device, Reported } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
+import type { Geofences } from './geofences.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import { parseUplink, type UplinkContent } from './uplink-parser.ts'
+import { crossingOf, crossings, LIVE_MS, liveFromMs } from './zone-crossings.ts'
 
 /** A device's message on its way to the disk. */
 export interface UplinkMessage extends Appendable {
@@ -46,6 +48,10 @@ export interface UplinkMessage extends Appendable {
   moves: Move[]
   /** Places in `content.samples` of those that only go to history. */
   late: number[]
+  /** Positions before this are too old to be watched. */
+  liveFromMs: number
+  /** Zones entered and left, found by `encode` and told once it is committed. */
+  crossings: readonly GeofenceEventRow[]
   /** What of it was new to the store; null until it is committed. */
   stored: { flags: Uint8Array; lockEvents: readonly boolean[] } | null
 }
@@ -76,11 +82,11 @@ interface IngestDeps {
   presence: Presence
   events: Events
   isLockEventStored: (hardwareId: string, identity: string) => boolean
+  geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
   log: Log
 }
 
-const LIVE_MS = 5 * MINUTE_MS
 const QUARANTINE_BYTES = 4096
 
 const NOTHING: readonly never[] = []
@@ -145,13 +151,15 @@ export class Ingest implements Appender<QueuedMessage> {
       onRefused,
       moves: [],
       late: [],
+      liveFromMs: liveFromMs(samples, receivedAtMs, clock.isTrusted),
+      crossings: NOTHING,
       stored: null,
     })
   }
 
   encode(messages: readonly QueuedMessage[]): AppendBatch {
     const live = messages.filter(isUplink).filter(({ device }) => device.isRegistered)
-    const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
+    const encoded: EncodedBatch = { live, drafts: new Map(), watched: new Set(), lockEvents: [] }
     this.#pending.push(encoded)
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
@@ -163,28 +171,39 @@ export class Ingest implements Appender<QueuedMessage> {
     }
     let at = 0
     for (const message of live) {
-      this.#draft(message, encoded.drafts)
+      this.#draft(message, encoded)
       for (const sample of message.content.samples) {
         packSample(samples, at, message.device.row.deviceId, sample)
         at += SAMPLE_NUMBERS
       }
       this.#encodeRest(message, encoded, batch)
     }
-    for (const [device, { state, updatedAtMs, lastRespondedAtMs }] of encoded.drafts) {
+    for (const [device, { state, updatedAtMs, lastRespondedAtMs, watch }] of encoded.drafts) {
       const latestJson = JSON.stringify(state)
-      batch.states.push({ deviceId: device.row.deviceId, latestJson, updatedAtMs, lastRespondedAtMs })
+      const watched = encoded.watched.has(device) ? { watchJson: JSON.stringify(watch) } : {}
+      batch.states.push({
+        deviceId: device.row.deviceId,
+        latestJson,
+        updatedAtMs,
+        lastRespondedAtMs,
+        ...watched,
+      })
     }
     return batch
   }
 
   #encodeRest(
-    { device, content, quarantine }: UplinkMessage,
+    { device, content, crossings, quarantine }: UplinkMessage,
     encoded: EncodedBatch,
     batch: AppendBatch,
   ): void {
     for (const event of content.lockEvents) {
       batch.lockEvents.push({ ...event, hardwareId: device.row.hardwareId })
       encoded.lockEvents.push({ device, event })
+    }
+    if (crossings.length > 0) {
+      batch.geofenceEvents ??= []
+      batch.geofenceEvents.push(...crossings)
     }
     if (quarantine !== null) batch.quarantined.push(quarantine)
   }
@@ -214,6 +233,7 @@ export class Ingest implements Appender<QueuedMessage> {
     const { device, connection, content, stored } = message
     if (stored === null) return
     this.#announceSamples(message, stored.flags)
+    for (const row of message.crossings) this.#deps.events.emit('zoneCrossed', crossingOf(row))
     for (const [i, event] of content.lockEvents.entries()) {
       if (stored.lockEvents[i]) {
         this.#deps.events.emit('lockChanged', { ...event, hardwareId: device.row.hardwareId })
@@ -258,7 +278,7 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   /** Moves the draft of the message's device on, and notes in the message what there will be to tell. */
-  #draft(message: UplinkMessage, drafts: Map<Device, Reported>): void {
+  #draft(message: UplinkMessage, { drafts, watched }: EncodedBatch): void {
     const { device, receivedAtMs, latestMs, content, isResponse } = message
     let draft = drafts.get(device)
     if (draft === undefined) {
@@ -266,6 +286,12 @@ export class Ingest implements Appender<QueuedMessage> {
       drafts.set(device, draft)
     }
     draftSamples(message, draft)
+    const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), message)
+    message.crossings = seen.events
+    if (seen.state !== draft.watch) {
+      draft.watch = seen.state
+      watched.add(device)
+    }
     for (const event of content.lockEvents) {
       // an event that comes again without a time would otherwise set the lock to what it was then
       if (this.#isKnown(device, event)) continue
@@ -327,6 +353,8 @@ function isUplink(message: QueuedMessage): message is UplinkMessage {
 interface EncodedBatch {
   live: UplinkMessage[]
   drafts: Map<Device, Reported>
+  /** Those of the devices that are known to be somewhere else among the zones. */
+  watched: Set<Device>
   lockEvents: { device: Device; event: LockEvent }[]
 }
 

@@ -2,6 +2,7 @@ import { AppError, RateLimitedError, UnauthenticatedError } from '../../shared/e
 import { hashSecret } from '../../shared/ids.ts'
 import { Tally } from '../../shared/tally.ts'
 import { MINUTE_MS, type MonotonicClock } from '../../shared/time.ts'
+import type { GeofenceToken, GeofenceTokens } from './geofence-tokens.ts'
 import type { User, Users } from './users.ts'
 
 const MAX_FAILURES = 20
@@ -58,27 +59,52 @@ export class KeyGuard {
     return user
   }
 
+  /** The same for a token: nobody guesses a signature, so a good one never waits, and a bad one is a failed key. */
+  admitToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
+    const said = this.#readToken(token, address, tokens)
+    this.#take(`device:${said.deviceId}`)
+    return said
+  }
+
+  #readToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
+    try {
+      return tokens.read(token)
+    } catch (error) {
+      const record = this.#recordOf(address)
+      if (record.failures >= MAX_FAILURES) throw this.#tooManyFailures(record)
+      this.#countFailure(record, error)
+      throw error
+    }
+  }
+
   #check(apiKey: string, address: string): User {
     const record = this.#recordOf(address)
     const keyHash = hashSecret(apiKey)
-    if (record.failures >= MAX_FAILURES && !record.goodKeyHashes.has(keyHash)) {
-      this.refused.add('too_many_failures')
-      const retryAfterS = Math.max(
-        1,
-        Math.ceil((record.sinceMs + MINUTE_MS - this.#clock.monotonicMs()) / 1000),
-      )
-      throw new RateLimitedError('too many failed API keys from this address', retryAfterS)
-    }
+    if (record.failures >= MAX_FAILURES && !record.goodKeyHashes.has(keyHash))
+      throw this.#tooManyFailures(record)
     try {
       const user = this.#users.authenticate(apiKey)
       if (record.goodKeyHashes.size < MAX_KNOWN_KEYS) record.goodKeyHashes.add(keyHash)
       return user
     } catch (error) {
-      record.failures++
       record.goodKeyHashes.delete(keyHash)
-      if (error instanceof AppError) this.refused.add(error.code)
+      this.#countFailure(record, error)
       throw error
     }
+  }
+
+  #countFailure(record: AddressRecord, error: unknown): void {
+    record.failures++
+    if (error instanceof AppError) this.refused.add(error.code)
+  }
+
+  #tooManyFailures(record: AddressRecord): RateLimitedError {
+    this.refused.add('too_many_failures')
+    const retryAfterS = Math.max(
+      1,
+      Math.ceil((record.sinceMs + MINUTE_MS - this.#clock.monotonicMs()) / 1000),
+    )
+    return new RateLimitedError('too many failed API keys from this address', retryAfterS)
   }
 
   #recordOf(address: string): AddressRecord {

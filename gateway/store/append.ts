@@ -1,5 +1,6 @@
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import type { Connection } from './connection.ts'
+import { type GeofenceEventRow, insertGeofenceEvent } from './geofence-events.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
 /** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
@@ -14,6 +15,8 @@ export interface AppendBatch {
   quarantined: NewQuarantineEntry[]
   /** Changes of what the MQTT broker keeps, in their order. */
   sessionChanges: SessionChange[]
+  /** Zones entered and left; absent for none, as in most batches. */
+  geofenceEvents?: GeofenceEventRow[]
 }
 
 /** The state of a device after the batch; one a device. */
@@ -22,6 +25,8 @@ export interface StateUpdate {
   latestJson: string
   updatedAtMs: number
   lastRespondedAtMs: number | null
+  /** What is known of the device and its zones; absent when that did not change. */
+  watchJson?: string | null
 }
 
 export interface NewLockEvent {
@@ -66,7 +71,7 @@ const INSERT_QUARANTINE = `INSERT INTO quarantine
 const TRIM_QUARANTINE = `DELETE FROM quarantine
   WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
 const UPDATE_STATE = `UPDATE device_state SET
-    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?,
+    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?, watch = iif(?, ?, watch),
     gps_count = gps_count + ?,
     gps_first_ms = min(ifnull(gps_first_ms, ?), ifnull(?, gps_first_ms)),
     gps_last_ms = max(ifnull(gps_last_ms, ?), ifnull(?, gps_last_ms)),
@@ -103,6 +108,7 @@ export function append(connection: Connection, batch: AppendBatch): AppendResult
   const lockEventStored = batch.lockEvents.map((event) => insertLockEvent(connection, event))
   for (const entry of batch.quarantined) insertQuarantine(connection, entry)
   if (batch.quarantined.length > 0) connection.run(TRIM_QUARANTINE)
+  for (const event of batch.geofenceEvents ?? []) insertGeofenceEvent(connection, event)
   for (const change of batch.sessionChanges) applySessionChange(connection, change)
   return { sampleFlags, lockEventStored }
 }
@@ -151,6 +157,8 @@ function updateState(connection: Connection, state: StateUpdate, delta: DeviceDe
     state.latestJson,
     state.updatedAtMs,
     state.lastRespondedAtMs,
+    Number(state.watchJson !== undefined),
+    state.watchJson ?? null,
     gps.count,
     gps.firstMs,
     gps.firstMs,

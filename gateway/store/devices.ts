@@ -24,6 +24,7 @@ export interface DeviceStateRow extends DeviceRow {
   latestJson: string
   stateUpdatedAtMs: number
   lastRespondedAtMs: number | null
+  watchJson: string | null
 }
 
 export interface StreamCounts {
@@ -43,7 +44,7 @@ const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.
 
 export function listDevices(connection: Connection): DeviceStateRow[] {
   return connection.all<DeviceStateRow>(`SELECT ${DEVICE_COLUMNS}, s.latest AS latestJson,
-      s.updated_at_ms AS stateUpdatedAtMs, s.last_responded_at_ms AS lastRespondedAtMs
+      s.updated_at_ms AS stateUpdatedAtMs, s.last_responded_at_ms AS lastRespondedAtMs, s.watch AS watchJson
     FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
 }
 

@@ -1,6 +1,7 @@
 import { ConflictError, NotFoundError } from '../../shared/errors.ts'
 import { MAX_GROUP_ID } from '../../shared/ids.ts'
 import type { Connection } from './connection.ts'
+import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
 
 export interface GroupRow {
   groupId: number
@@ -78,11 +79,15 @@ export function updateGroup(connection: Connection, { groupId, name, nowMs }: Gr
   return findGroup(connection, groupId)
 }
 
-/** Throws `group_not_empty` while a device is in it. */
-export function deleteGroup(connection: Connection, { groupId }: { groupId: number }): GroupRow {
+/** Throws `group_not_empty` while a device is in it. `geofenceSet` is what becomes of its zones, if it has any. */
+export function deleteGroup(
+  connection: Connection,
+  { groupId, geofenceSet }: { groupId: number; geofenceSet: GeofenceSetChange | null },
+): GroupRow {
   const known = findGroup(connection, groupId)
   if (connection.get('SELECT 1 FROM device WHERE group_id = ? LIMIT 1', groupId) !== undefined)
     throw new ConflictError('group_not_empty', `there are devices in group ${groupId}`)
   connection.run('DELETE FROM device_group WHERE group_id = ?', groupId)
+  if (geofenceSet !== null) saveGeofenceSet(connection, geofenceSet)
   return known
 }

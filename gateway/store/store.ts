@@ -16,6 +16,8 @@ import { DataLock } from './data-lock.ts'
 import { loadConfigs, type StoredConfigs } from './device-configs.ts'
 import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
 import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'
+import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
+import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
@@ -137,6 +139,9 @@ export class Store<Message extends Appendable> implements Part {
     lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
       this.#read((from) => isLockEventStored(from, hardwareId, identity)),
+    geofenceSets: (): GeofenceSetRow[] => this.#read(listGeofenceSets),
+    geofenceEvents: (query: GeofenceEventQuery): GeofenceEventRow[] =>
+      this.#read((from) => listGeofenceEvents(from, query)),
     clockMark: (): number => this.#read(clockMark),
     users: (): UserRow[] => this.#read((from) => listUsers(from)),
     quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
@@ -173,7 +178,7 @@ function prepareFolder(dataDir: string): void {
 
 const SMALL_TABLES = [
   ...['device', 'device_state', 'user', 'device_group', 'device_type'],
-  ...['group_config', 'device_config', 'config_version'],
+  ...['group_config', 'device_config', 'config_version', 'geofence_set'],
 ]
 
 // The tables a start reads whole; checking the history would take minutes after a season.

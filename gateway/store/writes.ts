@@ -3,7 +3,9 @@ import type { Connection } from './connection.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from './device-configs.ts'
 import { putDeviceType } from './device-types.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
+import { saveGeofenceSet } from './geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from './groups.ts'
+import { keepSecret } from './secrets.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './telemetry.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
 
@@ -28,6 +30,8 @@ const writes = {
   deleteUser,
   recordUsage,
   recordClockMark,
+  saveGeofenceSet,
+  keepSecret,
 }
 
 type Writes = typeof writes

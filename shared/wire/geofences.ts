@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { MAX_GROUP_ID } from '../ids.ts'
+import { groupIdSchema } from './groups.ts'
+import { wholeNumber } from './params.ts'
 
 const ZONES_MAX = 100
 export const ZONE_POINTS_MAX = 200
@@ -129,6 +132,58 @@ export const geofencesSchema = z.object({
 })
 
 export type GeofencesJson = z.infer<typeof geofencesSchema>
+
+/** An id of groups, which geofences share, in a query or a path. */
+export const geofenceIdParam = wholeNumber(1, MAX_GROUP_ID)
+
+/** The `:id` of the older endpoints and of the download. */
+export const geofenceIdParams = z.object({ id: geofenceIdParam })
+
+/** The zones of a group with the number of their version, which grows with every change. */
+export const groupGeofencesSchema = geofencesSchema.extend({
+  group_id: groupIdSchema,
+  version: z.number().int().meta({ description: '0 while there never were any.', example: 7 }),
+})
+
+/** The same as the older endpoints answer it. */
+export const legacyGeofencesSchema = groupGeofencesSchema.extend({
+  device_group_id: groupIdSchema,
+})
+
+export const changedGeofencesSchema = z.object({
+  success: z.literal(true),
+  group_id: groupIdSchema,
+  version: z.number().int().meta({ example: 8 }),
+  count: z.number().int().meta({ description: 'Zones there are now.', example: 3 }),
+  published: z.object({
+    teebox: z.object({
+      topic: z.string().meta({ description: 'Retained there for teeboxes.', example: 'sit/42/sz' }),
+      ok: z.literal(true),
+    }),
+  }),
+  fetch_required: z.array(z.string()).meta({
+    description:
+      'hardware_ids of the cartcaddies in the group: they get zones by the command fetch_geofences.',
+    example: ['screen-1'],
+  }),
+})
+
+export const geofenceDownloadQuerySchema = z.object({
+  token: z
+    .string()
+    .optional()
+    .meta({ description: 'From the command fetch_geofences; without it an admin key is needed.' }),
+})
+
+/** What the command fetch_geofences tells a device: where it downloads the zones of its group, and how long. */
+export interface GeofenceFetchJson {
+  /** A path with its query. The host is the one the device speaks MQTT with, the port that of HTTP. */
+  url: string
+  version: number
+  expires_at: string
+}
+
+export type ChangedGeofencesJson = z.infer<typeof changedGeofencesSchema>
 
 /** The kinds of zones a teebox knows: alert, stop, slow, parking. */
 const compactTypeSchema = z.enum(['a', 's', 'w', 'p'])

@@ -41,4 +41,16 @@ export type ServerMessage =
       metadata?: Record<string, unknown>
       timestamp: string
     }
+  | {
+      type: 'geofence_enter' | 'geofence_exit'
+      hardwareId: string
+      eventId: string
+      groupId: number
+      zoneId: string
+      zoneName: string
+      zoneType: string
+      lat: number
+      long: number
+      timestamp: string
+    }
   | { type: 'device_backfill'; hardwareId: string; from: string; to: string; count: number }

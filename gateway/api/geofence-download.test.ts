@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import { createCallers, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { deviceIdOf, signToken, type TokenContent } from '../testing/geofence-token.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let count = 0
+
+const BARN = {
+  type: 'Feature',
+  id: 'barn',
+  geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
+  properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
+}
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, ['screen-1'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+/** A group with a zone and a screen in it. */
+class Course {
+  readonly groupId: number
+  readonly hardwareId: string
+  readonly deviceId: number
+
+  private constructor(groupId: number, hardwareId: string) {
+    this.groupId = groupId
+    this.hardwareId = hardwareId
+    this.deviceId = deviceIdOf(g, hardwareId)
+  }
+
+  static async create(): Promise<Course> {
+    const hardwareId = `screen-${++count}`
+    const { body } = await g.request('POST', '/groups', { body: { name: hardwareId } })
+    await g.register(hardwareId, 'cartcaddie')
+    await g.request('PUT', `/groups/${body.group_id}/devices/${hardwareId}`)
+    const course = new Course(body.group_id, hardwareId)
+    await course.put(BARN)
+    return course
+  }
+
+  async put(...features: unknown[]): Promise<void> {
+    const body = { type: 'FeatureCollection', features }
+    const { status } = await g.request('PUT', `/groups/${this.groupId}/geofences`, { body })
+    assert.equal(status, 200)
+  }
+
+  token(content: Partial<TokenContent> = {}): string {
+    const { groupId, deviceId } = this
+    return signToken(g, { groupId, deviceId, expiresAtMs: clock.nowMs() + DAY_MS, ...content })
+  }
+
+  download(query = '', options: { key?: string | null; headers?: Record<string, string> } = {}) {
+    return g.request('GET', `/geofences/${this.groupId}/download${query}`, { key: null, ...options })
+  }
+
+  async answerTo(token: string): Promise<[number, string | undefined]> {
+    const { status, body } = await this.download(`?token=${token}`)
+    return [status, body.code]
+  }
+}
+
+test('a token opens the zones of its group, as often as it is used', async () => {
+  const course = await Course.create()
+  const query = `?token=${course.token()}`
+  for (let i = 0; i < 3; i++) {
+    const { status, headers, body } = await course.download(query)
+    assert.equal(status, 200)
+    assert.match(headers.get('content-type') ?? '', /^application\/json/)
+    assert.equal(headers.get('cache-control'), 'private, no-cache')
+    assert.deepEqual(body, {
+      type: 'FeatureCollection',
+      features: [BARN],
+      group_id: course.groupId,
+      version: 1,
+    })
+  }
+  const head = await g.request('HEAD', `/geofences/${course.groupId}/download${query}`, { key: null })
+  assert.deepEqual([head.status, head.body], [200, ''])
+})
+
+for (const [who, status, code] of [
+  ['nobody', 401, 'invalid_token'],
+  ['a bad key', 401, 'invalid_api_key'],
+  ['a disabled user', 401, 'user_inactive'],
+  ['in scope', 403, 'admin_required'],
+  ['no scope', 403, 'admin_required'],
+  ['admin', 200, undefined],
+] as [Who, number, string | undefined][]) {
+  test(`without a token ${who} gets ${status} ${code ?? ''}`, async () => {
+    const course = await Course.create()
+    const answer = await course.download('', { key: keys[who] })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  })
+}
+
+test('an empty token is none', async () => {
+  assert.deepEqual(await (await Course.create()).answerTo(''), [401, 'invalid_token'])
+})
+
+test('two tokens are 400', async () => {
+  const course = await Course.create()
+  const { status, body } = await course.download(`?token=${course.token()}&token=${course.token()}`)
+  assert.deepEqual([status, body.code], [400, 'invalid_parameter'])
+})
+
+test('a token is good for a day, to the millisecond', async () => {
+  const course = await Course.create()
+  const token = course.token()
+  clock.advance(DAY_MS - 1)
+  assert.equal((await course.answerTo(token))[0], 200)
+  clock.advance(1)
+  assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+})
+
+test('a token of another group is 403, whether there is such a group or not', async () => {
+  const course = await Course.create()
+  const other = await Course.create()
+  const token = course.token()
+  assert.deepEqual(await other.answerTo(token), [403, 'group_forbidden'])
+  const nowhere = await g.request('GET', `/geofences/999999/download?token=${token}`, { key: null })
+  assert.deepEqual([nowhere.status, nowhere.body.code], [403, 'group_forbidden'])
+})
+
+test('an unknown id is 404 for an admin', async () => {
+  const { status, body } = await g.request('GET', '/geofences/999999/download')
+  assert.deepEqual([status, body.code], [404, 'group_not_found'])
+})
+
+test('an id that is no number is 400', async () => {
+  const { status, body } = await g.request('GET', '/geofences/here/download')
+  assert.deepEqual([status, body.code], [400, 'invalid_number'])
+})
+
+test('a token is dead once its device has left the group, is in another, or is deleted', async () => {
+  const course = await Course.create()
+  const other = await Course.create()
+  const token = course.token()
+  const path = `/groups/${course.groupId}/devices/${course.hardwareId}`
+  assert.equal((await course.answerTo(token))[0], 200)
+  await g.request('DELETE', path)
+  assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+  await g.request('PUT', `/groups/${other.groupId}/devices/${course.hardwareId}`)
+  assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+  assert.deepEqual(await other.answerTo(token), [401, 'invalid_token'])
+  await g.request('DELETE', `/devices/${course.hardwareId}`)
+  assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+  // the same name is not the same device
+  await g.register(course.hardwareId, 'cartcaddie')
+  await g.request('PUT', path)
+  assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+  assert.notEqual(deviceIdOf(g, course.hardwareId), course.deviceId)
+})
+
+test('a token that was changed anywhere is refused', async () => {
+  const course = await Course.create()
+  const token = course.token()
+  for (let i = 0; i < token.length; i++) {
+    if (i % 12 === 11) clock.advance(MINUTE_MS)
+    const other = token[i] === '1' ? '2' : '1'
+    const [status, code] = await course.answerTo(`${token.slice(0, i)}${other}${token.slice(i + 1)}`)
+    assert.deepEqual([status, code], [401, 'invalid_token'], `at ${i}`)
+  }
+  clock.advance(MINUTE_MS)
+  const [groupId, deviceId, expiresAtMs, signature = ''] = token.split('.')
+  for (const bad of [
+    'x',
+    '.',
+    `${token}A`,
+    `.${token}`,
+    token.slice(1),
+    token.slice(0, -1),
+    `${token}%00`,
+    `0${token}`,
+    `${groupId}.${deviceId}.${Number(expiresAtMs) + DAY_MS}.${signature}`,
+    `${groupId}.${deviceId}.${expiresAtMs}.${'A'.repeat(43)}`,
+    `${groupId}.${deviceId}.${expiresAtMs}.`,
+    'a'.repeat(5000),
+  ]) {
+    assert.deepEqual(await course.answerTo(bad), [401, 'invalid_token'], bad)
+  }
+})
+
+test('who guesses tokens has to wait like who guesses keys; screens behind the same router do not', async () => {
+  const course = await Course.create()
+  for (let i = 0; i < 20; i++) assert.deepEqual(await course.answerTo(`guess-${i}`), [401, 'invalid_token'])
+  assert.deepEqual(await course.answerTo('guess-21'), [429, 'rate_limited'])
+  assert.equal((await g.request('GET', '/devices', { key: 'guess' })).status, 429)
+  assert.equal((await course.answerTo(course.token()))[0], 200)
+  clock.advance(MINUTE_MS)
+  assert.deepEqual(await course.answerTo('guess-22'), [401, 'invalid_token'])
+})
+
+test('an old token is no guess, whatever a screen does with it', async () => {
+  const course = await Course.create()
+  const token = course.token({ expiresAtMs: clock.nowMs() - 1 })
+  for (let i = 0; i < 30; i++) assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+})
+
+test('a device is held to the request rate of a key', async () => {
+  const own = await startGateway(
+    { CARTBARN_REQUESTS_PER_SECOND: '1' },
+    { clock: new FakeClock(clock.nowMs()) },
+  )
+  try {
+    const groupId = 1
+    await own.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+    await own.register('screen', 'cartcaddie')
+    await own.request('PUT', '/groups/1/devices/screen')
+    const deviceId = deviceIdOf(own, 'screen')
+    const token = signToken(own, { groupId, deviceId, expiresAtMs: clock.nowMs() + DAY_MS })
+    const ask = () => own.request('GET', `/geofences/1/download?token=${token}`, { key: null })
+    for (let i = 0; i < 4; i++) assert.equal((await ask()).status, 200)
+    assert.equal((await ask()).status, 429)
+  } finally {
+    await own.stop()
+  }
+})
+
+test('a tag stands for the zones as they are: 304 until they change', async () => {
+  const course = await Course.create()
+  const query = `?token=${course.token()}`
+  const etagOf = async () => (await course.download(query)).headers.get('etag') ?? ''
+  const etag = await etagOf()
+  assert.match(etag, /^"[^"]+"$/)
+  const ask = (tags: string) => course.download(query, { headers: { 'if-none-match': tags } })
+  for (const tags of [etag, `W/${etag}`, '*', `"other", ${etag}`, `"a,b" ,W/${etag},"c"`]) {
+    const { status, headers, body } = await ask(tags)
+    assert.deepEqual([status, body, headers.get('etag')], [304, '', etag], tags)
+  }
+  for (const tags of ['"other"', etag.replaceAll('"', ''), '', `"x${etag.slice(1)}`]) {
+    assert.equal((await ask(tags)).status, 200, tags)
+  }
+  await course.put()
+  assert.equal((await ask(etag)).status, 200)
+  assert.notEqual(await etagOf(), etag)
+  await course.put(BARN)
+  // the same zones, and another version
+  assert.notEqual(await etagOf(), etag)
+  assert.equal((await course.download('?token=x', { headers: { 'if-none-match': '*' } })).status, 401)
+})
+
+test('tokens and tags survive a restart', async () => {
+  const course = await Course.create()
+  const token = course.token()
+  const etag = (await course.download(`?token=${token}`)).headers.get('etag')
+  await g.restart()
+  const { status, headers } = await course.download(`?token=${token}`)
+  assert.deepEqual([status, headers.get('etag')], [200, etag])
+})
+
+test('another gateway has another secret', async () => {
+  const other = await startGateway({}, { clock })
+  try {
+    const content = { groupId: 1, deviceId: 1, expiresAtMs: clock.nowMs() + DAY_MS }
+    assert.notEqual(signToken(other, content), signToken(g, content))
+  } finally {
+    await other.stop()
+  }
+})
+
+test('while the clock is not set nothing expires, and leaving the group still ends a token', async () => {
+  const ownClock = new FakeClock(clock.nowMs())
+  const own = await startGateway({}, { clock: ownClock, isTimeSynchronized: () => false })
+  try {
+    await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
+    await own.register('screen', 'cartcaddie')
+    await own.request('PUT', '/groups/1/devices/screen')
+    const deviceId = deviceIdOf(own, 'screen')
+    const token = signToken(own, { groupId: 1, deviceId, expiresAtMs: ownClock.nowMs() - 1 })
+    const ask = async () =>
+      (await own.request('GET', `/geofences/1/download?token=${token}`, { key: null })).status
+    assert.equal(await ask(), 401)
+    await own.restart(() => ownClock.set(0))
+    assert.equal(await ask(), 200)
+    await own.request('DELETE', '/groups/1/devices/screen')
+    assert.equal(await ask(), 401)
+  } finally {
+    await own.stop()
+  }
+})
+
+test('over a socket a token needs no key', async () => {
+  const course = await Course.create()
+  const answer = await fetch(`${g.http}/geofences/${course.groupId}/download?token=${course.token()}`)
+  assert.equal(answer.status, 200)
+  assert.equal((await fetch(`${g.http}/geofences/${course.groupId}/download`)).status, 401)
+  assert.equal((await fetch(`${g.http}/geofences/${course.groupId}`)).status, 401)
+})

@@ -1,0 +1,74 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { InvalidRequestError } from '../../shared/errors.ts'
+import { fromE7 } from '../../shared/geo.ts'
+import { toIso } from '../../shared/time.ts'
+import {
+  type GeofenceEventJson,
+  geofenceEventListSchema,
+  geofenceEventQuerySchema,
+} from '../../shared/wire/geofence-events.ts'
+import { isAdmin } from '../domain/access.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
+import type { GeofenceEventRow } from '../store/geofence-events.ts'
+import type { Store } from '../store/store.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { json, problems } from './responses.ts'
+
+function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
+  return {
+    event_id: row.eventId,
+    hardware_id: row.hardwareId,
+    event: row.event,
+    group_id: row.groupId,
+    zone_id: row.zoneId,
+    zone_name: row.zoneName,
+    zone_type: row.zoneType,
+    timestamp: toIso(row.atMs),
+    lat: fromE7(row.latE7),
+    long: fromE7(row.longE7),
+  }
+}
+
+/** `/geofence-events`: which device entered and left which zone, and when. */
+export function createGeofenceEventsApi(store: Pick<Store<QueuedMessage>, 'read'>): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/geofence-events',
+      request: { query: geofenceEventQuerySchema },
+      responses: {
+        200: json(geofenceEventListSchema, 'Events of devices in scope, newest first.'),
+        ...problems(400),
+      },
+    }),
+    (c) => {
+      const { hardware_id, group_id, zone_id, zone_type, event, from, to, limit, offset } =
+        c.req.valid('query')
+      if (from !== undefined && to !== undefined && from > to) {
+        const detail = 'from must not be after to'
+        throw new InvalidRequestError('invalid_range', detail, [
+          { in: 'query', name: 'from', code: 'invalid_range', detail },
+        ])
+      }
+      const { caller } = c.var.user
+      const rows = store.read.geofenceEvents({
+        hardwareId: hardware_id,
+        visibleHardwareIds: isAdmin(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])],
+        groupId: group_id,
+        zoneId: zone_id,
+        zoneType: zone_type,
+        event,
+        fromMs: from,
+        toMs: to,
+        limit,
+        offset,
+      })
+      const pagination = { limit, offset, returned: rows.length }
+      return c.json({ events: rows.map(toGeofenceEventJson), pagination }, 200)
+    },
+  )
+
+  return api
+}

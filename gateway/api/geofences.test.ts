@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { MINUTE_MS } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { type Answer, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let unusedId = 1000
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, [])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+const GREEN = {
+  type: 'Feature',
+  id: 'green-7',
+  geometry: {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [-81.58, 28.41],
+        [-81.57, 28.41],
+        [-81.57, 28.42],
+        [-81.58, 28.42],
+        [-81.58, 28.41],
+      ],
+    ],
+  },
+  properties: { name: 'Green 7', type: 'stop', enabled: true, visible: false },
+}
+const BARN = {
+  type: 'Feature',
+  id: 'barn',
+  geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
+  properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
+}
+
+function zones(...features: unknown[]) {
+  return { type: 'FeatureCollection', features }
+}
+
+async function createGroup(groupId = ++unusedId): Promise<number> {
+  const { status } = await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+  assert.equal(status, 201)
+  return groupId
+}
+
+function put(path: string, body: unknown = zones(GREEN)): Promise<Answer> {
+  return g.request('PUT', path, { body })
+}
+
+async function stored(path: string): Promise<{ version: number; features: unknown[] }> {
+  const { status, body } = await g.request('GET', path)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+const ROUTES: [method: string, path: string, unknownId: number][] = [
+  ['GET', '/groups/ID/geofences', 404],
+  ['PUT', '/groups/ID/geofences', 404],
+  ['GET', '/geofences/ID', 404],
+  ['PUT', '/geofences/ID', 200],
+  ['DELETE', '/geofences/ID', 404],
+]
+
+for (const [method, path, unknownId] of ROUTES) {
+  const options = method === 'PUT' ? { body: zones() } : {}
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path.replace('ID', '999999'), { key: keys[who], ...options })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+
+  for (const id of ['0', '-1', '1.5', 'abc', '2147483648', '1e2', '%20']) {
+    test(`${method} ${path}: the id ${id} is 400 invalid_number`, async () => {
+      const answer = await g.request(method, path.replace('ID', id), options)
+      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_number'])
+      assert.equal(answer.body.errors[0].in, 'path')
+    })
+  }
+
+  test(`${method} ${path} with neither group nor zones is ${unknownId}`, async () => {
+    const answer = await g.request(method, path.replace('ID', String(++unusedId)), options)
+    assert.equal(answer.status, unknownId)
+    if (unknownId === 404) assert.equal(answer.body.code, 'group_not_found')
+  })
+
+  test(`${method} ${path} ${path.startsWith('/groups') ? 'is no old path' : 'says which path is the new one'}`, async () => {
+    const groupId = await createGroup()
+    const isOld = path.startsWith('/geofences')
+    const { headers } = await g.request(method, path.replace('ID', String(groupId)), options)
+    assert.equal(headers.get('deprecation'), isOld ? '@1767225600' : null)
+    assert.equal(
+      headers.get('link'),
+      isOld ? `</groups/${groupId}/geofences>; rel="successor-version"` : null,
+    )
+  })
+}
+
+test('what is put is what is got, with a version that grows', async () => {
+  const id = await createGroup()
+  assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 0 })
+  const answer = await put(`/groups/${id}/geofences`, zones(GREEN, BARN))
+  assert.equal(answer.status, 200)
+  assert.deepEqual(answer.body, {
+    success: true,
+    group_id: id,
+    version: 1,
+    count: 2,
+    published: { teebox: { topic: `sit/${id}/sz`, ok: true } },
+    fetch_required: [],
+  })
+  assert.deepEqual(await stored(`/groups/${id}/geofences`), {
+    ...zones(GREEN, BARN),
+    group_id: id,
+    version: 1,
+  })
+  assert.equal((await g.request('GET', `/groups/${id}`)).body.geofence_version, 1)
+  assert.equal((await put(`/groups/${id}/geofences`, zones(BARN))).body.version, 2)
+  assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
+  assert.equal((await put(`/groups/${id}/geofences`, zones())).body.count, 0)
+  assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 3 })
+})
+
+test('those who have to fetch are the cartcaddies of the group', async () => {
+  const id = await createGroup()
+  for (const [hardwareId, deviceType, groupId] of [
+    ['screen-b', 'cartcaddie', id],
+    ['lock-a', 'teebox', id],
+    ['screen-a', 'cartcaddie', id],
+    ['screen-elsewhere', 'cartcaddie', await createGroup()],
+    ['screen-nowhere', 'cartcaddie', null],
+  ] as const) {
+    const body = { hardware_id: hardwareId, device_type: deviceType, group_id: groupId }
+    assert.equal((await g.request('POST', '/devices', { body })).status, 201)
+  }
+  assert.deepEqual((await put(`/groups/${id}/geofences`)).body.fetch_required, ['screen-a', 'screen-b'])
+  assert.deepEqual((await g.request('DELETE', `/geofences/${id}`)).body.fetch_required, [
+    'screen-a',
+    'screen-b',
+  ])
+})
+
+test('the older paths show and change the same zones', async () => {
+  const id = await createGroup()
+  assert.equal((await put(`/geofences/${id}`, zones(GREEN))).body.version, 1)
+  assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [GREEN])
+  await put(`/groups/${id}/geofences`, zones(BARN))
+  const expected = { ...zones(BARN), group_id: id, version: 2, device_group_id: id }
+  assert.deepEqual(await stored(`/geofences/${id}`), expected)
+  const deleted = await g.request('DELETE', `/geofences/${id}`)
+  assert.deepEqual([deleted.status, deleted.body.version, deleted.body.count], [200, 3, 0])
+  assert.deepEqual(await stored(`/geofences/${id}`), { ...expected, features: [], version: 3 })
+})
+
+test('zones without a group go when they are deleted; their version does not begin again', async () => {
+  const id = ++unusedId
+  assert.equal((await put(`/geofences/${id}`)).body.version, 1)
+  assert.equal((await g.request('GET', `/groups/${id}/geofences`)).status, 404)
+  assert.deepEqual((await stored(`/geofences/${id}`)).features, [GREEN])
+  assert.equal((await g.request('DELETE', `/geofences/${id}`)).status, 200)
+  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
+  assert.equal((await g.request('DELETE', `/geofences/${id}`)).status, 404)
+  assert.equal((await put(`/geofences/${id}`)).body.version, 3)
+})
+
+test('a group takes over the zones that are under its id, and leaves none behind', async () => {
+  const id = ++unusedId
+  await put(`/geofences/${id}`, zones(BARN))
+  const made = await g.request('POST', '/groups', { body: { name: 'Adopts', group_id: id } })
+  assert.deepEqual([made.status, made.body.geofence_version], [201, 1])
+  assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
+  assert.equal((await g.request('DELETE', `/groups/${id}`)).status, 200)
+  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
+  await createGroup(id)
+  assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 2 })
+})
+
+test('a group without an id gets one that no zones have ever had', async () => {
+  const id = unusedId + 5000
+  await put(`/geofences/${id}`)
+  await g.request('DELETE', `/geofences/${id}`)
+  const { body } = await g.request('POST', '/groups', { body: { name: 'Next' } })
+  assert.equal(body.group_id, id + 1)
+  unusedId = id + 1
+})
+
+const SELF_CROSSING = [
+  [0, 0],
+  [0.01, 0.01],
+  [0.01, 0],
+  [0, 0.01],
+]
+
+function ring(points: unknown[], more: object = {}) {
+  return { ...GREEN, geometry: { type: 'Polygon', coordinates: [points] }, ...more }
+}
+
+function manyPoints(count: number): number[][] {
+  return Array.from({ length: count }, (_, i) => {
+    const angle = (i / count) * 2 * Math.PI
+    return [0.01 * Math.cos(angle), 0.01 * Math.sin(angle)]
+  })
+}
+
+const unnamed = (count: number, feature: object = BARN) =>
+  Array.from({ length: count }, () => ({ ...feature, id: undefined }))
+
+for (const [what, code, place, body] of [
+  ['no object', 'invalid_body', undefined, '[]'],
+  ['no JSON', 'invalid_json', undefined, '{"type":"FeatureCollection",'],
+  ['NaN, which is not JSON', 'invalid_json', undefined, JSON.stringify(zones(BARN)).replace('28.4', 'NaN')],
+  ['no features', 'missing_field', 'features', { type: 'FeatureCollection' }],
+  ['another type', 'invalid_field', 'type', { ...zones(), type: 'Feature' }],
+  [
+    'a number as text',
+    'invalid_field',
+    'features[0].geometry.coordinates[1]',
+    zones({ ...BARN, geometry: { type: 'Point', coordinates: [1, 'NaN'] } }),
+  ],
+  [
+    'a number that JSON reads as infinite',
+    'invalid_field',
+    'features[0].geometry.coordinates[0]',
+    JSON.stringify(zones(BARN)).replace('-81.6', '1e999'),
+  ],
+  [
+    'a huge number',
+    'invalid_position',
+    'features[0].geometry.coordinates',
+    zones({ ...BARN, geometry: { type: 'Point', coordinates: [1e300, 0] } }),
+  ],
+  [
+    'latitude before longitude',
+    'invalid_position',
+    'features[0].geometry.coordinates[0][0]',
+    zones(
+      ring([
+        [28, -100],
+        [29, -100],
+        [29, -101],
+      ]),
+    ),
+  ],
+  [
+    'a ring that crosses itself',
+    'self_crossing',
+    'features[1].geometry.coordinates[0][0]',
+    zones(BARN, ring(SELF_CROSSING)),
+  ],
+  [
+    'two points',
+    'too_few_points',
+    'features[0].geometry.coordinates[0][0]',
+    zones(
+      ring([
+        [0, 0],
+        [1, 1],
+      ]),
+    ),
+  ],
+  ['201 points', 'too_many_points', 'features[0].geometry.coordinates[0]', zones(ring(manyPoints(201)))],
+  [
+    'a hole',
+    'holes_not_supported',
+    'features[0].geometry.coordinates',
+    zones({ ...GREEN, geometry: { type: 'Polygon', coordinates: [manyPoints(9), manyPoints(5)] } }),
+  ],
+  [
+    'a MultiPolygon',
+    'unsupported_geometry',
+    'features[0].geometry.type',
+    zones({ ...GREEN, geometry: { type: 'MultiPolygon', coordinates: [] } }),
+  ],
+  ['an id twice', 'duplicate_id', 'features[1].id', zones(BARN, BARN)],
+  ['101 zones', 'too_many_zones', 'features', zones(...unnamed(101))],
+  ['more than teeboxes can be sent', 'too_large', 'features', zones(...unnamed(20, ring(manyPoints(100))))],
+  [
+    'a circle without a radius',
+    'missing_field',
+    'features[0].properties.radius_m',
+    zones({ ...BARN, properties: { name: 'Barn', type: 'parking' } }),
+  ],
+  [
+    'an unknown type of zone',
+    'invalid_field',
+    'features[0].properties.type',
+    zones({ ...BARN, properties: { ...BARN.properties, type: 'lava' } }),
+  ],
+  [
+    'features nested 100,000 deep',
+    'invalid_field',
+    'features[0]',
+    `{"type":"FeatureCollection","features":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`,
+  ],
+] as [string, string, string | undefined, unknown][]) {
+  test(`${what}: 400 ${code} and nothing is stored`, async () => {
+    for (const path of [`/groups/${await createGroup()}/geofences`, `/geofences/${unusedId}`]) {
+      const answer = await put(path, body)
+      assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
+      if (place !== undefined) assert.equal(answer.body.errors[0].name, place)
+      const { version, features } = await stored(path)
+      assert.deepEqual([version, features], [0, []])
+    }
+  })
+}
+
+test('members nobody knows, nested deeply, are ignored', async () => {
+  const id = await createGroup()
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const body = JSON.stringify(zones(BARN)).replace('"type":"Feature"', `"type":"Feature","bbox":${deep}`)
+  assert.equal((await put(`/groups/${id}/geofences`, body)).status, 200)
+  assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
+})
+
+test('a body of 1 MiB is read, one byte more is 413; another content type is 415', async () => {
+  const path = `/groups/${await createGroup()}/geofences`
+  const text = JSON.stringify({ ...zones(BARN), pad: '' })
+  const padded = (bytes: number) => text.replace('"pad":""', `"pad":"${'x'.repeat(bytes - text.length)}"`)
+  const tooLarge = await put(path, padded(1_048_577))
+  assert.deepEqual([tooLarge.status, tooLarge.body.code], [413, 'payload_too_large'])
+  assert.equal((await stored(path)).version, 0)
+  assert.equal((await put(path, padded(1_048_576))).status, 200)
+  const headers = { 'content-type': 'text/plain' }
+  assert.equal((await g.request('PUT', path, { body: text, headers })).status, 415)
+})
+
+test('a megabyte of nonsense is one short answer', async () => {
+  const path = `/groups/${await createGroup()}/geofences`
+  for (const features of [
+    Array(300_000).fill(0),
+    Array(100).fill({}),
+    unnamed(100, ring(Array(201).fill('x'))),
+  ]) {
+    const answer = await put(path, { ...zones(), features })
+    assert.equal(answer.status, 400)
+    assert.ok(answer.body.errors.length <= 100)
+  }
+})
+
+test('sets that are put at the same time are stored one after the other, each with a version of its own', async () => {
+  const id = await createGroup()
+  const named = (i: number) => ({ ...BARN, properties: { ...BARN.properties, name: `Barn ${i}` } })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      put(i % 2 === 0 ? `/groups/${id}/geofences` : `/geofences/${id}`, zones(named(i))),
+    ),
+  )
+  const versions = answers.map(({ body }) => body.version)
+  assert.deepEqual(
+    versions.toSorted((a, b) => a - b),
+    Array.from({ length: 20 }, (_, i) => i + 1),
+  )
+  const last = versions.indexOf(20)
+  assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [named(last)])
+})
+
+test('a set put while its group is deleted is refused, or deleted with it', async () => {
+  const id = await createGroup()
+  const path = `/groups/${id}/geofences`
+  const [first, deleted, late] = await Promise.all([
+    put(path),
+    g.request('DELETE', `/groups/${id}`),
+    put(path),
+  ])
+  assert.equal(deleted.status, 200)
+  for (const { status } of [first, late]) assert.ok(status === 200 || status === 404)
+  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
+})
+
+test('zones survive a restart', async () => {
+  const id = await createGroup()
+  await put(`/groups/${id}/geofences`, zones(GREEN, BARN))
+  const known = await stored(`/geofences/${id}`)
+  await g.restart()
+  assert.deepEqual(await stored(`/geofences/${id}`), known)
+  assert.equal((await put(`/groups/${id}/geofences`)).body.version, 2)
+})
+
+test('with a store that is closed a set is 503 and nothing of it shows', async () => {
+  const own = await startGateway()
+  await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
+  await own.stop()
+  const answer = await own.request('PUT', '/groups/1/geofences', { body: zones(BARN) })
+  assert.deepEqual([answer.status, answer.body.code], [503, 'store_unavailable'])
+  assert.deepEqual((await own.request('GET', '/groups/1/geofences')).body.features, [])
+})

@@ -1,0 +1,165 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { MiddlewareHandler } from 'hono'
+import { NotFoundError } from '../../shared/errors.ts'
+import {
+  type ChangedGeofencesJson,
+  changedGeofencesSchema,
+  geofenceIdParams,
+  groupGeofencesSchema,
+  legacyGeofencesSchema,
+  newGeofencesSchema,
+} from '../../shared/wire/geofences.ts'
+import { groupIdParams } from '../../shared/wire/groups.ts'
+import { zonesTopic } from '../../shared/wire/mqtt.ts'
+import { readZones, toGeofencesJson } from '../domain/geofences.ts'
+import type { GeofenceSet, Geofences } from '../services/geofences.ts'
+import type { Groups } from '../services/groups.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly, jsonBodyUpTo } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+export interface GeofencesApiDeps {
+  geofences: Geofences
+  groups: Pick<Groups, 'has' | 'require' | 'devicesOf'>
+  /** Whether devices of this kind download their zones when they are told to. */
+  fetchesGeofences: (deviceType: string) => boolean
+}
+
+const geofencesBody = jsonBodyUpTo(1_048_576)
+
+/** 2026-01-01: the paths below /groups are there from the first release on. Source for the form: RFC 9745, 2.1. */
+const DEPRECATED_SINCE = '@1767225600'
+
+/** Says that a path is an old one, and which is the new one. Source: RFC 9745, RFC 5829. */
+const isLegacy: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  await next()
+  c.header('deprecation', DEPRECATED_SINCE)
+  const id = c.req.param('id') ?? ''
+  if (/^\d+$/.test(id)) c.header('link', `</groups/${id}/geofences>; rel="successor-version"`)
+}
+
+/** The zones of a set with its id and version. */
+export function toGroupGeofencesJson({ groupId, version, zones }: GeofenceSet) {
+  return { ...toGeofencesJson(zones), group_id: groupId, version }
+}
+
+/** Throws `group_not_found` when there is neither a group nor zones under the id. */
+export function requireGeofences(
+  { geofences, groups }: Pick<GeofencesApiDeps, 'geofences' | 'groups'>,
+  id: number,
+): GeofenceSet {
+  if (groups.has(id) || geofences.has(id)) return geofences.of(id)
+  throw new NotFoundError('group_not_found', `there is neither a group nor geofences under ${id}`)
+}
+
+/** The geofences of groups, and the older paths to the same. All for admins. */
+export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> {
+  const { geofences, groups, fetchesGeofences } = deps
+  const api = createApi()
+
+  function toChangedJson({ groupId, version, zones }: GeofenceSet): ChangedGeofencesJson {
+    const fetchers = groups.devicesOf(groupId).filter(({ row }) => fetchesGeofences(row.deviceType))
+    return {
+      success: true,
+      group_id: groupId,
+      version,
+      count: zones.length,
+      published: { teebox: { topic: zonesTopic(groupId), ok: true } },
+      fetch_required: fetchers.map(({ row }) => row.hardwareId),
+    }
+  }
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/groups/{groupId}/geofences',
+      middleware: [adminOnly] as const,
+      request: { params: groupIdParams },
+      responses: {
+        200: json(groupGeofencesSchema, 'The zones of the group.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { groupId } = groups.require(c.req.valid('param').groupId)
+      return c.json(toGroupGeofencesJson(geofences.of(groupId)), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/groups/{groupId}/geofences',
+      middleware: [adminOnly, geofencesBody] as const,
+      request: { params: groupIdParams, body: body(newGeofencesSchema) },
+      responses: {
+        200: json(changedGeofencesSchema, 'These are the zones of the group now; teeboxes have been told.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { groupId } = groups.require(c.req.valid('param').groupId)
+      const zones = readZones(c.req.valid('json'))
+      return c.json(
+        toChangedJson(await geofences.replace(groupId, zones, () => groups.require(groupId))),
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/geofences/{id}',
+      deprecated: true,
+      middleware: [isLegacy, adminOnly] as const,
+      request: { params: geofenceIdParams },
+      responses: {
+        200: json(legacyGeofencesSchema, 'The zones under this id.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { id } = c.req.valid('param')
+      return c.json({ ...toGroupGeofencesJson(requireGeofences(deps, id)), device_group_id: id }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'put',
+      path: '/geofences/{id}',
+      deprecated: true,
+      middleware: [isLegacy, adminOnly, geofencesBody] as const,
+      request: { params: geofenceIdParams, body: body(newGeofencesSchema) },
+      responses: {
+        200: json(changedGeofencesSchema, 'These are the zones under this id now, group or not.'),
+        ...problems(400, 403, 413, 415),
+      },
+    }),
+    async (c) => {
+      const zones = readZones(c.req.valid('json'))
+      return c.json(toChangedJson(await geofences.replace(c.req.valid('param').id, zones)), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/geofences/{id}',
+      deprecated: true,
+      middleware: [isLegacy, adminOnly] as const,
+      request: { params: geofenceIdParams },
+      responses: {
+        200: json(changedGeofencesSchema, 'No zones are left; teeboxes have been told.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { groupId } = requireGeofences(deps, c.req.valid('param').id)
+      return c.json(toChangedJson(await geofences.replace(groupId, [])), 200)
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { AppError } from '../../shared/errors.ts'
+import { createLog } from '../../shared/log.ts'
+import { DAY_MS, toIso } from '../../shared/time.ts'
+import { Store } from '../store/store.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { type Device, Fleet } from './fleet.ts'
+import { GatewayClock } from './gateway-clock.ts'
+import { GeofenceTokens } from './geofence-tokens.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+const system = new FakeClock()
+
+async function open(
+  t: TestContext,
+  groupId: number | null,
+): Promise<{ tokens: GeofenceTokens; device: Device }> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tokens-'))
+  const store = new Store<QueuedMessage>(
+    { dataDir, readerThreads: 1, writeQueueRows: 100 },
+    createLog('silent'),
+  )
+  await store.start()
+  t.after(async () => {
+    await store.stop()
+    rmSync(dataDir, { recursive: true })
+  })
+  const fleet = new Fleet()
+  const publication = { version: null, sessionChanges: [] }
+  const named = { hardwareId: 'screen', deviceType: 'cartcaddie', name: null, groupId: null }
+  const newDevice = { ...named, mqttPasswordHash: '', nowMs: 0, publication }
+  const row = await store.write('createDevice', newDevice)
+  const device = fleet.add({ ...row, groupId })
+  const clock = new GatewayClock({ system, isSynchronized: () => false })
+  const tokens = new GeofenceTokens({ store, fleet, geofences: { versionOf: () => 7 }, clock })
+  await tokens.load()
+  return { tokens, device }
+}
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    assert.ok(error instanceof AppError)
+    return error.code
+  }
+}
+
+test('a device is told where its zones are, their version, and until when', async (t) => {
+  const { tokens, device } = await open(t, 42)
+  const { url, version, expires_at } = tokens.tokenFor(device)
+  assert.deepEqual([version, expires_at], [7, toIso(system.nowMs() + DAY_MS)])
+  const [path, token = ''] = url.split('?token=')
+  assert.equal(path, '/geofences/42/download')
+  // nothing in it that a URL would have to escape
+  assert.match(token, /^[\w.-]+$/)
+  assert.equal(tokens.require(tokens.read(token), 42), device)
+  assert.equal(
+    codeOf(() => tokens.require(tokens.read(token), 43)),
+    'group_forbidden',
+  )
+  device.row.groupId = null
+  assert.equal(
+    codeOf(() => tokens.require(tokens.read(token), 42)),
+    'invalid_token',
+  )
+})
+
+test('a device without a group is told why there is nothing to fetch', async (t) => {
+  const { tokens, device } = await open(t, null)
+  assert.equal(
+    codeOf(() => tokens.tokenFor(device)),
+    'no_group',
+  )
+})

@@ -1,0 +1,99 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { ForbiddenError, InvalidRequestError, UnauthenticatedError } from '../../shared/errors.ts'
+import { hashesEqual } from '../../shared/ids.ts'
+import { DAY_MS, toIso } from '../../shared/time.ts'
+import type { GeofenceFetchJson } from '../../shared/wire/geofences.ts'
+import type { Store } from '../store/store.ts'
+import type { Device, Fleet } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { Geofences } from './geofences.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+interface GeofenceTokensDeps {
+  store: Pick<Store<QueuedMessage>, 'write'>
+  fleet: Fleet
+  geofences: Pick<Geofences, 'versionOf'>
+  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
+}
+
+const VALID_MS = DAY_MS
+const SECRET_NAME = 'geofence_token'
+const SECRET_BYTES = 32
+/** Group, device number, expiry in ms since 1970, HMAC-SHA-256 of the three. */
+const TOKEN = /^((\d{1,10})\.(\d{1,15})\.(\d{1,15}))\.([A-Za-z0-9_-]{43})$/
+
+/** What a token says, once it is known to be ours. */
+export interface GeofenceToken {
+  groupId: number
+  deviceId: number
+  expiresAtMs: number
+}
+
+/**
+ * Tokens a device downloads the zones of its group with: good for a day, as often as it likes, and dead once the device
+ * has left the group or the register. They are signed, not stored; who has one can read zones and do nothing else.
+ */
+export class GeofenceTokens {
+  readonly #deps: GeofenceTokensDeps
+  #secret: Uint8Array | undefined
+
+  constructor(deps: GeofenceTokensDeps) {
+    this.#deps = deps
+  }
+
+  /** Reads the secret, or makes it at the first start. */
+  async load(): Promise<void> {
+    const made = { name: SECRET_NAME, value: new Uint8Array(randomBytes(SECRET_BYTES)) }
+    this.#secret = await this.#deps.store.write('keepSecret', made)
+  }
+
+  /** A new token for a device and the group it is in. Throws `no_group` when it is in none. */
+  tokenFor({ row }: Device): GeofenceFetchJson {
+    const { clock, geofences } = this.#deps
+    const { groupId, deviceId, hardwareId } = row
+    if (groupId === null)
+      throw new InvalidRequestError('no_group', `device ${hardwareId} is in no group: it has no geofences`)
+    const expiresAtMs = clock.nowMs() + VALID_MS
+    const content = `${groupId}.${deviceId}.${expiresAtMs}`
+    return {
+      url: `/geofences/${groupId}/download?token=${content}.${this.#sign(content)}`,
+      version: geofences.versionOf(groupId),
+      expires_at: toIso(expiresAtMs),
+    }
+  }
+
+  /** Reads a token. Throws `invalid_token` when it was not signed here: somebody is guessing. */
+  read(token: string): GeofenceToken {
+    const [, content = '', groupId, deviceId, expiresAtMs, signature = ''] = TOKEN.exec(token) ?? []
+    if (!hashesEqual(this.#sign(content), signature)) throw invalidToken('this token is not valid')
+    return { groupId: Number(groupId), deviceId: Number(deviceId), expiresAtMs: Number(expiresAtMs) }
+  }
+
+  /**
+   * The device whose token this is, if it still opens the zones of `groupId`. Throws `invalid_token` when it has expired
+   * or its device has left the group, `group_forbidden` when it is for another group.
+   * A clock that is not trusted lets nothing expire: it may be off by years, and what counts most, the group, it cannot
+   * touch.
+   */
+  require({ groupId, deviceId, expiresAtMs }: GeofenceToken, askedGroupId: number): Device {
+    const { fleet, clock } = this.#deps
+    // asked in this order: reading the clock may be what makes it trusted
+    const nowMs = clock.nowMs()
+    if (clock.isTrusted && nowMs >= expiresAtMs) throw invalidToken('this token has expired')
+    const device = fleet.all().find(({ row }) => row.deviceId === deviceId)
+    if (device === undefined || device.row.groupId !== groupId)
+      throw invalidToken('the device of this token is not in the group any more')
+    if (groupId !== askedGroupId)
+      throw new ForbiddenError('group_forbidden', `this token is not for group ${askedGroupId}`)
+    return device
+  }
+
+  #sign(content: string): string {
+    if (this.#secret === undefined) throw new Error('load comes before the first token')
+    return createHmac('sha256', this.#secret).update(`geofences/${content}`).digest('base64url')
+  }
+}
+
+function invalidToken(message: string): UnauthenticatedError {
+  return new UnauthenticatedError('invalid_token', message)
+}

@@ -1,0 +1,79 @@
+import { fromE7, toE7 } from '../../shared/geo.ts'
+import { geofenceEventId } from '../../shared/ids.ts'
+import { MINUTE_MS } from '../../shared/time.ts'
+import { UNWATCHED, type WatchState, watch } from '../domain/geofence-watch.ts'
+import type { Sample } from '../domain/telemetry.ts'
+import type { GatewayEvents } from '../events.ts'
+import type { GeofenceEventRow } from '../store/geofence-events.ts'
+import type { Device } from './fleet.ts'
+import type { WatchedSet } from './geofences.ts'
+
+/** A position that is older when it arrives is history: it moves nothing and raises nothing. */
+export const LIVE_MS = 5 * MINUTE_MS
+
+const NOTHING: readonly never[] = []
+
+/**
+ * From when on the readings of a message are live. A gateway that does not know the time cannot tell how old they are:
+ * then those of a message that spans no more than `LIVE_MS` count as live, and of a longer one, an upload, none.
+ */
+export function liveFromMs(
+  samples: readonly Sample[],
+  receivedAtMs: number,
+  isClockTrusted: boolean,
+): number {
+  if (isClockTrusted) return receivedAtMs - LIVE_MS
+  let oldestMs = Number.POSITIVE_INFINITY
+  let newestMs = Number.NEGATIVE_INFINITY
+  for (const { atMs } of samples) {
+    oldestMs = Math.min(oldestMs, atMs)
+    newestMs = Math.max(newestMs, atMs)
+  }
+  return newestMs - oldestMs <= LIVE_MS ? oldestMs : Number.POSITIVE_INFINITY
+}
+
+/** What of a message is watched. */
+export interface WatchedMessage {
+  device: Device
+  liveFromMs: number
+  latestMs: number
+  content: { samples: readonly Sample[] }
+}
+
+/** Looks at the live positions of a message, oldest first; `set` is of the group the device is in now, null for none. */
+export function crossings(
+  state: WatchState,
+  set: WatchedSet | null,
+  { device, liveFromMs: fromMs, latestMs, content }: WatchedMessage,
+): { state: WatchState; events: readonly GeofenceEventRow[] } {
+  // what was known of other zones is forgotten: whoever comes back to them is seen there for the first time
+  if (set === null) return { state: state.last === null ? state : UNWATCHED, events: NOTHING }
+  const live = content.samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
+  if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
+  let known = state
+  let events: GeofenceEventRow[] | undefined
+  for (const { atMs, lat, long } of live) {
+    const seen = watch(known, set.watched, { atMs, latE7: toE7(lat), longE7: toE7(long) }, latestMs)
+    known = seen.state
+    for (const { kind, ...crossed } of seen.events) {
+      const zone = set.zoneOf(crossed.zoneId)
+      if (zone === undefined) continue
+      events ??= []
+      events.push({
+        ...crossed,
+        event: kind,
+        eventId: geofenceEventId(device.row.hardwareId, crossed.zoneId, kind, crossed.atMs),
+        hardwareId: device.row.hardwareId,
+        groupId: set.groupId,
+        zoneName: zone.name,
+        zoneType: zone.type,
+      })
+    }
+  }
+  return { state: known, events: events ?? NOTHING }
+}
+
+/** A crossing as it is told. */
+export function crossingOf({ latE7, longE7, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
+  return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { AppendBatch } from './append.ts'
+import { append } from './append.ts'
+import { openForSetup } from './connection.ts'
+import { createDevice, listDevices } from './devices.ts'
+import { type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
+import { migrate } from './migrate.ts'
+
+const ENTER: GeofenceEventRow = {
+  eventId: 'e1',
+  hardwareId: 'cart',
+  event: 'enter',
+  groupId: 1,
+  zoneId: 'green',
+  zoneName: 'Green 7',
+  zoneType: 'stop',
+  atMs: 1000,
+  latE7: -515000000,
+  longE7: 1799999999,
+}
+
+test('a batch that is written twice leaves what it leaves when it is written once', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'cartbarn-events-'))
+  const connection = openForSetup(join(dir, 'cartbarn.db'))
+  t.after(() => {
+    connection.close()
+    rmSync(dir, { recursive: true })
+  })
+  migrate(connection)
+  const publication = { version: null, sessionChanges: [] }
+  const named = { hardwareId: 'cart', deviceType: 'teebox', name: null, groupId: null }
+  const newDevice = { ...named, mqttPasswordHash: '', nowMs: 0, publication }
+  const { deviceId } = createDevice(connection, newDevice)
+  const state = { deviceId, latestJson: '{}', updatedAtMs: 1, lastRespondedAtMs: null }
+  const empty = { samples: new Float64Array(0), lockEvents: [], quarantined: [], sessionChanges: [] }
+  const exit: GeofenceEventRow = { ...ENTER, eventId: 'e2', event: 'exit', atMs: 2000 }
+  const batch: AppendBatch = {
+    ...empty,
+    states: [{ ...state, watchJson: '{"zones":[]}' }],
+    geofenceEvents: [ENTER, exit],
+  }
+  for (let i = 0; i < 2; i++) {
+    append(connection, batch)
+    assert.deepEqual(listGeofenceEvents(connection, { limit: 10, offset: 0 }), [exit, ENTER])
+  }
+  // a batch that says nothing of the zones leaves what is known of them
+  append(connection, { ...empty, states: [state] })
+  assert.deepEqual(
+    listDevices(connection).map(({ watchJson }) => watchJson),
+    ['{"zones":[]}'],
+  )
+})

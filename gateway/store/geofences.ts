@@ -1,0 +1,34 @@
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import type { Connection } from './connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** The zones of a group as they are kept. */
+export interface GeofenceSetRow {
+  groupId: number
+  version: number
+  zonesJson: string
+  updatedAtMs: number
+}
+
+export interface GeofenceSetChange extends GeofenceSetRow {
+  /** The messages that tell of it. */
+  sessionChanges: readonly SessionChange[]
+}
+
+export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
+  return connection.all<GeofenceSetRow>(
+    `SELECT group_id AS groupId, version, zones AS zonesJson, updated_at_ms AS updatedAtMs
+     FROM geofence_set ORDER BY group_id`,
+  )
+}
+
+/** Replaces the zones of a group, together with the messages that tell of it. */
+export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
+  const { groupId, version, zonesJson, updatedAtMs, sessionChanges } = change
+  connection.run(
+    'INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (?, ?, ?, ?)',
+    ...[groupId, version, zonesJson, updatedAtMs],
+  )
+  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+  return null
+}
