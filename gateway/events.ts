@@ -4,6 +4,7 @@ import type { GeofenceEventKind } from '../shared/wire/geofence-events.ts'
 import type { ZoneType } from '../shared/wire/geofences.ts'
 import type { LockKind, LockSource } from '../shared/wire/lock-events.ts'
 import type { Scalar } from './domain/telemetry.ts'
+import type { CommandRow } from './store/commands.ts'
 
 /** What happened, told after it is on the disk. Times are milliseconds since 1970. */
 export interface GatewayEvents {
@@ -23,6 +24,8 @@ export interface GatewayEvents {
     event: LockKind
     source: LockSource
     code: string | null
+    /** What the command that caused it said for it. */
+    metadataJson: string | null
     atMs: number
   }
   /** A device entered or left a zone; degrees. */
@@ -41,6 +44,10 @@ export interface GatewayEvents {
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
   /** Connected, and its subscription to its commands is in force; told once a connection. */
   deviceReachable: { hardwareId: string }
+  /** A device said something about a command; `late` comes after its end. */
+  commandAnswered: { command: CommandRow; outcome: 'moved' | 'late' | 'repeated' }
+  /** A command got into another state, for whatever reason. */
+  commandMoved: { command: CommandRow; atMs: number }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
   /** The device is in another group, or in none (null), than it was. */

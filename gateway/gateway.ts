@@ -4,6 +4,7 @@ import type { Log } from '../shared/log.ts'
 import { countRows } from '../shared/mqtt-sessions.ts'
 import type { MqttTransport } from '../shared/mqtt-status.ts'
 import { type Clock, type MonotonicClock, systemClock } from '../shared/time.ts'
+import { Turns } from '../shared/turns.ts'
 import { createApp } from './api/app.ts'
 import { Broker, type BrokerOptions, type NetworkOptions } from './broker/broker.ts'
 import { Connections } from './broker/connections.ts'
@@ -19,6 +20,8 @@ import { HttpListener } from './http-listener.ts'
 import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
 import { ClockMark } from './services/clock-mark.ts'
+import { CommandDelivery } from './services/command-delivery.ts'
+import { Commands } from './services/commands.ts'
 import { ConfigLayers } from './services/config-layers.ts'
 import { ConfigPublisher } from './services/config-publisher.ts'
 import { DeviceConfigs } from './services/device-configs.ts'
@@ -129,6 +132,18 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     log,
     onLoginFailed: (address) => connections.loginFailed(address),
   })
+  const turns = new Turns()
+  const delivery = new CommandDelivery({ store, downlink: broker, events, clock, turns, log })
+  const commands = new Commands({
+    store,
+    fleet,
+    deviceTypes,
+    delivery,
+    turns,
+    // nothing keeps geofences yet: this stands where what does will
+    downloadFor: (device) => geofenceTokens.tokenFor(device),
+    clock,
+  })
   store.queue.setAppender(ingest)
   store.queue.setOnRoom(() => gate.open())
   events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
@@ -164,9 +179,16 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       ? undefined
       : new TlsListener({ host, port: config.mqttsPort, connections }, mqttDoor('tls'))
   const webSockets = new WebSocketListener(config.mqttPacketBytes, connections, mqttDoor('websocket'))
-  const realtime = new Realtime({ events, fleet, callerOf: (userId) => users.callerOf(userId), log })
+  const realtime = new Realtime({
+    events,
+    fleet,
+    commands,
+    callerOf: (userId) => users.callerOf(userId),
+    log,
+  })
   const metrics = createMetrics({
     messages: ingest.messages,
+    commands: delivery.outcomes,
     dropped: ingest.dropped,
     mqtt: () => broker.status.stats(),
     keysRefused: keyGuard.refused,
@@ -174,6 +196,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     storeFaults: store.faults,
     gauges: {
       cartbarn_devices: { help: 'Registered devices.', read: () => fleet.size },
+      cartbarn_commands_unfinished: {
+        help: 'Commands that are neither done nor given up.',
+        read: () => delivery.unfinishedCount,
+      },
       cartbarn_realtime_connections: { help: 'Clients of /realtime.', read: () => realtime.connectionCount },
       cartbarn_write_queue_rows: { help: 'Rows waiting for the disk.', read: () => store.queue.waitingRows },
       cartbarn_store_usable: {
@@ -202,6 +228,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     store,
     fleet,
     devices,
+    commands,
     groups,
     geofences,
     geofenceTokens,
@@ -258,7 +285,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Part[] = [
     ...present(certificate),
-    ...[store, clockMark, users, memory, requests, realtime, connections, broker, publisher, unpublished],
+    ...[store, clockMark, users, memory, delivery, requests, realtime, connections, broker],
+    ...[publisher, unpublished],
     ...present<Part>(tcp, tls),
     http,
   ]

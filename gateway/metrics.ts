@@ -7,6 +7,7 @@ import { registerMqttMetrics } from './mqtt-metrics.ts'
 export interface MetricSources {
   messages: Tally
   dropped: Tally
+  commands: Tally
   mqtt: () => MqttStats
   keysRefused: Tally
   realtime: Tally
@@ -31,6 +32,13 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
     'What was not taken from messages, by reason.',
     'reason',
     sources.dropped,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_commands_total',
+    'Commands, by what became of them.',
+    'outcome',
+    sources.commands,
   )
   tallyMetric(
     registry,

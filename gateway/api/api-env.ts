@@ -1,9 +1,8 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
-import { type FieldError, ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
-import { fieldPath } from '../../shared/field-path.ts'
+import { ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
+import { fieldErrors } from '../../shared/wire/field-errors.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { User } from '../services/users.ts'
 
@@ -36,45 +35,6 @@ const refuseInvalid: Hook<unknown, ApiEnv, string, unknown> = (result) => {
   const [first] = errors
   const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
   throw new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
-}
-
-function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      in: target,
-      name: key,
-      code: 'unknown_field',
-      detail: 'is no field of this request',
-    }))
-  }
-  const name = fieldPath(issue.path) || 'body'
-  const detail = issue.message
-  if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
-    return [{ in: target, name, code: issue.params.code, detail }]
-  }
-  const isMissing = issue.code === 'invalid_type' && valueAt(sent, issue.path) === undefined
-  if (isMissing) {
-    return [
-      {
-        in: target,
-        name,
-        code: target === 'query' ? 'missing_parameter' : 'missing_field',
-        detail: 'is required',
-      },
-    ]
-  }
-  return [{ in: target, name, code: target === 'query' ? 'invalid_parameter' : 'invalid_field', detail }]
-}
-
-// zod's issues do not carry the value
-function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-        ? Reflect.get(value, key)
-        : undefined,
-    sent,
-  )
 }
 
 /** Throws `admin_required`; comes before the resource is looked up. */

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { AppError, NotFoundError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import type { Commands } from '../services/commands.ts'
 import type { DeviceConfigs } from '../services/device-configs.ts'
 import type { DeviceTypes } from '../services/device-types.ts'
 import type { Devices } from '../services/devices.ts'
@@ -14,6 +15,7 @@ import type { Telemetry } from '../services/telemetry.ts'
 import type { Store } from '../store/store.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import { createCommandsApi } from './commands.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
@@ -33,6 +35,7 @@ import { createUsersApi } from './users.ts'
 export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
   devices: Devices
+  commands: Commands
   groups: Groups
   geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
@@ -49,6 +52,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   const {
     fleet,
     devices,
+    commands,
     groups,
     deviceTypes,
     deviceConfigs,
@@ -67,7 +71,14 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     app.use(
       cors({
         origin: corsOrigins.includes('*') ? '*' : corsOrigins,
-        exposeHeaders: ['X-Request-Id', 'Location', 'Retry-After', 'Allow', 'Content-Disposition'],
+        exposeHeaders: [
+          'X-Request-Id',
+          'Location',
+          'Retry-After',
+          'Allow',
+          'Content-Disposition',
+          'Idempotency-Replayed',
+        ],
       }),
     )
   app.route('/', createHealthApi(deps))
@@ -77,6 +88,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi({ fleet, devices, deviceConfigs, presence, store }))
   app.route('/', createGroupsApi({ groups, devices, fleet }))
+  app.route('/', createCommandsApi({ commands, devices, groups }))
   app.route('/', createDeviceTypesApi(deviceTypes))
   app.route('/', createDeviceConfigsApi({ deviceConfigs, deviceTypes, groups, fleet }))
   app.route('/', createHistoryApi({ devices, store }))

@@ -87,7 +87,7 @@ export function createSystemApi({
         {
           devices: fleet.size,
           telemetry: store.read.fleetCounts(),
-          commands: 0,
+          commands: store.read.commandCount(),
           subscriptions: subscriptions(),
         },
         200,

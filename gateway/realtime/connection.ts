@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws'
+import { newUuid } from '../../shared/ids.ts'
 import type { ServerMessage } from '../../shared/wire/realtime.ts'
 import type { Caller } from '../domain/access.ts'
 import type { Watcher } from './subscriptions.ts'
@@ -20,6 +21,7 @@ const MESSAGES_A_WINDOW = 500
 
 /** One client of `/realtime`. */
 export class RealtimeConnection implements Watcher {
+  readonly connectionId = newUuid()
   readonly userId: string
   caller: Caller
   readonly watched = new Set<string>()
@@ -38,8 +40,9 @@ export class RealtimeConnection implements Watcher {
     })
   }
 
-  send(message: ServerMessage): void {
-    this.sendFrame(encodeFrame(message))
+  /** Returns false when the reader was too slow and is gone. */
+  send(message: ServerMessage): boolean {
+    return this.sendFrame(encodeFrame(message))
   }
 
   /** Sends what `encodeFrame` made; returns false when the reader was too slow and is gone. */

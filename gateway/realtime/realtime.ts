@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { newUuid } from '../../shared/ids.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
@@ -9,8 +8,10 @@ import { toIso } from '../../shared/time.ts'
 import { type ClientMessage, clientMessageSchema, type ServerMessage } from '../../shared/wire/realtime.ts'
 import { type Caller, canSee } from '../domain/access.ts'
 import type { Events } from '../events.ts'
+import type { Commands } from '../services/commands.ts'
 import type { Fleet } from '../services/fleet.ts'
 import { CLOSE, encodeFrame, RealtimeConnection } from './connection.ts'
+import { RealtimeCommands, statusMessage } from './realtime-commands.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const MAX_MESSAGE_BYTES = 65_536
@@ -21,6 +22,7 @@ const EVERYTHING = '*'
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
+  commands: Commands
   /** What a user may do now; undefined once it may do nothing. */
   callerOf: (userId: string) => Caller | undefined
   log: Log
@@ -38,10 +40,12 @@ export class Realtime implements Part {
   })
   readonly #connections = new Set<RealtimeConnection>()
   readonly #subscriptions = new Subscriptions<RealtimeConnection>()
+  readonly #commands: RealtimeCommands
   #pingTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RealtimeDeps) {
     this.#deps = deps
+    this.#commands = new RealtimeCommands(deps)
   }
 
   async start(): Promise<void> {
@@ -73,13 +77,14 @@ export class Realtime implements Part {
         timestamp: toIso(atMs),
       }))
     })
-    events.on('lockChanged', ({ hardwareId, event, eventId, source, code, atMs }) => {
+    events.on('lockChanged', ({ hardwareId, event, eventId, source, code, metadataJson, atMs }) => {
       this.#tell(hardwareId, () => ({
         type: event === 'lock' ? 'device_locked' : 'device_unlocked',
         hardwareId,
         eventId,
         source,
         ...(code === null ? {} : { code }),
+        ...(metadataJson === null ? {} : { metadata: JSON.parse(metadataJson) }),
         timestamp: toIso(atMs),
       }))
     })
@@ -89,6 +94,11 @@ export class Realtime implements Part {
         ...crossed,
         timestamp: toIso(atMs),
       }))
+    })
+    events.on('commandMoved', ({ command, atMs }) => {
+      for (const connection of this.#commands.audienceOf(command, this.#connections)) {
+        if (!connection.send(statusMessage(command, atMs))) this.#closeFor(connection, CLOSE.slow, 'too slow')
+      }
     })
     events.on('deviceRemoved', ({ hardwareId }) => this.#subscriptions.forget(hardwareId))
     events.on('keyRevoked', ({ userId }) => this.#closeAll(userId))
@@ -153,7 +163,7 @@ export class Realtime implements Part {
       else if (connection.admitMessage(performance.now())) this.#receive(connection, data.toString())
       else this.#closeFor(connection, CLOSE.abuse, 'too many messages')
     })
-    connection.send({ type: 'connected', connectionId: newUuid() })
+    connection.send({ type: 'connected', connectionId: connection.connectionId })
   }
 
   #receive(connection: RealtimeConnection, text: string): void {
@@ -174,6 +184,9 @@ export class Realtime implements Part {
           else this.#subscriptions.remove(connection, hardwareId)
         }
         connection.send({ type: 'unsubscribed', hardwareIds: message.hardwareIds, ...echo })
+        break
+      case 'command':
+        void this.#commands.perform(connection, message)
         break
       case 'ping':
         connection.send({ type: 'pong', ...echo })

@@ -1,3 +1,4 @@
+import { UnavailableError } from '../../shared/errors.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 
 /** A message matched with everybody it is for; nothing shows until `commit`. */
@@ -40,7 +41,9 @@ export async function publishWith<Result>(
       commit,
     )
   } catch (error) {
-    if (!isCommitted) for (const message of messages) message.abandon()
+    // a store that stopped answering may write it yet: then it is committed late, under the packet identifiers it has
+    const isUndecided = isCommitted || error instanceof UnavailableError
+    if (!isUndecided) for (const message of messages) message.abandon()
     throw error
   }
 }

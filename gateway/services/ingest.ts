@@ -23,6 +23,7 @@ import {
   type NewQuarantineEntry,
   SAMPLE_NUMBERS,
 } from '../store/append.ts'
+import type { AckResult } from '../store/commands.ts'
 import type { Appendable, Appender, CommitQueue } from '../store/commit-queue.ts'
 import type { GeofenceEventRow } from '../store/geofence-events.ts'
 import type { Device, Reported } from './fleet.ts'
@@ -53,7 +54,15 @@ export interface UplinkMessage extends Appendable {
   /** Zones entered and left, found by `encode` and told once it is committed. */
   crossings: readonly GeofenceEventRow[]
   /** What of it was new to the store; null until it is committed. */
-  stored: { flags: Uint8Array; lockEvents: readonly boolean[] } | null
+  stored: StoredContent | null
+}
+
+interface StoredContent {
+  flags: Uint8Array
+  lockEvents: readonly boolean[]
+  /** Of each lock event, what the command that caused it said for it. */
+  metadata: readonly (string | null)[]
+  ack: AckResult | null
 }
 
 /** What waits for the disk: a device's message, or what the broker alone has to write. */
@@ -163,7 +172,14 @@ export class Ingest implements Appender<QueuedMessage> {
     this.#pending.push(encoded)
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
-    const batch: AppendBatch = { samples, states: [], lockEvents: [], quarantined: [], sessionChanges: [] }
+    const batch: AppendBatch = {
+      samples,
+      states: [],
+      lockEvents: [],
+      quarantined: [],
+      commandAcks: [],
+      sessionChanges: [],
+    }
     for (const message of messages) {
       // what a deleted device says is kept for nobody
       if (isUplink(message) && !message.device.isRegistered) continue
@@ -193,7 +209,7 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   #encodeRest(
-    { device, content, crossings, quarantine }: UplinkMessage,
+    { device, receivedAtMs, content, crossings, quarantine }: UplinkMessage,
     encoded: EncodedBatch,
     batch: AppendBatch,
   ): void {
@@ -205,6 +221,10 @@ export class Ingest implements Appender<QueuedMessage> {
       batch.geofenceEvents ??= []
       batch.geofenceEvents.push(...crossings)
     }
+    if (content.commandAck !== null) {
+      const { hardwareId } = device.row
+      batch.commandAcks.push({ ...content.commandAck, hardwareId, atMs: receivedAtMs })
+    }
     if (quarantine !== null) batch.quarantined.push(quarantine)
   }
 
@@ -214,11 +234,14 @@ export class Ingest implements Appender<QueuedMessage> {
     for (const [device, draft] of encoded.drafts) device.reported = draft
     let sampleAt = 0
     let lockEventAt = 0
+    let ackAt = 0
     for (const message of encoded.live) {
-      const { samples, lockEvents } = message.content
+      const { samples, lockEvents, commandAck } = message.content
       message.stored = {
         flags: result.sampleFlags.subarray(sampleAt, sampleAt + samples.length),
         lockEvents: result.lockEventStored.slice(lockEventAt, lockEventAt + lockEvents.length),
+        metadata: result.lockEventMetadata.slice(lockEventAt, lockEventAt + lockEvents.length),
+        ack: commandAck === null ? null : (result.commandAcks[ackAt++] ?? null),
       }
       sampleAt += samples.length
       lockEventAt += lockEvents.length
@@ -236,12 +259,20 @@ export class Ingest implements Appender<QueuedMessage> {
     for (const row of message.crossings) this.#deps.events.emit('zoneCrossed', crossingOf(row))
     for (const [i, event] of content.lockEvents.entries()) {
       if (stored.lockEvents[i]) {
-        this.#deps.events.emit('lockChanged', { ...event, hardwareId: device.row.hardwareId })
+        const metadataJson = stored.metadata[i] ?? null
+        this.#deps.events.emit('lockChanged', { ...event, hardwareId: device.row.hardwareId, metadataJson })
       } else {
         this.dropped.add('duplicate')
       }
     }
+    if (stored.ack !== null) this.#announceAck(stored.ack)
     if (content.status !== null) this.#deps.presence.said(device, connection, content.status.isOnline)
+  }
+
+  #announceAck(ack: AckResult): void {
+    if ('command' in ack) this.#deps.events.emit('commandAnswered', ack)
+    if (ack.outcome === 'repeated') this.dropped.add('duplicate')
+    else if (!('command' in ack)) this.dropped.add(ack.outcome)
   }
 
   discarded(): void {

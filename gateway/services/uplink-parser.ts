@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import type { z } from 'zod'
 import { newUuid } from '../../shared/ids.ts'
+import type { AckStatus } from '../../shared/wire/commands.ts'
 import {
   ackMessageSchema,
   type LockEventMessage,
@@ -24,11 +26,19 @@ export interface IdentifiedLockEvent extends LockEvent {
   eventId: string
 }
 
+/** What a device says about a command. */
+export interface CommandAck {
+  commandId: string
+  status: AckStatus
+  error: string | null
+}
+
 /** What a message says, by its kind; all empty when it says nothing usable. */
 export interface UplinkContent {
   samples: readonly Sample[]
   lockEvents: readonly IdentifiedLockEvent[]
   status: { isOnline: boolean; fields: Record<string, Scalar> } | null
+  commandAck: CommandAck | null
   /** Versions the device says it has applied. */
   applied: { [What in Applicable]?: number } | null
   /** Why the raw payload belongs in the quarantine, although the rest of it may be used. */
@@ -54,6 +64,7 @@ export function parseUplink(
     samples: NOTHING,
     lockEvents: NOTHING,
     status: null,
+    commandAck: null,
     applied: null,
     unreadable: null,
   }
@@ -65,7 +76,11 @@ export function parseUplink(
         lockEventFromMessage(message, receivedAtMs, onDrop, latestMs),
       )
     } else if (level === 'st') content.status = readStatus(json)
-    else if (level === 'ack') content.applied = readApplied(json)
+    else if (level === 'ack') {
+      const ack = readAck(json)
+      content.applied = appliedIn(ack)
+      content.commandAck = commandAckIn(ack)
+    }
   } catch (error) {
     if (!(error instanceof UnreadablePayloadError)) throw error
     content.unreadable = error.reason
@@ -105,12 +120,30 @@ function readLockEvents(
   content.lockEvents = lockEvents
 }
 
-function readApplied(json: unknown): UplinkContent['applied'] {
+type AckMessage = z.infer<typeof ackMessageSchema>
+
+function readAck(json: unknown): AckMessage {
   const parsed = ackMessageSchema.safeParse(json)
   if (!parsed.success) throw new UnreadablePayloadError('invalid_ack')
-  const { cfg, sz } = parsed.data
+  return parsed.data
+}
+
+function appliedIn({ cfg, sz }: AckMessage): UplinkContent['applied'] {
   if (cfg === undefined && sz === undefined) return null
   return { ...(cfg === undefined ? {} : { cfg }), ...(sz === undefined ? {} : { sz }) }
+}
+
+const MAX_ERROR_LENGTH = 256
+
+/** Null for an acknowledgement of something else than a command. */
+function commandAckIn({ id, st, err }: AckMessage): CommandAck | null {
+  if (id === undefined && st === undefined) return null
+  if (id === undefined || st === undefined) throw new UnreadablePayloadError('invalid_ack')
+  return {
+    commandId: id,
+    status: st,
+    error: err === undefined || err === null ? null : String(err).slice(0, MAX_ERROR_LENGTH),
+  }
 }
 
 const MAX_STATUS_FIELDS = 16

@@ -1,4 +1,5 @@
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import { type AckResult, applyCommandAck, commandMetadata, type NewCommandAck } from './commands.ts'
 import type { Connection } from './connection.ts'
 import { type GeofenceEventRow, insertGeofenceEvent } from './geofence-events.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
@@ -13,6 +14,7 @@ export interface AppendBatch {
   states: StateUpdate[]
   lockEvents: NewLockEvent[]
   quarantined: NewQuarantineEntry[]
+  commandAcks: NewCommandAck[]
   /** Changes of what the MQTT broker keeps, in their order. */
   sessionChanges: SessionChange[]
   /** Zones entered and left; absent for none, as in most batches. */
@@ -57,6 +59,9 @@ export interface AppendResult {
   sampleFlags: Uint8Array
   /** Whether each lock event was new. */
   lockEventStored: boolean[]
+  /** What the command that caused each lock event said for it, as JSON. */
+  lockEventMetadata: (string | null)[]
+  commandAcks: AckResult[]
 }
 
 const QUARANTINE_ROWS = 1000
@@ -65,7 +70,7 @@ const INSERT_GPS =
   'INSERT OR IGNORE INTO gps (device_id, at_ms, lat_e7, long_e7, speed_milli_kmh) VALUES (?, ?, ?, ?, ?)'
 const INSERT_BATTERY = 'INSERT OR IGNORE INTO battery (device_id, at_ms, voltage_mv) VALUES (?, ?, ?)'
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
-  (event_id, hardware_id, identity, event, source, at_ms, code, command_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+  (event_id, hardware_id, identity, event, source, at_ms, code, command_id, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_QUARANTINE = `INSERT INTO quarantine
   (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
 const TRIM_QUARANTINE = `DELETE FROM quarantine
@@ -105,12 +110,16 @@ export function append(connection: Connection, batch: AppendBatch): AppendResult
   const deltas = new Map<number, DeviceDelta>()
   const sampleFlags = appendSamples(connection, batch.samples, deltas)
   for (const state of batch.states) updateState(connection, state, deltas.get(state.deviceId))
-  const lockEventStored = batch.lockEvents.map((event) => insertLockEvent(connection, event))
+  const lockEventMetadata = batch.lockEvents.map((event) => metadataFor(connection, event))
+  const lockEventStored = batch.lockEvents.map((event, i) =>
+    insertLockEvent(connection, event, lockEventMetadata[i] ?? null),
+  )
+  const commandAcks = batch.commandAcks.map((ack) => applyCommandAck(connection, ack))
   for (const entry of batch.quarantined) insertQuarantine(connection, entry)
   if (batch.quarantined.length > 0) connection.run(TRIM_QUARANTINE)
   for (const event of batch.geofenceEvents ?? []) insertGeofenceEvent(connection, event)
   for (const change of batch.sessionChanges) applySessionChange(connection, change)
-  return { sampleFlags, lockEventStored }
+  return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks }
 }
 
 function appendSamples(
@@ -173,11 +182,14 @@ function updateState(connection: Connection, state: StateUpdate, delta: DeviceDe
   )
 }
 
-function insertLockEvent(connection: Connection, event: NewLockEvent): boolean {
+function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockEvent): string | null {
+  return commandId === null ? null : commandMetadata(connection, commandId, hardwareId)
+}
+
+function insertLockEvent(connection: Connection, event: NewLockEvent, metadata: string | null): boolean {
   const { eventId, hardwareId, identity, event: kind, source, atMs, code, commandId } = event
-  return (
-    connection.run(INSERT_LOCK_EVENT, eventId, hardwareId, identity, kind, source, atMs, code, commandId) > 0
-  )
+  const values = [eventId, hardwareId, identity, kind, source, atMs, code, commandId, metadata]
+  return connection.run(INSERT_LOCK_EVENT, ...values) > 0
 }
 
 function insertQuarantine(connection: Connection, entry: NewQuarantineEntry): void {

@@ -45,7 +45,15 @@ class FakeWriter {
 function stored(ids: Transaction): WriterAnswer {
   return ids === 'write'
     ? { kind: 'written', result: 'done' }
-    : { kind: 'appended', result: { sampleFlags: new Uint8Array(ids.length), lockEventStored: [] } }
+    : {
+        kind: 'appended',
+        result: {
+          sampleFlags: new Uint8Array(ids.length),
+          lockEventStored: [],
+          lockEventMetadata: [],
+          commandAcks: [],
+        },
+      }
 }
 
 function holds(ids: Transaction, id: number): boolean {
@@ -60,7 +68,7 @@ class FakeAppender implements Appender<Message> {
   encode(messages: readonly Message[]): AppendBatch {
     this.#encoded.push(idsOf(messages))
     const samples = Float64Array.from(idsOf(messages))
-    return { samples, states: [], lockEvents: [], quarantined: [], sessionChanges: [] }
+    return { samples, states: [], lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
   }
 
   committed(messages: readonly Message[]): void {

@@ -1,6 +1,7 @@
 import { ConflictError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
 import { newShortId } from '../../shared/ids.ts'
 import { emptyState } from '../domain/latest-state.ts'
+import { failCommandsOf } from './commands.ts'
 import type { Connection } from './connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 import { isGroup } from './groups.ts'
@@ -176,12 +177,13 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
 
 /**
  * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
- * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events stay.
+ * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events and commands stay.
  */
 export function deleteDevice(connection: Connection, input: { hardwareId: string }): DeviceRow {
   const known = findDevice(connection, input.hardwareId)
   connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
   deleteMqttTraces(connection, known.hardwareId)
+  failCommandsOf(connection, known.hardwareId)
   connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
   return known
 }

@@ -36,7 +36,8 @@ test('a batch that is written twice leaves what it leaves when it is written onc
   const newDevice = { ...named, mqttPasswordHash: '', nowMs: 0, publication }
   const { deviceId } = createDevice(connection, newDevice)
   const state = { deviceId, latestJson: '{}', updatedAtMs: 1, lastRespondedAtMs: null }
-  const empty = { samples: new Float64Array(0), lockEvents: [], quarantined: [], sessionChanges: [] }
+  const nothing = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
+  const empty = { samples: new Float64Array(0), ...nothing }
   const exit: GeofenceEventRow = { ...ENTER, eventId: 'e2', event: 'exit', atMs: 2000 }
   const batch: AppendBatch = {
     ...empty,

@@ -71,6 +71,7 @@ class Recorder implements Appender<Message> {
         lastRespondedAtMs: NOW_MS,
       })),
       lockEvents: messages.flatMap((one) => one.lockEvents),
+      commandAcks: [],
       sessionChanges: messages.flatMap((one) => one.sessionChanges),
       quarantined: messages.flatMap((one) =>
         Array.from({ length: one.quarantined }, (_, i) => ({

@@ -9,6 +9,14 @@ import { LATEST_MS } from '../domain/event-time.ts'
 import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
 import { clockMark } from './clock-mark.ts'
+import {
+  type CommandQuery,
+  type CommandRow,
+  countCommands,
+  findCommand,
+  listCommands,
+  listUnfinishedCommands,
+} from './commands.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
 import type { CommitTimes } from './commit-times.ts'
 import { type Connection, openForSetup, openReader } from './connection.ts'
@@ -20,6 +28,7 @@ import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } fr
 import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
 import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
+import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
@@ -142,6 +151,13 @@ export class Store<Message extends Appendable> implements Part {
     geofenceSets: (): GeofenceSetRow[] => this.#read(listGeofenceSets),
     geofenceEvents: (query: GeofenceEventQuery): GeofenceEventRow[] =>
       this.#read((from) => listGeofenceEvents(from, query)),
+    commands: (query: CommandQuery): CommandRow[] => this.#read((from) => listCommands(from, query)),
+    command: (commandId: string): CommandRow | undefined =>
+      this.#read((from) => findCommand(from, commandId)),
+    unfinishedCommands: (): CommandRow[] => this.#read(listUnfinishedCommands),
+    commandCount: (): number => this.#read(countCommands),
+    idempotencyKey: (userId: string, key: string, nowMs: number): IdempotencyKey | undefined =>
+      this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
     clockMark: (): number => this.#read(clockMark),
     users: (): UserRow[] => this.#read((from) => listUsers(from)),
     quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
@@ -178,7 +194,7 @@ function prepareFolder(dataDir: string): void {
 
 const SMALL_TABLES = [
   ...['device', 'device_state', 'user', 'device_group', 'device_type'],
-  ...['group_config', 'device_config', 'config_version', 'geofence_set'],
+  ...['group_config', 'device_config', 'config_version', 'geofence_set', 'secret'],
 ]
 
 // The tables a start reads whole; checking the history would take minutes after a season.

@@ -46,6 +46,7 @@ before(async () => {
         })),
         lockEvents: [],
         quarantined: [],
+        commandAcks: [],
         sessionChanges: [],
       }
     },

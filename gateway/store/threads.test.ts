@@ -29,6 +29,7 @@ before(async () => {
       states: [],
       lockEvents: [],
       quarantined: [],
+      commandAcks: [],
       sessionChanges: [],
     }),
     committed: () => undefined,

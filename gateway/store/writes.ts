@@ -1,10 +1,12 @@
 import { recordClockMark } from './clock-mark.ts'
+import { expireCommands, markCommandsPublished } from './commands.ts'
 import type { Connection } from './connection.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from './device-configs.ts'
 import { putDeviceType } from './device-types.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
 import { saveGeofenceSet } from './geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from './groups.ts'
+import { createCommands, withdrawCommands } from './new-commands.ts'
 import { keepSecret } from './secrets.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './telemetry.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
@@ -32,6 +34,10 @@ const writes = {
   recordClockMark,
   saveGeofenceSet,
   keepSecret,
+  createCommands,
+  withdrawCommands,
+  markCommandsPublished,
+  expireCommands,
 }
 
 type Writes = typeof writes

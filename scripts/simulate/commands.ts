@@ -5,6 +5,8 @@ const commandSchema = z.looseObject({
   id: z.string(),
   cmd: z.string(),
   params: z.record(z.string(), z.unknown()).nullish(),
+  ts: z.number().optional(),
+  ttl: z.number().optional(),
 })
 export type Command = z.infer<typeof commandSchema>
 
@@ -33,6 +35,33 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   message: () => undefined,
   refresh_config: () => undefined,
   fetch_geofences: (command, effects) => effects.download(z.string().parse(command.params?.url)),
+}
+
+const REMEMBERED = 100
+
+/** The commands a device has had, and what it last said of each: one that comes again is answered, not obeyed. */
+export class CommandMemory {
+  readonly #answers = new Map<string, CommandAck>()
+
+  answerTo(id: string): CommandAck | undefined {
+    return this.#answers.get(id)
+  }
+
+  note(ack: CommandAck): void {
+    this.#answers.set(ack.id, ack)
+    const [oldest] = this.#answers.keys()
+    if (this.#answers.size > REMEMBERED && oldest !== undefined) this.#answers.delete(oldest)
+  }
+}
+
+/**
+ * Whether it is too late to obey. A device without a clock cannot know how long a command was under way and counts from
+ * when it heard it.
+ */
+export function isTooLate(command: Command, heardAtMs: number, nowMs: number, hasClock: boolean): boolean {
+  if (command.ttl === undefined) return false
+  const sinceMs = hasClock ? Math.min(heardAtMs, command.ts ?? heardAtMs) : heardAtMs
+  return nowMs - sinceMs > command.ttl * 1000
 }
 
 export function parseCommand(payload: string): Command | undefined {

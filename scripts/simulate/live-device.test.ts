@@ -103,7 +103,7 @@ test('a long shadow breaks the connection, the end of it brings it back', () => 
 test('an unlock command is acknowledged, reported as a lock event with the command id, and completed', () => {
   const { live, link, cart, drive } = setUp('t-tb-001')
   drive(1)
-  live.receive('dev/t-tb-001/cmd', '{"id":"c1","cmd":"lock","params":{},"ts":1,"ttl":60}')
+  live.receive('dev/t-tb-001/cmd', `{"id":"c1","cmd":"lock","params":{},"ts":${START_MS},"ttl":60}`)
   assert.equal(cart.isLocked, true)
   const [event = ''] = link.of('evt')
   assert.deepEqual(JSON.parse(event), {
@@ -144,4 +144,36 @@ test('a reboot counts the boot up and breaks the connection', () => {
   assert.equal(live.boot, BOOT + 1)
   assert.equal(link.signalLosses, 1)
   assert.deepEqual(link.of('ack'), ['{"id":"c1","st":"acknowledged"}', '{"id":"c1","st":"completed"}'])
+})
+
+test('a command that comes again is answered again and not obeyed again, also after a reconnect', () => {
+  const { live, link, cart, drive } = setUp('t-tb-001')
+  drive(1)
+  const lock = '{"id":"c1","cmd":"lock","params":{},"ts":1765000000000,"ttl":60}'
+  live.receive('dev/t-tb-001/cmd', lock)
+  cart.turnLock('unlock')
+  link.loseSignal()
+  drive(1)
+  live.receive('dev/t-tb-001/cmd', lock)
+  assert.equal(cart.isLocked, false)
+  assert.equal(link.of('evt').length, 1)
+  assert.equal(link.connects, 2)
+})
+
+test('a command heard too late is refused: by its time of sending, or without a clock by when it was heard', () => {
+  for (const [hardwareId, ts] of [
+    ['t-tb-001', START_MS - 60_000],
+    ['t-tb-002', START_MS + 5000],
+  ] as const) {
+    const { live, link, cart, drive } = setUp(hardwareId)
+    drive(1)
+    const wasLocked = cart.isLocked
+    drive(1, true)
+    live.receive(`dev/${hardwareId}/cmd`, `{"id":"c1","cmd":"lock","params":{},"ts":${ts},"ttl":60}`)
+    drive(61, true)
+    assert.deepEqual(link.of('ack'), [])
+    drive(1)
+    assert.deepEqual(link.of('ack'), ['{"id":"c1","st":"failed","err":"expired"}'])
+    assert.equal(cart.isLocked, wasLocked)
+  }
 })

@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { zonesTopic } from '../../shared/wire/mqtt.ts'
 import type { Cart } from './cart.ts'
-import { type Command, type CommandEffects, carryOut, parseCommand } from './commands.ts'
+import {
+  type Command,
+  type CommandAck,
+  type CommandEffects,
+  CommandMemory,
+  carryOut,
+  isTooLate,
+  parseCommand,
+} from './commands.ts'
 import type { DeviceLink } from './device-client.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import type { LockAction } from './itinerary.ts'
@@ -34,7 +42,8 @@ export class LiveDevice {
   readonly #outbox: Outbox
   #link: DeviceLink | undefined
   #events: LockMessage[] = []
-  #heard: Command[] = []
+  readonly #memory = new CommandMemory()
+  #heard: { command: Command; atMs: number }[] = []
   #boot: number
   #bootedAtMs: number
   #nextEvent = 1
@@ -96,7 +105,7 @@ export class LiveDevice {
     const level = topic.split('/').at(-1)
     if (level === 'cmd') {
       const command = parseCommand(payload)
-      if (command !== undefined) this.#heard.push(command)
+      if (command !== undefined) this.#heard.push({ command, atMs: this.#nowMs })
       this.#flush()
     } else if (level === 'cfg' || level === 'sz') {
       this.#applyVersion(level, payload)
@@ -121,7 +130,7 @@ export class LiveDevice {
   #flush(): void {
     const link = this.#link
     if (link === undefined || this.#shadowedAtMs !== undefined) return
-    for (const command of this.#heard.splice(0)) void this.#obey(command, link)
+    for (const { command, atMs } of this.#heard.splice(0)) this.#obey(command, atMs, link)
     while (link.isConnected && link.inFlight < WINDOW && this.buffered > 0) {
       const event = this.#events.shift()
       const payload = event === undefined ? this.#outbox.take(this.#nowMs)?.payload : JSON.stringify(event)
@@ -136,8 +145,16 @@ export class LiveDevice {
     this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
   }
 
-  #obey(command: Command, link: DeviceLink): Promise<void> {
-    return carryOut(command, this.#effects(link), (ack) => void link.publish('ack', JSON.stringify(ack)))
+  #obey(command: Command, heardAtMs: number, link: DeviceLink): void {
+    const acknowledge = (ack: CommandAck) => {
+      this.#memory.note(ack)
+      void link.publish('ack', JSON.stringify(ack))
+    }
+    const known = this.#memory.answerTo(command.id)
+    if (known !== undefined) acknowledge(known)
+    else if (isTooLate(command, heardAtMs, this.#nowMs, this.device.hasClock)) {
+      acknowledge({ id: command.id, st: 'failed', err: 'expired' })
+    } else void carryOut(command, this.#effects(link), acknowledge)
   }
 
   #effects(link: DeviceLink): CommandEffects {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ackStatusSchema } from './commands.ts'
 import { lockKindSchema, lockSourceSchema } from './lock-events.ts'
 
 /** What a device publishes, by the last level of its topic `dev/{hardware_id}/…`. */
@@ -38,11 +39,23 @@ export type LockEventMessage = z.infer<typeof lockEventMessageSchema>
 
 export const ackMessageSchema = z.looseObject({
   id: z.string().max(64).optional(),
-  st: z.enum(['acknowledged', 'completed', 'failed']).optional(),
-  err: z.string().max(256).optional(),
+  st: ackStatusSchema.optional(),
+  // cut where it is too long: what became of the command is worth more than the words for it
+  err: z.union([z.string(), z.number()]).nullish(),
   cfg: z.number().int().optional(),
   sz: z.number().int().optional(),
 })
+
+/** What is sent on `cmd`. */
+export interface CommandMessage {
+  id: string
+  cmd: string
+  params: Record<string, unknown>
+  /** When it was sent, milliseconds since 1970. */
+  ts: number
+  /** Seconds it may still be obeyed for, counted from `ts`. */
+  ttl: number
+}
 
 /** The retained message of `dev/{hardware_id}/cfg`: what the device is to be set to, and the group it is in. */
 export const configMessageSchema = z.object({

@@ -49,6 +49,8 @@ for (const wrong of [
   { type: 'object', properties: { a: { type: 'object' } } },
   { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+' } } },
   { type: 'object', properties: { 'a b': { type: 'string' } } },
+  { type: 'object', properties: { a: { type: 'string', enum: [1] } } },
+  { type: 'object', properties: { a: { type: 'integer', default: 1.5 } } },
   { type: 'object' },
 ]) {
   test(`a schema that would not be checked as it says is refused: ${JSON.stringify(wrong)}`, () => {

@@ -2,17 +2,29 @@ import { z } from 'zod'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
 
-const propertySchema = z.strictObject({
-  type: z.enum(['boolean', 'integer', 'number', 'string']),
-  title: z.string().max(200).optional(),
-  description: z.string().max(500).optional(),
-  default: scalarSchema.optional(),
-  enum: z.array(scalarSchema).min(1).max(100).optional(),
-  minimum: z.number().optional(),
-  maximum: z.number().optional(),
-  minLength: z.number().int().min(0).optional(),
-  maxLength: z.number().int().min(0).optional(),
-})
+function isOfType(type: string, value: unknown): boolean {
+  return type === 'integer' ? Number.isInteger(value) : typeof value === type
+}
+
+const propertySchema = z
+  .strictObject({
+    type: z.enum(['boolean', 'integer', 'number', 'string']),
+    title: z.string().max(200).optional(),
+    description: z.string().max(500).optional(),
+    default: scalarSchema.optional(),
+    enum: z.array(scalarSchema).min(1).max(100).optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    minLength: z.number().int().min(0).optional(),
+    maxLength: z.number().int().min(0).optional(),
+  })
+  .superRefine(({ type, enum: choices = [], default: preset }, ctx) => {
+    // JSON Schema checks both; zod's reader takes a list of choices for the whole truth
+    if (!choices.every((choice) => isOfType(type, choice)))
+      ctx.addIssue({ code: 'custom', path: ['enum'], message: `must be values of type ${type}` })
+    if (preset !== undefined && !isOfType(type, preset))
+      ctx.addIssue({ code: 'custom', path: ['default'], message: `must be of type ${type}` })
+  })
 
 /**
  * A JSON Schema of a flat object: the part of JSON Schema a device type's configuration and its commands are described

@@ -1,18 +1,35 @@
 import { z } from 'zod'
+import { type CommandStatus, newCommandSchema } from './commands.ts'
 
 const idSchema = z.union([z.string().max(128), z.number()]).optional()
 const hardwareIdsSchema = z
   .array(z.string({ error: 'must be a string' }).max(64), { error: 'must be an array' })
   .max(10_000)
 
+/** A command, as far as it says for which device; the rest of it is checked as a request by HTTP is. */
+const commandEnvelopeSchema = z.looseObject({
+  type: z.literal('command'),
+  hardwareId: z.string({ error: 'must be a string' }).max(64),
+  id: idSchema,
+})
+
+/** What a command on `/realtime` says beside its envelope. */
+export const commandFieldsSchema = newCommandSchema.extend({
+  type: z.unknown(),
+  hardwareId: z.unknown(),
+  id: z.unknown().optional(),
+})
+
 /** What a client may send on `/realtime`. */
 export const clientMessageSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('subscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
   z.looseObject({ type: z.literal('unsubscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
+  commandEnvelopeSchema,
   z.looseObject({ type: z.literal('ping'), id: idSchema }),
 ])
 
 export type ClientMessage = z.infer<typeof clientMessageSchema>
+export type ClientCommand = z.infer<typeof commandEnvelopeSchema>
 
 type RequestId = string | number | undefined
 
@@ -22,6 +39,23 @@ export type ServerMessage =
   | { type: 'subscribed'; hardwareIds: string[]; denied: string[]; id?: RequestId }
   | { type: 'unsubscribed'; hardwareIds: string[]; reason?: 'scope'; id?: RequestId }
   | { type: 'pong'; id?: RequestId }
+  | {
+      type: 'command_sent'
+      commandId: string
+      hardwareId: string
+      command: string
+      status: CommandStatus
+      id?: RequestId
+    }
+  | {
+      type: 'command_status'
+      commandId: string
+      hardwareId: string
+      command: string
+      status: CommandStatus
+      error?: string
+      timestamp: string
+    }
   | { type: 'error'; code: string; message: string; id?: RequestId }
   | {
       type: 'device_data'

@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { DAY_MS, MINUTE_MS, toIso } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/callers.ts'
+import { CommandedDevice } from '../testing/commanded-device.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let commandId: string
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.register('teebox-1')
+  await g.register('caddie-1', 'cartcaddie')
+  keys = await createCallers(g, ['teebox-1'])
+  await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 9 } })
+  commandId = (await post('/devices/teebox-1/commands', { command: 'locate' })).body.command_id
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}, key = keys?.admin) {
+  return g.request('POST', path, { body, headers, ...(key == null ? {} : { key }) })
+}
+
+/** Routes with who is refused, and `:id` where the id of a command goes. */
+const ROUTES: [
+  method: string,
+  path: string,
+  body: object | undefined,
+  refused: typeof REFUSED_AS_NO_ADMIN,
+][] = [
+  ['POST', '/devices/teebox-1/commands', { command: 'locate' }, REFUSED_OUTSIDE_SCOPE],
+  ['GET', '/devices/teebox-1/commands', undefined, REFUSED_OUTSIDE_SCOPE],
+  ['GET', '/commands/:id', undefined, REFUSED_OUTSIDE_SCOPE],
+  ['GET', '/commands', undefined, REFUSED_AS_NO_ADMIN],
+  ['POST', '/commands/:id/retry', undefined, REFUSED_AS_NO_ADMIN],
+  ['POST', '/groups/9/commands', { command: 'locate' }, REFUSED_AS_NO_ADMIN],
+]
+
+for (const [method, path, body, refused] of ROUTES) {
+  const ask = (who: Who) =>
+    g.request(method, path.replace(':id', commandId), {
+      key: keys[who],
+      ...(body === undefined ? {} : { body }),
+    })
+  for (const [who, status, code] of refused) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await ask(who)
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+  for (const who of ['in scope', 'admin'] as const) {
+    if (refused.some(([refusedWho]) => refusedWho === who)) continue
+    test(`${method} ${path}: ${who} is let in`, async () => {
+      assert.equal((await ask(who)).status, method === 'POST' ? 202 : 200)
+    })
+  }
+}
+
+test('a command nobody knows is 404, a device outside the scope 403, before the body is looked at', async () => {
+  for (const [method, path] of [
+    ['GET', `/commands/${NOBODY}`],
+    ['GET', '/commands/%00'],
+    ['POST', `/commands/${NOBODY}/retry`],
+  ] as const) {
+    const { status, body } = await g.request(method, path)
+    assert.deepEqual([status, body.code], [404, 'command_not_found'])
+  }
+  for (const path of ['/devices/nowhere/commands', '/groups/77/commands']) {
+    assert.equal((await post(path, { command: 'locate' })).status, 404)
+  }
+  const outside = await post('/devices/caddie-1/commands', { command: 'locate' }, {}, keys['in scope'])
+  assert.deepEqual([outside.status, outside.body.code], [403, 'device_forbidden'])
+})
+
+const EVERY_PATH = ['/devices/teebox-1/commands', '/groups/9/commands']
+const METADATA = { text: `${'ü'.repeat(2042)}x` }
+
+for (const [what, body, code, name] of [
+  ['no command', {}, 'missing_field', 'command'],
+  ['an empty command', { command: '' }, 'invalid_field', 'command'],
+  ['a number as command', { command: 7 }, 'invalid_field', 'command'],
+  ['a command no device knows', { command: 'dance' }, 'unknown_command', 'command'],
+  ['a command that is a property of every object', { command: 'constructor' }, 'unknown_command', 'command'],
+  ['a misspelt field', { command: 'lock', metdata: {} }, 'unknown_field', 'metdata'],
+  ['params that are no object', { command: 'lock', params: [] }, 'invalid_field', 'params'],
+  ['an unknown parameter', { command: 'lock', params: { hard: true } }, 'unknown_field', 'params.hard'],
+  [
+    'a parameter of the wrong type',
+    { command: 'locate', params: { beep: 1 } },
+    'invalid_field',
+    'params.beep',
+  ],
+  ['metadata that is no object', { command: 'lock', metadata: 'Jane' }, 'invalid_field', 'metadata'],
+  [
+    'metadata over 4 KiB',
+    { command: 'lock', metadata: { text: `${METADATA.text}x` } },
+    'too_large',
+    'metadata',
+  ],
+  ['no time at all', { command: 'lock', ttl_seconds: 0 }, 'invalid_field', 'ttl_seconds'],
+  ['more than a day', { command: 'lock', ttl_seconds: 86_401 }, 'invalid_field', 'ttl_seconds'],
+  ['half a second', { command: 'lock', ttl_seconds: 1.5 }, 'invalid_field', 'ttl_seconds'],
+  ['time as text', { command: 'lock', ttl_seconds: '60' }, 'invalid_field', 'ttl_seconds'],
+] as const) {
+  test(`${what} is 400 ${code}, and nothing is created`, async () => {
+    const before = (await g.request('GET', '/stats')).body.commands
+    for (const path of EVERY_PATH) {
+      const answer = await post(path, body)
+      assert.deepEqual([answer.status, answer.body.code], [400, code], answer.body.detail)
+      assert.deepEqual([answer.body.errors[0].in, answer.body.errors[0].name], ['body', name])
+    }
+    assert.equal((await g.request('GET', '/stats')).body.commands, before)
+  })
+}
+
+test('a body that is no JSON is 400, of another type 415, too large 413', async () => {
+  for (const path of EVERY_PATH) {
+    assert.equal((await post(path, '{"command"')).body.code, 'invalid_json')
+    assert.equal((await post(path, '[]')).body.code, 'invalid_body')
+    assert.equal((await post(path, 'x', { 'content-type': 'text/plain' })).status, 415)
+    assert.equal((await post(path, { command: 'lock', metadata: { x: 'x'.repeat(70_000) } })).status, 413)
+  }
+})
+
+test('a command of other kinds of devices only is unsupported; both refusals list what there is', async () => {
+  const unsupported = await post('/devices/teebox-1/commands', { command: 'message', params: { text: 'x' } })
+  assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
+  const unknown = await post('/devices/caddie-1/commands', { command: 'dance' })
+  for (const [{ body }, known] of [
+    [unsupported, 'lock, unlock, reboot, locate, refresh_config'],
+    [unknown, 'lock, unlock, reboot, locate, refresh_config, fetch_geofences, message'],
+  ] as const) {
+    assert.ok(body.detail.endsWith(known), body.detail)
+  }
+})
+
+test('a message needs a text of 1 to 200 characters', async () => {
+  const send = (params?: object) =>
+    post('/devices/caddie-1/commands', { command: 'message', ...(params && { params }) })
+  assert.equal((await send()).body.code, 'missing_field')
+  assert.equal((await send({ text: '' })).body.code, 'invalid_field')
+  assert.equal((await send({ text: 'x'.repeat(201) })).body.code, 'invalid_field')
+  assert.deepEqual((await send({ text: 'x'.repeat(200) })).body.params, { text: 'x'.repeat(200) })
+})
+
+test('fetch_geofences is not for a device without a group, and its parameters are not for the caller', async () => {
+  const { status, body } = await post('/devices/caddie-1/commands', { command: 'fetch_geofences' })
+  assert.deepEqual([status, body.code], [400, 'no_group'])
+  const own = await post('/devices/caddie-1/commands', { command: 'fetch_geofences', params: { url: 'x' } })
+  assert.equal(own.body.code, 'unknown_field')
+})
+
+for (const [type, name, ttlS] of [
+  ['teebox', 'lock', 60],
+  ['teebox', 'unlock', 60],
+  ['teebox', 'reboot', 60],
+  ['teebox', 'locate', 120],
+  ['caddie', 'refresh_config', 86_400],
+  ['caddie', 'message', 600],
+] as const) {
+  test(`${name} has ${ttlS} s, or what the caller gives it`, async () => {
+    const params = name === 'message' ? { text: 'x' } : {}
+    for (const [ttl_seconds, expectedS] of [
+      [undefined, ttlS],
+      [1, 1],
+      [86_400, 86_400],
+    ]) {
+      const { body } = await post(`/devices/${type}-1/commands`, { command: name, params, ttl_seconds })
+      assert.equal(body.expires_at, toIso(clock.nowMs() + 1000 * (expectedS ?? 0)))
+    }
+  })
+}
+
+test('a device may be named by its short id; null is as good as nothing; 4 KiB of metadata are taken', async () => {
+  const { body: device } = await g.request('GET', '/devices/teebox-1')
+  const body = { command: 'lock', params: null, metadata: null }
+  const created = await post(`/devices/${device.short_id}/commands`, body)
+  assert.equal(created.status, 202)
+  const { hardware_id, device_id, params, metadata, command_id } = created.body
+  assert.deepEqual([hardware_id, device_id, params, metadata], ['teebox-1', device.short_id, {}, null])
+  assert.equal(created.headers.get('location'), `/commands/${command_id}`)
+  assert.deepEqual((await g.request('GET', `/commands/${command_id}`)).body.command_id, command_id)
+  const large = await post('/devices/teebox-1/commands', { command: 'lock', metadata: METADATA })
+  assert.deepEqual(large.body.metadata, METADATA)
+})
+
+describe('lists', () => {
+  let created: string[]
+  before(async () => {
+    await g.register('listed', 'cartcaddie')
+    created = []
+    for (const command of ['lock', 'locate', 'unlock', 'locate', 'reboot']) {
+      created.push((await post('/devices/listed/commands', { command })).body.command_id)
+    }
+  })
+  const idsOf = async (path: string) => {
+    const { status, body } = await g.request('GET', path)
+    assert.equal(status, 200)
+    assert.equal(body.pagination.returned, body.commands.length)
+    return body.commands.map(({ command_id }: { command_id: string }) => command_id)
+  }
+
+  test('newest first, in pages', async () => {
+    const newest = created.toReversed()
+    assert.deepEqual(await idsOf('/devices/listed/commands'), newest)
+    assert.deepEqual(await idsOf('/devices/listed/commands?limit=2&offset=1'), newest.slice(1, 3))
+    assert.deepEqual(await idsOf('/devices/listed/commands?offset=5'), [])
+    assert.deepEqual(await idsOf('/commands?hardware_id=listed'), newest)
+    assert.deepEqual((await idsOf('/commands?limit=5')).length, 5)
+  })
+
+  test('filtered by status, command and device', async () => {
+    const [lock, firstLocate, , secondLocate] = created
+    assert.deepEqual(await idsOf('/devices/listed/commands?status=failed'), [lock])
+    assert.deepEqual(await idsOf('/commands?hardware_id=listed&command=locate&status=pending'), [
+      secondLocate,
+      firstLocate,
+    ])
+    assert.deepEqual(await idsOf('/commands?hardware_id=nobody'), [])
+    assert.deepEqual(await idsOf('/commands?hardware_id=listed&command=dance'), [])
+  })
+
+  for (const [query, code] of [
+    ['limit=0', 'invalid_number'],
+    ['limit=1001', 'invalid_number'],
+    ['limit=x', 'invalid_number'],
+    ['offset=-1', 'invalid_number'],
+    ['status=done', 'invalid_status'],
+    ['status=', 'invalid_status'],
+  ]) {
+    test(`?${query} is 400 ${code}`, async () => {
+      for (const path of ['/commands', '/devices/listed/commands']) {
+        const { status, body } = await g.request('GET', `${path}?${query}`)
+        assert.deepEqual([status, body.code], [400, code])
+      }
+    })
+  }
+})
+
+describe('retry', () => {
+  test('the same again, as a new command that names the old one, whatever became of that', async () => {
+    const asked = { command: 'locate', params: { beep: true }, metadata: { a: 1 }, ttl_seconds: 7 }
+    const { body: first } = await post('/devices/teebox-1/commands', asked)
+    clock.advance(7000)
+    await eventually(
+      async () => (await g.request('GET', `/commands/${first.command_id}`)).body.status === 'timeout',
+      'its time is over',
+    )
+    const { status, body } = await g.request('POST', `/commands/${first.command_id}/retry`)
+    assert.equal(status, 202)
+    assert.deepEqual(body, {
+      ...first,
+      command_id: body.command_id,
+      retry_of: first.command_id,
+      created_at: toIso(clock.nowMs()),
+      expires_at: toIso(clock.nowMs() + 7000),
+    })
+    assert.notEqual(body.command_id, first.command_id)
+  })
+
+  test('of a device that is gone is 404, of one that is of another kind now 400', async () => {
+    await g.register('gone', 'cartcaddie')
+    const message = { command: 'message', params: { text: 'x' } }
+    const { body } = await post('/devices/gone/commands', message)
+    await g.request('PUT', '/devices/gone', { body: { device_type: 'teebox' } })
+    const unsupported = await g.request('POST', `/commands/${body.command_id}/retry`)
+    assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
+    await g.request('DELETE', '/devices/gone')
+    const gone = await g.request('POST', `/commands/${body.command_id}/retry`)
+    assert.deepEqual([gone.status, gone.body.code], [404, 'device_not_found'])
+  })
+})
+
+describe('Idempotency-Key', () => {
+  const path = '/devices/teebox-1/commands'
+  const withKey = (key: string) => ({ 'idempotency-key': key })
+  const body = { command: 'locate', params: { beep: true }, metadata: { a: 1, b: 2 } }
+
+  test('the same request gets the same command, also when its keys are in another order', async () => {
+    const first = await post(path, body, withKey('one'))
+    const again = await post(path, { ...body, metadata: { b: 2, a: 1 } }, withKey('one'))
+    assert.deepEqual([first.status, again.status], [202, 202])
+    assert.deepEqual(again.body, first.body)
+    assert.equal(first.headers.get('idempotency-replayed'), null)
+    assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  })
+
+  test('twins at the same time create one', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(path, body, withKey('twins'))))
+    assert.equal(new Set(answers.map((answer) => answer.body.command_id)).size, 1)
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
+  })
+
+  test('another request under the same key is 409: another body, device or way', async () => {
+    const { body: first } = await post(path, body, withKey('two'))
+    for (const [otherPath, otherBody] of [
+      [path, { ...body, params: { beep: false } }],
+      ['/devices/caddie-1/commands', body],
+      ['/groups/9/commands', body],
+      [`/commands/${first.command_id}/retry`, undefined],
+    ] as const) {
+      const answer = await g.request('POST', otherPath, {
+        headers: withKey('two'),
+        ...(otherBody === undefined ? {} : { body: otherBody }),
+      })
+      assert.deepEqual([answer.status, answer.body.code], [409, 'idempotency_key_reused'])
+    }
+  })
+
+  test('the key of another user is another key', async () => {
+    const mine = await post(path, body, withKey('three'))
+    const theirs = await post(path, body, withKey('three'), keys['in scope'])
+    assert.equal(theirs.status, 202)
+    assert.notEqual(mine.body.command_id, theirs.body.command_id)
+  })
+
+  test('a request that was refused uses up no key', async () => {
+    assert.equal((await post(path, { command: 'dance' }, withKey('four'))).status, 400)
+    assert.equal((await post(path, body, withKey('four'))).status, 202)
+  })
+
+  test('it survives a restart, and is forgotten after a day', async () => {
+    const { body: first } = await post(path, body, withKey('five'))
+    await g.restart()
+    assert.equal((await post(path, body, withKey('five'))).body.command_id, first.command_id)
+    clock.advance(DAY_MS - 1)
+    assert.equal((await post(path, body, withKey('five'))).body.command_id, first.command_id)
+    clock.advance(1)
+    assert.notEqual((await post(path, body, withKey('five'))).body.command_id, first.command_id)
+  })
+
+  test('a retry and a group command have it too', async () => {
+    for (const [otherPath, otherBody] of [
+      [`/commands/${commandId}/retry`, undefined],
+      ['/groups/9/commands', { command: 'locate' }],
+    ] as const) {
+      const ask = () =>
+        g.request('POST', otherPath, {
+          headers: withKey(otherPath),
+          ...(otherBody === undefined ? {} : { body: otherBody }),
+        })
+      const [first, again] = [await ask(), await ask()]
+      assert.deepEqual(again.body, first.body)
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+    }
+  })
+
+  for (const key of ['', 'x'.repeat(256), 'ü', 'a\tb']) {
+    test(`${JSON.stringify(key.slice(0, 9))} (${key.length} characters) is no key: 400`, async () => {
+      const { status, body: problem } = await post(path, body, withKey(key))
+      assert.deepEqual([status, problem.code, problem.errors[0].in], [400, 'invalid_field', 'header'])
+    })
+  }
+
+  test('255 characters, blanks within, are a key', async () => {
+    assert.equal((await post(path, body, withKey(`a b${'~'.repeat(252)}`))).status, 202)
+  })
+})
+
+describe('a command for a group', () => {
+  const group = 20
+  const ids = Array.from({ length: 200 }, (_, i) => `member-${String(i).padStart(3, '0')}`)
+  before(async () => {
+    await g.request('POST', '/groups', { body: { name: 'Members', group_id: group } })
+    for (const [i, id] of ids.entries()) {
+      await g.register(id, i % 2 === 0 ? 'teebox' : 'cartcaddie')
+      await g.request('PUT', `/groups/${group}/devices/${id}`)
+    }
+  })
+  const told = (commands: { hardware_id: string }[]) => commands.map(({ hardware_id }) => hardware_id)
+  const caddies = ids.filter((_, i) => i % 2 === 1)
+
+  test('goes to all of its devices, and to those that are there at once', async () => {
+    const password = (await g.request('POST', `/devices/${ids[0]}/rotate-mqtt-password`)).body.mqtt.password
+    const device = await CommandedDevice.connect(g, ids[0] ?? '', password)
+    const before = (await g.request('GET', '/stats')).body.commands
+    const { status, body } = await post(`/groups/${group}/commands`, {
+      command: 'lock',
+      metadata: { why: 'storm' },
+      ttl_seconds: 300,
+    })
+    assert.equal(status, 202)
+    assert.deepEqual([body.group_id, told(body.commands)], [group, ids])
+    assert.deepEqual(body.commands[7].metadata, { why: 'storm' })
+    assert.equal((await device.next()).id, body.commands[0].command_id)
+    assert.equal((await g.request('GET', '/stats')).body.commands - before, 200)
+    await device.leave()
+    const { body: newer } = await post(`/groups/${group}/commands`, { command: 'unlock' })
+    assert.equal(newer.commands.length, 200)
+    const { body: failed } = await g.request('GET', '/commands?status=failed&command=lock&limit=1000')
+    const superseded = failed.commands.filter(({ error }: { error: string }) => error === 'superseded')
+    const expected = ids.slice(1)
+    assert.deepEqual(
+      told(superseded).filter((id) => ids.includes(id)),
+      expected.toReversed(),
+      'all but the one that was sent',
+    )
+  })
+
+  test('leaves out those whose kind does not know it', async () => {
+    const { body } = await post(`/groups/${group}/commands`, { command: 'message', params: { text: 'Rain' } })
+    assert.deepEqual(told(body.commands), caddies)
+    const { body: only } = await post(`/groups/${group}/commands`, {
+      command: 'lock',
+      device_type: 'cartcaddie',
+    })
+    assert.deepEqual(told(only.commands), caddies)
+  })
+
+  test('for a kind that does not know it, or is none, is 400', async () => {
+    const ask = (device_type: string) =>
+      post(`/groups/${group}/commands`, { command: 'message', params: { text: 'x' }, device_type })
+    const unsupported = await ask('teebox')
+    assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
+    const unknown = await ask('zeppelin')
+    assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_device_type'])
+  })
+
+  test('of nobody is an empty list', async () => {
+    const { status, body } = await post('/groups/9/commands', { command: 'lock' })
+    assert.deepEqual([status, body], [202, { group_id: 9, commands: [] }])
+  })
+})
+
+test('what becomes of commands is counted', async () => {
+  assert.ok((await metric(g, 'cartbarn_commands_total', 'created')) > 0)
+  assert.ok((await metric(g, 'cartbarn_commands_unfinished')) > 0)
+})

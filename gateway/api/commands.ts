@@ -1,0 +1,165 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import {
+  commandIdParams,
+  commandListSchema,
+  commandSchema,
+  commandsQuerySchema,
+  deviceCommandsQuerySchema,
+  groupCommandsSchema,
+  idempotencyHeaders,
+  newCommandSchema,
+  newGroupCommandSchema,
+} from '../../shared/wire/commands.ts'
+import { groupIdParams } from '../../shared/wire/groups.ts'
+import { deviceIdParams } from '../../shared/wire/params.ts'
+import type { CommandRequest } from '../services/command-request.ts'
+import type { Asked, Asking, Commands } from '../services/commands.ts'
+import type { Devices } from '../services/devices.ts'
+import type { Groups } from '../services/groups.ts'
+import type { CommandRow } from '../store/commands.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { toCommandJson } from './command-json.ts'
+import { adminOnly, jsonBody } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+interface CommandsApiDeps {
+  commands: Commands
+  devices: Devices
+  groups: Groups
+}
+
+const CREATED = 'Written down, and sent if the device is there; see status.'
+
+/** `/commands`: what devices are told to do, and what became of it. */
+export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/devices/{id}/commands',
+      middleware: [jsonBody] as const,
+      request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
+      responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
+    }),
+    async (c) => {
+      const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
+      const key = c.req.valid('header')['idempotency-key']
+      const asked = await commands.create(device, toRequest(c.req.valid('json')), asking(c, key))
+      return c.json(answerOne(c, asked), 202)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices/{id}/commands',
+      request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
+      responses: {
+        200: json(commandListSchema, 'Commands to the device, newest first.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    (c) => {
+      const { hardwareId } = devices.requireVisible(c.var.user.caller, c.req.valid('param').id).row
+      const query = c.req.valid('query')
+      return c.json(toPage(commands.list({ ...query, hardwareId }), query), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/commands',
+      middleware: [adminOnly] as const,
+      request: { query: commandsQuerySchema },
+      responses: {
+        200: json(commandListSchema, 'Commands to all devices, newest first.'),
+        ...problems(400, 403),
+      },
+    }),
+    (c) => {
+      const { hardware_id, ...query } = c.req.valid('query')
+      return c.json(toPage(commands.list({ ...query, hardwareId: hardware_id }), query), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/commands/{id}',
+      request: { params: commandIdParams },
+      responses: { 200: json(commandSchema, 'The command.'), ...problems(403, 404) },
+    }),
+    (c) => c.json(toCommandJson(commands.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/commands/{id}/retry',
+      middleware: [adminOnly] as const,
+      request: { params: commandIdParams, headers: idempotencyHeaders },
+      responses: {
+        202: json(commandSchema, 'A new command, the same as the old one; its time begins anew.'),
+        ...problems(400, 403, 404, 409),
+      },
+    }),
+    async (c) => {
+      const command = commands.requireVisible(c.var.user.caller, c.req.valid('param').id)
+      const key = c.req.valid('header')['idempotency-key']
+      return c.json(answerOne(c, await commands.retry(command, asking(c, key))), 202)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/groups/{groupId}/commands',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
+      responses: {
+        202: json(groupCommandsSchema, 'A command for each device whose type knows it.'),
+        ...problems(400, 403, 404, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { groupId } = groups.require(c.req.valid('param').groupId)
+      const { device_type, ...fields } = c.req.valid('json')
+      const request = { ...toRequest(fields), deviceType: device_type }
+      const key = c.req.valid('header')['idempotency-key']
+      const asked = await commands.createForGroup(groupId, request, asking(c, key))
+      markRepeated(c, asked)
+      return c.json({ group_id: groupId, commands: asked.commands.map(toCommandJson) }, 202)
+    },
+  )
+
+  return api
+}
+
+function toRequest(fields: z.infer<typeof newCommandSchema>): CommandRequest {
+  const { command, params, metadata, ttl_seconds } = fields
+  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttl_seconds }
+}
+
+function asking(c: Context<ApiEnv>, idempotencyKey: string | undefined): Asking {
+  return { caller: c.var.user.caller, idempotencyKey }
+}
+
+function answerOne(c: Context<ApiEnv>, asked: Asked) {
+  const [command] = asked.commands
+  if (command === undefined) throw new Error('no command')
+  markRepeated(c, asked)
+  c.header('location', `/commands/${command.commandId}`)
+  return toCommandJson(command)
+}
+
+function markRepeated(c: Context<ApiEnv>, { isRepeated }: Asked): void {
+  if (isRepeated) c.header('idempotency-replayed', 'true')
+}
+
+function toPage(rows: readonly CommandRow[], { limit, offset }: { limit: number; offset: number }) {
+  return { commands: rows.map(toCommandJson), pagination: { limit, offset, returned: rows.length } }
+}

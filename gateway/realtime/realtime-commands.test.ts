@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { toIso } from '../../shared/time.ts'
+import { CommandedDevice } from '../testing/commanded-device.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { eventually } from '../testing/observe.ts'
+import type { RealtimeClient } from '../testing/realtime-client.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let hardwareId: string
+let device: CommandedDevice
+let user: { userId: string; key: string }
+let devices = 0
+
+before(async () => {
+  g = await startGateway({}, { clock })
+})
+after(() => g.stop())
+beforeEach(async () => {
+  hardwareId = `cart-${++devices}`
+  device = await CommandedDevice.connect(g, hardwareId, await g.register(hardwareId))
+  user = await g.createUser({ allowed_hardware_ids: [hardwareId] })
+})
+
+/** Sends a command and waits until it was written down. */
+async function send(socket: RealtimeClient, fields: Record<string, unknown> = {}): Promise<string> {
+  socket.send({ type: 'command', hardwareId, command: 'unlock', ...fields })
+  return (await socket.next('command_sent')).commandId
+}
+
+function statusOf(commandId: string, status: string, more: object = {}) {
+  const message = { type: 'command_status', commandId, hardwareId, command: 'unlock', status }
+  return { ...message, ...more, timestamp: toIso(clock.nowMs()) }
+}
+
+async function post(key: string): Promise<string> {
+  const { body } = await g.request('POST', `/devices/${hardwareId}/commands`, {
+    key,
+    body: { command: 'unlock' },
+  })
+  return body.command_id
+}
+
+test('a command by socket: answered, recorded and sent as by HTTP; its sender hears all that follows', async () => {
+  const socket = await g.realtime(user.key)
+  const metadata = { name: 'Jane' }
+  socket.send({
+    type: 'command',
+    hardwareId,
+    command: 'unlock',
+    params: {},
+    metadata,
+    ttl_seconds: 30,
+    id: 2,
+  })
+  await socket.next('connected')
+  const sent = await socket.next()
+  const { commandId } = sent
+  assert.deepEqual(sent, {
+    type: 'command_sent',
+    commandId,
+    hardwareId,
+    command: 'unlock',
+    status: 'pending',
+    id: 2,
+  })
+  assert.deepEqual(await device.next(), {
+    id: commandId,
+    cmd: 'unlock',
+    params: {},
+    ts: clock.nowMs(),
+    ttl: 30,
+  })
+  assert.deepEqual(await socket.next(), statusOf(commandId, 'published'))
+  await device.ack(commandId, 'acknowledged')
+  assert.deepEqual(await socket.next(), statusOf(commandId, 'acknowledged'))
+  await device.ack(commandId, 'failed', 'lock jammed')
+  assert.deepEqual(await socket.next(), statusOf(commandId, 'failed', { error: 'lock jammed' }))
+  const { body } = await g.request('GET', `/commands/${commandId}`)
+  assert.deepEqual([body.requested_by, body.metadata, body.status], [user.userId, metadata, 'failed'])
+  assert.deepEqual(await socket.flush(), [])
+})
+
+test('its time over, or superseded, is told as well', async () => {
+  const socket = await g.realtime(user.key)
+  await device.lose(g)
+  const first = await send(socket)
+  const second = await send(socket)
+  clock.advance(60_000)
+  const told = [await socket.next('command_status')]
+  assert.deepEqual([told[0].commandId, told[0].status], [second, 'timeout'])
+  const { body } = await g.request('GET', `/commands/${first}`)
+  assert.equal(body.error, 'superseded')
+})
+
+test('a newer wish tells the sender of the older one that it is superseded', async () => {
+  const socket = await g.realtime(user.key)
+  await device.lose(g)
+  const first = await send(socket)
+  socket.send({ type: 'command', hardwareId, command: 'lock' })
+  const told = await socket.next('command_status')
+  assert.deepEqual([told.commandId, told.status, told.error], [first, 'failed', 'superseded'])
+})
+
+test('of two sockets of a user only the one a command came by is told; the other once that is gone', async () => {
+  const [sender, other] = [await g.realtime(user.key), await g.realtime(user.key)]
+  const commandId = await send(sender)
+  await sender.next('command_status')
+  assert.deepEqual((await other.flush()).slice(1), [])
+  const openBefore = await openSockets()
+  sender.terminate()
+  await eventually(async () => (await openSockets()) === openBefore - 1, 'the sender is gone')
+  await device.ack(commandId, 'completed')
+  assert.deepEqual(await other.next(), statusOf(commandId, 'completed'))
+})
+
+async function openSockets(): Promise<number> {
+  return (await g.request('GET', '/stats')).body.subscriptions.totalConnections
+}
+
+test('a command by HTTP is told to the open sockets of the same user, and to nobody else', async () => {
+  const colleague = await g.createUser({ allowed_hardware_ids: [hardwareId] })
+  const own = [await g.realtime(user.key), await g.realtime(user.key)]
+  const others = [await g.realtime(colleague.key), await g.realtime()]
+  for (const socket of [...own, ...others]) await socket.subscribe(hardwareId)
+  const commandId = await post(user.key)
+  await device.ack(commandId, 'completed')
+  for (const socket of own) {
+    const states = [await socket.next('command_status'), await socket.next('command_status')]
+    assert.deepEqual(
+      states.map(({ status }) => status),
+      ['published', 'completed'],
+    )
+  }
+  for (const socket of others) {
+    const told = await socket.flush()
+    assert.deepEqual(
+      told.filter(({ type }) => type === 'command_status'),
+      [],
+    )
+  }
+})
+
+test('a user whose scope was narrowed is told no more', async () => {
+  const socket = await g.realtime(user.key)
+  const commandId = await send(socket)
+  await socket.next('command_status')
+  await g.request('PATCH', `/users/${user.userId}`, { body: { allowed_hardware_ids: [] } })
+  await device.ack(commandId, 'completed')
+  assert.deepEqual(await socket.flush(), [])
+})
+
+test('a user whose key was rotated is told on sockets of the new key only', async () => {
+  const socket = await g.realtime(user.key)
+  const commandId = await send(socket)
+  await socket.next('command_status')
+  const closed = socket.closed()
+  const { body } = await g.request('POST', `/users/${user.userId}/rotate-key`)
+  assert.equal(await closed, 4401)
+  const fresh = await g.realtime(body.api_key)
+  await device.ack(commandId, 'completed')
+  assert.equal((await fresh.next('command_status')).status, 'completed')
+})
+
+for (const [what, fields, code] of [
+  ['a device that is not there', { hardwareId: 'nowhere' }, 'device_not_found'],
+  ['a device outside the scope', { hardwareId: 'cart-1' }, 'device_forbidden'],
+  ['no device', { hardwareId: undefined }, 'invalid_message'],
+  ['no command', { command: undefined }, 'missing_field'],
+  ['an unknown command', { command: 'dance' }, 'unknown_command'],
+  ['a command of other devices', { command: 'message', params: { text: 'x' } }, 'unsupported_command'],
+  ['an unknown parameter', { params: { hard: true } }, 'unknown_field'],
+  ['params that are no object', { params: 'x' }, 'invalid_field'],
+  ['a misspelt field', { metdata: {} }, 'unknown_field'],
+  ['too much metadata', { metadata: { text: 'x'.repeat(5000) } }, 'too_large'],
+  ['a time out of range', { ttl_seconds: 0 }, 'invalid_field'],
+] as const) {
+  test(`${what}: error ${code}, and nothing is sent`, async () => {
+    const socket = await g.realtime(user.key)
+    socket.send({ type: 'command', hardwareId, command: 'unlock', id: 'x', ...fields })
+    const { code: told, id, message } = await socket.next('error')
+    assert.deepEqual([told, id], [code, 'x'])
+    assert.ok(message.length > 0)
+    assert.deepEqual(await device.flush(), [])
+  })
+}
+
+test('what the store cannot take is an error, and nothing is sent', async () => {
+  const own = await startGateway()
+  const database = join(own.config.dataDir, 'cartbarn.db')
+  try {
+    const listener = await CommandedDevice.connect(own, 'cart-1', await own.register('cart-1'))
+    const socket = await own.realtime()
+    renameSync(database, `${database}.away`)
+    socket.send({ type: 'command', hardwareId: 'cart-1', command: 'unlock', id: 1 })
+    const { code, id } = await socket.next('error')
+    assert.deepEqual([code, id], ['store_unavailable', 1])
+    renameSync(`${database}.away`, database)
+    assert.deepEqual(await listener.flush(), [])
+    await listener.leave()
+  } finally {
+    await own.stop()
+  }
+})

@@ -1,0 +1,103 @@
+import { AppError, ForbiddenError, NotFoundError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { toIso } from '../../shared/time.ts'
+import { fieldErrors } from '../../shared/wire/field-errors.ts'
+import { type ClientCommand, commandFieldsSchema, type ServerMessage } from '../../shared/wire/realtime.ts'
+import { canSee } from '../domain/access.ts'
+import { isFinal } from '../domain/commands.ts'
+import type { GatewayEvents } from '../events.ts'
+import type { CommandRequest } from '../services/command-request.ts'
+import type { Commands } from '../services/commands.ts'
+import type { Device, Fleet } from '../services/fleet.ts'
+import type { RealtimeConnection } from './connection.ts'
+
+interface RealtimeCommandsDeps {
+  fleet: Fleet
+  commands: Commands
+  log: Log
+}
+
+type Command = GatewayEvents['commandMoved']['command']
+
+/** Commands on `/realtime`: the same as by HTTP, and whoever sent one hears what becomes of it. */
+export class RealtimeCommands {
+  readonly #deps: RealtimeCommandsDeps
+  /** The connection each unfinished command came by. */
+  readonly #senders = new Map<string, string>()
+
+  constructor(deps: RealtimeCommandsDeps) {
+    this.#deps = deps
+  }
+
+  /** Answers with `command_sent` once the command is written down, else with `error`. Never rejects. */
+  async perform(connection: RealtimeConnection, message: ClientCommand): Promise<void> {
+    const echo = message.id === undefined ? {} : { id: message.id }
+    try {
+      const device = this.#requireVisible(connection, message.hardwareId)
+      const request = toRequest(message)
+      await this.#deps.commands.create(device, request, {
+        caller: connection.caller,
+        onWritten: ([command]) => {
+          if (command === undefined) return
+          const { commandId, hardwareId, status } = command
+          this.#senders.set(commandId, connection.connectionId)
+          const { command: name } = command
+          connection.send({ type: 'command_sent', commandId, hardwareId, command: name, status, ...echo })
+        },
+      })
+    } catch (error) {
+      const { code, message: text } = error instanceof AppError ? error : this.#unexpected(error)
+      connection.send({ type: 'error', code, message: text, ...echo })
+    }
+  }
+
+  /** Who is told of a command: the connection it came by; if that is gone, or it came by HTTP, all of the same user. */
+  audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
+    const { commandId, requestedBy, hardwareId, status } = command
+    const own = [...connections].filter(
+      ({ userId, caller }) => userId === requestedBy && canSee(caller, hardwareId),
+    )
+    const senderId = this.#senders.get(commandId)
+    if (isFinal(status)) this.#senders.delete(commandId)
+    const sender = own.find(({ connectionId }) => connectionId === senderId)
+    return sender === undefined ? own : [sender]
+  }
+
+  #requireVisible(connection: RealtimeConnection, hardwareId: string): Device {
+    const device = this.#deps.fleet.byHardwareId(hardwareId)
+    if (device === undefined) throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
+    if (canSee(connection.caller, hardwareId)) return device
+    throw new ForbiddenError('device_forbidden', `device ${hardwareId} is outside your scope`)
+  }
+
+  #unexpected(error: unknown): { code: string; message: string } {
+    const reason = error instanceof Error ? error.stack : String(error)
+    this.#deps.log.error({ reason }, 'command by socket failed')
+    return { code: 'internal_error', message: 'something went wrong here' }
+  }
+}
+
+/** What became of a command, for those who are told. */
+export function statusMessage(command: Command, atMs: number): ServerMessage {
+  const { commandId, hardwareId, status, error } = command
+  return {
+    type: 'command_status',
+    commandId,
+    hardwareId,
+    command: command.command,
+    status,
+    ...(error === null ? {} : { error }),
+    timestamp: toIso(atMs),
+  }
+}
+
+function toRequest(message: ClientCommand): CommandRequest {
+  const parsed = commandFieldsSchema.safeParse(message)
+  if (!parsed.success) {
+    const errors = parsed.error.issues.flatMap((issue) => fieldErrors('body', issue, message))
+    const text = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
+    throw new AppError('invalid', errors[0]?.code ?? 'invalid_message', text)
+  }
+  const { command, params, metadata, ttl_seconds } = parsed.data
+  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttl_seconds }
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '../testing/commanded-device.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const HOUR_MS = 3_600_000
+const TTL_MS = 60_000
+
+interface Side {
+  g: TestGateway
+  clock: FakeClock
+  connect(): Promise<CommandedDevice>
+  command(name: string): Promise<string>
+  read(commandId: string): ReturnType<typeof readCommand>
+  becomes(commandId: string, status: string): ReturnType<typeof commandBecomes>
+  sql(statement: string, ...values: unknown[]): void
+}
+
+async function start(t: TestContext, isTimeSynchronized = false): Promise<Side> {
+  const clock = new FakeClock()
+  const g = await startGateway({}, { clock, isTimeSynchronized: () => isTimeSynchronized })
+  t.after(() => g.stop())
+  const password = await g.register('cart-1')
+  return {
+    g,
+    clock,
+    connect: () => CommandedDevice.connect(g, 'cart-1', password),
+    command: async (name) => (await askCommand(g, 'cart-1', name)).command_id,
+    read: (commandId) => readCommand(g, commandId),
+    becomes: (commandId, status) => commandBecomes(g, commandId, status),
+    sql: (statement, ...values) => {
+      const db = new Database(join(g.config.dataDir, 'cartbarn.db'))
+      db.prepare(statement).run(...values)
+      db.close()
+    },
+  }
+}
+
+async function idsOf(device: CommandedDevice): Promise<string[]> {
+  return (await device.flush()).map(({ id }) => id)
+}
+
+test('commands go on where they were: what was not answered is sent again, for what is left of its time', async (t) => {
+  const { g, clock, connect, command, read, becomes } = await start(t)
+  const device = await connect()
+  const ids = [await command('locate'), await command('locate'), await command('locate')]
+  const [answered = '', done = '', lost = ''] = ids
+  await device.flush()
+  await device.ack(answered, 'acknowledged')
+  await device.ack(done, 'completed')
+  await becomes(lost, 'published')
+  const published = await read(lost)
+  await device.lose(g)
+  const waiting = await command('locate')
+  await g.restart(() => clock.advance(20_000))
+  assert.deepEqual(await read(lost), published)
+  const again = await connect()
+  const heard = await again.flush()
+  assert.deepEqual(
+    heard.map(({ id, ttl }) => [id, ttl]),
+    [
+      [lost, 100],
+      [waiting, 100],
+    ],
+  )
+  for (const id of [answered, lost, waiting]) await again.ack(id, 'completed')
+  for (const id of ids) assert.equal((await read(id)).status, 'completed')
+  await again.leave()
+})
+
+test('sent, and the gateway died before it noted that: sent again under the same id', async (t) => {
+  const { g, connect, command, read, sql } = await start(t)
+  const device = await connect()
+  const id = await command('unlock')
+  await device.next()
+  // what is on the disk if the process ends between the two
+  await g.restart(() => sql("UPDATE command SET status = 'pending', published_at_ms = NULL"))
+  const again = await connect()
+  assert.deepEqual(await idsOf(again), [id])
+  await again.ack(id, 'completed')
+  assert.equal((await read(id)).status, 'completed')
+  await again.leave()
+})
+
+test('a device that answers what the gateway does not know to have sent is believed', async (t) => {
+  const { g, connect, command, read, sql } = await start(t)
+  const id = await command('unlock')
+  await g.restart(() => sql("UPDATE command SET status = 'pending', published_at_ms = NULL"))
+  const device = await connect()
+  await device.ack(id, 'completed')
+  const { status, published_at } = await read(id)
+  assert.deepEqual([status, published_at === null], ['completed', false])
+  await device.leave()
+})
+
+test('a command whose time went by while the gateway was down is never sent', async (t) => {
+  const { g, clock, connect, command, becomes } = await start(t)
+  const id = await command('unlock')
+  await g.restart(() => clock.advance(TTL_MS))
+  const device = await connect()
+  assert.deepEqual(await idsOf(device), [])
+  await becomes(id, 'timeout')
+  assert.deepEqual(await idsOf(device), [])
+  await device.leave()
+})
+
+test('a command of a time that has not come yet is never sent: nobody can tell how old it is', async (t) => {
+  const { g, clock, connect, command, becomes } = await start(t, true)
+  const id = await command('unlock')
+  await g.restart(() => clock.set(clock.nowMs() - HOUR_MS))
+  const device = await connect()
+  assert.deepEqual(await idsOf(device), [])
+  await becomes(id, 'timeout')
+  await device.leave()
+})
+
+test('while the clock is not set a command of before the start is held back, then sent for what is left', async (t) => {
+  const { g, clock, connect, command } = await start(t)
+  const id = await command('unlock')
+  const createdAtMs = clock.nowMs()
+  await g.restart(() => clock.set(createdAtMs - HOUR_MS))
+  const device = await connect()
+  clock.advance(10_000)
+  assert.deepEqual(await idsOf(device), [])
+  const fresh = await command('locate')
+  assert.deepEqual(await idsOf(device), [fresh], 'what is asked for now is not held back')
+  clock.set(createdAtMs + 25_000)
+  assert.deepEqual(await device.next(), {
+    id,
+    cmd: 'unlock',
+    params: {},
+    ts: createdAtMs + 25_000,
+    ttl: 35,
+  })
+  await device.leave()
+})
+
+test('a clock that turns out to be past its time ends a command that was held back', async (t) => {
+  const { g, clock, connect, command, becomes } = await start(t)
+  const id = await command('unlock')
+  const createdAtMs = clock.nowMs()
+  await g.restart(() => clock.set(createdAtMs - HOUR_MS))
+  const device = await connect()
+  clock.set(createdAtMs + TTL_MS)
+  await becomes(id, 'timeout')
+  assert.deepEqual(await idsOf(device), [])
+  await device.leave()
+})
+
+test('a clock that is never set: a command is held back for its time at most', async (t) => {
+  const { g, clock, connect, command, becomes } = await start(t)
+  const id = await command('unlock')
+  await g.restart(() => clock.set(clock.nowMs() - HOUR_MS))
+  clock.advance(TTL_MS)
+  await becomes(id, 'timeout')
+  const device = await connect()
+  assert.deepEqual(await idsOf(device), [])
+  await device.leave()
+})
+
+test('ten thousand unfinished commands: a start is quick, and each device gets its own', async (t) => {
+  const { g, clock, connect, sql } = await start(t)
+  const startedAtMs = { before: 0 }
+  await g.restart(() => {
+    sql(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 110000)
+       INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status,
+         requested_by, created_at_ms)
+       SELECT 'c' || i, 'cart-' || (i % 1000), 'x', 'teebox', 'locate', '{}', 86400,
+         iif(i > 100000, 'pending', 'completed'), 'u', ? FROM n`,
+      clock.nowMs(),
+    )
+    startedAtMs.before = performance.now()
+  })
+  const tookMs = performance.now() - startedAtMs.before
+  t.diagnostic(`started in ${Math.round(tookMs)} ms`)
+  assert.ok(tookMs < 5000)
+  const device = await connect()
+  assert.deepEqual(
+    await idsOf(device),
+    Array.from({ length: 10 }, (_, i) => `c${100_001 + 1000 * i}`),
+  )
+  await device.leave()
+})

@@ -1,0 +1,332 @@
+import { describeError, UnavailableError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
+import type { Turns } from '../../shared/turns.ts'
+import { type CommandMessage, deviceTopic } from '../../shared/wire/mqtt.ts'
+import { advance, isFinal } from '../domain/commands.ts'
+import type { Events } from '../events.ts'
+import type { CommandRow } from '../store/commands.ts'
+import type { Store } from '../store/store.ts'
+import { type Downlink, publishWith } from './downlink.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+import { type UnfinishedCommand, UnfinishedCommands } from './unfinished-commands.ts'
+
+interface CommandDeliveryDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  downlink: Downlink
+  events: Events
+  clock: GatewayClock
+  /** What is asked and what is sent take turns: a newer lock must know which older ones have gone out. */
+  turns: Turns
+  log: Log
+}
+
+interface Sent {
+  command: UnfinishedCommand
+  payload: string
+  atMs: number
+}
+
+/** How often it is looked whether the clock was set, and what the store refused is tried again. */
+const LOOK_MS = 1000
+const EXPIRED_PER_WRITE = 500
+/** Messages handed to the broker a turn of the event loop. */
+const SENT_A_TURN = 50
+
+/**
+ * Sends commands to their devices until these have answered or it is too late. What is true of a command is decided
+ * where it is written down (`store/commands.ts`); here is only what is unfinished, and it follows each write.
+ */
+export class CommandDelivery implements Part {
+  /** Commands by what became of them, `resent` and `late_ack` beside it. */
+  readonly outcomes = new Tally([
+    ...['created', 'published', 'acknowledged', 'completed', 'failed', 'timeout'],
+    ...['superseded', 'device_removed', 'resent', 'late_ack'],
+  ])
+  readonly #deps: CommandDeliveryDeps
+  readonly #unfinished = new UnfinishedCommands()
+  /** Connections each device has had: a command is sent once on each. */
+  readonly #contacts = new Map<string, number>()
+  /** Sent, and not written down yet. */
+  readonly #unmarked: Sent[] = []
+  #marksUnderWay = 0
+  readonly #writes = new Set<Promise<unknown>>()
+  /** Commands of writes that failed without an answer: the disk may have them all the same. */
+  #doubtful: readonly CommandRow[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isRunning = false
+
+  constructor(deps: CommandDeliveryDeps) {
+    this.#deps = deps
+  }
+
+  get unfinishedCount(): number {
+    return this.#unfinished.size
+  }
+
+  unfinishedOf(hardwareId: string): number {
+    return this.#unfinished.countOf(hardwareId)
+  }
+
+  async start(): Promise<void> {
+    const { store, events } = this.#deps
+    this.#isRunning = true
+    for (const row of store.read.unfinishedCommands()) this.#restore(row)
+    events.on('deviceReachable', ({ hardwareId }) => this.#reached(hardwareId))
+    events.on('deviceRemoved', ({ hardwareId }) => this.#removed(hardwareId))
+    events.on('commandAnswered', ({ command, outcome }) => {
+      if (outcome === 'late') this.outcomes.add('late_ack')
+      else this.#follow(command)
+    })
+    this.#schedule()
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    await this.#deps.turns.idle()
+    await Promise.all(this.#writes)
+  }
+
+  /**
+   * Takes up commands that have just been written down, and lets go of those they superseded. Their time began when
+   * they were asked for: at `askedAtMs` of the monotonic clock.
+   */
+  take(rows: readonly CommandRow[], superseded: readonly CommandRow[], askedAtMs: number): void {
+    for (const row of superseded) this.#follow(row)
+    for (const row of rows) this.#unfinished.add(row, askedAtMs + row.ttlS * 1000)
+    this.outcomes.add('created', rows.length)
+    this.#schedule()
+  }
+
+  /** Sends new commands to the devices that are there; in the turn in which they were written. */
+  async sendNew(rows: readonly CommandRow[]): Promise<void> {
+    for (const [i, { commandId }] of rows.entries()) {
+      if (i > 0 && i % SENT_A_TURN === 0) await new Promise(setImmediate)
+      const command = this.#unfinished.get(commandId)
+      if (command !== undefined) this.#send(command)
+    }
+    this.#markSoon()
+  }
+
+  /** Commands nobody was told of, because their write failed: should they be on the disk, they must go. */
+  doubt(rows: readonly CommandRow[]): void {
+    this.#doubtful = [...this.#doubtful, ...rows]
+    this.#schedule()
+  }
+
+  /** Takes back what is in doubt; until then nothing is sent to those devices. Throws what a write throws. */
+  async settleDoubts(): Promise<void> {
+    const doubtful = this.#doubtful
+    if (doubtful.length === 0) return
+    const { store } = this.#deps
+    const commandIds = doubtful.map(({ commandId }) => commandId)
+    await store.write('withdrawCommands', { commandIds }, () => {
+      this.#doubtful = this.#doubtful.filter((row) => !doubtful.includes(row))
+      for (const hardwareId of new Set(doubtful.map((row) => row.hardwareId))) {
+        // they may have superseded others
+        for (const { row } of this.#unfinished.ofDevice(hardwareId)) {
+          this.#follow(store.read.command(row.commandId) ?? row)
+        }
+        this.#sendAgain(hardwareId)
+      }
+    })
+  }
+
+  /** Writes down what has been sent, at once; programs that listen to the devices' commands are told with it. */
+  mark(): void {
+    const sent = this.#unmarked.splice(0).filter(({ command }) => this.#isCurrent(command))
+    if (sent.length === 0) return
+    this.#marksUnderWay++
+    this.#watch(
+      this.#writeMarks(sent)
+        .finally(() => this.#marksUnderWay--)
+        .then(() => this.#markSoon()),
+      () => this.#unmarked.push(...sent),
+    )
+  }
+
+  async #writeMarks(sent: readonly Sent[]): Promise<void> {
+    const { downlink, store } = this.#deps
+    const messages = sent.map(({ command, payload }) =>
+      downlink.prepare({ topic: commandTopic(command.row), payload, isRetained: false }),
+    )
+    const marks = sent.map(({ command, atMs }) => ({ commandId: command.row.commandId, atMs }))
+    await publishWith(messages, (sessionChanges, commit) =>
+      store.write('markCommandsPublished', { sent: marks, sessionChanges }, (rows) => {
+        for (const row of rows) this.#follow(row)
+        commit()
+      }),
+    )
+  }
+
+  /** Writes down what has been sent together with all that is sent meanwhile: a fleet may come back in a second. */
+  #markSoon(): void {
+    if (this.#marksUnderWay === 0) this.mark()
+  }
+
+  #restore(row: CommandRow): void {
+    const { clock } = this.#deps
+    // reading the time is what makes the clock judge itself
+    const nowMs = clock.nowMs()
+    const remainingMs = clock.isTrusted ? remainingOf(row, nowMs) : row.ttlS * 1000
+    this.#unfinished.add(row, clock.monotonicMs() + remainingMs, !clock.isTrusted)
+  }
+
+  #reached(hardwareId: string): void {
+    this.#contacts.set(hardwareId, this.#contactOf(hardwareId) + 1)
+    this.#sendAgain(hardwareId)
+  }
+
+  #sendAgain(hardwareId: string): void {
+    if (this.#unfinished.countOf(hardwareId) === 0) return
+    void this.#deps.turns.take(async () => {
+      for (const command of this.#unfinished.ofDevice(hardwareId)) {
+        const isDue = command.row.status !== 'acknowledged' && command.contact !== this.#contactOf(hardwareId)
+        if (isDue) this.#send(command)
+      }
+      this.#markSoon()
+    })
+  }
+
+  #send(command: UnfinishedCommand): void {
+    const { clock, downlink, log } = this.#deps
+    const { row } = command
+    const remainingMs = command.deadlineMs - clock.monotonicMs()
+    if (command.isHeld || remainingMs <= 0 || this.#isDoubted(row.hardwareId)) return
+    const atMs = clock.nowMs()
+    const payload = JSON.stringify(toMessage(row, atMs, remainingMs))
+    try {
+      if (!downlink.send(row.hardwareId, commandTopic(row), payload)) return
+    } catch (error) {
+      log.error({ commandId: row.commandId, reason: describeError(error) }, 'command not sent')
+      return
+    }
+    command.contact = this.#contactOf(row.hardwareId)
+    if (command.isSent || row.status !== 'pending') this.outcomes.add('resent')
+    else this.#unmarked.push({ command, payload, atMs })
+    command.isSent = true
+  }
+
+  /** Moves on what is in memory to what was written. */
+  #follow(row: CommandRow): void {
+    const command = this.#unfinished.get(row.commandId)
+    if (command === undefined || command.row.status === row.status) return
+    command.row = row
+    if (isFinal(row.status)) this.#unfinished.remove(command)
+    this.outcomes.add(outcomeOf(row))
+    this.#deps.events.emit('commandMoved', { command: row, atMs: this.#deps.clock.nowMs() })
+  }
+
+  #removed(hardwareId: string): void {
+    this.#contacts.delete(hardwareId)
+    for (const { row } of this.#unfinished.ofDevice(hardwareId)) {
+      // as the write that took the device off the register did
+      const progress = advance(row, { kind: 'failed', error: 'device_removed' })
+      if (progress !== null) this.#follow({ ...row, ...progress })
+    }
+  }
+
+  #look(): void {
+    this.#releaseHeld()
+    this.#expire()
+    this.mark()
+    if (this.#doubtful.length > 0) this.#watch(this.settleDoubts(), () => undefined)
+    this.#schedule()
+  }
+
+  #releaseHeld(): void {
+    if (!this.#unfinished.hasHeld) return
+    const { clock } = this.#deps
+    const nowMs = clock.nowMs()
+    if (!clock.isTrusted) return
+    const devices = new Set<string>()
+    for (const command of this.#unfinished.held) {
+      // it was held for a while already, which the clock need not know of
+      const deadlineMs = Math.min(command.deadlineMs, clock.monotonicMs() + remainingOf(command.row, nowMs))
+      this.#unfinished.release(command, deadlineMs)
+      devices.add(command.row.hardwareId)
+    }
+    for (const hardwareId of devices) this.#sendAgain(hardwareId)
+  }
+
+  #expire(): void {
+    const { clock, store } = this.#deps
+    const nowMs = clock.monotonicMs()
+    const due = this.#unfinished.deadlines.takeDue(nowMs, EXPIRED_PER_WRITE)
+    if (due.length === 0) return
+    const commandIds = due.map(({ row }) => row.commandId)
+    const write = store.write('expireCommands', { commandIds }, (rows) => {
+      for (const row of rows) this.#follow(row)
+      for (const command of due) this.#unfinished.remove(command)
+    })
+    this.#watch(write, () => {
+      for (const command of due) {
+        if (this.#isCurrent(command)) this.#unfinished.deadlines.set(command, nowMs + LOOK_MS)
+      }
+    })
+  }
+
+  #isDoubted(hardwareId: string): boolean {
+    return this.#doubtful.some((row) => row.hardwareId === hardwareId)
+  }
+
+  #isCurrent(command: UnfinishedCommand): boolean {
+    return this.#unfinished.get(command.row.commandId) === command
+  }
+
+  #contactOf(hardwareId: string): number {
+    return this.#contacts.get(hardwareId) ?? 0
+  }
+
+  /** Sees a write to its end; `onFailed` prepares for another attempt at the next look. */
+  #watch(write: Promise<unknown>, onFailed: () => void): void {
+    const watched = write
+      .catch((error: unknown) => {
+        // that the store is unusable has been told, once
+        if (!(error instanceof UnavailableError))
+          this.#deps.log.error({ reason: describeError(error) }, 'progress of commands not written')
+        onFailed()
+      })
+      .finally(() => {
+        this.#writes.delete(watched)
+        this.#schedule()
+      })
+    this.#writes.add(watched)
+  }
+
+  /** One timer, for whatever is due next. */
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const isIdle = this.#unfinished.size + this.#unmarked.length + this.#doubtful.length === 0
+    if (!this.#isRunning || isIdle) return
+    const nextMs = this.#unfinished.deadlines.nextMs ?? Number.POSITIVE_INFINITY
+    const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#deps.clock.monotonicMs()))
+    this.#timer = setTimeout(() => this.#look(), waitMs)
+  }
+}
+
+function commandTopic({ hardwareId }: CommandRow): string {
+  return deviceTopic(hardwareId, 'cmd')
+}
+
+function toMessage(row: CommandRow, atMs: number, remainingMs: number): CommandMessage {
+  return {
+    id: row.commandId,
+    cmd: row.command,
+    params: JSON.parse(row.paramsJson),
+    ts: atMs,
+    ttl: Math.ceil(remainingMs / 1000),
+  }
+}
+
+/** What is left of a command's time after a restart; nothing where its creation lies ahead, as nobody can tell then. */
+function remainingOf({ createdAtMs, ttlS }: CommandRow, nowMs: number): number {
+  return nowMs < createdAtMs ? 0 : Math.max(0, createdAtMs + ttlS * 1000 - nowMs)
+}
+
+function outcomeOf({ status, error }: CommandRow): string {
+  return error === 'superseded' || error === 'device_removed' ? error : status
+}

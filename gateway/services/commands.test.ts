@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { toIso } from '../../shared/time.ts'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '../testing/commanded-device.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+type Json = Record<string, unknown>
+
+const TTL_MS = 60_000
+const clock = new FakeClock()
+let g: TestGateway
+let hardwareId: string
+let password: string
+let devices = 0
+
+before(async () => {
+  g = await startGateway({}, { clock })
+})
+after(() => g.stop())
+beforeEach(async () => {
+  hardwareId = `cart-${++devices}`
+  password = await g.register(hardwareId, 'cartcaddie')
+})
+
+const command = (name: string, fields: Record<string, unknown> = {}, id = hardwareId) =>
+  askCommand(g, id, name, fields)
+const read = (commandId: string) => readCommand(g, commandId)
+const becomes = (commandId: string, status: string) => commandBecomes(g, commandId, status)
+
+function connect() {
+  return CommandedDevice.connect(g, hardwareId, password)
+}
+
+test('a command for a device that is there: sent at once, then what the device says of it', async () => {
+  const device = await connect()
+  const startedAtMs = clock.nowMs()
+  const created = await command('unlock', { metadata: { name: 'Jane' } })
+  const { body: known } = await g.request('GET', `/devices/${hardwareId}`)
+  assert.deepEqual(created, {
+    command_id: created.command_id,
+    hardware_id: hardwareId,
+    device_id: known.short_id,
+    device_type: 'cartcaddie',
+    command: 'unlock',
+    params: {},
+    metadata: { name: 'Jane' },
+    status: 'pending',
+    requested_by: await g.adminId(),
+    created_at: toIso(startedAtMs),
+    expires_at: toIso(startedAtMs + TTL_MS),
+    published_at: null,
+    acknowledged_at: null,
+    completed_at: null,
+    error: null,
+    retry_of: null,
+    late_ack: null,
+  })
+  const id = created.command_id
+  assert.deepEqual(await device.next(), { id, cmd: 'unlock', params: {}, ts: startedAtMs, ttl: 60 })
+  assert.equal((await becomes(id, 'published')).published_at, toIso(startedAtMs))
+  clock.advance(1000)
+  await device.ack(id, 'acknowledged')
+  assert.equal((await becomes(id, 'acknowledged')).acknowledged_at, toIso(startedAtMs + 1000))
+  clock.advance(1000)
+  await device.ack(id, 'completed')
+  const { completed_at, error } = await becomes(id, 'completed')
+  assert.deepEqual([completed_at, error], [toIso(startedAtMs + 2000), null])
+  assert.deepEqual(await device.flush(), [])
+  await device.leave()
+})
+
+test('a device that refuses says why; a long reason is cut, not lost', async () => {
+  const device = await connect()
+  const { command_id: first } = await command('lock')
+  await device.ack(first, 'failed', 'lock jammed')
+  assert.equal((await becomes(first, 'failed')).error, 'lock jammed')
+  const { command_id: second } = await command('lock')
+  await device.ack(second, 'failed', 'x'.repeat(1000))
+  assert.equal((await becomes(second, 'failed')).error, 'x'.repeat(256))
+  await device.leave()
+})
+
+test('an acknowledged command whose end never comes times out', async () => {
+  const device = await connect()
+  const { command_id } = await command('reboot')
+  await device.ack(command_id, 'acknowledged')
+  clock.advance(TTL_MS)
+  const { acknowledged_at, completed_at } = await becomes(command_id, 'timeout')
+  assert.ok(acknowledged_at !== null && completed_at === null)
+  await device.leave()
+})
+
+test('an ack that comes again changes nothing and is counted', async () => {
+  const device = await connect()
+  const { command_id } = await command('lock')
+  const before = await metric(g, 'cartbarn_dropped_total', 'duplicate')
+  await device.ack(command_id, 'acknowledged')
+  await device.ack(command_id, 'completed')
+  const done = await becomes(command_id, 'completed')
+  clock.advance(1000)
+  for (const st of ['acknowledged', 'completed']) await device.ack(command_id, st)
+  assert.deepEqual(await read(command_id), done)
+  assert.equal((await metric(g, 'cartbarn_dropped_total', 'duplicate')) - before, 2)
+  await device.leave()
+})
+
+test('a late ack is kept on the record and changes nothing else', async () => {
+  const { command_id } = await command('lock')
+  const device = await connect()
+  await device.next()
+  clock.advance(TTL_MS)
+  const over = await becomes(command_id, 'timeout')
+  await device.ack(command_id, 'failed', 'too cold')
+  const late_ack = { status: 'failed', error: 'too cold', timestamp: toIso(clock.nowMs()) }
+  assert.deepEqual(await read(command_id), { ...over, late_ack })
+  await device.leave()
+})
+
+test("an ack of another device's command, or of none, changes nothing and is counted", async () => {
+  const { command_id } = await command('lock')
+  const strangerId = `${hardwareId}-stranger`
+  const stranger = await CommandedDevice.connect(g, strangerId, await g.register(strangerId))
+  await stranger.ack(command_id, 'completed')
+  await stranger.ack('no-such-command', 'completed')
+  assert.equal((await read(command_id)).status, 'pending')
+  assert.equal(await metric(g, 'cartbarn_dropped_total', 'foreign_command'), 1)
+  assert.equal(await metric(g, 'cartbarn_dropped_total', 'unknown_command'), 1)
+  await stranger.leave()
+})
+
+for (const payload of [
+  '{"id":"x"}',
+  '{"st":"completed"}',
+  '{"id":"x","st":"done"}',
+  '{"id":7,"st":"failed"}',
+]) {
+  test(`an ack that says ${payload} is acknowledged and quarantined`, async () => {
+    const device = await connect()
+    await device.client.publishAsync(`dev/${hardwareId}/ack`, payload, { qos: 1 })
+    const { body } = await g.request('GET', '/mqtt/quarantine')
+    const [entry] = body
+    assert.deepEqual([entry.hardware_id, entry.reason], [hardwareId, 'invalid_ack'])
+    await device.leave()
+  })
+}
+
+test('a newer lock or unlock fails those that were not sent, and only those', async () => {
+  const unsent = [await command('unlock'), await command('lock'), await command('locate')]
+  const newest = await command('unlock')
+  assert.deepEqual(await Promise.all(unsent.map(async ({ command_id }) => (await read(command_id)).status)), [
+    'failed',
+    'failed',
+    'pending',
+  ])
+  assert.equal((await read(unsent[0].command_id)).error, 'superseded')
+  const device = await connect()
+  assert.deepEqual(
+    (await device.flush()).map(({ id }) => id),
+    [unsent[2].command_id, newest.command_id],
+  )
+  await becomes(newest.command_id, 'published')
+  const after = await command('lock')
+  assert.equal((await read(newest.command_id)).status, 'published', 'it was sent: the device decides')
+  assert.equal((await device.next()).id, after.command_id)
+  await device.leave()
+})
+
+test('many wishes at once: one after the other, and of those nobody heard only the last counts', async () => {
+  const wishes = await Promise.all(
+    Array.from({ length: 100 }, (_, i) => command(i % 2 === 0 ? 'lock' : 'unlock')),
+  )
+  const { body } = await g.request('GET', `/devices/${hardwareId}/commands?limit=1000`)
+  assert.equal(body.commands.length, 100)
+  assert.deepEqual(new Set(wishes.map(({ command_id }) => command_id)).size, 100)
+  const pending = body.commands.filter(({ status }: Json) => status === 'pending')
+  assert.deepEqual(pending, [body.commands[0]])
+  const device = await connect()
+  assert.deepEqual(
+    (await device.flush()).map(({ id }) => id),
+    [body.commands[0].command_id],
+  )
+  await device.leave()
+})
+
+test("a lock event names the command that caused it: the command's metadata goes onto it", async () => {
+  const device = await connect()
+  const socket = await g.realtime()
+  await socket.subscribe(hardwareId)
+  const { command_id } = await command('unlock', { metadata: { name: 'Jane', bag: [7] } })
+  await device.report({ eid: '1', event: 'unlock', source: 'remote', cmd: command_id })
+  const message = await socket.next('device_unlocked')
+  assert.deepEqual(message.metadata, { name: 'Jane', bag: [7] })
+  const { body } = await g.request('GET', `/lock-events?hardware_id=${hardwareId}`)
+  assert.deepEqual(body.events[0].metadata, { name: 'Jane', bag: [7] })
+  const { command_id: bare } = await command('lock')
+  await device.report({ eid: '2', event: 'lock', source: 'remote', cmd: bare })
+  assert.equal('metadata' in (await socket.next('device_locked')), false)
+  await device.leave()
+  socket.terminate()
+})
+
+test("a lock event that names another device's command, or comes by a key, gets no metadata", async () => {
+  const strangerId = `${hardwareId}-stranger`
+  const stranger = await CommandedDevice.connect(g, strangerId, await g.register(strangerId))
+  const { command_id } = await command('unlock', { metadata: { name: 'Jane' } })
+  await stranger.report({ eid: '1', event: 'unlock', source: 'remote', cmd: command_id })
+  await stranger.report({ eid: '2', event: 'unlock', source: 'key', cmd: command_id })
+  const { body } = await g.request('GET', `/lock-events?hardware_id=${strangerId}`)
+  assert.deepEqual(
+    body.events.map((event: Json) => 'metadata' in event),
+    [false, false],
+  )
+  await stranger.leave()
+})
+
+test('commands of a device that is taken off the register end as device_removed', async () => {
+  const waiting = await command('locate')
+  const { status } = await g.request('DELETE', `/devices/${hardwareId}`)
+  assert.equal(status, 200)
+  const { status: ended, error } = await read(waiting.command_id)
+  assert.deepEqual([ended, error], ['failed', 'device_removed'])
+  const unfinished = await metric(g, 'cartbarn_commands_unfinished')
+  password = await g.register(hardwareId)
+  const device = await connect()
+  assert.deepEqual(await device.flush(), [])
+  assert.equal(await metric(g, 'cartbarn_commands_unfinished'), unfinished)
+  await device.leave()
+})
+
+test('a device may have a thousand commands waiting, and no more', async () => {
+  for (let i = 0; i < 1000; i += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => command('locate')))
+  }
+  const { status, body } = await g.request('POST', `/devices/${hardwareId}/commands`, {
+    body: { command: 'locate' },
+  })
+  assert.deepEqual([status, body.code], [409, 'too_many_commands'])
+  clock.advance(120_000)
+  await eventually(async () => (await metric(g, 'cartbarn_commands_unfinished')) === 0, 'all are over')
+  await command('locate')
+})

@@ -1,0 +1,267 @@
+import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
+import { hashSecret, newUuid } from '../../shared/ids.ts'
+import type { Turns } from '../../shared/turns.ts'
+import type { CommandDefinition } from '../devices/device-type.ts'
+import { type Caller, canSee } from '../domain/access.ts'
+import { NEW_COMMAND } from '../domain/commands.ts'
+import type { CommandQuery, CommandRow } from '../store/commands.ts'
+import type { IdempotencyKey } from '../store/idempotency-keys.ts'
+import type { Store } from '../store/store.ts'
+import type { CommandDelivery } from './command-delivery.ts'
+import {
+  type CommandRequest,
+  type DeviceTypeLookup,
+  definitionOf,
+  requireDefinition,
+  requireKnown,
+  requireParams,
+} from './command-request.ts'
+import type { Device, Fleet } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+/** Where a device gets its zones from; the form in which it is told. */
+export interface GeofenceDownload {
+  url: string
+  version: number
+  expires_at: string
+}
+
+interface CommandsDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write' | 'health'>
+  fleet: Fleet
+  deviceTypes: DeviceTypeLookup
+  delivery: CommandDelivery
+  turns: Turns
+  /** Throws `no_group`. */
+  downloadFor: (device: Device) => GeofenceDownload
+  clock: GatewayClock
+}
+
+/** Who asks, and how often the same may be asked. */
+export interface Asking {
+  caller: Caller
+  /** The same key means the same request. */
+  idempotencyKey?: string | undefined
+  /** Called as soon as the commands are written down, before anything else becomes of them. */
+  onWritten?: (commands: readonly CommandRow[]) => void
+}
+
+export interface Asked {
+  commands: readonly CommandRow[]
+  /** They were there already, created by the same request. */
+  isRepeated: boolean
+}
+
+/** Its parameters are not the caller's to give. */
+const FETCH_GEOFENCES = 'fetch_geofences'
+/** Commands a device may have waiting: more is a mistake, and nobody would want them all obeyed. */
+const MAX_UNFINISHED = 1000
+
+/** Tells devices what to do, and knows what became of it. */
+export class Commands {
+  readonly #deps: CommandsDeps
+
+  constructor(deps: CommandsDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws what is wrong with the request; the command is written down when this resolves, not yet obeyed. */
+  async create(device: Device, request: CommandRequest, asking: Asking): Promise<Asked> {
+    const { hardwareId } = device.row
+    return this.#ask(asking, { device: hardwareId, ...request }, () => {
+      const definition = requireDefinition(this.#deps.deviceTypes, device.row.deviceType, request.command)
+      requireParams(definition, request.params)
+      return [this.#newCommand(device, request, definition, asking.caller, null)]
+    })
+  }
+
+  /**
+   * Tells all devices of a group, in one transaction; those whose kind does not know the command are left out, unless
+   * `deviceType` names that kind.
+   */
+  async createForGroup(
+    groupId: number,
+    request: CommandRequest & { deviceType: string | undefined },
+    asking: Asking,
+  ): Promise<Asked> {
+    return this.#ask(asking, { group: groupId, ...request }, () => {
+      const definitions = this.#definitionsFor(request)
+      return this.#deps.fleet.all().flatMap((device) => {
+        const definition = definitions.get(device.row.deviceType)
+        if (device.row.groupId !== groupId || definition === undefined) return []
+        return [this.#newCommand(device, request, definition, asking.caller, null)]
+      })
+    })
+  }
+
+  /** Asks for the same again, whatever became of it; the time it has begins anew. */
+  async retry(command: CommandRow, asking: Asking): Promise<Asked> {
+    const device = this.#deps.fleet.require(command.hardwareId)
+    return this.#ask(asking, { retry: command.commandId }, () => {
+      const { deviceTypes } = this.#deps
+      const definition = requireDefinition(deviceTypes, device.row.deviceType, command.command)
+      const request: CommandRequest = {
+        command: command.command,
+        params: command.command === FETCH_GEOFENCES ? {} : JSON.parse(command.paramsJson),
+        metadata: command.metadataJson === null ? null : JSON.parse(command.metadataJson),
+        ttlS: command.ttlS,
+      }
+      requireParams(definition, request.params)
+      return [this.#newCommand(device, request, definition, asking.caller, command.commandId)]
+    })
+  }
+
+  /** Newest first. */
+  list(query: CommandQuery): CommandRow[] {
+    return this.#deps.store.read.commands(query)
+  }
+
+  /** Throws `command_not_found`, or `device_forbidden` when its device is outside the scope. */
+  requireVisible(caller: Caller, commandId: string): CommandRow {
+    const row = this.#deps.store.read.command(commandId)
+    if (row === undefined) throw new NotFoundError('command_not_found', `there is no command ${commandId}`)
+    if (canSee(caller, row.hardwareId)) return row
+    throw new ForbiddenError('device_forbidden', `device ${row.hardwareId} is outside your scope`)
+  }
+
+  /** Does one request after the other: what `build` finds is what the write finds, and twins see each other. */
+  #ask(asking: Asking, request: object, build: () => CommandRow[]): Promise<Asked> {
+    const { turns, delivery } = this.#deps
+    const answer = Promise.withResolvers<Asked>()
+    turns
+      .take(async () => {
+        await delivery.settleDoubts()
+        const key = this.#idempotencyKeyOf(asking, request)
+        const earlier = key && this.#repeated(key)
+        if (earlier !== undefined) {
+          answer.resolve({ commands: earlier, isRepeated: true })
+          return
+        }
+        const commands = build()
+        await this.#write(commands, key, asking)
+        answer.resolve({ commands, isRepeated: false })
+        await delivery.sendNew(commands)
+      })
+      .catch(answer.reject)
+    return answer.promise
+  }
+
+  async #write(
+    commands: readonly CommandRow[],
+    key: IdempotencyKey | undefined,
+    asking: Asking,
+  ): Promise<void> {
+    const { store, delivery, clock } = this.#deps
+    const trustedNowMs = clock.isTrusted ? clock.nowMs() : null
+    const idempotencyKey =
+      key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
+    // first in the queue, so that none that was sent counts as pending
+    delivery.mark()
+    const askedAtMs = clock.monotonicMs()
+    const isTried = store.health.isUsable
+    let isGivenUp = false
+    try {
+      await store.write('createCommands', { commands, idempotencyKey, trustedNowMs }, (superseded) => {
+        // a disk that answers after all: the caller was told that it did not
+        if (isGivenUp) return
+        delivery.take(commands, superseded, askedAtMs)
+        asking.onWritten?.(commands)
+      })
+    } catch (error) {
+      isGivenUp = true
+      if (isTried && !(error instanceof NotFoundError)) delivery.doubt(commands)
+      throw error
+    }
+  }
+
+  #idempotencyKeyOf({ caller, idempotencyKey }: Asking, request: object): IdempotencyKey | undefined {
+    if (idempotencyKey === undefined) return undefined
+    return {
+      userId: caller.userId,
+      key: idempotencyKey,
+      fingerprint: hashSecret(canonicalJson(request)),
+      commandIds: [],
+      createdAtMs: this.#deps.clock.nowMs(),
+    }
+  }
+
+  /** What the same request created. Throws `idempotency_key_reused` when it was another one. */
+  #repeated({ userId, key, fingerprint, createdAtMs }: IdempotencyKey): CommandRow[] | undefined {
+    const { read } = this.#deps.store
+    const known = read.idempotencyKey(userId, key, createdAtMs)
+    if (known === undefined) return undefined
+    if (known.fingerprint !== fingerprint) {
+      const message = 'this Idempotency-Key was used for another request'
+      throw new ConflictError('idempotency_key_reused', message)
+    }
+    return known.commandIds.flatMap((commandId) => read.command(commandId) ?? [])
+  }
+
+  #definitionsFor(request: CommandRequest & { deviceType: string | undefined }) {
+    const { deviceTypes } = this.#deps
+    const { command, params, deviceType } = request
+    const definitions = new Map<string, CommandDefinition>()
+    if (deviceType !== undefined) {
+      requireType(deviceTypes, deviceType)
+      definitions.set(deviceType, requireDefinition(deviceTypes, deviceType, command))
+    } else {
+      requireKnown(deviceTypes, command)
+      for (const type of deviceTypes.all()) {
+        const definition = definitionOf(type, command)
+        if (definition !== undefined) definitions.set(type.name, definition)
+      }
+    }
+    for (const definition of definitions.values()) requireParams(definition, params)
+    return definitions
+  }
+
+  #newCommand(
+    device: Device,
+    { command, params, metadata, ttlS }: CommandRequest,
+    definition: CommandDefinition,
+    caller: Caller,
+    retryOf: string | null,
+  ): CommandRow {
+    const { delivery, downloadFor, clock } = this.#deps
+    const { hardwareId, shortId, deviceType } = device.row
+    if (delivery.unfinishedOf(hardwareId) >= MAX_UNFINISHED) {
+      const message = `${MAX_UNFINISHED} commands are waiting for ${hardwareId} already`
+      throw new ConflictError('too_many_commands', message)
+    }
+    return {
+      ...NEW_COMMAND,
+      commandId: newUuid(),
+      hardwareId,
+      shortId,
+      deviceType,
+      command,
+      paramsJson: JSON.stringify(command === FETCH_GEOFENCES ? downloadFor(device) : params),
+      metadataJson: metadata === null ? null : JSON.stringify(metadata),
+      ttlS: ttlS ?? definition.ttlS,
+      requestedBy: caller.userId,
+      retryOf,
+      createdAtMs: clock.nowMs(),
+    }
+  }
+}
+
+function requireType(types: DeviceTypeLookup, name: string): void {
+  if (types.find(name) !== undefined) return
+  const detail = `must be one of: ${types
+    .all()
+    .map((type) => type.name)
+    .join(', ')}`
+  throw new InvalidRequestError('unknown_device_type', `device_type ${detail}`, [
+    { in: 'body', name: 'device_type', code: 'unknown_device_type', detail },
+  ])
+}
+
+/** The same text for the same value, whatever the order of its keys. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, nested: unknown) =>
+    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
+      ? Object.fromEntries(Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : nested,
+  )
+}

@@ -1,0 +1,201 @@
+import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import type { AckStatus, CommandStatus } from '../../shared/wire/commands.ts'
+import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '../domain/commands.ts'
+import type { Connection } from './connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** A command with all that became of it. */
+export interface CommandRow extends CommandProgress {
+  commandId: string
+  hardwareId: string
+  shortId: string
+  deviceType: string
+  command: string
+  paramsJson: string
+  metadataJson: string | null
+  ttlS: number
+  requestedBy: string
+  retryOf: string | null
+  createdAtMs: number
+}
+
+/** What to list; absent fields do not filter. */
+export interface CommandQuery {
+  hardwareId?: string | undefined
+  status?: CommandStatus | undefined
+  command?: string | undefined
+  limit: number
+  offset: number
+}
+
+type StoredCommand = Omit<CommandRow, 'lateAck'> & { lateAckJson: string | null }
+
+const COLUMNS = `command_id AS commandId, hardware_id AS hardwareId, short_id AS shortId, device_type AS deviceType,
+  command, params AS paramsJson, metadata AS metadataJson, ttl_s AS ttlS, status, requested_by AS requestedBy,
+  retry_of AS retryOf, created_at_ms AS createdAtMs, published_at_ms AS publishedAtMs,
+  acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson`
+// word for word what the partial index says, so that SQLite takes it
+const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
+
+function toRow({ lateAckJson, ...rest }: StoredCommand): CommandRow {
+  return { ...rest, lateAck: lateAckJson === null ? null : JSON.parse(lateAckJson) }
+}
+
+export function findCommand(connection: Connection, commandId: string): CommandRow | undefined {
+  const stored = connection.get<StoredCommand>(
+    `SELECT ${COLUMNS} FROM command WHERE command_id = ?`,
+    commandId,
+  )
+  return stored && toRow(stored)
+}
+
+/** Newest first. */
+export function listCommands(connection: Connection, query: CommandQuery): CommandRow[] {
+  const conditions: [sql: string, value: string | undefined][] = [
+    ['hardware_id = ?', query.hardwareId],
+    ['status = ?', query.status],
+    ['command = ?', query.command],
+  ]
+  const used = conditions.filter((condition): condition is [string, string] => condition[1] !== undefined)
+  const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
+  return connection
+    .all<StoredCommand>(
+      `SELECT ${COLUMNS} FROM command ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+      ...used.map(([, value]) => value),
+      query.limit,
+      query.offset,
+    )
+    .map(toRow)
+}
+
+/** All that something may still happen to, oldest first. */
+export function listUnfinishedCommands(connection: Connection): CommandRow[] {
+  return connection
+    .all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`)
+    .map(toRow)
+}
+
+/** How many commands are kept. */
+export function countCommands(connection: Connection): number {
+  return connection.get<{ commands: number }>('SELECT commands FROM command_count')?.commands ?? 0
+}
+
+/** What a command said for the lock event it led to, if it was for this device. */
+export function commandMetadata(
+  connection: Connection,
+  commandId: string,
+  hardwareId: string,
+): string | null {
+  const sql = 'SELECT metadata AS json FROM command WHERE command_id = ? AND hardware_id = ?'
+  return connection.get<{ json: string | null }>(sql, commandId, hardwareId)?.json ?? null
+}
+
+export function insertCommand(connection: Connection, row: CommandRow): void {
+  connection.run(
+    `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, metadata, ttl_s, status,
+       requested_by, retry_of, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.commandId,
+    row.hardwareId,
+    row.shortId,
+    row.deviceType,
+    row.command,
+    row.paramsJson,
+    row.metadataJson,
+    row.ttlS,
+    row.status,
+    row.requestedBy,
+    row.retryOf,
+    row.createdAtMs,
+  )
+  connection.run('UPDATE command_count SET commands = commands + 1')
+}
+
+/** Fails the locks and unlocks of a device that were not sent yet. */
+export function supersedeCommands(connection: Connection, hardwareId: string): CommandRow[] {
+  const rows = connection.all<StoredCommand>(
+    `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
+       AND command IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    hardwareId,
+    JSON.stringify(SUPERSEDING),
+  )
+  return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
+}
+
+/** Ends what was still to be done by a device that is taken off the register. */
+export function failCommandsOf(connection: Connection, hardwareId: string): void {
+  const sql = `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} ORDER BY seq`
+  const rows = connection.all<StoredCommand>(sql, hardwareId).map(toRow)
+  moveAll(connection, rows, { kind: 'failed', error: 'device_removed' })
+}
+
+/** Notes that commands were sent, and queues what tells programs of it. Returns them as they are now. */
+export function markCommandsPublished(
+  connection: Connection,
+  input: { sent: readonly { commandId: string; atMs: number }[]; sessionChanges: readonly SessionChange[] },
+): CommandRow[] {
+  for (const change of input.sessionChanges) applySessionChange(connection, change)
+  return input.sent.flatMap(({ commandId, atMs }) =>
+    moveOne(connection, commandId, { kind: 'published', atMs }),
+  )
+}
+
+/** Ends commands whose time is over. Returns those that are there as they are now. */
+export function expireCommands(
+  connection: Connection,
+  { commandIds }: { commandIds: readonly string[] },
+): CommandRow[] {
+  return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
+}
+
+/** What a device said about a command. */
+export interface NewCommandAck {
+  commandId: string
+  hardwareId: string
+  status: AckStatus
+  error: string | null
+  atMs: number
+}
+
+/** What an ack led to: `late` is kept beside the final state; all but `moved` leave the state as it is. */
+export type AckResult =
+  | { outcome: 'moved' | 'late' | 'repeated'; command: CommandRow }
+  | { outcome: 'unknown_command' | 'foreign_command' }
+
+/** Applies what a device said about a command. */
+export function applyCommandAck(connection: Connection, ack: NewCommandAck): AckResult {
+  const row = findCommand(connection, ack.commandId)
+  if (row === undefined) return { outcome: 'unknown_command' }
+  if (row.hardwareId !== ack.hardwareId) return { outcome: 'foreign_command' }
+  const { status, error, atMs } = ack
+  const [command] = moveAll(connection, [row], { kind: 'acked', status, error, atMs })
+  if (command === undefined) return { outcome: 'repeated', command: row }
+  return { outcome: command.status === row.status ? 'late' : 'moved', command }
+}
+
+function moveOne(connection: Connection, commandId: string, event: CommandEvent): CommandRow[] {
+  const row = findCommand(connection, commandId)
+  if (row === undefined) return []
+  const [moved = row] = moveAll(connection, [row], event)
+  return [moved]
+}
+
+/** Returns those that changed. */
+function moveAll(connection: Connection, rows: readonly CommandRow[], event: CommandEvent): CommandRow[] {
+  return rows.flatMap((row) => {
+    const progress = advance(row, event)
+    if (progress === null) return []
+    const moved = { ...row, ...progress }
+    connection.run(
+      `UPDATE command SET status = ?, published_at_ms = ?, acknowledged_at_ms = ?, completed_at_ms = ?, error = ?,
+         late_ack = ? WHERE command_id = ?`,
+      moved.status,
+      moved.publishedAtMs,
+      moved.acknowledgedAtMs,
+      moved.completedAtMs,
+      moved.error,
+      moved.lateAck === null ? null : JSON.stringify(moved.lateAck),
+      moved.commandId,
+    )
+    return [moved]
+  })
+}

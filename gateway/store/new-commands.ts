@@ -1,0 +1,74 @@
+import { NotFoundError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import { SUPERSEDING } from '../domain/commands.ts'
+import { type CommandRow, countCommands, insertCommand, supersedeCommands } from './commands.ts'
+import type { Connection } from './connection.ts'
+import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
+
+/** Finished commands are kept for so long, and so many of them. */
+const KEPT_MS = 90 * DAY_MS
+const KEPT_ROWS = 1_000_000
+/** Old commands that go for each new one: there is never a long deletion, and never more and more rows. */
+const TRIMMED_PER_COMMAND = 4
+
+export interface NewCommands {
+  commands: readonly CommandRow[]
+  idempotencyKey: IdempotencyKey | null
+  /** What time it is, if that is known: nothing is deleted by a wrong clock. */
+  trustedNowMs: number | null
+}
+
+/**
+ * Writes down commands, all or none, and fails what they supersede: the devices' locks and unlocks that are still
+ * pending. Returns those. Throws `device_not_found`.
+ */
+export function createCommands(connection: Connection, input: NewCommands): CommandRow[] {
+  const superseded: CommandRow[] = []
+  for (const row of input.commands) {
+    requireDevice(connection, row.hardwareId)
+    if (SUPERSEDING.includes(row.command)) superseded.push(...supersedeCommands(connection, row.hardwareId))
+    insertCommand(connection, row)
+  }
+  if (input.idempotencyKey !== null) keepIdempotencyKey(connection, input.idempotencyKey)
+  trim(connection, input)
+  return superseded
+}
+
+/** Takes back commands of a write that failed, and may be on the disk all the same: nobody was told of them. */
+export function withdrawCommands(
+  connection: Connection,
+  { commandIds }: { commandIds: readonly string[] },
+): null {
+  let deleted = 0
+  for (const commandId of commandIds) {
+    deleted += connection.run('DELETE FROM command WHERE command_id = ?', commandId)
+    forgetIdempotencyKeyOf(connection, commandId)
+  }
+  if (deleted > 0) connection.run('UPDATE command_count SET commands = commands - ?', deleted)
+  return null
+}
+
+// It may have been taken off the register since the command was checked.
+function requireDevice(connection: Connection, hardwareId: string): void {
+  if (connection.get('SELECT 1 FROM device WHERE hardware_id = ?', hardwareId) !== undefined) return
+  throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
+}
+
+function trim(connection: Connection, { commands, trustedNowMs }: NewCommands): void {
+  const rows = commands.length * TRIMMED_PER_COMMAND
+  const isOver = "status NOT IN ('pending', 'published', 'acknowledged')"
+  let deleted = 0
+  if (trustedNowMs !== null) {
+    deleted += connection.run(
+      `DELETE FROM command WHERE seq IN (
+         SELECT seq FROM command WHERE created_at_ms < ? AND ${isOver} ORDER BY created_at_ms LIMIT ?)`,
+      trustedNowMs - KEPT_MS,
+      rows,
+    )
+  }
+  if (countCommands(connection) - deleted > KEPT_ROWS) {
+    const sql = `DELETE FROM command WHERE seq IN (SELECT seq FROM command WHERE ${isOver} ORDER BY seq LIMIT ?)`
+    deleted += connection.run(sql, rows)
+  }
+  if (deleted > 0) connection.run('UPDATE command_count SET commands = commands - ?', deleted)
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { choiceParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+
+/** The life of a command; the last three are final. */
+const COMMAND_STATUSES = ['pending', 'published', 'acknowledged', 'completed', 'failed', 'timeout'] as const
+export const commandStatusSchema = z.enum(COMMAND_STATUSES)
+export type CommandStatus = z.infer<typeof commandStatusSchema>
+
+/** What a device may say about a command. */
+export const ackStatusSchema = z.enum(['acknowledged', 'completed', 'failed'])
+export type AckStatus = z.infer<typeof ackStatusSchema>
+
+const METADATA_BYTES = 4096
+const TTL_MAX_S = 86_400
+
+const nameSchema = z
+  .string()
+  .min(1)
+  .max(64)
+  .meta({ description: 'A command of the device type.', example: 'unlock' })
+const paramsSchema = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .meta({ description: 'As the device type says; left out for commands without any.', example: {} })
+const metadataSchema = z
+  .record(z.string(), z.unknown())
+  .superRefine((metadata, ctx) => {
+    if (new TextEncoder().encode(JSON.stringify(metadata)).length <= METADATA_BYTES) return
+    const message = `must be at most ${METADATA_BYTES} bytes of JSON`
+    ctx.addIssue({ code: 'custom', message, params: { code: 'too_large' } })
+  })
+  .nullish()
+  .meta({
+    description: `Kept with the command, and with the lock event it leads to. At most ${METADATA_BYTES} bytes.`,
+    example: { name: 'Jane' },
+  })
+const ttlSchema = z
+  .number()
+  .int()
+  .min(1)
+  .max(TTL_MAX_S)
+  .optional()
+  .meta({ description: 'Seconds after which it is too late to obey; by default that of the command.' })
+
+/** What is asked of one device. */
+export const newCommandSchema = z.strictObject({
+  command: nameSchema,
+  params: paramsSchema,
+  metadata: metadataSchema,
+  ttl_seconds: ttlSchema,
+})
+
+/** What is asked of the devices of a group. */
+export const newGroupCommandSchema = newCommandSchema.extend({
+  device_type: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Only devices of this type; by default all whose type knows the command.' }),
+})
+
+const timeSchema = isoSchema.nullable()
+
+export const commandSchema = z.object({
+  command_id: z.string(),
+  hardware_id: z.string(),
+  device_id: z.string().meta({ description: 'The short_id of the device.' }),
+  device_type: z.string(),
+  command: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  metadata: z.record(z.string(), z.unknown()).nullable(),
+  status: commandStatusSchema.meta({
+    description: 'completed, failed and timeout are final; pending is not sent yet.',
+  }),
+  requested_by: z.string().meta({ description: 'The user_id of who asked for it.' }),
+  created_at: isoSchema,
+  expires_at: isoSchema.meta({ description: 'After this it is neither sent nor waited for.' }),
+  published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
+  acknowledged_at: timeSchema.meta({ description: 'When the device said that it has it.' }),
+  completed_at: timeSchema.meta({ description: 'When the device said that it is done.' }),
+  error: z.string().nullable().meta({
+    description: 'Why it failed: what the device said, superseded or device_removed.',
+    example: null,
+  }),
+  retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
+  late_ack: z
+    .object({ status: ackStatusSchema, error: z.string().nullable(), timestamp: isoSchema })
+    .nullable()
+    .meta({ description: 'What the device said once the command was over; it changes nothing.' }),
+})
+export type CommandJson = z.infer<typeof commandSchema>
+
+export const commandListSchema = z.object({
+  commands: z.array(commandSchema),
+  pagination: paginationSchema,
+})
+export const groupCommandsSchema = z.object({
+  group_id: z.number().int(),
+  commands: z.array(commandSchema).meta({ description: 'One for each device that was told.' }),
+})
+
+const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status').optional()
+
+export const deviceCommandsQuerySchema = pageQuerySchema.extend({ status: statusParam })
+export const commandsQuerySchema = deviceCommandsQuerySchema.extend({
+  hardware_id: z.string().optional(),
+  command: z.string().optional(),
+})
+
+export const commandIdParams = z.object({ id: z.string().meta({ description: 'command_id' }) })
+
+/** Makes a request safe to repeat. */
+export const idempotencyHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/, 'must be 1 to 255 printable characters')
+    .optional()
+    .meta({
+      description:
+        'The same key with the same body, from the same user and within 24 hours, answers with the command as it is now and creates nothing.',
+    }),
+})

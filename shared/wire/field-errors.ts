@@ -1,0 +1,43 @@
+import type { z } from 'zod'
+import type { FieldError } from '../errors.ts'
+import { fieldPath } from '../field-path.ts'
+
+/** What is wrong with what was sent, field by field, from an issue of its schema. */
+export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      in: target,
+      name: key,
+      code: 'unknown_field',
+      detail: 'is no field of this request',
+    }))
+  }
+  const name = fieldPath(issue.path) || 'body'
+  const detail = issue.message
+  if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
+    return [{ in: target, name, code: issue.params.code, detail }]
+  }
+  const isMissing = issue.code === 'invalid_type' && valueAt(sent, issue.path) === undefined
+  if (isMissing) {
+    return [
+      {
+        in: target,
+        name,
+        code: target === 'query' ? 'missing_parameter' : 'missing_field',
+        detail: 'is required',
+      },
+    ]
+  }
+  return [{ in: target, name, code: target === 'query' ? 'invalid_parameter' : 'invalid_field', detail }]
+}
+
+// zod's issues do not carry the value
+function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? Reflect.get(value, key)
+        : undefined,
+    sent,
+  )
+}
