@@ -1,3 +1,4 @@
+import { apiUsage, runApi } from './bench/api.ts'
 import { brokerUsage, runBroker } from './bench/broker.ts'
 import { ingestUsage, runIngest } from './bench/ingest.ts'
 import { Workbench } from './bench/workbench.ts'
@@ -21,6 +22,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     summary: 'many clients: memory, reconnect storms, bad neighbours, hours of work',
     usage: brokerUsage,
     run: runBroker,
+  },
+  {
+    name: 'api',
+    summary: 'HTTP: requests a second, counts and downloads of a long history',
+    usage: apiUsage,
+    run: runApi,
   },
 ]
 

@@ -1,4 +1,4 @@
-import { createHash, hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
 
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
@@ -58,11 +58,13 @@ export function geofenceEventId(hardwareId: string, zoneId: string, kind: string
 
 export type TelemetryStream = 'gps' | 'battery'
 
+/** 72 bits in base64url. */
+const PREFIX_LENGTH = 12
 const AT_DIGITS = 9
 
 /** The part of a record id that is the same for all records of a device's stream; see `recordId`. */
 export function recordIdPrefix(hardwareId: string, stream: TelemetryStream): string {
-  return createHash('sha256').update(`${stream}/${hardwareId}`).digest().subarray(0, 9).toString('base64url')
+  return hash('sha256', `${stream}/${hardwareId}`, 'base64url').slice(0, PREFIX_LENGTH)
 }
 
 /**

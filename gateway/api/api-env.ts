@@ -46,3 +46,10 @@ export function requireAdmin(user: User): void {
 export function addressOf(c: Context): string {
   return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'
 }
+
+/** Gives an answer that is still to be made a header. */
+export function setHeader(c: Context, name: string, value: string): void {
+  // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most handlers
+  if (c.env !== undefined && 'outgoing' in c.env) c.env.outgoing.setHeader(name, value)
+  else c.header(name, value)
+}

@@ -432,6 +432,8 @@ for (const [query, expected] of [
   ['?attr_mode=eco', ['L-01']],
   ['?attr_missing=1', []],
   ['?attr_constructor=1', []],
+  ['?attr___proto__=1', []],
+  ['?__proto__=1&constructor=2', ALL],
   ['?attr_mode=sport&search=x&device_type=teebox&hardware_ids=l-06', ['l-06']],
   ['?unknown=1&attribute=2', ALL],
   ['?limit=2', ['L-01', 'L-02']],
@@ -473,8 +475,48 @@ for (const [query, name, code] of [
   })
 }
 
+test('a list of hardware ids does not take short ids', async () => {
+  assert.deepEqual(await listed(`?hardware_ids=${await shortIdOf('L-01')}`), [])
+  assert.deepEqual(await listed(`?hardware_ids=L-02,${await shortIdOf('L-01')}`), ['L-02'])
+})
+
+test('any number of attributes may be asked for at once', async () => {
+  const client = await g.device('many')
+  const values = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key_${i}`, i]))
+  await client.publishAsync('dev/many/tlm', JSON.stringify(values), { qos: 1 })
+  const filters = Object.entries(values).map(([name, value]) => `attr_${name}=${value}`)
+  assert.deepEqual(await listed(`?${filters.join('&')}`, keys.admin), ['many'])
+  assert.deepEqual(await listed(`?${filters.join('&')}&attr_key_33=1`, keys.admin), [])
+})
+
+test('a list shows what has changed since the last one', async () => {
+  const password = await g.register('changing')
+  const shown = async () => {
+    const { body } = await g.request('GET', '/devices?hardware_ids=changing')
+    return body.devices[0]
+  }
+  assert.deepEqual([(await shown()).is_online, (await shown()).attributes], [false, {}])
+  const client = await g.connect('changing', password)
+  await client.publishAsync('dev/changing/st', '{"online":true}', { qos: 1 })
+  assert.equal((await shown()).is_online, true)
+  for (const speed of [1, 2]) {
+    await client.publishAsync('dev/changing/tlm', JSON.stringify({ ts: clock.nowMs() + speed, speed }), {
+      qos: 1,
+    })
+    assert.deepEqual((await shown()).attributes, { speed })
+  }
+  await g.request('PATCH', '/devices/changing', { body: { name: 'Ünal' } })
+  assert.equal((await shown()).name, 'Ünal')
+  assert.deepEqual(await shown(), (await g.request('GET', '/devices/changing')).body)
+})
+
 test('a parameter given twice that may be given once is 400', async () => {
-  for (const query of ['limit=1&limit=2', 'offset=1&offset=2']) {
+  for (const query of [
+    'limit=1&limit=2',
+    'offset=1&offset=2',
+    'search=a&search=b',
+    'device_type=a&device_type=b',
+  ]) {
     assert.equal((await g.request('GET', `/devices?${query}`)).status, 400)
   }
 })

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { InvalidRequestError } from '../../shared/errors.ts'
 import { toIso } from '../../shared/time.ts'
 import {
+  type DeviceListJson,
   deletedDeviceSchema,
   deviceDetailsSchema,
   deviceListQuerySchema,
@@ -26,8 +27,9 @@ import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'
+import { DeviceTexts } from './device-texts.ts'
 import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { body, json, jsonText, problems } from './responses.ts'
 
 interface DevicesApiDeps {
   fleet: Fleet
@@ -46,6 +48,7 @@ export function createDevicesApi({
   store,
 }: DevicesApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
+  const texts = new DeviceTexts((device) => Buffer.from(`,${JSON.stringify(toDeviceJson(device))}`))
 
   api.openapi(
     createRoute({
@@ -55,24 +58,30 @@ export function createDevicesApi({
       responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
     }),
     (c) => {
-      const { hardware_ids, device_type, search = '', limit, offset } = c.req.valid('query')
-      const { filters, errors } = attributeFilters(c.req.queries())
+      const { hardware_ids, device_type, search = '', limit, offset, ...others } = c.req.valid('query')
+      const { filters, errors } = attributeFilters(others)
       const [error] = errors
       if (error !== undefined)
         throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
+      const { caller } = c.get('user')
       const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
-      const matches = fleet
-        .all()
-        .filter(
-          ({ row, reported }) =>
-            canSee(c.var.user.caller, row.hardwareId) &&
-            (wanted?.has(row.hardwareId) ?? true) &&
-            (device_type === undefined || row.deviceType === device_type) &&
-            matchesSearch(row, search) &&
-            matchesAttributes(reported.state.values, filters),
-        )
-      const page = matches.slice(offset, offset + limit).map(toDeviceJson)
-      return c.json({ devices: page, pagination: { limit, offset, returned: page.length } }, 200)
+      const page = pageOf(
+        fleet.all(),
+        ({ row, reported }) =>
+          canSee(caller, row.hardwareId) &&
+          (wanted?.has(row.hardwareId) ?? true) &&
+          (device_type === undefined || row.deviceType === device_type) &&
+          matchesSearch(row, search) &&
+          matchesAttributes(reported.state.values, filters),
+        { limit, offset },
+      )
+      return jsonText(
+        c,
+        toPageText(
+          page.map((device) => texts.of(device)),
+          { limit, offset, returned: page.length },
+        ),
+      )
     },
   )
 
@@ -224,6 +233,33 @@ export function createDevicesApi({
   )
 
   return api
+}
+
+/** The page of what is wanted; looks no further than it must. */
+function pageOf<Item>(
+  items: readonly Item[],
+  isWanted: (item: Item) => boolean,
+  { limit, offset }: { limit: number; offset: number },
+): Item[] {
+  const page: Item[] = []
+  let left = offset
+  for (const item of items) {
+    if (!isWanted(item) || left-- > 0) continue
+    page.push(item)
+    if (page.length === limit) break
+  }
+  return page
+}
+
+/** `devices` are JSON, each with a comma before it. */
+function toPageText(devices: Buffer[], pagination: DeviceListJson['pagination']): Buffer<ArrayBuffer> {
+  const [first = Buffer.of(), ...others] = devices
+  return Buffer.concat([
+    Buffer.from('{"devices":['),
+    first.subarray(1),
+    ...others,
+    Buffer.from(`],"pagination":${JSON.stringify(pagination)}}`),
+  ])
 }
 
 function credentials({ row }: Device, password: string) {

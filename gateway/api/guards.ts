@@ -2,24 +2,25 @@ import type { MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '../../shared/errors.ts'
 import { newUuid } from '../../shared/ids.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
-import { type ApiEnv, addressOf, requireAdmin } from './api-env.ts'
+import { type ApiEnv, addressOf, requireAdmin, setHeader } from './api-env.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Every answer carries `X-Request-Id`: the caller's own if it sent a usable one. */
-export const withRequestId: MiddlewareHandler<ApiEnv> = async (c, next) => {
+export const withRequestId: MiddlewareHandler<ApiEnv> = (c, next) => {
   const given = c.req.header('x-request-id')
   const requestId = given !== undefined && REQUEST_ID.test(given) ? given : newUuid()
   c.set('requestId', requestId)
-  await next()
-  c.header('x-request-id', requestId)
+  // before there is an answer: to change the headers of a finished one Hono copies it, with a stream for its body
+  setHeader(c, 'x-request-id', requestId)
+  return next()
 }
 
 /** Admits callers with a good key and keeps who they are in `c.var.user`. */
 export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
-  return async (c, next) => {
+  return (c, next) => {
     c.set('user', guard.admit(c.req.header('x-api-key'), addressOf(c)))
-    await next()
+    return next()
   }
 }
 

@@ -149,7 +149,7 @@ function pageRequest(stream: TelemetryStream, { row }: Device, query: HistoryQue
   return { ...owner, fromMs: from, toMs: to, limit: Number.MAX_SAFE_INTEGER }
 }
 
-function parseLimit(text: string | undefined): number {
+function parseLimit(text: HistoryQuery['limit']): number {
   if (text === undefined) return DEFAULT_LIMIT
   const limit = limitParam.safeParse(text)
   if (limit.success) return limit.data

@@ -218,6 +218,7 @@ for (const [query, expected] of [
   [`?from=${T10}&to=${T12}&limit=abc`, [12, 11, 10]],
   [`?from=${T10}&to=${T12}&limit=`, [12, 11, 10]],
   [`?from=${T10}&to=${T12}&limit=0&unknown=1`, [12, 11, 10]],
+  [`?from=${T10}&to=${T12}&limit=1&limit=2`, [12, 11, 10]],
   [`?from=${T10}&to=${T10}`, [10]],
   ['?from=2026-05-01T12:00:10.001Z&to=2026-05-01T12:00:11.999Z', [11]],
   ['?from=2026-05-01T12:00:10.001Z&to=2026-05-01T12:00:10.999Z', []],
@@ -257,6 +258,7 @@ for (const [query, name, code] of [
     [`from=${T10}&to=${date}`, 'to', 'invalid_date'],
   ]),
   ...['0', '10001', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
+  ['limit=1&limit=2', 'limit', 'invalid_number'],
   ['order=up', 'order', 'invalid_parameter'],
 ] as [string, string, string][]) {
   for (const stream of ['gps', 'battery']) {

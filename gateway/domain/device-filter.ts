@@ -14,7 +14,7 @@ const NAME = /^[A-Za-z0-9_]{1,64}$/
  * Reads the `attr_*` parameters of a query. Several are ANDed, a repeated one is ORed.
  * A name that can be no attribute is returned as an error.
  */
-export function attributeFilters(query: Record<string, string[]>): {
+export function attributeFilters(query: Record<string, string | string[]>): {
   filters: AttributeFilter[]
   errors: FieldError[]
 } {
@@ -23,7 +23,7 @@ export function attributeFilters(query: Record<string, string[]>): {
   for (const [parameter, wanted] of Object.entries(query)) {
     if (!parameter.startsWith(PREFIX)) continue
     const name = parameter.slice(PREFIX.length)
-    if (NAME.test(name)) filters.push({ name, wanted })
+    if (NAME.test(name)) filters.push({ name, wanted: [wanted].flat() })
     else
       errors.push({
         in: 'query',
@@ -58,6 +58,8 @@ export function matchesSearch(
   device: { name: string | null; hardwareId: string; shortId: string },
   search: string,
 ): boolean {
+  // most lists are asked for without
+  if (search === '') return true
   return [device.name, device.hardwareId, device.shortId].some(
     (text) => text !== null && containsText(text, search),
   )

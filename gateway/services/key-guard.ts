@@ -83,7 +83,7 @@ export class KeyGuard {
     if (record.failures >= MAX_FAILURES && !record.goodKeyHashes.has(keyHash))
       throw this.#tooManyFailures(record)
     try {
-      const user = this.#users.authenticate(apiKey)
+      const user = this.#users.authenticateHash(keyHash)
       if (record.goodKeyHashes.size < MAX_KNOWN_KEYS) record.goodKeyHashes.add(keyHash)
       return user
     } catch (error) {

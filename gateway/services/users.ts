@@ -69,7 +69,12 @@ export class Users implements Part {
 
   /** Whose key this is. Throws `invalid_api_key` or `user_inactive`. */
   authenticate(apiKey: string): User {
-    const user = this.#byKeyHash.get(hashSecret(apiKey))
+    return this.authenticateHash(hashSecret(apiKey))
+  }
+
+  /** The same for a key that is hashed already. */
+  authenticateHash(keyHash: string): User {
+    const user = this.#byKeyHash.get(keyHash)
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
     if (!user.row.isActive)
       throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')

@@ -1,3 +1,4 @@
+import { platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openReader } from './connection.ts'
 import { type HistoryPage, type HistoryPageRequest, readHistoryPage } from './history-page.ts'
@@ -15,6 +16,12 @@ export type ReaderAnswer = { kind: 'page'; page: HistoryPage } | ReaderFailure
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
 let connection: Connection | undefined
+
+/** As `nice` does: somebody who downloads a season must not make devices wait for the processor. */
+const NICE = 10
+
+// Linux takes 0 for the calling thread, other systems for the whole process. Source: setpriority(2)
+if (platform() === 'linux') setPriority(0, NICE)
 
 parentPort?.on('message', (request: HistoryPageRequest) => {
   try {

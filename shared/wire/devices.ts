@@ -48,14 +48,18 @@ export const deviceDetailsSchema = deviceSchema.extend({
 
 export const deviceListSchema = z.object({ devices: z.array(deviceSchema), pagination: paginationSchema })
 
+export type DeviceListJson = z.infer<typeof deviceListSchema>
+
 /** `attr_<name>` parameters come beside these; `gateway/domain/device-filter.ts` reads them. */
-export const deviceListQuerySchema = z.looseObject({
-  hardware_ids: stringListParam.optional(),
-  device_type: z.string().optional(),
-  search: z.string().optional(),
-  limit: pageLimitParam,
-  offset: offsetParam,
-})
+export const deviceListQuerySchema = z
+  .object({
+    hardware_ids: stringListParam.optional(),
+    device_type: z.string().optional(),
+    search: z.string().optional(),
+    limit: pageLimitParam,
+    offset: offsetParam,
+  })
+  .catchall(z.union([z.string(), z.array(z.string())]))
 
 const nameSchema = z.string().trim().max(200)
 const deviceTypeSchema = z.string().min(1).max(64)

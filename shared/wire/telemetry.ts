@@ -26,11 +26,11 @@ export const GPS_FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
 export const BATTERY_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type HistoryFormat = (typeof GPS_FORMATS)[number]
 
-/** `limit` stays text here: with `from` and `to` it is ignored, even an invalid one. */
+/** `limit` stays as it came: with `from` and `to` it is ignored, even an invalid one or two of them. */
 export function historyQuerySchema<Format extends HistoryFormat>(formats: readonly Format[]) {
   return z.object({
     limit: z
-      .string()
+      .union([z.string(), z.array(z.string())])
       .optional()
       .meta({ description: '1 to 10000, default 100; ignored when from and to are given.' }),
     from: dateParam.optional(),
