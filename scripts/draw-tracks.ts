@@ -1,6 +1,6 @@
 // node scripts/run.mjs scripts/draw-tracks.ts: draws where the carts were, as an SVG on standard output.
 import { parseArgs } from 'node:util'
-import { z } from 'zod'
+import { ApiClient } from '../shared/client.ts'
 
 const WIDTH_PX = 960
 const MARGIN_PX = 24
@@ -8,16 +8,6 @@ const LIVE_RADIUS_PX = 5
 const METRES_PER_DEGREE = 111_195
 /** Further apart than a cart gets between two fixes: not a line, a jump. */
 const JUMP_M = 120
-
-const devicesSchema = z.object({
-  devices: z.array(
-    z.object({
-      hardware_id: z.string(),
-      attributes: z.object({ lat: z.number().optional(), long: z.number().optional() }),
-    }),
-  ),
-})
-const recordsSchema = z.array(z.object({ lat: z.number(), long: z.number() }))
 
 interface Point {
   lat: number
@@ -37,22 +27,17 @@ const { values } = parseArgs({
   },
 })
 
-async function get<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.infer<Schema>> {
-  const key = process.env.CARTBARN_ADMIN_API_KEY ?? ''
-  const response = await fetch(values.url + path, { headers: { 'x-api-key': key } })
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-  return schema.parse(await response.json())
-}
+const client = new ApiClient({ url: values.url, apiKey: process.env.CARTBARN_ADMIN_API_KEY })
 
 async function readTracks(): Promise<Track[]> {
   const to = new Date()
   const from = new Date(to.getTime() - Number(values.minutes) * 60_000)
-  const range = `from=${from.toISOString()}&to=${to.toISOString()}&order=asc`
-  const { devices } = await get(`/devices?limit=1000&device_type=${values.type}`, devicesSchema)
+  const query = { from: from.toISOString(), to: to.toISOString(), order: 'asc' } as const
+  const { devices } = await client.call('GET /devices', { query: { limit: 1000, device_type: values.type } })
   return Promise.all(
     devices.map(async ({ hardware_id, attributes: { lat, long } }) => ({
-      points: await get(`/devices/${hardware_id}/gps?${range}`, recordsSchema),
-      now: lat === undefined || long === undefined ? undefined : { lat, long },
+      points: await client.call('GET /devices/{id}/gps', { path: { id: hardware_id }, query }),
+      now: typeof lat === 'number' && typeof long === 'number' ? { lat, long } : undefined,
     })),
   )
 }

@@ -12,10 +12,11 @@ function matches(routePath: string, path: string): boolean {
   const actual = levels(path)
   return (
     pattern.length === actual.length &&
-    pattern.every((level, i) => level.startsWith(':') || level === actual[i])
+    pattern.every((level, i) => (level.startsWith(':') ? actual[i] !== '' : level === actual[i]))
   )
 }
 
 function levels(path: string): string[] {
-  return path.split('/').filter((level) => level !== '')
+  // an empty level is another path; the slash a path may end with is gone here
+  return path.split('/')
 }

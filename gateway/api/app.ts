@@ -19,14 +19,16 @@ import { createCommandsApi } from './commands.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
+import { createDocsApi } from './docs.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi, type GeofencesApiDeps } from './geofences.ts'
 import { createGroupsApi } from './groups.ts'
-import { withKey, withRequestId } from './guards.ts'
+import { adminOnly, withKey, withRequestId } from './guards.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMqttApi, type MqttApiDeps } from './mqtt.ts'
+import { createOpenApiDocument } from './openapi.ts'
 import { createErrorHandler, problemOf } from './problem.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
@@ -65,6 +67,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     corsOrigins,
   } = deps
   const app = createApi()
+  const door = withKey(keyGuard)
 
   app.use(withRequestId)
   if (corsOrigins.length > 0)
@@ -83,7 +86,11 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     )
   app.route('/', createHealthApi(deps))
   app.route('/', createGeofenceDownloadApi(deps))
-  app.use(withKey(keyGuard))
+  app.route(
+    '/',
+    createDocsApi(() => createOpenApiDocument(app, { withKey: door, adminOnly })),
+  )
+  app.use(door)
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi({ fleet, devices, deviceConfigs, presence, store }))

@@ -115,6 +115,7 @@ for (const contentType of [
   'application/x-www-form-urlencoded',
   'application/jsonp',
   'json',
+  'application/v2+json',
   '',
 ]) {
   test(`content type "${contentType}" is 415`, async () => {
@@ -172,6 +173,13 @@ for (const [method, path, allow] of [
     assert.equal(answer.headers.get('allow'), allow)
   })
 }
+
+test('an empty level in a path is nowhere, whatever the method', async () => {
+  for (const method of ['GET', 'POST']) {
+    assertProblem(await g.request(method, '/devices//details'), 404, 'not_found')
+    assertProblem(await g.request(method, '/devices//'), 404, 'not_found')
+  }
+})
 
 test('a trailing slash makes no difference', async () => {
   for (const path of ['/devices', '/devices/cart-1', '/users', '/lock-events', '/health', '/stats']) {

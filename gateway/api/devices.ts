@@ -54,6 +54,8 @@ export function createDevicesApi({
     createRoute({
       method: 'get',
       path: '/devices',
+      summary: 'List devices',
+      description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
       request: { query: deviceListQuerySchema },
       responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
     }),
@@ -89,6 +91,9 @@ export function createDevicesApi({
     createRoute({
       method: 'post',
       path: '/devices',
+      summary: 'Register a device',
+      description:
+        'Makes the device known and issues its MQTT password, which is shown only here. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(newDeviceSchema) },
       responses: {
@@ -117,6 +122,7 @@ export function createDevicesApi({
     createRoute({
       method: 'get',
       path: '/devices/{id}',
+      summary: 'Get a device',
       request: { params: deviceIdParams },
       responses: { 200: json(deviceSchema, 'The device.'), ...problems(403, 404) },
     }),
@@ -127,6 +133,9 @@ export function createDevicesApi({
     createRoute({
       method: 'get',
       path: '/devices/{id}/details',
+      summary: 'Get a device with its counts and connection',
+      description:
+        'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it is connected. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {
@@ -162,6 +171,8 @@ export function createDevicesApi({
     createRoute({
       method: 'patch',
       path: '/devices/{id}',
+      summary: 'Rename a device',
+      description: 'What everybody who may see the device may change.',
       middleware: [jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: {
@@ -179,6 +190,8 @@ export function createDevicesApi({
     createRoute({
       method: 'put',
       path: '/devices/{id}',
+      summary: 'Change a device',
+      description: 'Name, type and group; what is left out stays as it is. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: {
@@ -200,6 +213,9 @@ export function createDevicesApi({
     createRoute({
       method: 'delete',
       path: '/devices/{id}',
+      summary: 'Delete a device',
+      description:
+        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {
@@ -218,6 +234,8 @@ export function createDevicesApi({
     createRoute({
       method: 'post',
       path: '/devices/{id}/rotate-mqtt-password',
+      summary: 'Issue a new MQTT password',
+      description: 'The old one is void at once and an open connection is closed. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {

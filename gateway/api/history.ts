@@ -104,6 +104,8 @@ function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, 
   return createRoute({
     method: 'get',
     path: `/devices/{id}/${stream}`,
+    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
+    description: `The newest records, or all between from and to, however many: the answer is streamed. As a file with Accept or format: ${files.join(', ')}.`,
     request: { params: deviceIdParams, query: historyQuerySchema(formats) },
     responses: {
       200: {

@@ -33,6 +33,8 @@ export function createLockEventsApi(store: Pick<Store<QueuedMessage>, 'read'>): 
     createRoute({
       method: 'get',
       path: '/lock-events',
+      summary: 'List lock events',
+      description: 'Also of devices that are deleted by now. A device outside the scope has none.',
       request: { query: lockEventQuerySchema },
       responses: {
         200: json(lockEventListSchema, 'Events of devices in scope, newest first.'),

@@ -33,7 +33,9 @@ export interface MqttApiDeps {
 }
 
 const QUARANTINE_LIMIT = 1000
-const idParams = z.object({ client_id: z.string() })
+const idParams = z.object({
+  client_id: z.string().meta({ description: 'As in the list.', example: 'cart-07' }),
+})
 
 function toMqttClientJson(client: MqttClientStatus): MqttClientJson {
   const { connection, queue } = client
@@ -115,6 +117,7 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
     createRoute({
       method: 'get',
       path: '/mqtt/clients',
+      summary: 'List MQTT clients',
       middleware: [adminOnly] as const,
       request: { query: mqttClientListQuerySchema },
       responses: {
@@ -146,6 +149,9 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
     createRoute({
       method: 'delete',
       path: '/mqtt/clients/{client_id}',
+      summary: 'Forget an MQTT client',
+      description:
+        'Closes its connection and forgets its session: subscriptions, and what waits for it. It may connect again.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {
@@ -167,6 +173,7 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
     createRoute({
       method: 'get',
       path: '/mqtt/stats',
+      summary: 'Get the figures of the broker',
       middleware: [adminOnly] as const,
       responses: { 200: json(mqttStatsSchema, 'Counts and limits of the broker.'), ...problems(403) },
     }),
@@ -177,6 +184,8 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
     createRoute({
       method: 'get',
       path: '/mqtt/quarantine',
+      summary: 'List messages that could not be read',
+      description: 'The newest 1000.',
       middleware: [adminOnly] as const,
       responses: {
         200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),

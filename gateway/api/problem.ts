@@ -58,6 +58,15 @@ export function createErrorHandler(log: Log): ErrorHandler<ApiEnv> {
         log.warn({ requestId, reason: describeError(error.cause) }, 'unavailable')
       return respond(c, problemOf(error, requestId))
     }
+    // of content types the library knows fewer than the guard of bodies
+    if (error instanceof HTTPException && error.status === 415) {
+      const refusal = new AppError(
+        'unsupported_media_type',
+        'unsupported_media_type',
+        'send the body as application/json',
+      )
+      return respond(c, problemOf(refusal, requestId))
+    }
     if (error instanceof HTTPException && error.status < 500) {
       return respond(c, problemOf(new AppError('invalid', 'invalid_request', error.message), requestId))
     }

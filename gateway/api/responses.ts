@@ -2,9 +2,11 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { problemSchema } from '../../shared/wire/problem.ts'
 
-const problem = { 'application/problem+json': { schema: problemSchema } }
+export const PROBLEM_TYPE = 'application/problem+json'
+const problem = { [PROBLEM_TYPE]: { schema: problemSchema } }
 
-const PROBLEMS = {
+/** What the statuses of errors mean wherever a route does not say it more exactly. */
+export const PROBLEMS = {
   400: 'A parameter or the body is malformed or out of range.',
   401: 'No API key, or a bad one.',
   403: 'Not an admin, or the device is outside the scope.',

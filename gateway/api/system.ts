@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { toIso } from '../../shared/time.ts'
 import { healthSchema, statsSchema, type subscriptionsSchema } from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
@@ -31,6 +31,8 @@ export function createHealthApi({ store, users, clock, subscriptions }: SystemAp
     createRoute({
       method: 'get',
       path: '/health',
+      summary: 'Ask whether all is well',
+      description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
       responses: {
         200: json(healthSchema, 'Running; more of it for an admin key.'),
         503: json(healthSchema, 'The store is unusable.'),
@@ -79,6 +81,7 @@ export function createSystemApi({
     createRoute({
       method: 'get',
       path: '/stats',
+      summary: 'Get the counts of the gateway',
       middleware: [adminOnly] as const,
       responses: { 200: json(statsSchema, 'Counts of the whole gateway.'), ...problems(403) },
     }),
@@ -94,8 +97,22 @@ export function createSystemApi({
       ),
   )
 
-  api.get('/metrics', adminOnly, async (c) =>
-    c.text(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/metrics',
+      summary: 'Get all metrics',
+      description: 'For Prometheus, with a key in X-API-Key.',
+      middleware: [adminOnly] as const,
+      responses: {
+        200: {
+          description: 'The Prometheus text format.',
+          content: { 'text/plain; version=0.0.4': { schema: z.string() } },
+        },
+        ...problems(403),
+      },
+    }),
+    async (c) => c.text(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
   )
 
   return api

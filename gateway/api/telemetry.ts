@@ -49,6 +49,7 @@ export function createTelemetryApi({
     const route = createRoute({
       method: 'get',
       path: `/devices/{id}/${stream}/latest`,
+      summary: `Get the newest ${stream} record`,
       request: { params: deviceIdParams },
       responses: { 200: json(schema, `The newest ${stream} record.`), ...problems(403, 404) },
     })
@@ -66,6 +67,7 @@ export function createTelemetryApi({
     createRoute({
       method: 'get',
       path: '/devices/{id}/telemetry/stats',
+      summary: 'Count the records of a device',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: { 200: json(telemetryStatsSchema, 'Records kept of the device.'), ...problems(403, 404) },
@@ -81,6 +83,8 @@ export function createTelemetryApi({
     createRoute({
       method: 'delete',
       path: '/devices/{id}/telemetry',
+      summary: 'Delete all telemetry of a device',
+      description: 'GPS and battery records; the latest state of the device stays.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: { 200: json(purgedDeviceSchema, 'Deleted, so many.'), ...problems(403, 404) },
@@ -97,6 +101,7 @@ export function createTelemetryApi({
       createRoute({
         method: 'delete',
         path: `/devices/{id}/telemetry/${stream}`,
+        summary: `Delete the ${stream === 'gps' ? 'GPS' : 'battery'} records of a device`,
         middleware: [adminOnly] as const,
         request: { params: deviceIdParams },
         responses: { 200: json(deletedRecordsSchema, 'Deleted, so many.'), ...problems(403, 404) },
@@ -113,6 +118,9 @@ export function createTelemetryApi({
     createRoute({
       method: 'post',
       path: '/telemetry/purge',
+      summary: 'Delete old telemetry of all devices',
+      description:
+        'GPS and battery records that are older than so many days. Refused while the clock of the gateway cannot be right.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(purgeSchema) },
       responses: {

@@ -18,7 +18,9 @@ import { body, json, problems } from './responses.ts'
 const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
 /** Five thousand hardware ids of the greatest length fit. */
 const userBody = jsonBodyUpTo(512 * 1024)
-const idParams = z.object({ id: z.string() })
+const idParams = z.object({
+  id: z.string().meta({ description: 'user_id', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+})
 
 function toUserJson(row: ReturnType<Users['require']>): UserJson {
   const { usage } = row
@@ -49,6 +51,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'get',
       path: '/users',
+      summary: 'List users',
       middleware: [adminOnly] as const,
       responses: { 200: json(z.array(userSchema), 'All users, oldest first.'), ...problems(403) },
     }),
@@ -59,6 +62,9 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'post',
       path: '/users',
+      summary: 'Create a user',
+      description:
+        'Issues its API key, which is shown only here. A user that is no admin sees the devices in allowed_hardware_ids and nothing else.',
       middleware: [adminOnly, userBody] as const,
       request: { body: body(newUserSchema) },
       responses: {
@@ -83,6 +89,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'get',
       path: '/users/{id}',
+      summary: 'Get a user',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: { 200: json(userSchema, 'The user.'), ...problems(403, 404) },
@@ -94,6 +101,9 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'patch',
       path: '/users/{id}',
+      summary: 'Change a user',
+      description:
+        'RFC 7396: what is left out stays; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
       middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(userPatchSchema) },
       responses: {
@@ -118,6 +128,8 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'delete',
       path: '/users/{id}',
+      summary: 'Delete a user',
+      description: 'Its key is void at once and its connections are closed.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: { 200: json(deletedUserSchema, 'Gone, and its key with it.'), ...problems(403, 404, 409) },
@@ -133,6 +145,8 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'post',
       path: '/users/{id}/rotate-key',
+      summary: 'Issue a new API key',
+      description: 'The old key is void at once and connections that use it are closed.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {

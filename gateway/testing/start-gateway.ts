@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { createLog } from '../../shared/log.ts'
+import type { OpenApiDocument } from '../api/openapi.ts'
 import { type Config, readConfig } from '../config.ts'
 import { createGateway, type Gateway, type Overrides } from '../gateway.ts'
+import { DocumentedAnswers } from './documented-answers.ts'
 import { RealtimeClient } from './realtime-client.ts'
 
 export const ADMIN_KEY = 'flt_admin_key_for_tests_0123456789'
@@ -16,6 +18,9 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any
 }
+
+// the document is the same for every gateway of a test file, and takes longer to make than most requests
+let documentedAnswers: DocumentedAnswers | undefined
 
 interface RequestOptions {
   key?: string | null
@@ -98,7 +103,10 @@ export class TestGateway {
     await this.#gateway.start()
   }
 
-  /** A request through the app itself, without a socket; the admin's key unless told, null for none. */
+  /**
+   * A request through the app itself, without a socket; the admin's key unless told, null for none.
+   * Throws when the answer is not the one the OpenAPI document promises.
+   */
   async request(
     method: string,
     path: string,
@@ -114,12 +122,12 @@ export class TestGateway {
     }
     const response = await this.app.request(path, init)
     const text = await response.text()
-    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson && text !== '' ? JSON.parse(text) : text,
-    }
+    const { status, headers: answered } = response
+    const isJson = /[/+]json\b/.test(answered.get('content-type') ?? '')
+    const answer = { status, headers: answered, body: isJson && text !== '' ? JSON.parse(text) : text }
+    const documented = await this.documented()
+    documented.check(method, path, answer)
+    return answer
   }
 
   /** Registers a device; returns its MQTT password. */
@@ -184,6 +192,16 @@ export class TestGateway {
     for (const socket of this.#sockets) socket.terminate()
     this.#clients.clear()
     this.#sockets.clear()
+  }
+
+  /** What `/openapi.json` promises. */
+  async documented(): Promise<DocumentedAnswers> {
+    if (documentedAnswers !== undefined) return documentedAnswers
+    const response = await this.app.request('/openapi.json')
+    // it was made as one
+    const document = (await response.json()) as OpenApiDocument
+    documentedAnswers = new DocumentedAnswers(document)
+    return documentedAnswers
   }
 
   #address(protocol: string): string {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { ApiClient, ApiError } from '../../shared/client.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 
 /** What a device logs in to the broker with. */
@@ -22,10 +22,6 @@ const AT_ONCE = 8
 const ATTEMPTS = 10
 const LONGEST_WAIT_S = 30
 
-const credentialsSchema = z.object({ username: z.string(), password: z.string(), client_id: z.string() })
-const answerSchema = z.union([z.object({ mqtt: credentialsSchema }), credentialsSchema])
-const problemSchema = z.looseObject({ code: z.string().optional(), detail: z.string().optional() })
-
 /**
  * Registers every device, or gives those already known a new password.
  * Throws `GatewayError` when the gateway does not answer or refuses.
@@ -34,78 +30,64 @@ export async function registerDevices(
   devices: readonly PlannedDevice[],
   options: RegistrationOptions,
 ): Promise<Map<string, MqttCredentials>> {
+  const { gatewayUrl: url, adminKey: apiKey, signal } = options
+  const client = new ApiClient({ url, apiKey, signal })
   const credentials = new Map<string, MqttCredentials>()
   const waiting = devices.values()
   const worker = async () => {
-    for (const device of waiting) credentials.set(device.hardwareId, await register(device, options))
+    for (const device of waiting) credentials.set(device.hardwareId, await register(device, client, options))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   return credentials
 }
 
-async function register(device: PlannedDevice, options: RegistrationOptions): Promise<MqttCredentials> {
-  const { hardwareId, deviceType, name } = device
-  const created = await post('/devices', { hardware_id: hardwareId, device_type: deviceType, name }, options)
-  const answer =
-    created.status === 409
-      ? await post(`/devices/${hardwareId}/rotate-mqtt-password`, undefined, options)
-      : created
-  if (answer.status !== 200 && answer.status !== 201) throw refusal(hardwareId, answer)
-  const parsed = answerSchema.safeParse(answer.body)
-  if (!parsed.success)
-    throw new GatewayError(`The gateway's answer for ${hardwareId} has no MQTT credentials`)
-  return 'mqtt' in parsed.data ? parsed.data.mqtt : parsed.data
-}
-
-interface Answer {
-  readonly status: number
-  readonly body: unknown
-}
-
-/** Posts; when the gateway asks to come back later it waits as long as told. */
-async function post(path: string, body: unknown, options: RegistrationOptions): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    const response = await send(path, body, options)
-    const text = await response.text()
-    if ((response.status !== 429 && response.status !== 503) || attempt === ATTEMPTS) {
-      return { status: response.status, body: parseJson(text) }
-    }
-    const seconds = Math.min(LONGEST_WAIT_S, Number(response.headers.get('retry-after') ?? '1') || 1)
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
-  }
-}
-
-async function send(path: string, body: unknown, options: RegistrationOptions): Promise<Response> {
-  const { gatewayUrl, adminKey, signal } = options
+async function register(
+  { hardwareId, deviceType, name }: PlannedDevice,
+  client: ApiClient,
+  options: RegistrationOptions,
+): Promise<MqttCredentials> {
+  const body = { hardware_id: hardwareId, device_type: deviceType, name }
   try {
-    return await fetch(`${gatewayUrl}${path}`, {
-      method: 'POST',
-      headers: { 'X-API-Key': adminKey, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal,
-    })
+    const { mqtt } = await patiently(() => client.call('POST /devices', { body }))
+    return mqtt
   } catch (error) {
-    if (signal.aborted) throw error
-    throw new GatewayError(`No gateway answers at ${gatewayUrl}: start it with npm start`, { cause: error })
+    if (!isRefusal(error, 409)) throw explained(error, hardwareId, options)
   }
-}
-
-function refusal(hardwareId: string, answer: Answer): GatewayError {
-  const problem = problemSchema.safeParse(answer.body).data
-  if (answer.status === 401 || answer.status === 403) {
-    return new GatewayError(
-      `The gateway refuses the key (${problem?.code ?? answer.status}): it must be an admin's`,
-    )
-  }
-  return new GatewayError(
-    `The gateway refuses to register ${hardwareId}: ${answer.status} ${problem?.detail ?? problem?.code ?? ''}`.trim(),
-  )
-}
-
-function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    const path = { id: hardwareId }
+    const { mqtt } = await patiently(() => client.call('POST /devices/{id}/rotate-mqtt-password', { path }))
+    return mqtt
+  } catch (error) {
+    throw explained(error, hardwareId, options)
   }
+}
+
+/** When the gateway asks to come back later, waits as long as told. */
+async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!isRefusal(error, 429, 503) || attempt === ATTEMPTS) throw error
+      const seconds = Math.min(LONGEST_WAIT_S, error.retryAfterS || 1)
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+    }
+  }
+}
+
+function isRefusal(error: unknown, ...statuses: number[]): error is ApiError {
+  return error instanceof ApiError && statuses.includes(error.status)
+}
+
+/** The same failure for the person at the terminal. */
+function explained(error: unknown, hardwareId: string, { gatewayUrl, signal }: RegistrationOptions): unknown {
+  if (signal.aborted) return error
+  if (!(error instanceof ApiError)) {
+    return new GatewayError(`No gateway answers at ${gatewayUrl}: start it with npm start`, { cause: error })
+  }
+  const { status, code, detail } = error
+  if (status === 401 || status === 403) {
+    return new GatewayError(`The gateway refuses the key (${code}): it must be an admin's`)
+  }
+  return new GatewayError(`The gateway refuses to register ${hardwareId}: ${status} ${detail}`)
 }

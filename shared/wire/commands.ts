@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import { choiceParam, hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
 
 /** The life of a command; the last three are final. */
 const COMMAND_STATUSES = ['pending', 'published', 'acknowledged', 'completed', 'failed', 'timeout'] as const
@@ -62,33 +62,42 @@ export const newGroupCommandSchema = newCommandSchema.extend({
 
 const timeSchema = isoSchema.nullable()
 
-export const commandSchema = z.object({
-  command_id: z.string(),
-  hardware_id: z.string(),
-  device_id: z.string().meta({ description: 'The short_id of the device.' }),
-  device_type: z.string(),
-  command: z.string(),
-  params: z.record(z.string(), z.unknown()),
-  metadata: z.record(z.string(), z.unknown()).nullable(),
-  status: commandStatusSchema.meta({
-    description: 'completed, failed and timeout are final; pending is not sent yet.',
-  }),
-  requested_by: z.string().meta({ description: 'The user_id of who asked for it.' }),
-  created_at: isoSchema,
-  expires_at: isoSchema.meta({ description: 'After this it is neither sent nor waited for.' }),
-  published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
-  acknowledged_at: timeSchema.meta({ description: 'When the device said that it has it.' }),
-  completed_at: timeSchema.meta({ description: 'When the device said that it is done.' }),
-  error: z.string().nullable().meta({
-    description: 'Why it failed: what the device said, superseded or device_removed.',
-    example: null,
-  }),
-  retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
-  late_ack: z
-    .object({ status: ackStatusSchema, error: z.string().nullable(), timestamp: isoSchema })
-    .nullable()
-    .meta({ description: 'What the device said once the command was over; it changes nothing.' }),
-})
+export const commandSchema = z
+  .object({
+    command_id: z.string().meta({ description: 'Also the id in the message to the device.' }),
+    hardware_id: hardwareIdSchema,
+    device_id: z.string().meta({ description: 'The short_id of the device.' }),
+    device_type: z.string().meta({ description: 'What it was when it was told.', example: 'teebox' }),
+    command: z.string().meta({ description: 'What it was told to do.', example: 'unlock' }),
+    params: z.record(z.string(), z.unknown()).meta({ description: 'As they were sent.', example: {} }),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'As it was given; null for none.', example: { name: 'Jane' } }),
+    status: commandStatusSchema.meta({
+      description: 'completed, failed and timeout are final; pending is not sent yet.',
+    }),
+    requested_by: z.string().meta({ description: 'The user_id of who asked for it.' }),
+    created_at: isoSchema,
+    expires_at: isoSchema.meta({ description: 'After this it is neither sent nor waited for.' }),
+    published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
+    acknowledged_at: timeSchema.meta({ description: 'When the device said that it has it.' }),
+    completed_at: timeSchema.meta({ description: 'When the device said that it is done.' }),
+    error: z.string().nullable().meta({
+      description: 'Why it failed: what the device said, superseded or device_removed.',
+      example: null,
+    }),
+    retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
+    late_ack: z
+      .object({
+        status: ackStatusSchema,
+        error: z.string().nullable().meta({ description: 'Why, if it failed.' }),
+        timestamp: isoSchema,
+      })
+      .nullable()
+      .meta({ description: 'What the device said once the command was over; it changes nothing.' }),
+  })
+  .meta({ id: 'Command' })
 export type CommandJson = z.infer<typeof commandSchema>
 
 export const commandListSchema = z.object({
@@ -96,16 +105,18 @@ export const commandListSchema = z.object({
   pagination: paginationSchema,
 })
 export const groupCommandsSchema = z.object({
-  group_id: z.number().int(),
+  group_id: z.number().int().meta({ description: 'The group that was told.', example: 42 }),
   commands: z.array(commandSchema).meta({ description: 'One for each device that was told.' }),
 })
 
-const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status').optional()
+const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status')
+  .optional()
+  .meta({ description: 'Only commands in this state.' })
 
 export const deviceCommandsQuerySchema = pageQuerySchema.extend({ status: statusParam })
 export const commandsQuerySchema = deviceCommandsQuerySchema.extend({
-  hardware_id: z.string().optional(),
-  command: z.string().optional(),
+  hardware_id: z.string().optional().meta({ description: 'Only of this device.', example: 'cart-07' }),
+  command: z.string().optional().meta({ description: 'Only this one.', example: 'unlock' }),
 })
 
 export const commandIdParams = z.object({ id: z.string().meta({ description: 'command_id' }) })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { groupIdParams, groupIdSchema } from './groups.ts'
 import { jsonObjectSchema } from './json-object.ts'
 import { objectSchemaSchema } from './object-schema.ts'
-import { isoSchema } from './params.ts'
+import { hardwareIdSchema, isoSchema } from './params.ts'
 
 /** A layer as it is sent: it replaces the one that is there. */
 export const newLayerSchema = jsonObjectSchema.meta({
@@ -10,23 +10,32 @@ export const newLayerSchema = jsonObjectSchema.meta({
   example: { realtime_enabled: false, key_keyless_state: 'keyless' },
 })
 
-const layerSchema = jsonObjectSchema.meta({ example: { key_keyless_state: 'keyless' } })
+const layerSchema = jsonObjectSchema.meta({
+  description: 'Settings by key.',
+  example: { key_keyless_state: 'keyless' },
+})
 
 const published = z
   .number()
   .int()
   .meta({ description: 'Devices that were told other settings because of it.' })
 const warnings = z
-  .array(z.object({ name: z.string(), code: z.literal('unknown_key'), detail: z.string() }))
+  .array(
+    z.object({
+      name: z.string().meta({ description: 'The key.', example: 'beep' }),
+      code: z.literal('unknown_key'),
+      detail: z.string().meta({ description: 'For people.', example: 'is not in the schema' }),
+    }),
+  )
   .meta({ description: 'Keys the type does not know; they are stored and sent all the same.' })
 
 export const groupConfigParams = groupIdParams.extend({
-  type: z.string().meta({ description: 'Name of a device type.' }),
+  type: z.string().meta({ description: 'Name of a device type.', example: 'teebox' }),
 })
 
 export const groupConfigSchema = z.object({
   group_id: groupIdSchema,
-  device_type: z.string(),
+  device_type: z.string().meta({ description: 'The type it is for.', example: 'teebox' }),
   config: layerSchema,
   devices: z.number().int().meta({ description: 'Devices of the type in the group.' }),
   warnings,
@@ -48,27 +57,35 @@ export const deviceConfigQuerySchema = z.object({
     .meta({ description: 'Whether to add the JSON Schema of the type.' }),
 })
 
-export const deviceConfigSchema = z.object({
-  hardware_id: z.string(),
-  device_type: z.string(),
-  group_id: groupIdSchema.nullable(),
-  resolved: layerSchema.meta({ description: 'The layers merged by key: device over group over type.' }),
-  layers: z.object({ type: layerSchema, group: layerSchema, device: layerSchema }),
-  version: z
-    .number()
-    .int()
-    .nullable()
-    .meta({ description: 'Of the last message on dev/{hardware_id}/cfg; only grows.' }),
-  published_at: isoSchema.nullable(),
-  applied_version: z
-    .number()
-    .int()
-    .nullable()
-    .meta({ description: 'The version the device said last it has applied.' }),
-  applied_at: isoSchema.nullable(),
-  schema: objectSchemaSchema.optional(),
-})
+export const deviceConfigSchema = z
+  .object({
+    hardware_id: hardwareIdSchema,
+    device_type: z.string().meta({ description: 'Whose defaults it has.', example: 'teebox' }),
+    group_id: groupIdSchema.nullable(),
+    resolved: layerSchema.meta({ description: 'The layers merged by key: device over group over type.' }),
+    layers: z
+      .object({ type: layerSchema, group: layerSchema, device: layerSchema })
+      .meta({ description: 'From the least to the most specific.' }),
+    version: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Of the last message on dev/{hardware_id}/cfg; only grows.' }),
+    published_at: isoSchema.nullable().meta({ description: 'When that was.' }),
+    applied_version: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'The version the device said last it has applied.' }),
+    applied_at: isoSchema.nullable().meta({ description: 'When it said so.' }),
+    schema: objectSchemaSchema
+      .optional()
+      .meta({ description: 'With ?schema=true: what is known of the keys.' }),
+  })
+  .meta({ id: 'DeviceConfig' })
 
 export type DeviceConfigJson = z.infer<typeof deviceConfigSchema>
 
-export const deviceConfigPutSchema = deviceConfigSchema.extend({ published, warnings })
+export const deviceConfigPutSchema = deviceConfigSchema
+  .extend({ published, warnings })
+  .meta({ id: 'ChangedDeviceConfig' })

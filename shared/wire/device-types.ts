@@ -23,7 +23,10 @@ const commandsSchema = z
   .meta({ description: 'What the devices obey, by name.' })
 
 const fields = {
-  description: z.string().max(500),
+  description: z
+    .string()
+    .max(500)
+    .meta({ description: 'For people.', example: 'Lock and tracker of a cart.' }),
   defaults: jsonObjectSchema.meta({
     description: 'The least specific layer of every configuration; at most 8 KiB.',
     example: { realtime_enabled: true, key_keyless_state: 'key' },
@@ -34,7 +37,12 @@ const fields = {
   commands: commandsSchema,
 }
 
-export const deviceTypeSchema = z.object({ name: z.string().meta({ example: 'teebox' }), ...fields })
+export const deviceTypeSchema = z
+  .object({
+    name: z.string().meta({ description: 'What devices name as their device_type.', example: 'teebox' }),
+    ...fields,
+  })
+  .meta({ id: 'DeviceType' })
 export type DeviceTypeJson = z.infer<typeof deviceTypeSchema>
 
 /** Replaces the type whole: a description that is absent is empty. */
@@ -42,10 +50,15 @@ export const deviceTypePutSchema = z.strictObject({ ...fields, description: fiel
 
 /** The `:type` of a type that may be made. */
 export const newDeviceTypeParams = z.object({
-  type: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or hyphens'),
+  type: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or hyphens')
+    .meta({ description: 'Name of a device type.', example: 'teebox' }),
 })
 
-export const deviceTypeParams = z.object({ type: z.string() })
+export const deviceTypeParams = z.object({
+  type: z.string().meta({ description: 'Name of a device type.', example: 'teebox' }),
+})
 
 export const putDeviceTypeSchema = deviceTypeSchema.extend({
   published: z

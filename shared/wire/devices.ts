@@ -2,95 +2,170 @@ import { z } from 'zod'
 import { isHardwareId } from '../ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
-import { isoSchema, offsetParam, pageLimitParam, paginationSchema, stringListParam } from './params.ts'
+import {
+  hardwareIdSchema,
+  isoSchema,
+  offsetParam,
+  pageLimitParam,
+  paginationSchema,
+  stringListParam,
+} from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
 
-export const deviceSchema = z.object({
-  short_id: z.string(),
-  hardware_id: z.string(),
-  device_type: z.string(),
-  name: z.string().nullable(),
-  attributes: z.record(z.string(), scalarSchema).meta({
-    description:
-      'Latest reported values: lat, long (degrees), speed (km/h), battery_voltage (V), lock_status, others.',
-  }),
-  is_online: z.boolean(),
-  group_id: z.number().int().nullable(),
-  created_at: isoSchema,
-  updated_at: isoSchema,
-  last_responded_at: isoSchema.optional(),
-})
+export const deviceSchema = z
+  .object({
+    short_id: z.string().meta({ description: 'Short, made up by the gateway.', example: 'k3v9x2qa' }),
+    hardware_id: hardwareIdSchema,
+    device_type: z
+      .string()
+      .meta({ description: 'teebox, cartcaddie, or another the site has.', example: 'teebox' }),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'For people; null where it has none.', example: 'Cart 7' }),
+    attributes: z.record(z.string(), scalarSchema).meta({
+      description:
+        'The latest of each value it has reported: lat and long (degrees, WGS 84), speed (km/h), battery_voltage (V), lock_status (true or 1 is locked), and whatever else it sends.',
+      example: { lat: 28.41, long: -81.58, speed: 12.4, battery_voltage: 50.9, lock_status: true },
+    }),
+    is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
+    group_id: z.number().int().nullable().meta({ description: 'The group it is in.', example: 42 }),
+    created_at: isoSchema,
+    updated_at: isoSchema.meta({ description: 'Of the last change of anything here, telemetry included.' }),
+    last_responded_at: isoSchema
+      .optional()
+      .meta({ description: 'When its last message came in; absent if there was none.' }),
+  })
+  .meta({ id: 'Device' })
 
 export type DeviceJson = z.infer<typeof deviceSchema>
 
-const streamDetailsSchema = z.object({
-  count: z.number().int(),
-  first_at: isoSchema.nullable(),
-  last_at: isoSchema.nullable(),
-})
+const streamDetailsSchema = z
+  .object({
+    count: z.number().int().meta({ description: 'Records kept.', example: 20411 }),
+    first_at: isoSchema.nullable().meta({ description: 'Time of the oldest record.' }),
+    last_at: isoSchema.nullable().meta({ description: 'Time of the newest record.' }),
+  })
+  .meta({ id: 'StreamDetails' })
 
-export const deviceDetailsSchema = deviceSchema.extend({
-  telemetry: z.object({ gps: streamDetailsSchema, battery: streamDetailsSchema }),
-  dropped: z
-    .record(z.string(), z.number().int())
-    .meta({ description: 'What was not taken from its messages, by reason.' }),
-  status: z
-    .record(z.string(), scalarSchema)
-    .nullable()
-    .meta({ description: 'Its last st message: fw, boot, type …' }),
-  config: deviceConfigSchema,
-  geofences: z
-    .object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() })
-    .meta({ description: 'The version of the zones it said last it has applied.' }),
-  mqtt: z.object({ connected_since: isoSchema.nullable(), address: z.string().nullable() }),
-})
+export const deviceDetailsSchema = deviceSchema
+  .extend({
+    telemetry: z.object({ gps: streamDetailsSchema, battery: streamDetailsSchema }),
+    dropped: z.record(z.string(), z.number().int()).meta({
+      description: 'What was not taken from its messages, by reason.',
+      example: { invalid_position: 2 },
+    }),
+    status: z
+      .record(z.string(), scalarSchema)
+      .nullable()
+      .meta({ description: 'Its last st message.', example: { fw: '1.4.2', type: 'teebox', boot: 17 } }),
+    config: deviceConfigSchema,
+    geofences: z
+      .object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() })
+      .meta({ description: 'The version of the zones it said last it has applied, and when it said so.' }),
+    mqtt: z.object({
+      connected_since: isoSchema.nullable().meta({ description: 'null while it is away.' }),
+      address: z
+        .string()
+        .nullable()
+        .meta({ description: 'IP address; null while it is away.', example: '192.168.1.71' }),
+    }),
+  })
+  .meta({ id: 'DeviceDetails' })
 
-export const deviceListSchema = z.object({ devices: z.array(deviceSchema), pagination: paginationSchema })
+export const deviceListSchema = z
+  .object({ devices: z.array(deviceSchema), pagination: paginationSchema })
+  .meta({ id: 'DeviceList' })
 
 export type DeviceListJson = z.infer<typeof deviceListSchema>
 
 /** `attr_<name>` parameters come beside these; `gateway/domain/device-filter.ts` reads them. */
 export const deviceListQuerySchema = z
   .object({
-    hardware_ids: stringListParam.optional(),
-    device_type: z.string().optional(),
-    search: z.string().optional(),
+    hardware_ids: stringListParam
+      .optional()
+      .meta({ description: 'Only these; repeated or comma-separated.' }),
+    device_type: z.string().optional().meta({ description: 'Only this type.', example: 'teebox' }),
+    search: z.string().optional().meta({
+      description: 'Part of the name, hardware_id or short_id, in upper or lower case.',
+      example: 'cart',
+    }),
     limit: pageLimitParam,
     offset: offsetParam,
   })
   .catchall(z.union([z.string(), z.array(z.string())]))
+  .meta({
+    patternProperties: {
+      '^attr_[A-Za-z0-9_]{1,64}$': {
+        title: 'attr_*',
+        type: 'array',
+        items: { type: 'string' },
+        description:
+          'Only devices with an attribute of this value, such as attr_lock_status=true. Several must all fit; of one that is repeated any may. 12.40 equals 12.4, true equals 1.',
+        examples: [['true']],
+      },
+    },
+  })
 
-const nameSchema = z.string().trim().max(200)
-const deviceTypeSchema = z.string().min(1).max(64)
+const nameSchema = z.string().trim().max(200).meta({ description: 'For people.', example: 'Cart 7' })
+const deviceTypeSchema = z
+  .string()
+  .min(1)
+  .max(64)
+  .meta({ description: 'One the gateway knows.', example: 'teebox' })
 
-export const newDeviceSchema = z.strictObject({
-  hardware_id: z
-    .string()
-    .refine(
-      isHardwareId,
-      'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
-    ),
-  device_type: deviceTypeSchema,
-  name: nameSchema.nullable().optional(),
-  group_id: groupIdSchema.nullable().optional(),
-})
+export const newDeviceSchema = z
+  .strictObject({
+    hardware_id: z
+      .string()
+      .refine(
+        isHardwareId,
+        'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
+      )
+      .meta({
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        description: "Case-sensitive, for ever; not active, . or .., and no other device's short_id.",
+        example: 'cart-07',
+      }),
+    device_type: deviceTypeSchema,
+    name: nameSchema.nullable().optional(),
+    group_id: groupIdSchema.nullable().optional(),
+  })
+  .meta({ id: 'NewDevice' })
 
-export const devicePatchSchema = z.strictObject({ name: nameSchema.nullable().optional() })
+export const devicePatchSchema = z
+  .strictObject({ name: nameSchema.nullable().optional().meta({ description: 'null clears it.' }) })
+  .meta({ id: 'DevicePatch' })
 
-export const devicePutSchema = z.strictObject({
-  name: nameSchema.nullable().optional(),
-  device_type: deviceTypeSchema.optional(),
-  group_id: groupIdSchema.nullable().optional(),
-})
+export const devicePutSchema = z
+  .strictObject({
+    name: nameSchema.nullable().optional(),
+    device_type: deviceTypeSchema.optional(),
+    group_id: groupIdSchema.nullable().optional(),
+  })
+  .meta({ id: 'DevicePut', description: 'What is left out stays as it is.' })
 
-const mqttCredentialsSchema = z.object({
-  username: z.string(),
-  password: z.string().meta({ description: 'Shown only here; kept as a hash.' }),
-  client_id: z.string(),
-  topics: z.object({ publish: z.array(z.string()), subscribe: z.array(z.string()) }),
-})
+const mqttCredentialsSchema = z
+  .object({
+    username: z.string().meta({ example: 'cart-07', description: 'The hardware_id.' }),
+    password: z
+      .string()
+      .meta({ description: 'Shown only here; kept as a hash.', example: 'Xk7Jm2Qp9Rt4Wv6Yz8Ab3Cd5Ef1Gh0' }),
+    client_id: z.string().meta({ example: 'cart-07', description: 'The hardware_id.' }),
+    topics: z.object({
+      publish: z
+        .array(z.string())
+        .meta({ description: 'Topics it may publish.', example: ['dev/cart-07/tlm'] }),
+      subscribe: z
+        .array(z.string())
+        .meta({ description: 'Topics it may read.', example: ['dev/cart-07/cmd'] }),
+    }),
+  })
+  .meta({ id: 'MqttCredentials', description: 'What the device logs in to the broker with.' })
 
-export const registeredDeviceSchema = z.object({ device: deviceSchema, mqtt: mqttCredentialsSchema })
+export const registeredDeviceSchema = z
+  .object({ device: deviceSchema, mqtt: mqttCredentialsSchema })
+  .meta({ id: 'RegisteredDevice' })
 export const rotatedPasswordSchema = z.object({ success: z.literal(true), mqtt: mqttCredentialsSchema })
-export const deletedDeviceSchema = z.object({ success: z.literal(true), deleted: z.string() })
+export const deletedDeviceSchema = z.object({ success: z.literal(true), deleted: hardwareIdSchema })

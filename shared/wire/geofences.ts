@@ -39,20 +39,22 @@ const pointSchema = z.object({
   coordinates: positionSchema.meta({ description: 'The centre of a circle of radius_m.' }),
 })
 
-const geometrySchema = z.preprocess(
-  (value, ctx) => {
-    const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
-    if (typeof type !== 'string' || type === 'Polygon' || type === 'Point') return value
-    const message = `must be a Polygon, or a Point with radius_m: ${type} is neither`
-    ctx.addIssue({ code: 'custom', path: ['type'], message, params: { code: 'unsupported_geometry' } })
-    return z.NEVER
-  },
-  z.discriminatedUnion('type', [polygonSchema, pointSchema]),
-)
+const geometrySchema = z
+  .preprocess(
+    (value, ctx) => {
+      const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined
+      if (typeof type !== 'string' || type === 'Polygon' || type === 'Point') return value
+      const message = `must be a Polygon, or a Point with radius_m: ${type} is neither`
+      ctx.addIssue({ code: 'custom', path: ['type'], message, params: { code: 'unsupported_geometry' } })
+      return z.NEVER
+    },
+    z.discriminatedUnion('type', [polygonSchema, pointSchema]),
+  )
+  .meta({ description: 'A Polygon of one ring, or a Point with radius_m.' })
 
 // Map editors write null for what a feature lacks and another has, so null is the same as absent.
 const propertiesSchema = z.object({
-  name: z.string().trim().min(1).max(200),
+  name: z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Green 7' }),
   type: zoneTypeSchema,
   enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
   visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),
@@ -109,24 +111,37 @@ export const geofencesSchema = z.object({
   features: z.array(
     z.object({
       type: z.literal('Feature'),
-      id: z.string(),
-      geometry: z.discriminatedUnion('type', [
-        z.object({
-          type: z.literal('Polygon'),
-          coordinates: z.array(z.array(z.tuple([z.number(), z.number()]))),
+      id: z.string().meta({ description: 'Unique in the group.', example: 'green-7' }),
+      geometry: z
+        .discriminatedUnion('type', [
+          z.object({
+            type: z.literal('Polygon'),
+            coordinates: z
+              .array(z.array(z.tuple([z.number(), z.number()])))
+              .meta({ description: 'One closed ring of longitude and latitude, in degrees.' }),
+          }),
+          z.object({
+            type: z.literal('Point'),
+            coordinates: z
+              .tuple([z.number(), z.number()])
+              .meta({ description: 'The centre of a circle of radius_m: longitude, latitude.' }),
+          }),
+        ])
+        .meta({
+          description: 'A closed ring of longitude and latitude in degrees, or the centre of a circle.',
         }),
-        z.object({ type: z.literal('Point'), coordinates: z.tuple([z.number(), z.number()]) }),
-      ]),
-      properties: z.object({
-        name: z.string(),
-        type: zoneTypeSchema,
-        enabled: z.boolean(),
-        visible: z.boolean(),
-        radius_m: z.number().optional(),
-        message: z.string().optional(),
-        max_speed_kmh: z.number().optional(),
-        hole: z.number().int().optional(),
-      }),
+      properties: z
+        .object({
+          name: z.string(),
+          type: zoneTypeSchema,
+          enabled: z.boolean(),
+          visible: z.boolean(),
+          radius_m: z.number().optional(),
+          message: z.string().optional(),
+          max_speed_kmh: z.number().optional(),
+          hole: z.number().int().optional(),
+        })
+        .meta({ description: 'As they were given, with every default filled in; radius_m in metres.' }),
     }),
   ),
 })
@@ -134,7 +149,7 @@ export const geofencesSchema = z.object({
 export type GeofencesJson = z.infer<typeof geofencesSchema>
 
 /** An id of groups, which geofences share, in a query or a path. */
-export const geofenceIdParam = wholeNumber(1, MAX_GROUP_ID)
+export const geofenceIdParam = wholeNumber(1, MAX_GROUP_ID).meta({ description: 'group_id', example: 42 })
 
 /** The `:id` of the older endpoints and of the download. */
 export const geofenceIdParams = z.object({ id: geofenceIdParam })
@@ -147,13 +162,13 @@ export const groupGeofencesSchema = geofencesSchema.extend({
 
 /** The same as the older endpoints answer it. */
 export const legacyGeofencesSchema = groupGeofencesSchema.extend({
-  device_group_id: groupIdSchema,
+  device_group_id: groupIdSchema.meta({ description: 'The same as group_id.', example: 42 }),
 })
 
 export const changedGeofencesSchema = z.object({
   success: z.literal(true),
   group_id: groupIdSchema,
-  version: z.number().int().meta({ example: 8 }),
+  version: z.number().int().meta({ description: 'The new version.', example: 8 }),
   count: z.number().int().meta({ description: 'Zones there are now.', example: 3 }),
   published: z.object({
     teebox: z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_GROUP_ID } from '../ids.ts'
-import { isoSchema, wholeNumber } from './params.ts'
+import { hardwareIdSchema, isoSchema, wholeNumber } from './params.ts'
 
 export const groupIdSchema = z
   .number()
@@ -9,33 +9,40 @@ export const groupIdSchema = z
   .max(MAX_GROUP_ID)
   .meta({ description: 'Shared with the legacy geofence endpoints.', example: 42 })
 
-const nameSchema = z.string().trim().min(1).max(200).meta({ example: 'Front nine' })
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .meta({ description: 'For people.', example: 'Front nine' })
 
-export const groupSchema = z.object({
-  group_id: groupIdSchema,
-  name: nameSchema,
-  device_count: z.number().int(),
-  geofence_version: z
-    .number()
-    .int()
-    .meta({ description: 'Of its geofences; 0 where none were ever published.' }),
-  created_at: isoSchema,
-  updated_at: isoSchema,
-})
+export const groupSchema = z
+  .object({
+    group_id: groupIdSchema,
+    name: nameSchema,
+    device_count: z.number().int().meta({ description: 'Devices in it.', example: 36 }),
+    geofence_version: z
+      .number()
+      .int()
+      .meta({ description: 'Of its geofences; 0 where none were ever published.' }),
+    created_at: isoSchema,
+    updated_at: isoSchema,
+  })
+  .meta({ id: 'Group' })
 
 export type GroupJson = z.infer<typeof groupSchema>
 
 export const newGroupSchema = z.strictObject({ name: nameSchema, group_id: groupIdSchema.optional() })
 export const groupPatchSchema = z.strictObject({ name: nameSchema.optional() })
 
-const groupIdParam = wholeNumber(1, MAX_GROUP_ID)
+const groupIdParam = wholeNumber(1, MAX_GROUP_ID).meta({ description: 'group_id', example: 42 })
 
 /** The `:groupId` of a group's paths. */
 export const groupIdParams = z.object({ groupId: groupIdParam })
 
 export const groupDeviceParams = z.object({
   groupId: groupIdParam,
-  id: z.string().meta({ description: 'hardware_id or short_id' }),
+  id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
 })
 
 export const deletedGroupSchema = z.object({ success: z.literal(true), deleted: groupIdSchema })
@@ -43,6 +50,8 @@ export const deletedGroupSchema = z.object({ success: z.literal(true), deleted: 
 export const assignmentSchema = z.object({
   success: z.literal(true),
   group_id: groupIdSchema.nullable().meta({ description: 'The group it is in now; null for none.' }),
-  hardware_id: z.string(),
-  previous_group_id: groupIdSchema.nullable(),
+  hardware_id: hardwareIdSchema,
+  previous_group_id: groupIdSchema
+    .nullable()
+    .meta({ description: 'The group it was in before; null for none.' }),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MQTT_TRANSPORTS } from '../mqtt-status.ts'
 import { isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
 
-const count = z.number().int()
+const count = z.number().int().min(0)
 const perSecond = z
   .number()
   .meta({ description: 'Messages a second, averaged over the last five to ten seconds.' })
@@ -11,40 +11,52 @@ const flowSchema = z
   .object({ messages: count, bytes: count, per_second: perSecond })
   .meta({ description: 'PUBLISH packets and the bytes of their payloads, on this connection.' })
 
-export const mqttClientSchema = z.object({
-  client_id: z.string(),
-  kind: z.enum(['device', 'program']),
-  user_id: z.string().nullable().meta({ description: 'Whose API key a program has logged in with.' }),
-  hardware_id: z.string().nullable(),
-  address: z.string().nullable().meta({ description: 'IP address; null while away.' }),
-  transport: z.enum(MQTT_TRANSPORTS).nullable(),
-  protocol_version: z.number().int().nullable().meta({ description: '3 is MQTT 3.1, 4 is 3.1.1.' }),
-  connected: z.boolean(),
-  connected_since: isoSchema.nullable(),
-  clean_session: z.boolean(),
-  keepalive_s: count.nullable(),
-  subscriptions: z.array(z.object({ topic_filter: z.string(), qos: count })),
-  received: flowSchema.nullable(),
-  sent: flowSchema.nullable(),
-  queue: z.object({ messages: count, bytes: count, in_flight: count, dropped: count }).meta({
-    description: 'QoS 1 and 2 messages that are not acknowledged; dropped since the gateway started.',
-  }),
-  unread_bytes: count.meta({ description: 'Written, and not yet taken by the network.' }),
-  skipped: count.meta({ description: 'QoS 0 messages left out because it reads too slowly.' }),
-  throttled: count.meta({ description: 'Times it was made to wait because it sent too much.' }),
-  idle_hours: count.nullable().meta({ description: 'Hours away; null while connected.' }),
-})
+export const mqttClientSchema = z
+  .object({
+    client_id: z.string().meta({ example: 'cart-07', description: 'The hardware_id of a device.' }),
+    kind: z.enum(['device', 'program']).meta({ description: 'A program logs in with an API key.' }),
+    user_id: z.string().nullable().meta({ description: 'Whose API key a program has logged in with.' }),
+    hardware_id: z.string().nullable().meta({ description: 'Which device it is.', example: 'cart-07' }),
+    address: z.string().nullable().meta({ description: 'IP address; null while away.' }),
+    transport: z.enum(MQTT_TRANSPORTS).nullable().meta({ description: 'null while away.' }),
+    protocol_version: z.number().int().nullable().meta({ description: '3 is MQTT 3.1, 4 is 3.1.1.' }),
+    connected: z.boolean().meta({ description: 'false: away, and its session is kept.' }),
+    connected_since: isoSchema.nullable().meta({ description: 'null while away.' }),
+    clean_session: z.boolean().meta({ description: 'true: its session ends with its connection.' }),
+    keepalive_s: count.nullable().meta({ description: 'Seconds; 0 is none; null while away.', example: 60 }),
+    subscriptions: z.array(
+      z.object({
+        topic_filter: z.string().meta({ description: 'What it reads.', example: 'dev/cart-07/cmd' }),
+        qos: count.max(2).meta({ description: 'The highest it is sent.' }),
+      }),
+    ),
+    received: flowSchema.nullable(),
+    sent: flowSchema.nullable(),
+    queue: z.object({ messages: count, bytes: count, in_flight: count, dropped: count }).meta({
+      description: 'QoS 1 and 2 messages that are not acknowledged; dropped since the gateway started.',
+    }),
+    unread_bytes: count.meta({ description: 'Written, and not yet taken by the network.' }),
+    skipped: count.meta({ description: 'QoS 0 messages left out because it reads too slowly.' }),
+    throttled: count.meta({ description: 'Times it was made to wait because it sent too much.' }),
+    idle_hours: count.nullable().meta({ description: 'Hours away; null while connected.' }),
+  })
+  .meta({ id: 'MqttClient' })
 
 export type MqttClientJson = z.infer<typeof mqttClientSchema>
 
-export const mqttClientListSchema = z.object({
-  clients: z.array(mqttClientSchema),
-  pagination: paginationSchema,
-})
+export const mqttClientListSchema = z
+  .object({
+    clients: z.array(mqttClientSchema),
+    pagination: paginationSchema,
+  })
+  .meta({ id: 'MqttClientList' })
 
 export const mqttClientListQuerySchema = z.object({
-  connected: z.enum(['true', 'false']).optional(),
-  search: z.string().optional(),
+  connected: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Only those that are connected, or away.' }),
+  search: z.string().optional().meta({ description: 'Part of the client_id.', example: 'cart' }),
   limit: pageLimitParam,
   offset: offsetParam,
 })
@@ -57,7 +69,7 @@ export const removedMqttClientSchema = z.object({
 
 const trafficSchema = z.object({
   messages: count.meta({ description: 'PUBLISH packets.' }),
-  by_qos: z.object({ qos_0: count, qos_1: count, qos_2: count }),
+  by_qos: z.object({ qos_0: count, qos_1: count, qos_2: count }).meta({ description: 'PUBLISH packets.' }),
   per_second: perSecond,
   bytes: count.meta({ description: 'Of their payloads.' }),
   packets: count.meta({ description: 'Packets of every kind.' }),
@@ -68,41 +80,49 @@ const countsByReasonSchema = z.record(z.string(), count)
 
 export const mqttStatsSchema = z
   .object({
-    version: z.string(),
-    uptime_s: count,
+    version: z.string().meta({ description: 'Of the broker.', example: 'cartbarn 0.1.0' }),
+    uptime_s: count.meta({ description: 'Seconds since it started.', example: 86400 }),
     connections: z.object({
-      open: count,
-      logged_in: count,
+      open: count.meta({ description: 'Connected, logged in or not.', example: 85 }),
+      logged_in: count.meta({ example: 84, description: 'Logged in.' }),
       maximum: count.meta({ description: 'The most that were logged in at once.' }),
-      limit: count,
-      by_transport: z.object({ tcp: count, tls: count, websocket: count }),
+      limit: count.meta({ description: 'The most that are let in.', example: 10000 }),
+      by_transport: z
+        .object({ tcp: count, tls: count, websocket: count })
+        .meta({ description: 'Those that are open.' }),
     }),
-    sessions: z.object({ kept: count, away: count }),
-    subscriptions: count,
-    retained: z.object({ messages: count, bytes: count }),
-    queued: z.object({
-      messages: count,
-      bytes: count,
-      limits: z.object({ messages: count, bytes: count }),
-    }),
+    sessions: z
+      .object({ kept: count, away: count })
+      .meta({ description: 'Sessions that outlive their connection, and how many of them are away now.' }),
+    subscriptions: count.meta({ description: 'Of all clients.' }),
+    retained: z.object({ messages: count, bytes: count }).meta({ description: 'Retained messages kept.' }),
+    queued: z
+      .object({
+        messages: count,
+        bytes: count,
+        limits: z.object({ messages: count, bytes: count }).meta({ description: 'The most there may be.' }),
+      })
+      .meta({ description: 'What waits for clients.' }),
     received: trafficSchema,
     sent: trafficSchema,
-    refused: countsByReasonSchema,
-    dropped: countsByReasonSchema,
-    write_queue_rows: count,
+    refused: countsByReasonSchema.meta({ description: 'Connections and packets refused, by reason.' }),
+    dropped: countsByReasonSchema.meta({ description: 'Messages left out, by reason.' }),
+    write_queue_rows: count.meta({ description: 'Rows waiting for the disk.' }),
     waiting_connections: count.meta({ description: 'Connections whose bytes wait to be read.' }),
   })
-  .meta({ description: 'Counts since the gateway started.' })
+  .meta({ id: 'MqttStats', description: 'Counts since the gateway started.' })
 
 export type MqttStatsJson = z.infer<typeof mqttStatsSchema>
 
 export const quarantineSchema = z.array(
-  z.object({
-    received_at: isoSchema,
-    hardware_id: z.string(),
-    topic: z.string(),
-    reason: z.string(),
-    size_bytes: count,
-    payload: z.string().meta({ description: 'The first 4096 bytes, base64.' }),
-  }),
+  z
+    .object({
+      received_at: isoSchema,
+      hardware_id: z.string().meta({ description: 'Who sent it.', example: 'cart-07' }),
+      topic: z.string().meta({ example: 'dev/cart-07/tlm', description: 'Where it sent it.' }),
+      reason: z.string().meta({ description: 'Why it could not be read.', example: 'invalid_json' }),
+      size_bytes: count.meta({ description: 'Of the whole payload.', example: 8 }),
+      payload: z.string().meta({ description: 'The first 4096 bytes, base64.', example: 'bm90IGpzb24=' }),
+    })
+    .meta({ id: 'QuarantinedMessage' }),
 )

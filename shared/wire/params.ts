@@ -7,55 +7,92 @@ function fail(ctx: z.RefinementCtx, code: string, message: string): typeof z.NEV
   return z.NEVER
 }
 
+/** A device's primary name; `isHardwareId` says which are valid. */
+export const hardwareIdSchema = z.string().meta({
+  description: 'The name of the device everywhere: in this API, as MQTT user name, and in its topics.',
+  example: 'cart-07',
+})
+
 /** The `:id` of a device's paths. */
 export const deviceIdParams = z.object({
-  id: z.string().meta({ description: 'hardware_id or short_id' }),
+  id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
 })
 
 /** A whole number written in digits only, within `min` and `max`, both included. */
 export function wholeNumber(min: number, max: number) {
-  return z.string().transform((text, ctx) => {
+  const number = z.string().transform((text, ctx) => {
     const value = Number(text)
     if (/^\d{1,16}$/.test(text) && value >= min && value <= max) return value
     return fail(ctx, 'invalid_number', `must be a whole number from ${min} to ${max}`)
   })
+  return number.meta({ type: 'integer', minimum: min, maximum: max })
 }
 
-export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0)
-export const pageLimitParam = wholeNumber(1, 1000).default(100)
+export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+  .default(0)
+  .meta({ description: 'Items to skip.' })
+export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
 
 /** A page of a list. */
 export const pageQuerySchema = z.object({ limit: pageLimitParam, offset: offsetParam })
 
 /** A date parameter, read into milliseconds since 1970. */
-export const dateParam = z.string().transform((text, ctx) => {
-  return parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')
-})
+export const dateParam = z
+  .string()
+  .transform((text, ctx) => {
+    return (
+      parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')
+    )
+  })
+  .meta({
+    format: 'date-time',
+    description: 'ISO 8601, included; UTC unless it has an offset; a date alone is its midnight.',
+    example: '2026-05-01T08:30:00Z',
+  })
 
 /** One of a few words; anything else is refused under `code`, with the words. */
 export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {
-  return z.string().transform((text, ctx) => {
-    const choice = choices.find((one) => one === text)
-    return choice ?? fail(ctx, code, `must be one of: ${choices.join(', ')}`)
+  const choice = z.string().transform((text, ctx) => {
+    const chosen = choices.find((one) => one === text)
+    return chosen ?? fail(ctx, code, `must be one of: ${choices.join(', ')}`)
   })
+  return choice.meta({ enum: [...choices] })
 }
 
 /** A list given repeated or comma-separated; trimmed, without duplicates, never empty. */
-export const stringListParam = z.union([z.string(), z.array(z.string())]).transform((value, ctx) => {
-  const items = [value]
-    .flat()
-    .flatMap((text) => text.split(','))
-    .map((text) => text.trim())
-  const distinct = new Set(items.filter((item) => item !== ''))
-  return distinct.size > 0 ? [...distinct] : fail(ctx, 'empty_list', 'must name at least one, or be left out')
-})
+export const stringListParam = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value, ctx) => {
+    const items = [value]
+      .flat()
+      .flatMap((text) => text.split(','))
+      .map((text) => text.trim())
+    const distinct = new Set(items.filter((item) => item !== ''))
+    return distinct.size > 0
+      ? [...distinct]
+      : fail(ctx, 'empty_list', 'must name at least one, or be left out')
+  })
+  .meta({
+    type: 'array',
+    items: { type: 'string' },
+    minItems: 1,
+    description: 'Repeated or comma-separated.',
+    example: ['cart-07', 'cart-08'],
+  })
 
-export const paginationSchema = z.object({
-  limit: z.number().int(),
-  offset: z.number().int(),
-  returned: z.number().int().meta({ description: 'Items in this page; fewer than limit on the last one.' }),
-})
+export const paginationSchema = z
+  .object({
+    limit: z.number().int().meta({ description: 'As asked for.', example: 100 }),
+    offset: z.number().int().meta({ description: 'As asked for.', example: 0 }),
+    returned: z
+      .number()
+      .int()
+      .meta({ description: 'Items in this page; fewer than limit on the last one.', example: 42 }),
+  })
+  .meta({ id: 'Pagination' })
 
-export const isoSchema = z
-  .string()
-  .meta({ description: 'ISO 8601, UTC, milliseconds.', example: '2026-05-01T08:30:00.000Z' })
+export const isoSchema = z.string().meta({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, milliseconds.',
+  example: '2026-05-01T08:30:00.000Z',
+})

@@ -1,23 +1,36 @@
 import { z } from 'zod'
 import { choiceParam, dateParam, isoSchema } from './params.ts'
 
-export const gpsRecordSchema = z.object({
-  _id: z.string(),
-  device_id: z.string().meta({ description: 'The short_id of the device.' }),
-  hardware_id: z.string(),
-  timestamp: isoSchema,
-  lat: z.number(),
-  long: z.number(),
-  speed: z.number().optional().meta({ description: 'km/h' }),
-})
+const recordBase = {
+  _id: z.string().meta({ description: 'The same for the same record for ever.', example: 'k4Jx0Zq1mB3uYw' }),
+  device_id: z.string().meta({ description: 'The short_id of the device.', example: 'k3v9x2qa' }),
+  hardware_id: z.string().meta({ description: 'The device.', example: 'cart-07' }),
+  timestamp: isoSchema.meta({ description: 'When it was measured.' }),
+}
 
-export const batteryRecordSchema = z.object({
-  _id: z.string(),
-  device_id: z.string().meta({ description: 'The short_id of the device.' }),
-  hardware_id: z.string(),
-  timestamp: isoSchema,
-  battery_voltage: z.number().meta({ description: 'volts' }),
-})
+export const gpsRecordSchema = z
+  .object({
+    ...recordBase,
+    lat: z.number().min(-90).max(90).meta({ description: 'Latitude, degrees, WGS 84.', example: 28.4101234 }),
+    long: z
+      .number()
+      .min(-180)
+      .max(180)
+      .meta({ description: 'Longitude, degrees, WGS 84.', example: -81.5801234 }),
+    speed: z
+      .number()
+      .min(0)
+      .optional()
+      .meta({ description: 'km/h; absent if it was not sent.', example: 12.4 }),
+  })
+  .meta({ id: 'GpsRecord' })
+
+export const batteryRecordSchema = z
+  .object({
+    ...recordBase,
+    battery_voltage: z.number().min(0).meta({ description: 'Volts.', example: 50.9 }),
+  })
+  .meta({ id: 'BatteryRecord' })
 
 export const HISTORY_LIMIT_MAX = 10_000
 
@@ -32,30 +45,41 @@ export function historyQuerySchema<Format extends HistoryFormat>(formats: readon
     limit: z
       .union([z.string(), z.array(z.string())])
       .optional()
-      .meta({ description: '1 to 10000, default 100; ignored when from and to are given.' }),
-    from: dateParam.optional(),
-    to: dateParam.optional(),
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        maximum: HISTORY_LIMIT_MAX,
+        default: 100,
+        description: 'So many records, the newest; ignored when from and to are given.',
+      }),
+    from: dateParam
+      .optional()
+      .meta({ description: 'ISO 8601, included. Together with to: then all records between.' }),
+    to: dateParam.optional().meta({ description: 'ISO 8601, included. Together with from.' }),
     order: z.enum(['asc', 'desc']).default('desc').meta({
       description: 'By time; newest first unless told. GPX is always written oldest first.',
     }),
     format: choiceParam(formats, 'invalid_format')
       .optional()
-      .meta({ description: `One of ${formats.join(', ')}; wins over the Accept header.` }),
+      .meta({ description: 'Wins over the Accept header; json when neither says anything.' }),
   })
 }
 
+const gpsCountSchema = z.number().int().meta({ description: 'GPS records.', example: 20411 })
+const batteryCountSchema = z.number().int().meta({ description: 'Battery records.', example: 1703 })
+
 export const telemetryStatsSchema = z.object({
-  hardware_id: z.string(),
-  gps: z.number().int(),
-  battery: z.number().int(),
+  hardware_id: z.string().meta({ description: 'The device.', example: 'cart-07' }),
+  gps: gpsCountSchema,
+  battery: batteryCountSchema,
 })
 
 /** Strict: a condition that is not known here must not be taken for none. */
 export const purgeSchema = z.strictObject({
-  older_than_days: z.number().int().min(1).max(3650).meta({ description: 'Days of 24 hours.' }),
+  older_than_days: z.number().int().min(1).max(3650).meta({ description: 'Days of 24 hours.', example: 365 }),
 })
 
-const purgedSchema = z.object({ gps: z.number().int(), battery: z.number().int() })
+const purgedSchema = z.object({ gps: gpsCountSchema, battery: batteryCountSchema })
 
 export const purgedFleetSchema = z.object({
   success: z.literal(true),
@@ -64,4 +88,7 @@ export const purgedFleetSchema = z.object({
 })
 
 export const purgedDeviceSchema = z.object({ success: z.literal(true), purged: purgedSchema })
-export const deletedRecordsSchema = z.object({ success: z.literal(true), deleted: z.number().int() })
+export const deletedRecordsSchema = z.object({
+  success: z.literal(true),
+  deleted: z.number().int().meta({ description: 'Records.', example: 20411 }),
+})

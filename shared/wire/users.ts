@@ -4,56 +4,103 @@ import { isoSchema } from './params.ts'
 export const roleSchema = z.enum(['user', 'admin'])
 export type Role = z.infer<typeof roleSchema>
 
-export const userSchema = z.object({
-  user_id: z.string(),
-  name: z.string(),
-  email: z.string().nullable(),
-  role: roleSchema,
-  is_active: z.boolean(),
-  allowed_hardware_ids: z.array(z.string()).nullable(),
-  created_at: isoSchema,
-  updated_at: isoSchema,
-  usage: z.object({
-    total_requests: z.number().int(),
-    requests_today: z.number().int(),
-    last_reset: isoSchema,
-    first_used_at: isoSchema.optional(),
-    last_used_at: isoSchema.optional(),
-  }),
-})
+export const userSchema = z
+  .object({
+    user_id: z
+      .string()
+      .meta({ description: 'Its MQTT user name as well.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+    name: z.string().meta({ example: 'Starter tablet', description: 'For people.' }),
+    email: z
+      .string()
+      .nullable()
+      .meta({ example: 'starter@club.example', description: 'null where it has none.' }),
+    role: roleSchema.meta({ description: 'An admin may do everything, with every device.' }),
+    is_active: z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' }),
+    allowed_hardware_ids: z
+      .array(z.string())
+      .nullable()
+      .meta({
+        description: 'The devices it may see; null and an empty list are none. Means nothing for an admin.',
+        example: ['cart-07', 'cart-08'],
+      }),
+    created_at: isoSchema,
+    updated_at: isoSchema,
+    usage: z.object({
+      total_requests: z.number().int().meta({ description: 'Since it was created.', example: 1834 }),
+      requests_today: z.number().int().meta({ description: 'Since midnight, UTC.', example: 97 }),
+      last_reset: isoSchema.meta({ description: 'Where requests_today begins.' }),
+      first_used_at: isoSchema.optional(),
+      last_used_at: isoSchema.optional(),
+    }),
+  })
+  .meta({ id: 'User' })
 
 export type UserJson = z.infer<typeof userSchema>
 
-const nameSchema = z.string().trim().min(1).max(200)
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .meta({ description: 'For people.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
   .max(320)
   .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
+  .meta({ example: 'starter@club.example', description: 'null for none.' })
 const allowedSchema = z
   .array(z.string().min(1).max(64))
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 5000, 'must name at most 5000 devices')
+  .meta({
+    maxItems: 5000,
+    description:
+      'The devices it may see, also such as do not exist yet; null for none. Repeated ones count once.',
+    example: ['cart-07', 'cart-08'],
+  })
 
-export const newUserSchema = z.strictObject({
-  name: nameSchema,
-  email: emailSchema.nullable().optional(),
-  role: roleSchema.default('user'),
-  allowed_hardware_ids: allowedSchema.nullable().default(null),
-})
+export const newUserSchema = z
+  .strictObject({
+    name: nameSchema,
+    email: emailSchema.nullable().optional(),
+    role: roleSchema.default('user').meta({ description: 'An admin may do everything, with every device.' }),
+    allowed_hardware_ids: allowedSchema.nullable().default(null),
+  })
+  .meta({ id: 'NewUser' })
 
 /** RFC 7396: absent is unchanged; null clears `email` and `allowed_hardware_ids` and is refused elsewhere. */
-export const userPatchSchema = z.strictObject({
-  name: nameSchema.optional(),
-  email: emailSchema.nullable().optional(),
-  role: roleSchema.optional(),
-  is_active: z.boolean().optional(),
-  allowed_hardware_ids: allowedSchema.nullable().optional(),
-})
+export const userPatchSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    email: emailSchema.nullable().optional(),
+    role: roleSchema.optional().meta({ description: 'An admin may do everything, with every device.' }),
+    is_active: z
+      .boolean()
+      .optional()
+      .meta({ description: 'false makes its key void until it is true again.' }),
+    allowed_hardware_ids: allowedSchema.nullable().optional(),
+  })
+  .meta({ id: 'UserPatch', description: 'What is left out stays as it is.' })
 
-export const issuedKeySchema = z.object({ user: userSchema, api_key: z.string(), warning: z.string() })
-export const rotatedKeySchema = z.object({
-  success: z.literal(true),
-  api_key: z.string(),
-  warning: z.string(),
+const apiKeySchema = z.string().meta({
+  description: 'Shown only here; kept as a hash.',
+  example: 'flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
 })
-export const deletedUserSchema = z.object({ success: z.literal(true), deleted: z.string() })
+const warningSchema = z
+  .string()
+  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
+
+export const issuedKeySchema = z
+  .object({ user: userSchema, api_key: apiKeySchema, warning: warningSchema })
+  .meta({ id: 'IssuedKey' })
+export const rotatedKeySchema = z
+  .object({
+    success: z.literal(true),
+    api_key: apiKeySchema,
+    warning: warningSchema,
+  })
+  .meta({ id: 'RotatedKey' })
+export const deletedUserSchema = z.object({
+  success: z.literal(true),
+  deleted: z.string().meta({ description: 'user_id' }),
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { after, before, test } from 'node:test'
+import { ApiClient, ApiError } from '../../shared/client.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+let gateway: TestGateway
+let client: ApiClient
+
+before(async () => {
+  gateway = await startGateway()
+  client = new ApiClient({ url: gateway.http, apiKey: ADMIN_KEY })
+  const device = await gateway.device('cart-1')
+  for (const ts of [1_765_967_400_000, 1_765_967_401_000]) {
+    await device.publishAsync('dev/cart-1/tlm', JSON.stringify({ ts, lat: 28.4, long: -81.5 }), { qos: 1 })
+  }
+})
+
+after(() => gateway.stop())
+
+async function refusalOf(call: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof ApiError, String(error))
+  return error
+}
+
+test('path, query and body go where they belong', async () => {
+  const made = await client.call('POST /devices', { body: { hardware_id: 'a.b-c', device_type: 'teebox' } })
+  assert.equal(made.device.hardware_id, 'a.b-c')
+  const device = await client.call('PATCH /devices/{id}', { path: { id: 'a.b-c' }, body: { name: 'ü / ?' } })
+  assert.equal(device.name, 'ü / ?')
+  const { devices, pagination } = await client.call('GET /devices', {
+    query: { search: 'ü / ?', hardware_ids: ['a.b-c', 'x'], limit: 5, offset: undefined },
+  })
+  assert.deepEqual([devices, pagination.limit], [[device], 5])
+  const none = await client.call('GET /devices', { query: { attr_lat: 1 } })
+  assert.deepEqual(none.devices, [])
+})
+
+test('an id of any characters stays one level of the path', async () => {
+  const { code } = await refusalOf(client.call('GET /users/{id}', { path: { id: '../devices?a=#b' } }))
+  assert.equal(code, 'user_not_found')
+})
+
+test('a refusal carries all the gateway says', async () => {
+  const call = client.call('GET /lock-events', { query: { limit: 0, offset: -1 } })
+  const error = await refusalOf(call)
+  assert.deepEqual([error.status, error.code, error.retryAfterS], [400, 'invalid_number', undefined])
+  assert.deepEqual(error.errors.map(({ name }) => name).sort(), ['limit', 'offset'])
+  assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/)
+  assert.match(error.message, /^GET \/lock-events\?limit=0&offset=-1: 400 invalid_number: limit: must be/)
+})
+
+test('whoever is to wait is told how long', async () => {
+  const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' })
+  const hasty = new ApiClient({ url: own.http, apiKey: ADMIN_KEY })
+  const errors = await Promise.all(
+    Array.from({ length: 20 }, () => hasty.call('GET /stats').catch((error: unknown) => error)),
+  )
+  await own.stop()
+  const refused = errors.find((error) => error instanceof ApiError)
+  assert.deepEqual([refused?.status, refused?.code, refused?.retryAfterS], [429, 'rate_limited', 1])
+})
+
+test('without a key what is open answers, the rest refuses', async () => {
+  const nobody = new ApiClient({ url: gateway.http })
+  assert.equal((await nobody.call('GET /health')).status, 'ok')
+  assert.equal((await refusalOf(nobody.call('GET /users'))).code, 'missing_api_key')
+})
+
+test('answers that are no JSON are text', async () => {
+  assert.match(await client.call('GET /metrics'), /^cartbarn_devices /m)
+})
+
+test('a download is given as it comes in', async () => {
+  const response = await client.download('GET /devices/{id}/gps', {
+    path: { id: 'cart-1' },
+    headers: { Accept: 'text/csv' },
+  })
+  assert.match(response.headers.get('content-type') ?? '', /^text\/csv/)
+  let text = ''
+  for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk)
+  assert.equal(text.trim().split('\n').length, 3)
+  const missing = client.download('GET /devices/{id}/gps', { path: { id: 'nowhere' } })
+  assert.equal((await refusalOf(missing)).code, 'device_not_found')
+})
+
+test('a signal ends a request, be it of the call or of the client', async () => {
+  const reason = new Error('enough')
+  const signal = AbortSignal.abort(reason)
+  await assert.rejects(client.call('GET /stats', { signal }), reason)
+  const ended = new ApiClient({ url: gateway.http, apiKey: ADMIN_KEY, signal })
+  await assert.rejects(ended.call('GET /stats'), reason)
+})
+
+test('an answer that is not of a gateway is told as it is', async () => {
+  const proxy = createServer((_, response) => response.writeHead(502).end('<h1>Bad Gateway</h1>'))
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const address = proxy.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const error = await refusalOf(
+    new ApiClient({ url: `http://127.0.0.1:${address.port}` }).call('GET /health'),
+  )
+  proxy.close()
+  proxy.closeAllConnections()
+  assert.deepEqual(
+    [error.status, error.code, error.detail],
+    [502, 'unexpected_answer', '<h1>Bad Gateway</h1>'],
+  )
+})
+
+test('what does not fit the schemas does not compile', async () => {
+  // each call is refused here too: nothing answers at this address
+  const nobody = new ApiClient({ url: 'http://127.0.0.1:1' })
+  const calls = [
+    // @ts-expect-error there is no such operation
+    nobody.call('GET /carts'),
+    // @ts-expect-error the path has a parameter
+    nobody.call('GET /devices/{id}'),
+    // @ts-expect-error a field is missing
+    nobody.call('POST /users', { body: { role: 'user' } }),
+    // @ts-expect-error a field is unknown
+    nobody.call('POST /users', { body: { name: 'Jane', allowed_hardware_id: [] } }),
+    // @ts-expect-error none of the words it may be
+    nobody.call('GET /lock-events', { query: { source: 'magic' } }),
+    // @ts-expect-error it takes no body
+    nobody.call('GET /users', { body: {} }),
+  ]
+  for (const result of await Promise.allSettled(calls)) assert.equal(result.status, 'rejected')
+})

@@ -1,0 +1,38 @@
+import { html } from 'hono/html'
+
+export type Html = ReturnType<typeof html>
+
+/** Commands with a button that copies them. */
+export function shell(text: string): Html {
+  return html`<div class="code"><button type="button" class="copy" hidden>Copy</button><pre><code>${text}</code></pre></div>`
+}
+
+/** A value as JSON, to be read. */
+export function jsonBlock(value: unknown): Html {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return html`<div class="code"><pre><code>${text}</code></pre></div>`
+}
+
+/** A table that scrolls by itself on a narrow screen. */
+export function table(head: string[], rows: Html[]): Html {
+  return html`<div class="table"><table><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
+/** The few marks of the texts in the document: paragraphs, lists, bold and code. */
+export function prose(markdown: string): Html {
+  const blocks = markdown.split(/\n{2,}/).map((block) => {
+    if (!block.startsWith('- ')) return html`<p>${inline(block)}</p>`
+    return html`<ul>${block
+      .split(/\n?^- /m)
+      .filter((item) => item !== '')
+      .map((item) => html`<li>${inline(item)}</li>`)}</ul>`
+  })
+  return html`${blocks}`
+}
+
+function inline(text: string): Html[] {
+  return text.split(/(\*\*.+?\*\*|`.+?`)/).map((part) => {
+    if (part.startsWith('**')) return html`<strong>${part.slice(2, -2)}</strong>`
+    return part.startsWith('`') ? html`<code>${part.slice(1, -1)}</code>` : html`${part}`
+  })
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { renderDocsPage } from './docs-page.ts'
+import { TOUR, tourOf } from './docs-tour.ts'
+import type { OpenApiDocument } from './openapi.ts'
+
+let gateway: TestGateway
+let document: OpenApiDocument
+let page: string
+let headers: Headers
+
+before(async () => {
+  gateway = await startGateway()
+  document = (await gateway.request('GET', '/openapi.json', { key: null })).body
+  const answer = await gateway.request('GET', '/docs', { key: null })
+  page = answer.body
+  headers = answer.headers
+})
+
+after(() => gateway.stop())
+
+test('the page needs no key and nothing from anywhere else, and may load nothing', () => {
+  assert.match(headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/)
+  assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(/)
+  for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g))
+    assert.match(target, /^(#|\/openapi\.json$)/)
+})
+
+test('every link in the page leads somewhere in it', () => {
+  const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id))
+  assert.equal(ids.size, [...page.matchAll(/\sid="/g)].length, 'an id stands twice')
+  for (const [, id] of page.matchAll(/\shref="#([^"]*)"/g)) assert.ok(ids.has(id), id)
+})
+
+test('every operation, schema, message, topic and error code is in the page', () => {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
+  for (const name of Object.keys(document.components.schemas))
+    assert.ok(page.includes(`id="schema-${name}"`), name)
+  for (const code of Object.keys(document['x-error-codes']))
+    assert.ok(page.includes(`<code>${code}</code>`), code)
+  for (const { type } of document['x-realtime'].messages)
+    assert.ok(page.includes(`<code>${type}</code>`), type)
+  for (const { topic } of document['x-mqtt'].topics) assert.ok(page.includes(`<code>${topic}</code>`), topic)
+})
+
+test('commands have the address the reader has used, and nothing else of a Host header', async () => {
+  const at = async (host: string) => (await gateway.app.request(`http://${host}/docs`)).text()
+  const local = await at('192.168.1.5:8080')
+  assert.ok(local.includes('curl &quot;http://192.168.1.5:8080/devices&quot;'))
+  assert.ok(local.includes('mosquitto_pub -h 192.168.1.5 '))
+  assert.ok(local.includes('ws://192.168.1.5:8080/realtime'))
+  assert.ok(!local.includes('gateway.invalid'))
+  assert.ok(!(await at('a"onload="alert(1)')).includes('onload'))
+  assert.ok(!(await at("a';id;'")).includes(';id;'))
+})
+
+test('it is sent once: the next time it is 304 by its ETag', async () => {
+  const etag = headers.get('etag') ?? ''
+  assert.match(etag, /^"/)
+  const again = await gateway.request('GET', '/docs', { key: null, headers: { 'if-none-match': etag } })
+  assert.deepEqual([again.status, again.body], [304, ''])
+})
+
+test('what somebody wrote into the document is text in the page', () => {
+  const evil = structuredClone(document)
+  for (const path of Object.values(evil.paths)) {
+    for (const operation of Object.values(path)) {
+      operation.summary = '<script>alert(1)</script>'
+      operation.description = '`<img src=x>` **<b>**'
+    }
+  }
+  const text = renderDocsPage(evil, 'http://x', { style: '', script: '' })
+  assert.doesNotMatch(text, /<script>alert|<img|<b></)
+})
+
+test('each step of the tour works on a new gateway, in order', async () => {
+  const steps = tourOf(document)
+  assert.ok(steps.length > 5)
+  let password = ''
+  for (const { title, actions } of steps) {
+    for (const action of actions) {
+      if ('method' in action) {
+        const { method, path, body } = action
+        const answer = await gateway.request(method, path, { body })
+        assert.ok(
+          answer.status < 300,
+          `${title}: ${method} ${path} ${answer.status} ${JSON.stringify(answer.body)}`,
+        )
+        if (path === '/devices') password = answer.body.mqtt.password
+      } else if ('publish' in action) {
+        const { topic, payload } = action.publish
+        const device = await gateway.connect('cart-07', password)
+        await device.publishAsync(topic, JSON.stringify(payload), { qos: 1 })
+        await device.endAsync()
+      }
+    }
+  }
+  const { attributes } = (await gateway.request('GET', '/devices/cart-07')).body
+  assert.deepEqual([attributes.lat, attributes.long], [28.41, -81.58])
+  assert.equal((await gateway.request('GET', '/lock-events?hardware_id=cart-07')).body.events.length, 1)
+})
+
+test('the tour promises nothing the gateway cannot do', () => {
+  const bare = tourOf({ ...document, paths: {} })
+  const actions = bare.flatMap((step) => step.actions)
+  assert.ok(actions.every((action) => !('method' in action)))
+  assert.ok(TOUR.length > bare.length)
+})

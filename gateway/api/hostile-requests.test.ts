@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { DocumentedAnswers } from '../testing/documented-answers.ts'
+import { type HostileRequest, HostileRequests, type Target } from '../testing/hostile-requests.ts'
+import { eventually } from '../testing/observe.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { StoredContent } from '../testing/stored-content.ts'
+import type { OpenApiDocument } from './openapi.ts'
+
+/** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time, and for more mixtures. */
+const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
+const RANDOM_REQUESTS = IS_LONG ? 500 : 25
+/** Of the systematic requests one in so many is sent. */
+const STRIDE = IS_LONG ? 1 : 4
+
+type Who = 'admin' | 'user' | 'nobody'
+
+let gateway: TestGateway
+let documented: DocumentedAnswers
+let stored: StoredContent
+let requests: HostileRequests
+let keys: Record<Who, string | null>
+/** Ids of what exists, by the word before them in a path. */
+const existing: Record<string, string> = { devices: 'cart-1', clients: 'cart-1', groups: '1', geofences: '1' }
+
+before(async () => {
+  gateway = await startGateway()
+  documented = await gateway.documented()
+  const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
+  keys = { admin: ADMIN_KEY, user: key, nobody: null }
+  const client = await gateway.device('cart-1')
+  await client.publishAsync('dev/cart-1/tlm', '{"lat":28.4,"long":-81.5,"battery_voltage":50}', { qos: 1 })
+  const { body } = await gateway.request('GET', '/openapi.json', { key: null })
+  // it was made as one
+  requests = new HostileRequests(body as OpenApiDocument, existing)
+  stored = new StoredContent(gateway.config.dataDir)
+})
+
+after(async () => {
+  stored.close()
+  await gateway.stop()
+})
+
+/** Makes again what a request may have deleted, rightly, so that the next ones find something. */
+async function restore(): Promise<void> {
+  await makeIfMissing('/devices/cart-1', '/devices', { hardware_id: 'cart-1', device_type: 'teebox' })
+  await makeIfMissing('/groups/1', '/groups', { name: 'Walkers', group_id: 1 })
+  const user = await makeIfMissing(`/users/${existing.users ?? 'nobody'}`, '/users', { name: 'Victim' })
+  if (user !== undefined) existing.users = user.user.user_id
+  const command = { command: 'lock' }
+  const sent = await makeIfMissing(
+    `/commands/${existing.commands ?? 'none'}`,
+    '/devices/cart-1/commands',
+    command,
+  )
+  if (sent !== undefined) existing.commands = sent.command_id
+}
+
+async function makeIfMissing(path: string, collection: string, body: object) {
+  if (documented.operationOf('POST', collection) === undefined) return undefined
+  if ((await gateway.request('GET', path)).status !== 404) return undefined
+  return (await gateway.request('POST', collection, { body })).body
+}
+
+/** Sends a request; `TestGateway.request` looks whether the answer is a documented one. */
+async function send(request: HostileRequest, target: Target, who: Who): Promise<void> {
+  const { what, method, path, body, headers = {}, isForbidden = false } = request
+  const place = `${who}: ${method} ${path.slice(0, 200)} (${what})`
+  const before = stored.read()
+  const { status } = await gateway.request(method, path, { key: keys[who], body, headers })
+  assert.notEqual(status, 500, place)
+  const operation = documented.operationOf(method, path)
+  if (operation?.operationId === target.operation.operationId) {
+    const isForAdmins = operation.security.some(({ ApiKeyAuth }) => ApiKeyAuth.includes('admin'))
+    if (who === 'nobody' && operation.security.length > 0) assert.equal(status, 401, place)
+    if (who === 'user' && isForAdmins) assert.equal(status, 403, place)
+    if (who === 'admin' && isForbidden)
+      assert.ok(status >= 400, `${place}: ${status}, though the document does not allow it`)
+  }
+  const isRefused = status >= 400
+  if (isRefused || method === 'GET')
+    assert.deepEqual(stored.read(), before, `${place} has changed what is stored`)
+  else await eventually(() => stored.read().telemetry_deletion === '[]', 'the end of a deletion')
+}
+
+test('whatever is wrong with a request, it is refused as documented and nothing is stored', async () => {
+  let made = 0
+  let sent = 0
+  for (const target of requests.targets()) {
+    await restore()
+    for (const request of requests.systematic(target)) {
+      made++
+      if (made % STRIDE === 0) await send(request, target, 'admin')
+      if (made % (8 * STRIDE) === 0)
+        await send(request, target, made % (16 * STRIDE) === 0 ? 'user' : 'nobody')
+      if (made % STRIDE === 0) sent++
+    }
+  }
+  assert.ok(sent > 500, `${sent} requests`)
+})
+
+test('nor does any mixture of wrong things get through', async () => {
+  for (const target of requests.targets()) {
+    await restore()
+    const caller = fc.constantFrom<Who>('admin', 'admin', 'user', 'nobody')
+    await fc.assert(
+      fc.asyncProperty(requests.random(target), caller, (request, who) => send(request, target, who)),
+      { numRuns: RANDOM_REQUESTS },
+    )
+  }
+})
+
+test('what the gateway has in memory afterwards is what it has stored', async () => {
+  const look = async () => {
+    const { devices } = (await gateway.request('GET', '/devices?limit=1000')).body
+    const users: { usage?: unknown }[] = (await gateway.request('GET', '/users')).body
+    return { devices, users: users.map(({ usage: _, ...user }) => user) }
+  }
+  await gateway.closeClients()
+  const before = await look()
+  await gateway.restart()
+  const afterwards = await look()
+  // one at a time: of thousands of users a difference could not be seen
+  for (const [i, user] of before.users.entries()) assert.deepEqual(afterwards.users[i], user)
+  for (const [i, device] of before.devices.entries()) assert.deepEqual(afterwards.devices[i], device)
+  assert.deepEqual(
+    [afterwards.users.length, afterwards.devices.length],
+    [before.users.length, before.devices.length],
+  )
+})

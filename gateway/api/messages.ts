@@ -1,0 +1,252 @@
+import type { ClientMessage, ServerMessage } from '../../shared/wire/realtime.ts'
+
+/** One kind of message on the WebSocket `/realtime`. */
+export interface RealtimeMessage {
+  from: 'client' | 'gateway'
+  type: string
+  description: string
+  example: unknown
+}
+
+/** One topic of the broker. */
+export interface MqttTopic {
+  topic: string
+  from: 'device' | 'gateway'
+  qos: 0 | 1
+  retained: boolean
+  description: string
+  example: unknown
+}
+
+const AT = '2026-05-01T08:30:00.000Z'
+
+const CROSSING = {
+  hardwareId: 'cart-07',
+  eventId: '4Xk2…',
+  groupId: 42,
+  zoneId: 'green-1',
+  zoneName: 'Green 1',
+  zoneType: 'stop',
+  lat: 28.41,
+  long: -81.58,
+  timestamp: AT,
+}
+
+/** A description and an example for each kind of message there is: a kind without them does not compile. */
+type Described<Message extends { type: string }> = {
+  [Type in Message['type']]: { description: string; example: Message & { type: Type } }
+}
+
+const FROM_CLIENT: Described<ClientMessage> = {
+  subscribe: {
+    description:
+      'Watch these too; ["*"] is everything in scope, now and later. id is optional and comes back.',
+    example: { type: 'subscribe', hardwareIds: ['cart-07', 'cart-08'], id: '1' },
+  },
+  unsubscribe: {
+    description: 'Watch these no longer.',
+    example: { type: 'unsubscribe', hardwareIds: ['cart-07'] },
+  },
+  command: {
+    description: 'The same as POST /devices/{id}/commands.',
+    example: {
+      type: 'command',
+      hardwareId: 'cart-07',
+      command: 'unlock',
+      params: {},
+      metadata: { name: 'Jane' },
+      id: '2',
+    },
+  },
+  ping: { description: 'For clients that cannot send WebSocket pings.', example: { type: 'ping', id: 3 } },
+}
+
+const FROM_GATEWAY: Described<ServerMessage> = {
+  connected: {
+    description: 'The key is good. No state is sent: GET it, then apply what is newer.',
+    example: { type: 'connected', connectionId: '8f1c…' },
+  },
+  subscribed: {
+    description: 'denied are those that are unknown or out of scope.',
+    example: { type: 'subscribed', hardwareIds: ['cart-07'], denied: ['cart-08'], id: '1' },
+  },
+  unsubscribed: {
+    description: 'Also unasked, with reason "scope", when the scope of the user became narrower.',
+    example: { type: 'unsubscribed', hardwareIds: ['cart-07'] },
+  },
+  device_data: {
+    description: 'Only the values that moved: one message may have a position, the next a voltage.',
+    example: {
+      type: 'device_data',
+      hardwareId: 'cart-07',
+      payload: { lat: 28.41, long: -81.58, speed: 12.4 },
+      timestamp: AT,
+      updated_at: AT,
+      last_responded_at: AT,
+    },
+  },
+  device_status: {
+    description: 'It came or went.',
+    example: { type: 'device_status', hardwareId: 'cart-07', payload: { is_online: false }, timestamp: AT },
+  },
+  device_locked: {
+    description: 'A lock event; metadata is that of the command, with source remote.',
+    example: {
+      type: 'device_locked',
+      hardwareId: 'cart-07',
+      eventId: '4Xk0…',
+      source: 'remote',
+      metadata: { name: 'Jane' },
+      timestamp: AT,
+    },
+  },
+  device_unlocked: {
+    description: 'A lock event; code is the tag or keypad code.',
+    example: {
+      type: 'device_unlocked',
+      hardwareId: 'cart-07',
+      eventId: '4Xk1…',
+      source: 'rfid',
+      code: '04A1B2C3',
+      timestamp: AT,
+    },
+  },
+  command_sent: {
+    description: 'The command is recorded.',
+    example: {
+      type: 'command_sent',
+      commandId: '1b9d…',
+      hardwareId: 'cart-07',
+      command: 'unlock',
+      status: 'pending',
+      id: '2',
+    },
+  },
+  command_status: {
+    description: 'What became of a command you sent; error says why it failed.',
+    example: {
+      type: 'command_status',
+      commandId: '1b9d…',
+      hardwareId: 'cart-07',
+      command: 'unlock',
+      status: 'completed',
+      timestamp: AT,
+    },
+  },
+  geofence_enter: {
+    description: 'It went into a zone; time and place are those of the edge it crossed.',
+    example: { type: 'geofence_enter', ...CROSSING },
+  },
+  geofence_exit: {
+    description: 'It went out of a zone.',
+    example: { type: 'geofence_exit', ...CROSSING },
+  },
+  device_backfill: {
+    description: 'Old samples came in; they are in the history and move nothing.',
+    example: { type: 'device_backfill', hardwareId: 'cart-07', from: AT, to: AT, count: 214 },
+  },
+  pong: { description: 'The answer to ping.', example: { type: 'pong', id: 3 } },
+  error: {
+    description: 'A message was not understood or refused; the connection stays.',
+    example: { type: 'error', code: 'invalid_message', message: 'hardwareIds must be an array', id: '1' },
+  },
+}
+
+export const REALTIME_MESSAGES: readonly RealtimeMessage[] = [
+  ...listed('client', FROM_CLIENT),
+  ...listed('gateway', FROM_GATEWAY),
+]
+
+function listed(
+  from: RealtimeMessage['from'],
+  described: Record<string, { description: string; example: unknown }>,
+): RealtimeMessage[] {
+  return Object.entries(described).map(([type, one]) => ({ from, type, ...one }))
+}
+
+export const MQTT_TOPICS: readonly MqttTopic[] = [
+  {
+    topic: 'dev/{hardware_id}/tlm',
+    from: 'device',
+    qos: 1,
+    retained: false,
+    description:
+      'Telemetry: any of these keys and others of its own, with ts in milliseconds or without; an array of such; or {"boot","up","s":[…]} from a device without a clock. Up to 500 samples, 64 KiB.',
+    example: {
+      ts: 1765967400123,
+      lat: 28.41,
+      long: -81.58,
+      speed: 12.4,
+      battery_voltage: 50.9,
+      lock_status: 1,
+    },
+  },
+  {
+    topic: 'dev/{hardware_id}/evt',
+    from: 'device',
+    qos: 1,
+    retained: false,
+    description:
+      'A lock event, or an array of them. eid makes repeating it harmless; cmd names a remote command.',
+    example: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: 1765967400123 },
+  },
+  {
+    topic: 'dev/{hardware_id}/st',
+    from: 'device',
+    qos: 1,
+    retained: true,
+    description: 'Says hello; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}.',
+    example: { online: true, fw: '1.4.2', type: 'teebox', boot: 17 },
+  },
+  {
+    topic: 'dev/{hardware_id}/ack',
+    from: 'device',
+    qos: 1,
+    retained: false,
+    description:
+      'What became of a command: acknowledged, completed, or failed with err. Or which configuration or zones it has: {"cfg":12}, {"sz":7}.',
+    example: { id: '1b9d…', st: 'completed' },
+  },
+  {
+    topic: 'dev/{hardware_id}/cmd',
+    from: 'gateway',
+    qos: 1,
+    retained: false,
+    description:
+      'A command; ts and ttl in milliseconds and seconds. One that comes later than that is ignored.',
+    example: { id: '1b9d…', cmd: 'unlock', params: {}, ts: 1765967400123, ttl: 60 },
+  },
+  {
+    topic: 'dev/{hardware_id}/cfg',
+    from: 'gateway',
+    qos: 1,
+    retained: true,
+    description: 'Its configuration, with a version that only grows; the group says which zones to read.',
+    example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
+  },
+  {
+    topic: 'sit/{group_id}/sz',
+    from: 'gateway',
+    qos: 1,
+    retained: true,
+    description:
+      'The zones of a group, for tee boxes: integers of 1e-7 degree, p corners as latitude, longitude …, or c centre and r radius in metres; t is a alert, s stop, w slow (k km/h), p parking.',
+    example: { v: 7, z: [{ i: 'p1', t: 'p', c: [284100000, -815800000], r: 25 }] },
+  },
+  {
+    topic: 'dev/{hardware_id}/tq',
+    from: 'device',
+    qos: 0,
+    retained: false,
+    description: 'Asks for the time; up comes back.',
+    example: { up: 81234 },
+  },
+  {
+    topic: 'dev/{hardware_id}/ta',
+    from: 'gateway',
+    qos: 0,
+    retained: false,
+    description: 'The time, in milliseconds since 1970.',
+    example: { t: 1765967400123, up: 81234 },
+  },
+]

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+
+/** A JSON Schema, draft 2020-12, as OpenAPI 3.1 uses it. */
+export interface JsonSchema {
+  $ref?: string
+  type?: string | string[]
+  description?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  examples?: unknown[]
+  properties?: Record<string, JsonSchema>
+  patternProperties?: Record<string, JsonSchema>
+  required?: string[]
+  additionalProperties?: boolean | JsonSchema
+  items?: JsonSchema | false
+  prefixItems?: JsonSchema[]
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  allOf?: JsonSchema[]
+  [keyword: string]: unknown
+}
+
+const COMPONENTS = '#/components/schemas/'
+
+/**
+ * Turns the zod schemas that validate into JSON Schemas. A schema with `.meta({ id })` becomes a component of that name,
+ * wherever it is used; other keys of `.meta` go into the JSON Schema as they are.
+ */
+export class SchemaComponents {
+  readonly schemas: Record<string, JsonSchema> = {}
+
+  /** `input` is what a caller sends, `output` what it gets: they differ where a schema has defaults or transforms. */
+  convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    // in an array, so that a schema with an id of its own is a reference too
+    const converted = z.toJSONSchema(z.array(schema), {
+      io,
+      target: 'draft-2020-12',
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema }) => finish(zodSchema, jsonSchema),
+    })
+    // zod says it in wider types
+    const { items, $defs = {} } = converted as { items: JsonSchema; $defs?: Record<string, JsonSchema> }
+    for (const [id, { id: _, ...component }] of Object.entries($defs)) this.#add(id, component)
+    return withComponentRefs(items)
+  }
+
+  #add(id: string, schema: JsonSchema): void {
+    const component = withComponentRefs(schema)
+    const existing = this.schemas[id]
+    if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(component)) {
+      throw new Error(`${id} is the name of two schemas, or of one that is sent and answered in two forms`)
+    }
+    this.schemas[id] = component
+  }
+}
+
+function finish(zodSchema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): void {
+  const { def } = zodSchema._zod
+  // answers may get more fields with any version, so what is generated from this must not refuse them
+  if (def.type === 'object' && def.catchall === undefined) delete json.additionalProperties
+  // zod leaves a default out where the value is transformed on its way in, though callers are to know it
+  if (def.type === 'default') json.default ??= def.defaultValue
+  // the range of safe integers is no limit of ours
+  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
+  // a type given by `.meta` stands for the forms of text it may be sent in
+  if (json.anyOf !== undefined && json.type !== undefined) delete json.anyOf
+  // every name of a property is a string
+  if (def.type === 'record' && def.keyType._zod.def.type === 'string' && isBareString(json.propertyNames)) {
+    delete json.propertyNames
+  }
+  if (json.example !== undefined) {
+    json.examples = [json.example]
+    delete json.example
+  }
+}
+
+function isBareString(schema: unknown): boolean {
+  return JSON.stringify(schema) === '{"type":"string"}'
+}
+
+function withComponentRefs(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', COMPONENTS) : value,
+  )
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { z } from 'zod'
+import { ERROR_CODES } from '../../shared/wire/error-codes.ts'
+import { problemSchema } from '../../shared/wire/problem.ts'
+import { clientMessageSchema } from '../../shared/wire/realtime.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import type { OpenApiDocument, Operation } from './openapi.ts'
+import type { JsonSchema } from './openapi-schemas.ts'
+
+let gateway: TestGateway
+let document: OpenApiDocument
+let operations: (Operation & { method: string; path: string })[]
+
+before(async () => {
+  gateway = await startGateway()
+  document = (await gateway.request('GET', '/openapi.json', { key: null })).body
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+  )
+})
+
+after(() => gateway.stop())
+
+test('every route is in the document, and nothing else', () => {
+  const routes = gateway.app.routes
+    .filter(({ method }) => method !== 'ALL')
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:([^/]+)/g, '{$1}')}`)
+  const documented = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+  assert.deepEqual([...new Set(routes)].sort(), documented.sort())
+})
+
+test('it is OpenAPI 3.1 with unique operations, and every reference leads somewhere', () => {
+  assert.equal(document.openapi, '3.1.0')
+  assert.match(document.info.version, /^\d+\.\d+\.\d+/)
+  const ids = operations.map(({ operationId }) => operationId)
+  assert.deepEqual([...new Set(ids)], ids)
+  for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/)
+  for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const target = (path ?? '')
+      .split('/')
+      .reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
+    assert.ok(target !== undefined, path)
+  }
+  const tags = document.tags.map(({ name }) => name)
+  for (const operation of operations) assert.ok(operation.tags.every((tag) => tags.includes(tag)))
+})
+
+test('every parameter of a path is declared, and every parameter says what it is', () => {
+  for (const { operationId, path, parameters } of operations) {
+    const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`)
+    assert.deepEqual(declared.sort(), (path.match(/\{.+?\}/g) ?? []).sort(), operationId)
+    for (const { name, description } of parameters) assert.ok(description, `${operationId}: ${name}`)
+  }
+})
+
+test('every field of a body says what it is, or what it is in does', () => {
+  const silent: string[] = []
+  const visit = (schema: JsonSchema, place: string): void => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      if (schema.description === undefined && !explainsItself(field)) silent.push(`${place}.${name}`)
+      visit(field, `${place}.${name}`)
+    }
+    const { anyOf = [], oneOf = [], items } = schema
+    for (const part of [...anyOf, ...oneOf, ...(items ? [items] : [])]) visit(part, place)
+  }
+  for (const [name, schema] of Object.entries(document.components.schemas)) visit(schema, name)
+  for (const { operationId, requestBody, responses } of operations) {
+    const contents = [requestBody, ...Object.values(responses)].flatMap((part) =>
+      part !== undefined && 'content' in part ? Object.values(part.content ?? {}) : [],
+    )
+    for (const { schema } of contents) visit(schema ?? {}, operationId)
+  }
+  assert.deepEqual(silent, [])
+})
+
+/** A field whose values are named, or whose parts are described, needs no more words. */
+function explainsItself(field: JsonSchema): boolean {
+  const { description, enum: choices, anyOf, items, properties, $ref } = field
+  if (description !== undefined || choices !== undefined || 'const' in field) return true
+  if (properties !== undefined || $ref !== undefined) return true
+  return [...(anyOf ?? []), ...(items ? [items] : [])].some(explainsItself)
+}
+
+test('every example fits the schema it explains', () => {
+  const $defs = document.components.schemas
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    if ('examples' in value && Array.isArray(value.examples)) {
+      const text = JSON.stringify({ ...value, $defs }).replaceAll('#/components/schemas/', '#/$defs/')
+      for (const example of value.examples) {
+        const { error } = z.fromJSONSchema(JSON.parse(text)).safeParse(example)
+        assert.equal(error, undefined, `${JSON.stringify(example)}: ${error?.message}`)
+      }
+    }
+    for (const part of Object.values(value)) visit(part)
+  }
+  visit(document.components.schemas)
+  visit(document.paths)
+})
+
+test('who may call is as the document says', async () => {
+  const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
+  for (const { method, path, security, operationId } of operations) {
+    const call = (caller: string | null) =>
+      gateway.request(method.toUpperCase(), path.replaceAll(/\{.+?\}/g, '1'), { key: caller })
+    const isOpen = security.length === 0
+    const isForAdmins = security.some(({ ApiKeyAuth }) => ApiKeyAuth.includes('admin'))
+    const nobody = await call(null)
+    assert.equal(nobody.body.code === 'missing_api_key', !isOpen, `${operationId} for nobody`)
+    // a handler that is open to all decides by itself, as about a token
+    if (isOpen) continue
+    const user = await call(key)
+    assert.equal(user.body.code === 'admin_required', isForAdmins, `${operationId} for a user`)
+  }
+})
+
+test('needs no key and is sent once: the next time it is 304 by its ETag', async () => {
+  const first = await gateway.request('GET', '/openapi.json', { key: null })
+  const etag = first.headers.get('etag') ?? ''
+  assert.match(etag, /^"/)
+  const headers = { 'if-none-match': etag }
+  const second = await gateway.request('GET', '/openapi.json', { key: null, headers })
+  assert.deepEqual([second.status, second.body, second.headers.get('etag')], [304, '', etag])
+  const other = await gateway.request('GET', '/openapi.json', {
+    key: ADMIN_KEY,
+    headers: { 'if-none-match': '"x"' },
+  })
+  assert.equal(other.status, 200)
+})
+
+test('every error code is a word with the status of an error', () => {
+  for (const [code, { status }] of Object.entries(ERROR_CODES)) {
+    assert.match(code, /^[a-z]+(_[a-z]+)*$/)
+    assert.ok(status >= 400 && status <= 599)
+  }
+  assert.deepEqual(document['x-error-codes'], ERROR_CODES)
+  assert.ok(Object.hasOwn(document.components.schemas, problemSchema.meta()?.id ?? ''))
+})
+
+test('what a client may send on /realtime is described, with examples that are understood', () => {
+  const described = document['x-realtime'].messages.filter(({ from }) => from === 'client')
+  for (const option of clientMessageSchema.options) {
+    const type = option.shape.type.value
+    const message = described.find((one) => one.type === type)
+    assert.ok(message !== undefined, `${type} is not described`)
+    assert.ok(clientMessageSchema.safeParse(message.example).success, type)
+  }
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { operationIdOf, tagOf } from './operation-names.ts'
+
+const LIST = { type: 'array' }
+
+for (const [method, path, expected, status = 200, answer = {}] of [
+  ['get', '/users', 'listUsers', 200, LIST],
+  ['get', '/devices', 'listDevices', 200, { properties: { pagination: {} } }],
+  ['get', '/users/{id}', 'getUser'],
+  ['get', '/stats', 'getStats'],
+  ['get', '/devices/{id}/gps/latest', 'getDeviceGpsLatest'],
+  ['post', '/users', 'createUser', 201],
+  ['post', '/devices/{id}/commands', 'sendDeviceCommand', 202],
+  ['post', '/commands/{id}/retry', 'retryCommand', 202],
+  ['post', '/users/{id}/rotate-key', 'rotateUserKey'],
+  ['put', '/groups/{groupId}/config/{type}', 'putGroupConfigByType'],
+  ['get', '/groups/{groupId}/config', 'getGroupConfig'],
+  ['put', '/groups/{groupId}/devices/{id}', 'putGroupDevice'],
+  ['patch', '/users/{id}', 'updateUser'],
+  ['delete', '/mqtt/clients/{client_id}', 'deleteMqttClient'],
+] as const) {
+  test(`${method} ${path} is ${expected}`, () => {
+    assert.equal(operationIdOf({ method, path, status, answer }), expected)
+  })
+}
+
+test('a path belongs to the part of the API its last noun is of', () => {
+  assert.equal(tagOf('/devices/{id}'), 'Devices')
+  assert.equal(tagOf('/devices/{id}/commands'), 'Commands')
+  assert.equal(tagOf('/groups/{groupId}/config/{type}'), 'Configuration')
+  assert.equal(tagOf('/groups/{groupId}/geofences'), 'Geofences')
+  assert.equal(tagOf('/metrics'), 'System')
+})

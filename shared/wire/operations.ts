@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import {
+  commandListSchema,
+  commandSchema,
+  commandsQuerySchema,
+  deviceCommandsQuerySchema,
+  groupCommandsSchema,
+  newCommandSchema,
+  newGroupCommandSchema,
+} from './commands.ts'
+import {
+  deviceConfigPutSchema,
+  deviceConfigQuerySchema,
+  deviceConfigSchema,
+  groupConfigPutSchema,
+  groupConfigSchema,
+  groupConfigsSchema,
+  newLayerSchema,
+} from './device-configs.ts'
+import { deviceTypePutSchema, deviceTypeSchema, putDeviceTypeSchema } from './device-types.ts'
+import {
+  deletedDeviceSchema,
+  deviceDetailsSchema,
+  deviceListQuerySchema,
+  deviceListSchema,
+  devicePatchSchema,
+  devicePutSchema,
+  deviceSchema,
+  newDeviceSchema,
+  registeredDeviceSchema,
+  rotatedPasswordSchema,
+} from './devices.ts'
+import { geofenceEventListSchema, geofenceEventQuerySchema } from './geofence-events.ts'
+import {
+  changedGeofencesSchema,
+  geofenceDownloadQuerySchema,
+  groupGeofencesSchema,
+  legacyGeofencesSchema,
+  newGeofencesSchema,
+} from './geofences.ts'
+import {
+  assignmentSchema,
+  deletedGroupSchema,
+  groupPatchSchema,
+  groupSchema,
+  newGroupSchema,
+} from './groups.ts'
+import { lockEventListSchema, lockEventQuerySchema } from './lock-events.ts'
+import {
+  mqttClientListQuerySchema,
+  mqttClientListSchema,
+  mqttStatsSchema,
+  quarantineSchema,
+  removedMqttClientSchema,
+} from './mqtt-status.ts'
+import { pageQuerySchema } from './params.ts'
+import { healthSchema, statsSchema } from './system.ts'
+import {
+  BATTERY_FORMATS,
+  batteryRecordSchema,
+  deletedRecordsSchema,
+  GPS_FORMATS,
+  gpsRecordSchema,
+  historyQuerySchema,
+  purgedDeviceSchema,
+  purgedFleetSchema,
+  purgeSchema,
+  telemetryStatsSchema,
+} from './telemetry.ts'
+import {
+  deletedUserSchema,
+  issuedKeySchema,
+  newUserSchema,
+  rotatedKeySchema,
+  userPatchSchema,
+  userSchema,
+} from './users.ts'
+
+interface OperationSchemas {
+  query?: z.ZodType
+  body?: z.ZodType
+  answer: z.ZodType
+}
+
+/**
+ * What each operation of the API takes and gives, by method and path: the types of `shared/client.ts`.
+ * `gateway/api/operations.test.ts` holds it to the routes, and says which line to add for a new one.
+ */
+export const operations = {
+  'GET /health': { answer: healthSchema },
+  'GET /stats': { answer: statsSchema },
+  'GET /metrics': { answer: z.string() },
+  'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },
+  'POST /devices': { body: newDeviceSchema, answer: registeredDeviceSchema },
+  'GET /devices/{id}': { answer: deviceSchema },
+  'PATCH /devices/{id}': { body: devicePatchSchema, answer: deviceSchema },
+  'PUT /devices/{id}': { body: devicePutSchema, answer: deviceSchema },
+  'DELETE /devices/{id}': { answer: deletedDeviceSchema },
+  'GET /devices/{id}/details': { answer: deviceDetailsSchema },
+  'POST /devices/{id}/rotate-mqtt-password': { answer: rotatedPasswordSchema },
+  'GET /devices/{id}/gps': { query: historyQuerySchema(GPS_FORMATS), answer: z.array(gpsRecordSchema) },
+  'GET /devices/{id}/gps/latest': { answer: gpsRecordSchema },
+  'GET /devices/{id}/battery': {
+    query: historyQuerySchema(BATTERY_FORMATS),
+    answer: z.array(batteryRecordSchema),
+  },
+  'GET /devices/{id}/battery/latest': { answer: batteryRecordSchema },
+  'GET /devices/{id}/telemetry/stats': { answer: telemetryStatsSchema },
+  'DELETE /devices/{id}/telemetry': { answer: purgedDeviceSchema },
+  'DELETE /devices/{id}/telemetry/gps': { answer: deletedRecordsSchema },
+  'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },
+  'POST /telemetry/purge': { body: purgeSchema, answer: purgedFleetSchema },
+  'GET /lock-events': { query: lockEventQuerySchema, answer: lockEventListSchema },
+  'GET /users': { answer: z.array(userSchema) },
+  'POST /users': { body: newUserSchema, answer: issuedKeySchema },
+  'GET /users/{id}': { answer: userSchema },
+  'PATCH /users/{id}': { body: userPatchSchema, answer: userSchema },
+  'DELETE /users/{id}': { answer: deletedUserSchema },
+  'POST /users/{id}/rotate-key': { answer: rotatedKeySchema },
+  'GET /mqtt/clients': { query: mqttClientListQuerySchema, answer: mqttClientListSchema },
+  'DELETE /mqtt/clients/{client_id}': { answer: removedMqttClientSchema },
+  'GET /mqtt/stats': { answer: mqttStatsSchema },
+  'GET /mqtt/quarantine': { answer: quarantineSchema },
+  'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },
+  'GET /groups': { answer: z.array(groupSchema) },
+  'POST /groups': { body: newGroupSchema, answer: groupSchema },
+  'GET /groups/{groupId}': { answer: groupSchema },
+  'PATCH /groups/{groupId}': { body: groupPatchSchema, answer: groupSchema },
+  'DELETE /groups/{groupId}': { answer: deletedGroupSchema },
+  'GET /groups/{groupId}/devices': { query: pageQuerySchema, answer: deviceListSchema },
+  'PUT /groups/{groupId}/devices/{id}': { answer: assignmentSchema },
+  'DELETE /groups/{groupId}/devices/{id}': { answer: assignmentSchema },
+  'POST /devices/{id}/commands': { body: newCommandSchema, answer: commandSchema },
+  'GET /devices/{id}/commands': { query: deviceCommandsQuerySchema, answer: commandListSchema },
+  'GET /commands': { query: commandsQuerySchema, answer: commandListSchema },
+  'GET /commands/{id}': { answer: commandSchema },
+  'POST /commands/{id}/retry': { answer: commandSchema },
+  'POST /groups/{groupId}/commands': { body: newGroupCommandSchema, answer: groupCommandsSchema },
+  'GET /device-types': { answer: z.array(deviceTypeSchema) },
+  'GET /device-types/{type}': { answer: deviceTypeSchema },
+  'PUT /device-types/{type}': { body: deviceTypePutSchema, answer: putDeviceTypeSchema },
+  'GET /groups/{groupId}/config': { answer: groupConfigsSchema },
+  'GET /groups/{groupId}/config/{type}': { answer: groupConfigSchema },
+  'PUT /groups/{groupId}/config/{type}': { body: newLayerSchema, answer: groupConfigPutSchema },
+  'DELETE /groups/{groupId}/config/{type}': { answer: groupConfigPutSchema },
+  'GET /devices/{id}/config': { query: deviceConfigQuerySchema, answer: deviceConfigSchema },
+  'PUT /devices/{id}/config': { body: newLayerSchema, answer: deviceConfigPutSchema },
+  'DELETE /devices/{id}/config': { answer: deviceConfigPutSchema },
+  'GET /groups/{groupId}/geofences': { answer: groupGeofencesSchema },
+  'PUT /groups/{groupId}/geofences': { body: newGeofencesSchema, answer: changedGeofencesSchema },
+  'GET /geofences/{id}': { answer: legacyGeofencesSchema },
+  'PUT /geofences/{id}': { body: newGeofencesSchema, answer: changedGeofencesSchema },
+  'DELETE /geofences/{id}': { answer: changedGeofencesSchema },
+  'GET /geofence-events': { query: geofenceEventQuerySchema, answer: geofenceEventListSchema },
+} satisfies Record<string, OperationSchemas>
+
+type Operations = typeof operations
+
+/** An operation by method and path, such as `GET /devices/{id}`. */
+export type OperationName = keyof Operations
+
+/** What an operation answers when all is well. */
+export type AnswerOf<Name extends OperationName> = z.output<Operations[Name]['answer']>
+
+type QueryOf<Name extends OperationName> = Operations[Name] extends { query: infer Query extends z.ZodType }
+  ? { query?: Loosened<z.input<Query>> }
+  : { query?: never }
+
+type BodyOf<Name extends OperationName> = Operations[Name] extends { body: infer Body extends z.ZodType }
+  ? { body: z.input<Body> }
+  : { body?: never }
+
+type QueryScalar = string | number | boolean
+
+/** One parameter of a query: a list is sent repeated, undefined is not sent. */
+export type QueryValue = QueryScalar | readonly QueryScalar[] | undefined
+
+/** In a URL everything is text, so what is read as a number may be given as one. */
+type Loosened<Query> = { [Key in keyof Query]: LoosenedValue<Query[Key]> | undefined }
+type LoosenedValue<Value> = unknown extends Value
+  ? QueryValue
+  : Value extends readonly unknown[]
+    ? readonly QueryScalar[]
+    : string extends Value
+      ? QueryScalar
+      : Value
+
+type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : never
+
+type PathOf<Name extends string> = [PathParameter<Name>] extends [never]
+  ? { path?: never }
+  : { path: Record<PathParameter<Name>, string | number> }
+
+/** What an operation is given: path parameters, query and body, as far as it has them. */
+export type InputOf<Name extends OperationName> = PathOf<Name> & QueryOf<Name> & BodyOf<Name>
