@@ -140,7 +140,6 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     deviceTypes,
     delivery,
     turns,
-    // nothing keeps geofences yet: this stands where what does will
     downloadFor: (device) => geofenceTokens.tokenFor(device),
     clock,
   })

@@ -33,7 +33,7 @@ const PACKAGES = [
   ...['@electric-sql/pglite', 'maplibre-gl', 'pg', 'preact', 'preact/hooks', 'vite'],
 ]
 const EVERYTHING = [
-  ...[...SHARED, ...GATEWAY, ...CLOUD_SYNC, 'scripts/x.ts'],
+  ...[...SHARED, 'shared/testing/x.ts', ...GATEWAY, ...CLOUD_SYNC, 'scripts/x.ts'],
   ...[...NODE, 'node:process', ...HONO, ...PACKAGES],
 ]
 
@@ -42,12 +42,14 @@ const MAY_IMPORT: Record<string, string[]> = {
   'shared/a.ts': [...SHARED, ...NODE],
   'shared/log.ts': ['shared/x.ts', ...NODE, 'pino'],
   'shared/wire/a.ts': [...SHARED, 'zod'],
+  'shared/testing/a.ts': [...SHARED, 'shared/testing/x.ts', ...NODE],
   'shared/a.test.ts': except('gateway/', 'cloud-sync/', 'scripts/'),
 
   'gateway/a.ts': [
     ...except(
       'gateway/dashboard/',
       'gateway/testing/',
+      'shared/testing/',
       'cloud-sync/hub/',
       'scripts/',
       'node:process',

@@ -1,6 +1,7 @@
 import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
 import { hashSecret, newUuid } from '../../shared/ids.ts'
 import type { Turns } from '../../shared/turns.ts'
+import type { GeofenceFetchJson } from '../../shared/wire/geofences.ts'
 import type { CommandDefinition } from '../devices/device-type.ts'
 import { type Caller, canSee } from '../domain/access.ts'
 import { NEW_COMMAND } from '../domain/commands.ts'
@@ -20,21 +21,14 @@ import type { Device, Fleet } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { QueuedMessage } from './ingest.ts'
 
-/** Where a device gets its zones from; the form in which it is told. */
-export interface GeofenceDownload {
-  url: string
-  version: number
-  expires_at: string
-}
-
 interface CommandsDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'write' | 'health'>
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
   delivery: CommandDelivery
   turns: Turns
-  /** Throws `no_group`. */
-  downloadFor: (device: Device) => GeofenceDownload
+  /** Where a device gets its zones from. Throws `no_group`. */
+  downloadFor: (device: Device) => GeofenceFetchJson
   clock: GatewayClock
 }
 

@@ -2,6 +2,7 @@ import { describeError } from '../../shared/errors.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
+import { Turns } from '../../shared/turns.ts'
 import { configMessageSchema, deviceTopic } from '../../shared/wire/mqtt.ts'
 import { mergeLayers } from '../domain/config-layers.ts'
 import type { Publication } from '../store/device-configs.ts'
@@ -58,7 +59,7 @@ export class ConfigPublisher implements Part {
   readonly #deps: ConfigPublisherDeps
   readonly #told = new Map<string, ToldConfig>()
   #version = 0
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
   #isStarted = false
 
   constructor(deps: ConfigPublisherDeps) {
@@ -100,9 +101,7 @@ export class ConfigPublisher implements Part {
 
   /** Does what changes layers, types, groups or who has them, when nothing else is changing any of it. */
   inTurn<Result>(work: (publish: Publish) => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(() => work(this.#publish))
-    this.#turn = result.catch(() => undefined)
-    return result
+    return this.#turns.take(() => work(this.#publish))
   }
 
   /** Tells every device that was not told what it is to be set to: those from before, and those a fault left out. */

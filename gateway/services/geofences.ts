@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/time.ts'
+import { Turns } from '../../shared/turns.ts'
 import { zonesTopic } from '../../shared/wire/mqtt.ts'
 import { compactZones } from '../domain/geofence-compact.ts'
 import { type WatchedZones, watchedZones } from '../domain/watched-zones.ts'
@@ -41,7 +42,8 @@ interface KnownSet extends GeofenceSet {
 export class Geofences {
   readonly #deps: GeofencesDeps
   readonly #byGroupId = new Map<number, KnownSet>()
-  #last: Promise<unknown> = Promise.resolve()
+  /** Two changes at once would give two sets the same version. */
+  readonly #turns = new Turns()
 
   constructor(deps: GeofencesDeps) {
     this.#deps = deps
@@ -83,7 +85,7 @@ export class Geofences {
 
   /** Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then. */
   replace(groupId: number, zones: readonly Zone[], check = () => undefined as unknown): Promise<GeofenceSet> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       check()
       return this.#save({ groupId, version: this.versionOf(groupId) + 1, zones })
     })
@@ -96,7 +98,7 @@ export class Geofences {
   async publishMissing(groupIds: Iterable<number>): Promise<void> {
     for (const groupId of groupIds) {
       if (this.#byGroupId.has(groupId)) continue
-      await this.#inTurn(async () => {
+      await this.#turns.take(async () => {
         if (!this.#byGroupId.has(groupId)) await this.#save({ groupId, version: 0, zones: [] })
       })
     }
@@ -107,7 +109,7 @@ export class Geofences {
     groupId: number,
     write: (change: GeofenceSetChange | null, onWritten: () => void) => Promise<Result>,
   ): Promise<Result> {
-    return this.#inTurn(() => {
+    return this.#turns.take(() => {
       if (!this.has(groupId)) return write(null, () => undefined)
       return this.#saveWith({ groupId, version: this.versionOf(groupId) + 1, zones: [] }, write)
     })
@@ -132,13 +134,6 @@ export class Geofences {
         commit()
       }),
     )
-  }
-
-  /** Two at once would give two sets the same version. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
   }
 }
 

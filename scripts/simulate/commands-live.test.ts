@@ -16,8 +16,6 @@ import { noTraffic } from './traffic.ts'
 
 const TEEBOX = 'sim-tb-001'
 const CARTCADDIE = 'sim-cc-003'
-/** Its parameters need a group with geofences. */
-const NEEDS_GEOFENCES = 'fetch_geofences'
 
 // always the same day, so that the carts always do the same
 const clock = {
@@ -34,6 +32,11 @@ before(async () => {
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const signal = new AbortController().signal
   credentials = await registerDevices(devices, { gatewayUrl: g.http, adminKey: ADMIN_KEY, signal })
+  // where zones are fetched from is the group's
+  await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 7 } })
+  for (const { hardwareId } of devices) await g.request('PUT', `/groups/7/devices/${hardwareId}`)
+  const zones = { type: 'FeatureCollection', features: [] }
+  assert.equal((await g.request('PUT', '/groups/7/geofences', { body: zones })).status, 200)
   fleet = new LiveFleet({
     // nobody is out of reach unless a test says so
     plan: { ...plan, shadows: [] },
@@ -75,7 +78,6 @@ for (const [hardwareId, type] of [
   [CARTCADDIE, cartcaddie],
 ] as const) {
   for (const name of Object.keys(type.commands)) {
-    if (name === NEEDS_GEOFENCES) continue
     test(`a simulated ${type.name} obeys ${name}`, async () => {
       await eventually(() => deviceOf(hardwareId).isConnected, 'connected')
       const params = name === 'message' ? { text: 'Rain in ten minutes' } : {}

@@ -28,6 +28,17 @@ export function wholeNumber(min: number, max: number) {
   return number.meta({ type: 'integer', minimum: min, maximum: max })
 }
 
+/** A number from 0 to `max`, both included, written in digits and at most one point. */
+export function numberParam(max = Number.MAX_SAFE_INTEGER) {
+  const number = z.string().transform((text, ctx) => {
+    const value = Number(text)
+    if (/^\d{1,16}(\.\d{1,16})?$/.test(text) && value <= max) return value
+    const range = max === Number.MAX_SAFE_INTEGER ? 'of at least 0' : `from 0 to ${max}`
+    return fail(ctx, 'invalid_number', `must be a number ${range}`)
+  })
+  return number.meta({ type: 'number', minimum: 0, maximum: max })
+}
+
 export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER)
   .default(0)
   .meta({ description: 'Items to skip.' })
