@@ -1,4 +1,5 @@
 import { apiUsage, runApi } from './bench/api.ts'
+import { blocksUsage, runBlocks } from './bench/blocks.ts'
 import { brokerUsage, runBroker } from './bench/broker.ts'
 import { ingestUsage, runIngest } from './bench/ingest.ts'
 import { Workbench } from './bench/workbench.ts'
@@ -28,6 +29,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     summary: 'HTTP: requests a second, counts and downloads of a long history',
     usage: apiUsage,
     run: runApi,
+  },
+  {
+    name: 'blocks',
+    summary: 'telemetry blocks: bytes, encoding, decoding',
+    usage: blocksUsage,
+    run: runBlocks,
   },
 ]
 

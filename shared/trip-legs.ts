@@ -1,5 +1,6 @@
 import { BOUND_M_PER_E7, EarthDistance, ROUNDING_MARGIN } from './earth-distance.ts'
 import { fromMilli } from './geo.ts'
+import { NO_SPEED } from './telemetry-records.ts'
 import {
   JITTER_M,
   longestStepMs,
@@ -9,7 +10,7 @@ import {
   type TripConfig,
 } from './trip-config.ts'
 import { indexFrom, type Spikes } from './trip-spikes.ts'
-import { NO_SPEED, type Track } from './trip-track.ts'
+import type { Track } from './trip-track.ts'
 
 const MILLI_KMH_PER_M_PER_MS = 3_600_000
 

@@ -1,6 +1,7 @@
 import { BOUND_M_PER_E7, EarthDistance, ROUNDING_MARGIN } from './earth-distance.ts'
+import { NO_SPEED } from './telemetry-records.ts'
 import { longestStepMs, SHORTEST_STEP_MS, SPIKE_FIXES_MAX, type TripConfig } from './trip-config.ts'
-import { NO_SPEED, type Track } from './trip-track.ts'
+import type { Track } from './trip-track.ts'
 
 /** What is wrong with a track, as ascending indices of its fixes. */
 export interface Spikes {

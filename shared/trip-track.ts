@@ -1,24 +1,15 @@
 import { toE7, toMilli } from './geo.ts'
+import { type GpsRecords, NO_SPEED } from './telemetry-records.ts'
 
 /**
  * The fixes of one device as they are stored: strictly ascending in time, positions in range and not 0,0.
  * Arrays may be longer than `count`, so that one set of them serves many tracks.
  */
-export interface Track {
+export interface Track extends GpsRecords {
   count: number
   /** Records the track was made of, those that were no fixes included. */
   recordCount: number
-  /** Whole milliseconds since 1970, UTC. */
-  atMs: Float64Array
-  /** 1e-7 degree. */
-  latE7: Int32Array
-  longE7: Int32Array
-  /** 0.001 km/h; below 0 where none was reported. */
-  speedMilliKmh: Int32Array
 }
-
-/** What stands for a speed that was not reported. */
-export const NO_SPEED = -1
 
 /** A GPS record as it may come: nothing about it is certain but its types. */
 export interface GpsRecord {
