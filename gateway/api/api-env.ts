@@ -1,7 +1,8 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
+import type { z } from 'zod'
+import { type FieldError, ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
 import { fieldErrors } from '../../shared/wire/field-errors.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { User } from '../services/users.ts'
@@ -13,29 +14,37 @@ export interface ApiEnv {
 
 /** A part of the API: routes with schemas; what does not fit them is answered with 400. */
 export function createApi(): OpenAPIHono<ApiEnv> {
-  return new OpenAPIHono<ApiEnv>({ strict: false, defaultHook: refuseInvalid })
+  return new OpenAPIHono<ApiEnv>({ strict: false, defaultHook: hook })
 }
 
 /** A long list of the wrong kind is one mistake, not an answer larger than the request. */
 const ERRORS_MAX = 100
 
-const refuseInvalid: Hook<unknown, ApiEnv, string, unknown> = (result) => {
+const hook: Hook<unknown, ApiEnv, string, unknown> = (result) => {
   if (result.success) return
-  const target =
-    result.target === 'json'
-      ? 'body'
-      : result.target === 'param'
-        ? 'path'
-        : result.target === 'query'
-          ? 'query'
-          : 'header'
   // there at run time, though not in the type
-  const sent = 'data' in result ? result.data : undefined
-  const errors = result.error.issues.flatMap((issue) => fieldErrors(target, issue, sent)).slice(0, ERRORS_MAX)
+  throw refuseInvalid({ ...result, data: 'data' in result ? result.data : undefined })
+}
+
+/** The refusal of what does not fit a schema, with each place. */
+export function refuseInvalid({
+  target,
+  error,
+  data,
+}: {
+  target: string
+  error: z.ZodError
+  data: unknown
+}): InvalidRequestError {
+  const where = PLACES[target] ?? 'header'
+  const errors = error.issues.flatMap((issue) => fieldErrors(where, issue, data)).slice(0, ERRORS_MAX)
   const [first] = errors
   const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
-  throw new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
+  return new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
 }
+
+/** Where a part of a request is, by Hono's name for it. */
+const PLACES: Record<string, FieldError['in']> = { json: 'body', param: 'path', query: 'query' }
 
 /** Throws `admin_required`; comes before the resource is looked up. */
 export function requireAdmin(user: User): void {

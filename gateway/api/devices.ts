@@ -2,7 +2,6 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { InvalidRequestError } from '../../shared/errors.ts'
 import { toIso } from '../../shared/time.ts'
 import {
-  type DeviceListJson,
   deletedDeviceSchema,
   deviceDetailsSchema,
   deviceListQuerySchema,
@@ -27,8 +26,9 @@ import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'
-import { DeviceTexts } from './device-texts.ts'
+import { DeviceListTexts } from './device-list-texts.ts'
 import { adminOnly, jsonBody } from './guards.ts'
+import { RememberedQueries } from './remembered-queries.ts'
 import { body, json, jsonText, problems } from './responses.ts'
 
 interface DevicesApiDeps {
@@ -48,44 +48,40 @@ export function createDevicesApi({
   store,
 }: DevicesApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
-  const texts = new DeviceTexts((device) => Buffer.from(`,${JSON.stringify(toDeviceJson(device))}`))
+  const queries = new RememberedQueries(deviceListQuerySchema)
+  const texts = new DeviceListTexts()
 
-  api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices',
-      summary: 'List devices',
-      description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
-      request: { query: deviceListQuerySchema },
-      responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
-    }),
-    (c) => {
-      const { hardware_ids, device_type, search = '', limit, offset, ...others } = c.req.valid('query')
-      const { filters, errors } = attributeFilters(others)
-      const [error] = errors
-      if (error !== undefined)
-        throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
-      const { caller } = c.get('user')
-      const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
-      const page = pageOf(
-        fleet.all(),
-        ({ row, reported }) =>
-          canSee(caller, row.hardwareId) &&
-          (wanted?.has(row.hardwareId) ?? true) &&
-          (device_type === undefined || row.deviceType === device_type) &&
-          matchesSearch(row, search) &&
-          matchesAttributes(reported.state.values, filters),
-        { limit, offset },
-      )
-      return jsonText(
-        c,
-        toPageText(
-          page.map((device) => texts.of(device)),
-          { limit, offset, returned: page.length },
-        ),
-      )
-    },
-  )
+  const listRoute = createRoute({
+    method: 'get',
+    path: '/devices',
+    summary: 'List devices',
+    description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
+    request: { query: deviceListQuerySchema },
+    responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
+  })
+  // what tablets ask for all the time: described like the others, but its query is checked once and remembered
+  api.openAPIRegistry.registerPath(listRoute)
+  api.get(listRoute.getRoutingPath(), (c) => {
+    const query = queries.of(c)
+    const { hardware_ids, device_type, search = '', limit, offset, ...others } = query
+    const { filters, errors } = attributeFilters(others)
+    const [error] = errors
+    if (error !== undefined)
+      throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
+    const { caller } = c.get('user')
+    const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
+    const page = pageOf(
+      fleet.all(),
+      ({ row, reported }) =>
+        canSee(caller, row.hardwareId) &&
+        (wanted?.has(row.hardwareId) ?? true) &&
+        (device_type === undefined || row.deviceType === device_type) &&
+        matchesSearch(row, search) &&
+        matchesAttributes(reported.state.values, filters),
+      { limit, offset },
+    )
+    return jsonText(c, texts.of(query, page))
+  })
 
   api.openapi(
     createRoute({
@@ -267,17 +263,6 @@ function pageOf<Item>(
     if (page.length === limit) break
   }
   return page
-}
-
-/** `devices` are JSON, each with a comma before it. */
-function toPageText(devices: Buffer[], pagination: DeviceListJson['pagination']): Buffer<ArrayBuffer> {
-  const [first = Buffer.of(), ...others] = devices
-  return Buffer.concat([
-    Buffer.from('{"devices":['),
-    first.subarray(1),
-    ...others,
-    Buffer.from(`],"pagination":${JSON.stringify(pagination)}}`),
-  ])
 }
 
 function credentials({ row }: Device, password: string) {

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '../../shared/errors.ts'
 import { newUuid } from '../../shared/ids.ts'
+import { isNestedTooDeep } from '../../shared/json-depth.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import { type ApiEnv, addressOf, requireAdmin, setHeader } from './api-env.ts'
 
@@ -52,7 +53,8 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<ApiEnv> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
     }
-    // what the route's schema will be read from; from a cached value Hono would write JSON first, which no deep one survives
+    if (isNestedTooDeep(value)) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
+    // what the route's schema will be read from; from a cached value Hono would write JSON first
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     await next()
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { DocumentedAnswers } from '../testing/documented-answers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
 import { type HostileRequest, HostileRequests, type Target } from '../testing/hostile-requests.ts'
 import { eventually } from '../testing/observe.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
@@ -25,7 +26,8 @@ let keys: Record<Who, string | null>
 const existing: Record<string, string> = { devices: 'cart-1', clients: 'cart-1', groups: '1', geofences: '1' }
 
 before(async () => {
-  gateway = await startGateway()
+  // the time of a command that was allowed must not end while another request is looked at
+  gateway = await startGateway({}, { clock: new FakeClock() })
   documented = await gateway.documented()
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
   keys = { admin: ADMIN_KEY, user: key, nobody: null }

@@ -344,6 +344,7 @@ describe('bad messages', () => {
     ['', { code: 'invalid_json' }],
     ['{"type":', { code: 'invalid_json' }],
     ['{"type":"dance","id":"9"}', { code: 'invalid_message', id: '9' }],
+    [`{"type":"command","params":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, { code: 'invalid_message' }],
     ['{}', { code: 'invalid_message' }],
     ['[]', { code: 'invalid_message' }],
     ['null', { code: 'invalid_message' }],

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { isNestedTooDeep } from '../../shared/json-depth.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
@@ -253,6 +254,8 @@ function parseMessage(text: string): ClientMessage | Extract<ServerMessage, { ty
   } catch {
     return { type: 'error', code: 'invalid_json', message: 'the message is not valid JSON' }
   }
+  if (isNestedTooDeep(value))
+    return { type: 'error', code: 'invalid_message', message: 'the message is nested too deep' }
   const parsed = clientMessageSchema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues

@@ -78,8 +78,6 @@ export const deviceListSchema = z
   .object({ devices: z.array(deviceSchema), pagination: paginationSchema })
   .meta({ id: 'DeviceList' })
 
-export type DeviceListJson = z.infer<typeof deviceListSchema>
-
 /** `attr_<name>` parameters come beside these; `gateway/domain/device-filter.ts` reads them. */
 export const deviceListQuerySchema = z
   .object({
@@ -107,6 +105,8 @@ export const deviceListQuerySchema = z
       },
     },
   })
+
+export type DeviceListQuery = z.infer<typeof deviceListQuerySchema>
 
 const nameSchema = z.string().trim().max(200).meta({ description: 'For people.', example: 'Cart 7' })
 const deviceTypeSchema = z

@@ -1,0 +1,39 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { refuseInvalid } from './api-env.ts'
+
+/** Queries that are remembered, and the longest of them. */
+const MAX_COUNT = 100
+const MAX_LENGTH = 1000
+
+/**
+ * Checks the query of a request like the route's validator, but only when it has not been seen lately: programs ask for
+ * the same over and over. What it returns is shared and must not be changed; the same text gives the same object.
+ */
+export class RememberedQueries<Query extends object> {
+  readonly #schema: z.ZodType<Query>
+  readonly #known = new Map<string, Query>()
+
+  constructor(schema: z.ZodType<Query>) {
+    this.#schema = schema
+  }
+
+  /** Throws what the validator throws. */
+  of(c: Context): Query {
+    const { url } = c.req
+    const text = url.slice(url.indexOf('?') + 1 || url.length)
+    return this.#known.get(text) ?? this.#check(c, text)
+  }
+
+  #check(c: Context, text: string): Query {
+    const sent = Object.entries(c.req.queries()).map(([name, values]) => {
+      return [name, values.length === 1 ? values[0] : values] as const
+    })
+    const data = Object.fromEntries(sent)
+    const parsed = this.#schema.safeParse(data)
+    if (!parsed.success) throw refuseInvalid({ target: 'query', error: parsed.error, data })
+    if (this.#known.size >= MAX_COUNT) this.#known.clear()
+    if (text.length <= MAX_LENGTH) this.#known.set(text, parsed.data)
+    return parsed.data
+  }
+}
