@@ -16,6 +16,8 @@ interface Job {
 }
 
 const MAX_ATTEMPTS = 2
+/** After a page of a long read its thread rests so many times as long as the page took: devices come first. */
+const REST_RATIO = 1
 /** How long a thread without work is kept: it costs some 15 MB, and most of the day nobody reads history. */
 const IDLE_MS = 60_000
 /** A thread that dies at its start must not be started again in a tight loop. */
@@ -34,6 +36,7 @@ export class ReaderPool implements Part {
   readonly #jobs = new Fifo<Job>()
   readonly #idle = new Map<Worker, NodeJS.Timeout>()
   readonly #busy = new Map<Worker, Job>()
+  readonly #resting = new Map<Worker, NodeJS.Timeout>()
   #isRunning = false
   #restart: NodeJS.Timeout | undefined
 
@@ -53,8 +56,10 @@ export class ReaderPool implements Part {
     this.#isRunning = false
     clearTimeout(this.#restart)
     for (const timer of this.#idle.values()) clearTimeout(timer)
-    const workers = [...this.#idle.keys(), ...this.#busy.keys()]
+    for (const timer of this.#resting.values()) clearTimeout(timer)
+    const workers = [...this.#idle.keys(), ...this.#resting.keys(), ...this.#busy.keys()]
     this.#idle.clear()
+    this.#resting.clear()
     await Promise.all(workers.map((worker) => worker.terminate()))
     for (let job = this.#jobs.take(); job !== undefined; job = this.#jobs.take()) job.reject(stopping())
   }
@@ -89,18 +94,19 @@ export class ReaderPool implements Part {
   }
 
   #spawn(): Worker | undefined {
-    if (this.#busy.size >= this.#maxThreads || this.#restart !== undefined) return undefined
+    if (this.#busy.size + this.#resting.size >= this.#maxThreads || this.#restart !== undefined)
+      return undefined
     const worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
       workerData: { path: this.#path },
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+      // small, so that it is collected rather than grown: a page needs a megabyte
+      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 48 },
     })
     worker.on('message', (answer: ReaderAnswer) => {
       const job = this.#busy.get(worker)
       this.#busy.delete(worker)
-      this.#idle.set(
-        worker,
-        setTimeout(() => void worker.terminate(), IDLE_MS),
-      )
+      const isLong = job !== undefined && job.request.previousMs !== null
+      if (answer.kind === 'page' && isLong) this.#rest(worker, answer.tookMs * REST_RATIO)
+      else this.#release(worker)
       if (answer.kind === 'page') job?.resolve(answer.page)
       else {
         if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
@@ -113,9 +119,27 @@ export class ReaderPool implements Part {
     return worker
   }
 
+  #rest(worker: Worker, restMs: number): void {
+    const timer = setTimeout(() => {
+      this.#resting.delete(worker)
+      this.#release(worker)
+      this.#dispatch()
+    }, restMs)
+    this.#resting.set(worker, timer)
+  }
+
+  #release(worker: Worker): void {
+    this.#idle.set(
+      worker,
+      setTimeout(() => void worker.terminate(), IDLE_MS),
+    )
+  }
+
   #forget(worker: Worker): void {
     clearTimeout(this.#idle.get(worker))
     this.#idle.delete(worker)
+    clearTimeout(this.#resting.get(worker))
+    this.#resting.delete(worker)
     const job = this.#busy.get(worker)
     if (job === undefined) return
     this.#busy.delete(worker)
