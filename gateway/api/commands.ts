@@ -40,6 +40,9 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'post',
       path: '/devices/{id}/commands',
+      summary: 'Send a command',
+      description:
+        'Written down, and sent if the device is there; if it is away, when it comes back in time, and never after. Follow it with GET /commands/{id} or command_status on /realtime.',
       middleware: [jsonBody] as const,
       request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
       responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
@@ -56,6 +59,8 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'get',
       path: '/devices/{id}/commands',
+      summary: 'List the commands of a device',
+      description: 'Newest first.',
       request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
       responses: {
         200: json(commandListSchema, 'Commands to the device, newest first.'),
@@ -73,6 +78,8 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'get',
       path: '/commands',
+      summary: 'List all commands',
+      description: 'Newest first. For admins.',
       middleware: [adminOnly] as const,
       request: { query: commandsQuerySchema },
       responses: {
@@ -90,6 +97,8 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'get',
       path: '/commands/{id}',
+      summary: 'Get a command',
+      description: 'What became of it.',
       request: { params: commandIdParams },
       responses: { 200: json(commandSchema, 'The command.'), ...problems(403, 404) },
     }),
@@ -100,6 +109,8 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'post',
       path: '/commands/{id}/retry',
+      summary: 'Send a command again',
+      description: 'A new command that names the old one in retry_of; its time begins anew. For admins.',
       middleware: [adminOnly] as const,
       request: { params: commandIdParams, headers: idempotencyHeaders },
       responses: {
@@ -118,6 +129,8 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
     createRoute({
       method: 'post',
       path: '/groups/{groupId}/commands',
+      summary: 'Send a command to a group',
+      description: 'To each device whose type knows it, in one step. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {

@@ -109,8 +109,10 @@ for (const path of LAYER_PATHS) {
   test(`PUT ${path} takes 8 KiB, whatever the values are`, async () => {
     const layer = { text: 'x'.repeat(8192 - '{"text":""}'.length) }
     assert.equal((await put(path, layer)).status, 200)
-    const deep = JSON.parse(`{"a":${'['.repeat(4000)}${']'.repeat(4000)}}`)
-    assert.equal((await put(path, deep)).status, 200)
+    const nested = (levels: number) => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
+    assert.equal((await put(path, nested(30))).status, 200)
+    const tooDeep = await put(path, nested(4000))
+    assert.deepEqual([tooDeep.status, tooDeep.body.code], [400, 'invalid_body'])
     assert.equal((await g.request('DELETE', path)).status, 200)
   })
 }

@@ -40,6 +40,8 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'get',
       path: '/groups/{groupId}/config',
+      summary: 'Get the configuration of a group',
+      description: 'Its layer for each device type. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: {
@@ -59,6 +61,8 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'get',
       path: '/groups/{groupId}/config/{type}',
+      summary: 'Get a layer of a group',
+      description: 'For one device type. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupConfigParams },
       responses: {
@@ -81,6 +85,8 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'put',
       path: '/groups/{groupId}/config/{type}',
+      summary: 'Set a layer of a group',
+      description: 'Replaces it, and tells each device for which something changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupConfigParams, body: body(newLayerSchema) },
       responses: {
@@ -99,6 +105,8 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'delete',
       path: '/groups/{groupId}/config/{type}',
+      summary: 'Clear a layer of a group',
+      description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupConfigParams },
       responses: {
@@ -117,6 +125,9 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'get',
       path: '/devices/{id}/config',
+      summary: 'Get the configuration of a device',
+      description:
+        'What it is to be set to, the layers that comes from, and what it has applied. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams, query: deviceConfigQuerySchema },
       responses: {
@@ -137,6 +148,9 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'put',
       path: '/devices/{id}/config',
+      summary: 'Set the layer of a device',
+      description:
+        'The most specific one: replaces it, and tells the device if something changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: deviceIdParams, body: body(newLayerSchema) },
       responses: {
@@ -154,6 +168,8 @@ export function createDeviceConfigsApi({
     createRoute({
       method: 'delete',
       path: '/devices/{id}/config',
+      summary: 'Clear the layer of a device',
+      description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {

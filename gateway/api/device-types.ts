@@ -21,6 +21,8 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
     createRoute({
       method: 'get',
       path: '/device-types',
+      summary: 'List device types',
+      description: 'By name. For admins.',
       middleware: [adminOnly] as const,
       responses: { 200: json(z.array(deviceTypeSchema), 'All types, by name.'), ...problems(403) },
     }),
@@ -31,6 +33,8 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
     createRoute({
       method: 'get',
       path: '/device-types/{type}',
+      summary: 'Get a device type',
+      description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceTypeParams },
       responses: { 200: json(deviceTypeSchema, 'The type.'), ...problems(403, 404) },
@@ -42,6 +46,8 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
     createRoute({
       method: 'put',
       path: '/device-types/{type}',
+      summary: 'Make or replace a device type',
+      description: 'Its devices are told what their configuration comes to then. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: newDeviceTypeParams, body: body(deviceTypePutSchema) },
       responses: {

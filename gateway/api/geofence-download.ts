@@ -57,6 +57,9 @@ export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAP
     createRoute({
       method: 'get',
       path: '/geofences/{id}/download',
+      summary: 'Download the zones of a group',
+      description:
+        'For cartcaddies: with the token of the command fetch_geofences, or with an admin key. Answers 304 to the ETag it gave.',
       security: [],
       request: { params: geofenceIdParams, query: geofenceDownloadQuerySchema },
       responses: {

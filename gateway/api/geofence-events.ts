@@ -37,6 +37,8 @@ export function createGeofenceEventsApi(store: Pick<Store<QueuedMessage>, 'read'
     createRoute({
       method: 'get',
       path: '/geofence-events',
+      summary: 'List geofence events',
+      description: 'What carts in scope entered and left, newest first.',
       request: { query: geofenceEventQuerySchema },
       responses: {
         200: json(geofenceEventListSchema, 'Events of devices in scope, newest first.'),

@@ -73,6 +73,8 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
     createRoute({
       method: 'get',
       path: '/groups/{groupId}/geofences',
+      summary: 'Get the zones of a group',
+      description: 'As GeoJSON. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: {
@@ -90,6 +92,9 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
     createRoute({
       method: 'put',
       path: '/groups/{groupId}/geofences',
+      summary: 'Set the zones of a group',
+      description:
+        'Replaces all of them and tells the teeboxes; cartcaddies need the command fetch_geofences. For admins.',
       middleware: [adminOnly, geofencesBody] as const,
       request: { params: groupIdParams, body: body(newGeofencesSchema) },
       responses: {
@@ -111,6 +116,8 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
     createRoute({
       method: 'get',
       path: '/geofences/{id}',
+      summary: 'Get zones by their id',
+      description: 'The older path to the zones of a group. For admins.',
       deprecated: true,
       middleware: [isLegacy, adminOnly] as const,
       request: { params: geofenceIdParams },
@@ -129,6 +136,8 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
     createRoute({
       method: 'put',
       path: '/geofences/{id}',
+      summary: 'Set zones by their id',
+      description: 'The older path; the id need not be that of a group. For admins.',
       deprecated: true,
       middleware: [isLegacy, adminOnly, geofencesBody] as const,
       request: { params: geofenceIdParams, body: body(newGeofencesSchema) },
@@ -147,6 +156,8 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
     createRoute({
       method: 'delete',
       path: '/geofences/{id}',
+      summary: 'Delete zones by their id',
+      description: 'The older path; an empty set is published. For admins.',
       deprecated: true,
       middleware: [isLegacy, adminOnly] as const,
       request: { params: geofenceIdParams },

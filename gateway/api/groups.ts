@@ -47,6 +47,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'get',
       path: '/groups',
+      summary: 'List groups',
+      description: 'All of them, by group_id. For admins.',
       middleware: [adminOnly] as const,
       responses: { 200: json(z.array(groupSchema), 'All groups, by group_id.'), ...problems(403) },
     }),
@@ -63,6 +65,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'post',
       path: '/groups',
+      summary: 'Create a group',
+      description: 'With a group_id of your choice, or the next one that is free. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(newGroupSchema) },
       responses: {
@@ -82,6 +86,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'get',
       path: '/groups/{groupId}',
+      summary: 'Get a group',
+      description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: { 200: json(groupSchema, 'The group.'), ...problems(400, 403, 404) },
@@ -93,6 +99,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'patch',
       path: '/groups/{groupId}',
+      summary: 'Rename a group',
+      description: 'For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupIdParams, body: body(groupPatchSchema) },
       responses: {
@@ -112,6 +120,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'delete',
       path: '/groups/{groupId}',
+      summary: 'Delete a group',
+      description: 'With its configuration and its zones; refused while devices are in it. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: {
@@ -131,6 +141,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'get',
       path: '/groups/{groupId}/devices',
+      summary: 'List the devices of a group',
+      description: 'By hardware_id. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams, query: pageQuerySchema },
       responses: {
@@ -154,6 +166,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'put',
       path: '/groups/{groupId}/devices/{id}',
+      summary: 'Put a device into a group',
+      description: 'It leaves the group it was in, and is told its configuration. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupDeviceParams },
       responses: {
@@ -176,6 +190,8 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
     createRoute({
       method: 'delete',
       path: '/groups/{groupId}/devices/{id}',
+      summary: 'Take a device out of a group',
+      description: 'It is in no group then. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupDeviceParams },
       responses: {

@@ -3,17 +3,9 @@ import type { SessionChange } from '../../shared/mqtt-sessions.ts'
 import { Tally } from '../../shared/tally.ts'
 import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
 import { receiveTimeMs } from '../domain/event-time.ts'
-import {
-  copyState,
-  countDrop,
-  isNewer,
-  lockStatusValue,
-  mergeValues,
-  newestEventMs,
-  packSample,
-} from '../domain/latest-state.ts'
+import { countDrop, lockStatusValue, mergeValues, newestEventMs, packSample } from '../domain/latest-state.ts'
 import type { LockEvent } from '../domain/lock-event.ts'
-import type { Sample, Scalar } from '../domain/telemetry.ts'
+import type { Sample } from '../domain/telemetry.ts'
 import type { Events } from '../events.ts'
 import {
   type AppendBatch,
@@ -30,8 +22,9 @@ import type { Device, Reported } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { Geofences } from './geofences.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
+import { copyReported, type Move, moveOn } from './reported-draft.ts'
 import { parseUplink, type UplinkContent } from './uplink-parser.ts'
-import { crossingOf, crossings, LIVE_MS, liveFromMs } from './zone-crossings.ts'
+import { crossingOf, crossings, liveFromMs } from './zone-crossings.ts'
 
 /** A device's message on its way to the disk. */
 export interface UplinkMessage extends Appendable {
@@ -46,9 +39,9 @@ export interface UplinkMessage extends Appendable {
   drops: readonly Drop[]
   quarantine: NewQuarantineEntry | null
   /** What moves the state, found by `encode` and told by `committed`. */
-  moves: Move[]
+  moves: readonly Move[]
   /** Places in `content.samples` of those that only go to history. */
-  late: number[]
+  late: readonly number[]
   /** Positions before this are too old to be watched. */
   liveFromMs: number
   /** Zones entered and left, found by `encode` and told once it is committed. */
@@ -71,11 +64,6 @@ export type QueuedMessage = UplinkMessage | Appendable
 interface Drop {
   reason: string
   count: number
-}
-
-interface Move {
-  atMs: number
-  values: Record<string, Scalar>
 }
 
 /** A message as the broker hands it over. */
@@ -158,8 +146,8 @@ export class Ingest implements Appender<QueuedMessage> {
         else onRefused('device_removed')
       },
       onRefused,
-      moves: [],
-      late: [],
+      moves: NOTHING,
+      late: NOTHING,
       liveFromMs: liveFromMs(samples, receivedAtMs, clock.isTrusted),
       crossings: NOTHING,
       stored: null,
@@ -316,7 +304,9 @@ export class Ingest implements Appender<QueuedMessage> {
       draft = copyReported(this.#newest(device, drafts))
       drafts.set(device, draft)
     }
-    draftSamples(message, draft)
+    const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs)
+    message.moves = moves
+    message.late = late
     const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), message)
     message.crossings = seen.events
     if (seen.state !== draft.watch) {
@@ -389,35 +379,6 @@ interface EncodedBatch {
   lockEvents: { device: Device; event: LockEvent }[]
 }
 
-function draftSamples(message: UplinkMessage, draft: Reported): void {
-  const { receivedAtMs, latestMs, content } = message
-  message.moves = []
-  message.late = []
-  const isFirst = isEmpty(draft.state.atMs)
-  const moved = inTimeOrder(content.samples).map((i) => {
-    const sample = content.samples[i]
-    if (sample === undefined) throw new Error('no such sample')
-    mergeRecords(draft, sample, latestMs)
-    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values, latestMs) }
-  })
-  for (const { i, atMs, values } of moved) {
-    const isRecent = receivedAtMs - atMs <= LIVE_MS
-    // of an upload of old readings only what the state ends on is news; the rest is history
-    const isNews = isRecent || (!isFirst && holdsNewest(draft, atMs, values))
-    if (values !== null && isNews) message.moves.push({ atMs, values })
-    else message.late.push(i)
-  }
-}
-
-const ONE_SAMPLE: readonly number[] = [0]
-
-/** Places in `samples` by time. */
-function inTimeOrder(samples: readonly Sample[]): readonly number[] {
-  if (samples.length === 0) return NOTHING
-  if (samples.length === 1) return ONE_SAMPLE
-  return samples.map((_, i) => i).sort((a, b) => (samples[a]?.atMs ?? 0) - (samples[b]?.atMs ?? 0))
-}
-
 /** Whether a reading that makes a record made none: it was there before. */
 function isRepeated(sample: Sample, stored: number): boolean {
   const isGpsRepeated = !Number.isNaN(sample.lat) && (stored & GPS_STORED) === 0
@@ -431,29 +392,6 @@ function newestMs({ samples, lockEvents }: UplinkContent): number {
   for (const { atMs } of samples) newestMs = Math.max(newestMs, atMs)
   for (const { atMs } of lockEvents) newestMs = Math.max(newestMs, atMs)
   return newestMs
-}
-
-function isEmpty(record: Record<string, unknown>): boolean {
-  for (const _ in record) return false
-  return true
-}
-
-function copyReported(reported: Reported): Reported {
-  return { ...reported, state: copyState(reported.state) }
-}
-
-function mergeRecords(draft: Reported, sample: Sample, latestMs: number): void {
-  const { atMs, lat, long, speedKmh, voltageV } = sample
-  if (!Number.isNaN(lat) && (draft.gps === null || isNewer(atMs, draft.gps.atMs, latestMs))) {
-    draft.gps = { atMs, lat, long, speedKmh: Number.isNaN(speedKmh) ? null : speedKmh }
-  }
-  if (!Number.isNaN(voltageV) && (draft.battery === null || isNewer(atMs, draft.battery.atMs, latestMs))) {
-    draft.battery = { atMs, voltageV }
-  }
-}
-
-function holdsNewest(draft: Reported, atMs: number, values: Record<string, Scalar> | null): boolean {
-  return values !== null && Object.keys(values).some((key) => draft.state.atMs[key] === atMs)
 }
 
 function quarantineEntry(

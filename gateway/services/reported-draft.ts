@@ -1,0 +1,74 @@
+import { copyState, isNewer, mergeValues } from '../domain/latest-state.ts'
+import type { Sample, Scalar } from '../domain/telemetry.ts'
+import type { Reported } from './fleet.ts'
+import { LIVE_MS } from './zone-crossings.ts'
+
+/** What a reading changed in the state of its device. */
+export interface Move {
+  atMs: number
+  values: Record<string, Scalar>
+}
+
+const NO_NEWS = { moves: [], late: [] } as const
+
+/**
+ * Moves a draft on by the samples of one message, oldest first: late data never moves a value back. Returns what moved
+ * it and is news, and the places in `samples` of what only goes to history.
+ */
+export function moveOn(
+  draft: Reported,
+  samples: readonly Sample[],
+  receivedAtMs: number,
+  latestMs: number,
+): { moves: readonly Move[]; late: readonly number[] } {
+  if (samples.length === 0) return NO_NEWS
+  const moves: Move[] = []
+  const late: number[] = []
+  const isFirst = isEmpty(draft.state.atMs)
+  const moved = inTimeOrder(samples).map((i) => {
+    const sample = samples[i]
+    if (sample === undefined) throw new Error('no such sample')
+    mergeRecords(draft, sample, latestMs)
+    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values, latestMs) }
+  })
+  for (const { i, atMs, values } of moved) {
+    const isRecent = receivedAtMs - atMs <= LIVE_MS
+    // of an upload of old readings only what the state ends on is news; the rest is history
+    const isNews = isRecent || (!isFirst && holdsNewest(draft, atMs, values))
+    if (values !== null && isNews) moves.push({ atMs, values })
+    else late.push(i)
+  }
+  return { moves, late }
+}
+
+const ONE_SAMPLE: readonly number[] = [0]
+
+/** Places in `samples` by time. */
+function inTimeOrder(samples: readonly Sample[]): readonly number[] {
+  if (samples.length === 1) return ONE_SAMPLE
+  return samples.map((_, i) => i).sort((a, b) => (samples[a]?.atMs ?? 0) - (samples[b]?.atMs ?? 0))
+}
+
+function isEmpty(record: Record<string, unknown>): boolean {
+  for (const _ in record) return false
+  return true
+}
+
+/** A copy that can be moved on, and thrown away if its transaction fails. */
+export function copyReported(reported: Reported): Reported {
+  return { ...reported, state: copyState(reported.state) }
+}
+
+function mergeRecords(draft: Reported, sample: Sample, latestMs: number): void {
+  const { atMs, lat, long, speedKmh, voltageV } = sample
+  if (!Number.isNaN(lat) && (draft.gps === null || isNewer(atMs, draft.gps.atMs, latestMs))) {
+    draft.gps = { atMs, lat, long, speedKmh: Number.isNaN(speedKmh) ? null : speedKmh }
+  }
+  if (!Number.isNaN(voltageV) && (draft.battery === null || isNewer(atMs, draft.battery.atMs, latestMs))) {
+    draft.battery = { atMs, voltageV }
+  }
+}
+
+function holdsNewest(draft: Reported, atMs: number, values: Record<string, Scalar> | null): boolean {
+  return values !== null && Object.keys(values).some((key) => draft.state.atMs[key] === atMs)
+}
