@@ -139,7 +139,8 @@ export class ReaderPool implements Part {
     clearTimeout(this.#idle.get(worker))
     this.#idle.delete(worker)
     clearTimeout(this.#resting.get(worker))
-    this.#resting.delete(worker)
+    // somebody may wait for its place
+    if (this.#resting.delete(worker)) this.#dispatch()
     const job = this.#busy.get(worker)
     if (job === undefined) return
     this.#busy.delete(worker)

@@ -72,7 +72,8 @@ function append(atMs: number): Promise<void> {
   )
 }
 
-function readAll(): Promise<{ rows: number }> {
+/** `previousMs` is given for what is not the first page of a read. */
+function readAll(previousMs: number | null = null): Promise<{ rows: number }> {
   const request: HistoryPageRequest = {
     stream: 'gps',
     deviceId,
@@ -83,7 +84,7 @@ function readAll(): Promise<{ rows: number }> {
     order: 'asc',
     limit: 1000,
     format: 'json',
-    previousMs: null,
+    previousMs,
   }
   return store.read.historyPage(request)
 }
@@ -111,6 +112,19 @@ test('when a reader thread dies its page is read by another', async () => {
 test('a page that ends every thread is given up, and the others are still read', async () => {
   deaths = 2
   await assert.rejects(readAll(), { code: 'store_unavailable' })
-  const pages = await Promise.all(Array.from({ length: 10 }, readAll))
+  const pages = await Promise.all(Array.from({ length: 10 }, () => readAll()))
   assert.deepEqual(new Set(pages.map(({ rows }) => rows)), new Set([3]))
+})
+
+test('when the threads die that rest after pages of long reads, whoever waits is served', {
+  timeout: 10_000,
+}, async (t) => {
+  // a rest that does not end by itself; the timers stay real, so that what was set before can be cleared
+  const { setTimeout: wait } = globalThis
+  t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 20_000))
+  await Promise.all([readAll(NOW_MS), readAll(NOW_MS)])
+  const resting = new Set(posting.mock.calls.map((call) => call.this))
+  const waiting = readAll()
+  for (const worker of resting) void (worker as Worker).terminate()
+  assert.equal((await waiting).rows, 3)
 })
