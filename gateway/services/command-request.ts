@@ -15,6 +15,8 @@ export interface CommandRequest {
 export interface DeviceTypeLookup {
   find(name: string): DeviceType | undefined
   all(): readonly DeviceType[]
+  /** Throws `unknown_device_type`. */
+  requireKnown(name: string, where: 'body' | 'path'): DeviceType
 }
 
 /** What a kind of device knows of a command. */

@@ -1,4 +1,4 @@
-import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError } from '../../shared/errors.ts'
+import { ConflictError, ForbiddenError, NotFoundError } from '../../shared/errors.ts'
 import { hashSecret, newUuid } from '../../shared/ids.ts'
 import type { Turns } from '../../shared/turns.ts'
 import type { GeofenceFetchJson } from '../../shared/wire/geofences.ts'
@@ -197,7 +197,7 @@ export class Commands {
     const { command, params, deviceType } = request
     const definitions = new Map<string, CommandDefinition>()
     if (deviceType !== undefined) {
-      requireType(deviceTypes, deviceType)
+      deviceTypes.requireKnown(deviceType, 'body')
       definitions.set(deviceType, requireDefinition(deviceTypes, deviceType, command))
     } else {
       requireKnown(deviceTypes, command)
@@ -238,17 +238,6 @@ export class Commands {
       createdAtMs: clock.nowMs(),
     }
   }
-}
-
-function requireType(types: DeviceTypeLookup, name: string): void {
-  if (types.find(name) !== undefined) return
-  const detail = `must be one of: ${types
-    .all()
-    .map((type) => type.name)
-    .join(', ')}`
-  throw new InvalidRequestError('unknown_device_type', `device_type ${detail}`, [
-    { in: 'body', name: 'device_type', code: 'unknown_device_type', detail },
-  ])
 }
 
 /** The same text for the same value, whatever the order of its keys. */
