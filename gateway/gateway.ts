@@ -39,6 +39,7 @@ import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
 import { Telemetry } from './services/telemetry.ts'
 import { isTimeSynchronized } from './services/time-sync.ts'
+import { Trips } from './services/trips.ts'
 import { Users } from './services/users.ts'
 import { Store } from './store/store.ts'
 import { createUpgradeHandler } from './upgrades.ts'
@@ -88,6 +89,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const deviceConfigs = new DeviceConfigs({ store, groups, deviceTypes, layers, publisher })
   const devices = new Devices({ store, fleet, groups, deviceTypes, publisher, events, clock, log })
   const telemetry = new Telemetry({ store, fleet, clock, log })
+  const trips = new Trips({ store, clock })
   const { isLockEventStored } = store.read
   const ingest = new Ingest({
     queue: store.queue,
@@ -235,6 +237,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     deviceTypes,
     deviceConfigs,
     telemetry,
+    trips,
     presence,
     users,
     keyGuard,

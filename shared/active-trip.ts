@@ -20,6 +20,8 @@ export interface ActiveTripQuery {
   nowMs: number
   /** A device whose latest fix is older is not active; exactly this old is. */
   maxAgeSeconds: number
+  /** Throws `TooManyTripsError` when the track has more trips and stops before. */
+  foundMax?: number
 }
 
 /**
@@ -30,10 +32,10 @@ export interface ActiveTripQuery {
 export function activeTrip(
   track: Track,
   config: TripConfig,
-  { nowMs, maxAgeSeconds }: ActiveTripQuery,
+  { nowMs, maxAgeSeconds, foundMax }: ActiveTripQuery,
 ): ActiveTrip | undefined {
   const spikes = findSpikes(track, config)
-  const finder = new TripFinder(track, config)
+  const finder = new TripFinder(track, config, foundMax)
   const lastFix = walkLegs(track, spikes, config, finder)
   if (lastFix === undefined) return undefined
   const { index, isMoving, speedMilliKmh } = lastFix

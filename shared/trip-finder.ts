@@ -4,6 +4,9 @@ import type { Rest, Run, RunSink } from './trip-legs.ts'
 import { Stops } from './trip-stops.ts'
 import type { Track } from './trip-track.ts'
 
+/** There are more trips and stops in a track than whoever asked can take. */
+export class TooManyTripsError extends Error {}
+
 /** What was driven since the last confirmed rest. */
 interface Drive extends Run {
   /** First and last fix of each rest since it began: pauses, of which those after the last move may yet be a stop. */
@@ -35,18 +38,22 @@ export class TripFinder implements RunSink {
   readonly #stops: Stops
   readonly #track: Track
   readonly #config: TripConfig
+  readonly #foundMax: number
   #drive: Drive | undefined
   #lastRest: Rest | undefined
   #hasMoved = false
 
-  constructor(track: Track, config: TripConfig) {
+  /** Throws `TooManyTripsError` out of its methods when it has found more than `foundMax`. */
+  constructor(track: Track, config: TripConfig, foundMax = Number.POSITIVE_INFINITY) {
     this.#track = track
     this.#config = config
+    this.#foundMax = foundMax
     this.#stops = new Stops(track, config)
   }
 
   onRest(rest: Rest): void {
     this.#lastRest = rest
+    this.#checkFound()
     const { first, last, hasGap } = rest
     const { minimalParkingDuration } = this.#config
     if (hasGap || durationS(this.#track, first, last) >= minimalParkingDuration) this.#endDrive()
@@ -78,6 +85,7 @@ export class TripFinder implements RunSink {
       this.#stops.add(lastFix.index, lastFix.index, false)
     }
     this.#stops.close()
+    this.#checkFound()
     return { trips: this.#trips, stops: this.#stops.reported }
   }
 
@@ -105,6 +113,11 @@ export class TripFinder implements RunSink {
     for (let i = isTrip ? insideCount : 0; i < rests.length; i += 2) {
       this.#stops.add(rests[i] ?? first, rests[i + 1] ?? last, false)
     }
+  }
+
+  #checkFound(): void {
+    const found = this.#trips.length + this.#stops.reported.length
+    if (found > this.#foundMax) throw new TooManyTripsError(`more than ${this.#foundMax} trips and stops`)
   }
 
   #isTrip({ first, last, distanceM }: Run): boolean {

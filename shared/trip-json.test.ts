@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import { activeTrip } from './active-trip.ts'
 import { Ride } from './testing/ride.ts'
 import { DEFAULT_TRIP_CONFIG } from './trip-config.ts'
-import { toActiveTripJson, toStopJson, toTotalsJson, toTripJson, toTripSummaryJson } from './trip-json.ts'
+import {
+  sumsOf,
+  toActiveTripJson,
+  toStopJson,
+  toTotalsJson,
+  toTripJson,
+  toTripSummaryJson,
+} from './trip-json.ts'
 import { loadTrack } from './trip-track.ts'
 import { detectTrips } from './trips.ts'
 import {
@@ -62,7 +69,9 @@ test('trips and stops are written in the units and to the digits that are promis
 test('totals are those of all devices, summed before they are rounded', () => {
   const report = detectTrips(loadTrack(shift().records), config)
   const query = { ...config, from: 1, to: 2 }
-  const summary = deviceTripsSchema.shape.summary.strict().parse(toTotalsJson([report, report], query))
+  const summary = deviceTripsSchema.shape.summary
+    .strict()
+    .parse(toTotalsJson([sumsOf(report), sumsOf(report)], query))
   assert.deepEqual(summary, {
     totalTrips: 4,
     totalStops: 6,
@@ -77,7 +86,7 @@ test('totals are those of all devices, summed before they are rounded', () => {
 test('a summary of no trips is zeros', () => {
   const range = { fromMs: 0, toMs: TRIP_RANGE_MAX_MS }
   const nothing = { trips: [], stops: [], positionsAnalyzed: 0 }
-  assert.deepEqual(tripSummarySchema.strict().parse(toTripSummaryJson('cart-1', range, nothing)), {
+  assert.deepEqual(tripSummarySchema.strict().parse(toTripSummaryJson('cart-1', range, sumsOf(nothing))), {
     hardware_id: 'cart-1',
     from: '1970-01-01T00:00:00.000Z',
     to: '1970-02-01T00:00:00.000Z',
@@ -94,7 +103,7 @@ test('a summary of no trips is zeros', () => {
 
 test('a summary has the fastest and the mean of its trips', () => {
   const report = detectTrips(loadTrack(shift().records), config)
-  const summary = toTripSummaryJson('cart-1', { fromMs: 0, toMs: 1 }, report)
+  const summary = toTripSummaryJson('cart-1', { fromMs: 0, toMs: 1 }, sumsOf(report))
   assert.equal(summary.maxSpeed, 15.12)
   assert.equal(summary.avgTripDistance, 2562.6)
   assert.equal(summary.totalTripDuration, 1220)
@@ -136,7 +145,7 @@ test('the answer for many devices says how many were asked for', () => {
   const answer = {
     trips: report.trips.map((trip) => toTripJson('cart-1', trip)),
     stops: report.stops.map((stop) => toStopJson('cart-1', stop)),
-    summary: { ...toTotalsJson([report], config), devicesQueried: 1 },
+    summary: { ...toTotalsJson([sumsOf(report)], config), devicesQueried: 1 },
   }
   assert.deepEqual(tripsSchema.parse(answer), answer)
 })

@@ -38,39 +38,59 @@ export function toActiveTripJson(hardwareId: string, active: ActiveTrip): Active
   }
 }
 
-/** What a list of trips sums up to; sums are of what was not rounded. */
-export function toTotalsJson(reports: readonly TripReport[], config: TripConfig): DeviceTripsJson['summary'] {
-  const trips = reports.flatMap((report) => report.trips)
-  const stops = reports.flatMap((report) => report.stops)
+/** What the trips and stops of a device add up to; nothing is rounded yet. */
+export interface TripSums {
+  trips: number
+  stops: number
+  distanceM: number
+  tripsS: number
+  stopsS: number
+  maxSpeedKmh: number
+  positionsAnalyzed: number
+}
+
+export function sumsOf({ trips, stops, positionsAnalyzed }: TripReport): TripSums {
   return {
-    totalTrips: trips.length,
-    totalStops: stops.length,
-    totalDistance: roundDistance(sum(trips, ({ distanceM }) => distanceM)),
-    totalDuration: roundDuration(sum(trips, ({ durationS }) => durationS)),
-    totalStopDuration: roundDuration(sum(stops, ({ durationS }) => durationS)),
-    positionsAnalyzed: sum(reports, ({ positionsAnalyzed }) => positionsAnalyzed),
+    trips: trips.length,
+    stops: stops.length,
+    distanceM: sum(trips, ({ distanceM }) => distanceM),
+    tripsS: sum(trips, ({ durationS }) => durationS),
+    stopsS: sum(stops, ({ durationS }) => durationS),
+    maxSpeedKmh: trips.reduce((max, { maxSpeedKmh }) => Math.max(max, maxSpeedKmh), 0),
+    positionsAnalyzed,
+  }
+}
+
+/** The totals of a list of trips, of one device or many. */
+export function toTotalsJson(devices: readonly TripSums[], config: TripConfig): DeviceTripsJson['summary'] {
+  return {
+    totalTrips: sum(devices, ({ trips }) => trips),
+    totalStops: sum(devices, ({ stops }) => stops),
+    totalDistance: roundDistance(sum(devices, ({ distanceM }) => distanceM)),
+    totalDuration: roundDuration(sum(devices, ({ tripsS }) => tripsS)),
+    totalStopDuration: roundDuration(sum(devices, ({ stopsS }) => stopsS)),
+    positionsAnalyzed: sum(devices, ({ positionsAnalyzed }) => positionsAnalyzed),
     configUsed: tripConfigOf(config),
   }
 }
 
-/** What the trips of a device sum up to; speeds and mean are 0 where there are none. */
+/** The summary of one device; speeds and mean are 0 where there are no trips. */
 export function toTripSummaryJson(
   hardwareId: string,
   { fromMs, toMs }: { fromMs: number; toMs: number },
-  { trips, stops, positionsAnalyzed }: TripReport,
+  { trips, stops, distanceM, tripsS, stopsS, maxSpeedKmh, positionsAnalyzed }: TripSums,
 ): TripSummaryJson {
-  const distanceM = sum(trips, (trip) => trip.distanceM)
   return {
     hardware_id: hardwareId,
     from: toIso(fromMs),
     to: toIso(toMs),
-    totalTrips: trips.length,
-    totalStops: stops.length,
+    totalTrips: trips,
+    totalStops: stops,
     totalDistance: roundDistance(distanceM),
-    totalTripDuration: roundDuration(sum(trips, ({ durationS }) => durationS)),
-    totalStopDuration: roundDuration(sum(stops, ({ durationS }) => durationS)),
-    maxSpeed: roundSpeed(trips.reduce((max, { maxSpeedKmh }) => Math.max(max, maxSpeedKmh), 0)),
-    avgTripDistance: roundDistance(trips.length === 0 ? 0 : distanceM / trips.length),
+    totalTripDuration: roundDuration(tripsS),
+    totalStopDuration: roundDuration(stopsS),
+    maxSpeed: roundSpeed(maxSpeedKmh),
+    avgTripDistance: roundDistance(trips === 0 ? 0 : distanceM / trips),
     positionsAnalyzed,
   }
 }

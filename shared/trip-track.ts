@@ -50,6 +50,26 @@ export function loadTrack(records: readonly GpsRecord[], { fromMs, toMs } = ALWA
   }
 }
 
+/**
+ * Makes a track of the first `count` records as they are stored, where they are: what is no fix is moved over. A record
+ * at exactly 0,0 was stored as the device sent it, and only here does it matter.
+ */
+export function trackOf(columns: GpsRecords, count: number): Track {
+  const { atMs, latE7, longE7, speedMilliKmh } = columns
+  let kept = 0
+  for (let i = 0; i < count; i++) {
+    if (latE7[i] === 0 && longE7[i] === 0) continue
+    if (kept !== i) {
+      atMs[kept] = atMs[i] ?? 0
+      latE7[kept] = latE7[i] ?? 0
+      longE7[kept] = longE7[i] ?? 0
+      speedMilliKmh[kept] = speedMilliKmh[i] ?? NO_SPEED
+    }
+    kept++
+  }
+  return { count: kept, recordCount: count, atMs, latE7, longE7, speedMilliKmh }
+}
+
 function hasPosition({ lat, long }: GpsRecord): boolean {
   // NaN and infinity fail the comparisons
   return Math.abs(lat) <= 90 && Math.abs(long) <= 180 && (lat !== 0 || long !== 0)

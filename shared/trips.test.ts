@@ -7,6 +7,7 @@ import { Ride } from './testing/ride.ts'
 import { TripReference } from './testing/trip-reference.ts'
 import { DEFAULT_TRIP_CONFIG, samePlaceM, type TripConfig } from './trip-config.ts'
 import type { Stop, Trip } from './trip-figures.ts'
+import { TooManyTripsError } from './trip-finder.ts'
 import { type GpsRecord, loadTrack } from './trip-track.ts'
 import { detectTrips } from './trips.ts'
 
@@ -306,3 +307,11 @@ function assertDisjoint(spans: (Trip | Stop)[]): void {
 function spanOf({ startMs, endMs }: Trip | Stop) {
   return { startMs, endMs }
 }
+
+test('more trips and stops than are wanted are not made', () => {
+  const { records } = new Ride().wait(300).drive(600, 15).wait(300).drive(600, 15).wait(300).record()
+  const track = loadTrack(records)
+  const { trips, stops } = detectTrips(track, DEFAULT_TRIP_CONFIG, 5)
+  assert.deepEqual([trips.length, stops.length], [2, 3])
+  assert.throws(() => detectTrips(track, DEFAULT_TRIP_CONFIG, 4), TooManyTripsError)
+})

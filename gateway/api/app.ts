@@ -12,6 +12,7 @@ import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import type { Presence } from '../services/presence.ts'
 import type { Telemetry } from '../services/telemetry.ts'
+import type { Trips } from '../services/trips.ts'
 import type { Store } from '../store/store.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -32,10 +33,11 @@ import { createOpenApiDocument } from './openapi.ts'
 import { createErrorHandler, problemOf } from './problem.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
+import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 
 export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
+  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'health' | 'queue'>
   devices: Devices
   commands: Commands
   groups: Groups
@@ -43,6 +45,7 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
   telemetry: Telemetry
+  trips: Trips
   presence: Presence
   keyGuard: KeyGuard
   log: Log
@@ -101,6 +104,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createHistoryApi({ devices, store }))
   app.route('/', createTelemetryApi({ fleet, devices, telemetry, store }))
   app.route('/', createLockEventsApi(store))
+  app.route('/', createTripsApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createGeofenceEventsApi(store))
   app.route('/', createUsersApi(users))

@@ -131,6 +131,14 @@ export const TOUR: readonly TourStep[] = [
     ],
   },
   {
+    title: 'See what it drove',
+    text: 'Trips and stops of up to 31 days, found in the GPS history, and whether it drives now. With -H "Accept: application/geo+json" the list is a map.',
+    actions: [
+      { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
+      { method: 'GET', path: '/trips/cart-07/active' },
+    ],
+  },
+  {
     title: 'Watch it live',
     text: 'Everything in the scope of the key, as it happens, with Node 22 or later.',
     actions: [{ command: LISTEN }],

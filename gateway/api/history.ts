@@ -18,6 +18,7 @@ import type { Devices } from '../services/devices.ts'
 import type { Device } from '../services/fleet.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { HistoryPageRequest } from '../store/history-page.ts'
+import type { JobOptions } from '../store/reader-pool.ts'
 import type { Store } from '../store/store.ts'
 import { acceptedType } from './accept.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
@@ -26,7 +27,7 @@ import { problems } from './responses.ts'
 
 interface HistoryApiDeps {
   devices: Devices
-  store: Pick<Store<QueuedMessage>, 'read'>
+  store: Pick<Store<QueuedMessage>, 'readers'>
 }
 
 type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
@@ -62,10 +63,13 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     const device = devices.requireVisible(c.var.user.caller, id)
     const format = query.format ?? acceptedFormat(c.req.header('accept'), formats)
     const request = { ...pageRequest(stream, device, query), format }
-    if (format === 'gpx') writeForward(request)
+    const ask = { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
+    if (format === 'gpx') await writeForward(request, ask)
     const { hardwareId, name } = device.row
     const frame = historyFrame(format, stream, name ?? hardwareId)
-    const text = await streamHistory(store.read.historyPage, request, frame)
+    const readPage = (page: HistoryPageRequest) =>
+      store.readers.run('historyPage', page, { ...ask, isPartOfLongRead: page.previousMs !== null })
+    const text = await streamHistory(readPage, request, frame)
     c.header('vary', 'Accept', { append: true })
     if (format === 'json') c.header('content-type', MEDIA_TYPES.json)
     else {
@@ -77,11 +81,15 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
   }
 
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
-  function writeForward(request: Omit<HistoryPageRequest, 'previousMs'>): void {
+  async function writeForward(
+    request: Omit<HistoryPageRequest, 'previousMs'>,
+    ask: JobOptions,
+  ): Promise<void> {
     const { order, deviceId, limit } = request
     if (order === 'asc') return
     request.order = 'asc'
-    if (limit <= HISTORY_LIMIT_MAX) request.fromMs = store.read.nthNewestGpsMs(deviceId, limit) ?? 0
+    if (limit > HISTORY_LIMIT_MAX) return
+    request.fromMs = await store.readers.run('startOfNewest', { deviceId, count: limit }, ask)
   }
 
   api.openapi(historyRoute('gps', gpsRecordSchema, GPS_FORMATS), (c) =>

@@ -23,7 +23,13 @@ let stored: StoredContent
 let requests: HostileRequests
 let keys: Record<Who, string | null>
 /** Ids of what exists, by the word before them in a path. */
-const existing: Record<string, string> = { devices: 'cart-1', clients: 'cart-1', groups: '1', geofences: '1' }
+const existing: Record<string, string> = {
+  devices: 'cart-1',
+  clients: 'cart-1',
+  trips: 'cart-1',
+  groups: '1',
+  geofences: '1',
+}
 
 before(async () => {
   // the time of a command that was allowed must not end while another request is looked at

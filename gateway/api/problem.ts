@@ -54,7 +54,8 @@ export function createErrorHandler(log: Log): ErrorHandler<ApiEnv> {
   return (error, c) => {
     const requestId = c.var.requestId
     if (error instanceof AppError) {
-      if (error.kind === 'unavailable')
+      // who has left gets no answer, and that is no fault
+      if (error.kind === 'unavailable' && !c.req.raw.signal.aborted)
         log.warn({ requestId, reason: describeError(error.cause) }, 'unavailable')
       return respond(c, problemOf(error, requestId))
     }

@@ -1,6 +1,6 @@
 import { fromE7 } from '../../shared/geo.ts'
+import { NO_SPEED } from '../../shared/telemetry-records.ts'
 import { MINUTE_MS, toIso } from '../../shared/time.ts'
-import type { StoredGps } from './latest-state.ts'
 
 /** After a longer silence the track goes on in a new segment, so that no line is drawn across it. */
 const SEGMENT_GAP_MS = 30 * MINUTE_MS
@@ -25,11 +25,16 @@ xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2">
 export const GPX_FOOT = '</trkseg></trk>\n</gpx>\n'
 
 /** A track point, with the end of a segment before it when `previousMs`, the time of the point before, is long ago. */
-export function gpxPoint(point: StoredGps, previousMs: number | null): string {
-  const { atMs, latE7, longE7, speedMilliKmh } = point
+export function gpxPoint(
+  atMs: number,
+  latE7: number,
+  longE7: number,
+  speedMilliKmh: number,
+  previousMs: number | null,
+): string {
   const isAfterGap = previousMs !== null && atMs - previousMs > SEGMENT_GAP_MS
   const speed =
-    speedMilliKmh === null
+    speedMilliKmh === NO_SPEED
       ? ''
       : `<extensions><gpxtpx:TrackPointExtension><gpxtpx:speed>${(speedMilliKmh / MILLI_KMH_PER_M_S).toFixed(SPEED_DIGITS)}\
 </gpxtpx:speed></gpxtpx:TrackPointExtension></extensions>`

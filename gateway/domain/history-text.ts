@@ -1,9 +1,9 @@
 import { fromE7, fromMilli } from '../../shared/geo.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '../../shared/ids.ts'
+import { type BatteryRecords, type GpsRecords, NO_SPEED } from '../../shared/telemetry-records.ts'
 import { toIso } from '../../shared/time.ts'
 import type { HistoryFormat } from '../../shared/wire/telemetry.ts'
 import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
-import type { StoredBattery, StoredGps } from './latest-state.ts'
 
 /** Whose records are written. */
 export interface HistoryOwner {
@@ -42,42 +42,57 @@ export function recordSeparator(format: HistoryFormat): string {
 }
 
 /**
- * GPS records as text, one each. `previousMs` is the time of the record before the first, null at the beginning; it
- * matters to GPX only, which must be written in ascending order.
+ * GPS records as text, one each, in this order. `previousMs` is the time of the record before the first, null at the
+ * beginning; it matters to GPX only, which must be written in ascending order.
  */
 export function gpsTexts(
   format: HistoryFormat,
   owner: HistoryOwner,
-  rows: readonly StoredGps[],
+  { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,
+  order: Order,
   previousMs: number | null,
 ): string[] {
-  if (format === 'gpx') return rows.map((row, i) => gpxPoint(row, rows[i - 1]?.atMs ?? previousMs))
+  const speedOf = (i: number) => speedMilliKmh[i] ?? NO_SPEED
+  if (format === 'gpx') {
+    return textsOf(atMs, order, (ms, i) =>
+      gpxPoint(ms, latE7[i] ?? 0, longE7[i] ?? 0, speedOf(i), atMs[i - 1] ?? previousMs),
+    )
+  }
   if (format === 'csv') {
-    return rows.map(({ atMs, latE7, longE7, speedMilliKmh }) => {
-      const speed = speedMilliKmh === null ? '' : fromMilli(speedMilliKmh)
-      return `${owner.hardwareId},${toIso(atMs)},${degrees(latE7)},${degrees(longE7)},${speed}\r\n`
+    return textsOf(atMs, order, (ms, i) => {
+      const speed = speedOf(i) === NO_SPEED ? '' : fromMilli(speedOf(i))
+      return `${owner.hardwareId},${toIso(ms)},${degrees(latE7[i] ?? 0)},${degrees(longE7[i] ?? 0)},${speed}\r\n`
     })
   }
   const head = jsonHead('gps', owner)
   const end = format === 'json' ? '}' : '}\n'
-  return rows.map(({ atMs, latE7, longE7, speedMilliKmh }) => {
-    const speed = speedMilliKmh === null ? '' : `,"speed":${fromMilli(speedMilliKmh)}`
-    return `${head(atMs)},"lat":${fromE7(latE7)},"long":${fromE7(longE7)}${speed}${end}`
+  return textsOf(atMs, order, (ms, i) => {
+    const speed = speedOf(i) === NO_SPEED ? '' : `,"speed":${fromMilli(speedOf(i))}`
+    return `${head(ms)},"lat":${fromE7(latE7[i] ?? 0)},"long":${fromE7(longE7[i] ?? 0)}${speed}${end}`
   })
 }
 
-/** Battery records as text, one each; there is no GPX of them. */
+/** Battery records as text, one each, in this order; there is no GPX of them. */
 export function batteryTexts(
   format: HistoryFormat,
   owner: HistoryOwner,
-  rows: readonly StoredBattery[],
+  { atMs, voltageMv }: BatteryRecords,
+  order: Order,
 ): string[] {
+  const volts = (i: number) => fromMilli(voltageMv[i] ?? 0)
   if (format === 'csv') {
-    return rows.map(({ atMs, voltageMv }) => `${owner.hardwareId},${toIso(atMs)},${fromMilli(voltageMv)}\r\n`)
+    return textsOf(atMs, order, (ms, i) => `${owner.hardwareId},${toIso(ms)},${volts(i)}\r\n`)
   }
   const head = jsonHead('battery', owner)
   const end = format === 'json' ? '}' : '}\n'
-  return rows.map(({ atMs, voltageMv }) => `${head(atMs)},"battery_voltage":${fromMilli(voltageMv)}${end}`)
+  return textsOf(atMs, order, (ms, i) => `${head(ms)},"battery_voltage":${volts(i)}${end}`)
+}
+
+type Order = 'asc' | 'desc'
+
+function textsOf(atMs: Float64Array, order: Order, text: (atMs: number, i: number) => string): string[] {
+  const texts = Array.from(atMs, text)
+  return order === 'asc' ? texts : texts.reverse()
 }
 
 function jsonHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner): (atMs: number) => string {

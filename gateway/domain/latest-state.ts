@@ -115,11 +115,6 @@ export interface StoredGps {
   speedMilliKmh: number | null
 }
 
-export interface StoredBattery {
-  atMs: number
-  voltageMv: number
-}
-
 export function gpsFromStored(row: StoredGps): LatestGps {
   return {
     atMs: row.atMs,

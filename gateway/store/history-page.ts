@@ -1,8 +1,8 @@
 import type { TelemetryStream } from '../../shared/ids.ts'
+import { BATTERY, GPS } from '../../shared/telemetry-records.ts'
 import type { HistoryFormat } from '../../shared/wire/telemetry.ts'
 import { batteryTexts, gpsTexts, recordSeparator } from '../domain/history-text.ts'
-import type { StoredBattery, StoredGps } from '../domain/latest-state.ts'
-import type { Connection } from './connection.ts'
+import type { ReaderTools } from './reader-tools.ts'
 
 /** Which records of a device, in which order and form; both bounds included. */
 export interface HistoryPageRequest {
@@ -29,34 +29,29 @@ export interface HistoryPage {
 
 const encoder = new TextEncoder()
 
-/** One page of history, as text: rows never cross the thread boundary as objects. */
-export function readHistoryPage(connection: Connection, request: HistoryPageRequest): HistoryPage {
-  const { stream, deviceId, fromMs, toMs, limit, format, previousMs } = request
-  const order = request.order === 'asc' ? 'ASC' : 'DESC'
-  const range = `WHERE device_id = ? AND at_ms BETWEEN ? AND ? ORDER BY at_ms ${order} LIMIT ?`
+/** One page of history, as text: records never cross the thread boundary as objects. */
+export function readHistoryPage({ telemetry }: ReaderTools, request: HistoryPageRequest): HistoryPage {
+  const { stream, deviceId, fromMs, format, order, previousMs } = request
   let texts: string[]
-  let lastAtMs: number | undefined
+  let times: Float64Array
   if (stream === 'gps') {
-    const rows = connection.all<StoredGps>(
-      `SELECT at_ms AS atMs, lat_e7 AS latE7, long_e7 AS longE7, speed_milli_kmh AS speedMilliKmh FROM gps ${range}`,
-      deviceId,
-      fromMs,
-      toMs,
-      limit,
-    )
-    texts = gpsTexts(format, request, rows, previousMs)
-    lastAtMs = rows.at(-1)?.atMs
+    const records = telemetry.page(GPS, deviceId, request)
+    texts = gpsTexts(format, request, records, order, previousMs)
+    times = records.atMs
   } else {
-    const rows = connection.all<StoredBattery>(
-      `SELECT at_ms AS atMs, voltage_mv AS voltageMv FROM battery ${range}`,
-      deviceId,
-      fromMs,
-      toMs,
-      limit,
-    )
-    texts = batteryTexts(format, request, rows)
-    lastAtMs = rows.at(-1)?.atMs
+    const records = telemetry.page(BATTERY, deviceId, request)
+    texts = batteryTexts(format, request, records, order)
+    times = records.atMs
   }
   const text = encoder.encode(texts.join(recordSeparator(format)))
-  return { text, rows: texts.length, lastAtMs: lastAtMs ?? fromMs }
+  return { text, rows: texts.length, lastAtMs: times.at(order === 'asc' ? -1 : 0) ?? fromMs }
+}
+
+/** Where the newest `count` GPS records of a device begin; 0 when it has none. */
+export function startOfNewest(
+  { telemetry }: ReaderTools,
+  { deviceId, count }: { deviceId: number; count: number },
+): number {
+  const range = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
+  return telemetry.page(GPS, deviceId, { ...range, order: 'desc', limit: count }).atMs[0] ?? 0
 }

@@ -1,22 +1,47 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { UnavailableError } from '../../shared/errors.ts'
-import { Fifo } from '../../shared/fifo.ts'
+import { AppError, UnavailableError } from '../../shared/errors.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Tally } from '../../shared/tally.ts'
-import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
-import type { ReaderAnswer } from './reader-worker.ts'
+import { FairQueue } from './fair-queue.ts'
+import type { JobInput, JobName, JobResult } from './reader-jobs.ts'
+import type { ReaderAnswer, ReaderRequest } from './reader-messages.ts'
+import type { UnreadableBlock } from './telemetry-reader.ts'
 
-interface Job {
-  request: HistoryPageRequest
+/**
+ * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
+ * outside of it.
+ */
+const HEAP_MB = 512
+
+/** For whom a job is done. */
+export interface JobOptions {
+  /** Owners take turns: the id of the user who asks, or a name of what the gateway itself does. */
+  owner: string
+  /** When it is aborted nobody waits any more: what has not begun is not done. */
+  signal?: AbortSignal
+  /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
+  isPartOfLongRead?: boolean
+}
+
+interface Job extends JobOptions {
+  request: ReaderRequest
   attempts: number
-  resolve: (page: HistoryPage) => void
+  resolve: (result: unknown) => void
   reject: (error: Error) => void
 }
 
+interface Thread {
+  worker: Worker
+  job: Job | undefined
+  /** Set while it rests from long reads. */
+  rest: NodeJS.Timeout | undefined
+  idle: NodeJS.Timeout | undefined
+}
+
 const MAX_ATTEMPTS = 2
-/** After a page of a long read its thread rests so many times as long as the page took: devices come first. */
+/** After a part of a long read its thread rests from them so many times as long as the part took. */
 const REST_RATIO = 1
 /** How long a thread without work is kept: it costs some 15 MB, and most of the day nobody reads history. */
 const IDLE_MS = 60_000
@@ -24,19 +49,17 @@ const IDLE_MS = 60_000
 const RESTART_MS = 100
 
 /**
- * Threads with read-only connections, started when there is something to read. A long read is many short requests,
- * each for one page, so that many long reads take turns, none holds a snapshot open, and one that nobody wants any more
- * simply stops asking.
+ * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
+ * many long reads take turns, none holds a snapshot open, and one that nobody wants any more simply stops asking.
  */
 export class ReaderPool implements Part {
   readonly #faults: Tally
   readonly #path: string
   readonly #maxThreads: number
   readonly #log: Log
-  readonly #jobs = new Fifo<Job>()
-  readonly #idle = new Map<Worker, NodeJS.Timeout>()
-  readonly #busy = new Map<Worker, Job>()
-  readonly #resting = new Map<Worker, NodeJS.Timeout>()
+  readonly #queue = new FairQueue<Job>()
+  readonly #threads = new Set<Thread>()
+  #onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined
   #isRunning = false
   #restart: NodeJS.Timeout | undefined
 
@@ -48,6 +71,11 @@ export class ReaderPool implements Part {
     this.#log = log
   }
 
+  /** Who is told of blocks that a job could not read; the same block may come again and again. */
+  setOnUnreadable(listener: (blocks: UnreadableBlock[]) => void): void {
+    this.#onUnreadable = listener
+  }
+
   async start(): Promise<void> {
     this.#isRunning = true
   }
@@ -55,105 +83,132 @@ export class ReaderPool implements Part {
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#restart)
-    for (const timer of this.#idle.values()) clearTimeout(timer)
-    for (const timer of this.#resting.values()) clearTimeout(timer)
-    const workers = [...this.#idle.keys(), ...this.#resting.keys(), ...this.#busy.keys()]
-    this.#idle.clear()
-    this.#resting.clear()
-    await Promise.all(workers.map((worker) => worker.terminate()))
-    for (let job = this.#jobs.take(); job !== undefined; job = this.#jobs.take()) job.reject(stopping())
+    this.#restart = undefined
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
+    for (let job = this.#takeJob(); job !== undefined; job = this.#takeJob()) job.reject(stopping())
   }
 
-  readPage(request: HistoryPageRequest): Promise<HistoryPage> {
+  /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
+  run<Name extends JobName>(
+    name: Name,
+    input: JobInput<Name>,
+    options: JobOptions,
+  ): Promise<JobResult<Name>> {
+    const { owner, signal } = options
     if (!this.#isRunning) return Promise.reject(stopping())
-    return new Promise((resolve, reject) => {
-      this.#jobs.push({ request, attempts: 0, resolve, reject })
+    if (signal?.aborted) return Promise.reject(abandoned())
+    let onAbort: () => void = () => undefined
+    const result = new Promise<unknown>((resolve, reject) => {
+      const job: Job = { ...options, request: { name, input }, attempts: 0, resolve, reject }
+      onAbort = () => {
+        this.#queue.remove(owner, job)
+        reject(abandoned())
+      }
+      signal?.addEventListener('abort', onAbort)
+      this.#queue.push(owner, job)
       this.#dispatch()
-    })
+    }).finally(() => signal?.removeEventListener('abort', onAbort))
+    // performJob runs the function of that name, so its result is of that type
+    return result as Promise<JobResult<Name>>
   }
 
   #dispatch(): void {
-    while (this.#isRunning && this.#jobs.length > 0) {
-      const worker = this.#takeIdle() ?? this.#spawn()
-      if (worker === undefined) return
-      const job = this.#jobs.take()
+    while (this.#isRunning && !this.#queue.isEmpty) {
+      const job = this.#takeJob((one) => this.#canStart(one))
       if (job === undefined) return
+      const thread = this.#freeThread(job) ?? this.#spawn()
+      clearTimeout(thread.idle)
+      thread.job = job
       job.attempts++
-      this.#busy.set(worker, job)
-      worker.postMessage(job.request)
+      thread.worker.postMessage(job.request)
     }
   }
 
-  #takeIdle(): Worker | undefined {
-    for (const [worker, timer] of this.#idle) {
-      clearTimeout(timer)
-      this.#idle.delete(worker)
-      return worker
-    }
-    return undefined
+  #takeJob(isPossible: (job: Job) => boolean = () => true): Job | undefined {
+    return this.#queue.take(isPossible)
   }
 
-  #spawn(): Worker | undefined {
-    if (this.#busy.size + this.#resting.size >= this.#maxThreads || this.#restart !== undefined)
-      return undefined
+  #canStart(job: Job): boolean {
+    const hasRoom = this.#threads.size < this.#maxThreads && this.#restart === undefined
+    return hasRoom || this.#freeThread(job) !== undefined
+  }
+
+  /** One that rests, if it may: the others are left to long reads. */
+  #freeThread({ isPartOfLongRead = false }: Job): Thread | undefined {
+    let rested: Thread | undefined
+    for (const thread of this.#threads) {
+      if (thread.job !== undefined) continue
+      if (thread.rest === undefined) rested = thread
+      else if (!isPartOfLongRead) return thread
+    }
+    return rested
+  }
+
+  #spawn(): Thread {
     const worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
       workerData: { path: this.#path },
-      // small, so that it is collected rather than grown: a page needs a megabyte
-      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 48 },
+      // the young one small, so that it is collected rather than grown: a page needs a megabyte
+      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },
     })
-    worker.on('message', (answer: ReaderAnswer) => {
-      const job = this.#busy.get(worker)
-      this.#busy.delete(worker)
-      const isLong = job !== undefined && job.request.previousMs !== null
-      if (answer.kind === 'page' && isLong) this.#rest(worker, answer.tookMs * REST_RATIO)
-      else this.#release(worker)
-      if (answer.kind === 'page') job?.resolve(answer.page)
-      else {
-        if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
-        job?.reject(new UnavailableError('the history cannot be read', answer.message))
-      }
-      this.#dispatch()
-    })
+    const thread: Thread = { worker, job: undefined, rest: undefined, idle: undefined }
+    this.#threads.add(thread)
+    worker.on('message', (answer: ReaderAnswer) => this.#answered(thread, answer))
     worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'reader thread failed'))
-    worker.on('exit', () => this.#forget(worker))
-    return worker
+    worker.on('exit', () => this.#forget(thread))
+    return thread
   }
 
-  #rest(worker: Worker, restMs: number): void {
-    const timer = setTimeout(() => {
-      this.#resting.delete(worker)
-      this.#release(worker)
+  #answered(thread: Thread, answer: ReaderAnswer): void {
+    const { job } = thread
+    thread.job = undefined
+    thread.idle = setTimeout(() => void thread.worker.terminate(), IDLE_MS)
+    if (answer.unreadable.length > 0) this.#onUnreadable(answer.unreadable)
+    if (answer.kind === 'done') {
+      if (job?.isPartOfLongRead) this.#rest(thread, answer.tookMs * REST_RATIO)
+      job?.resolve(answer.result)
+    } else if (answer.kind === 'refused') {
+      const { kind, code, message } = answer.error
+      job?.reject(new AppError(kind, code, message))
+    } else {
+      if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
+      job?.reject(new UnavailableError('the history cannot be read', answer.message))
+    }
+    this.#dispatch()
+  }
+
+  #rest(thread: Thread, restMs: number): void {
+    clearTimeout(thread.rest)
+    thread.rest = setTimeout(() => {
+      thread.rest = undefined
       this.#dispatch()
     }, restMs)
-    this.#resting.set(worker, timer)
   }
 
-  #release(worker: Worker): void {
-    this.#idle.set(
-      worker,
-      setTimeout(() => void worker.terminate(), IDLE_MS),
-    )
-  }
-
-  #forget(worker: Worker): void {
-    clearTimeout(this.#idle.get(worker))
-    this.#idle.delete(worker)
-    clearTimeout(this.#resting.get(worker))
-    // somebody may wait for its place
-    if (this.#resting.delete(worker)) this.#dispatch()
-    const job = this.#busy.get(worker)
-    if (job === undefined) return
-    this.#busy.delete(worker)
-    if (!this.#isRunning) job.reject(stopping())
-    else if (job.attempts >= MAX_ATTEMPTS) job.reject(new UnavailableError('the history cannot be read now'))
-    else this.#jobs.push(job)
-    this.#restart ??= setTimeout(() => {
-      this.#restart = undefined
+  #forget(thread: Thread): void {
+    const { job } = thread
+    this.#threads.delete(thread)
+    clearTimeout(thread.idle)
+    clearTimeout(thread.rest)
+    if (!this.#isRunning) job?.reject(stopping())
+    else if (job === undefined) {
+      // somebody may wait for its place
       this.#dispatch()
-    }, RESTART_MS)
+    } else {
+      this.#restart ??= setTimeout(() => {
+        this.#restart = undefined
+        this.#dispatch()
+      }, RESTART_MS)
+      if (job.attempts >= MAX_ATTEMPTS) job.reject(new UnavailableError('the history cannot be read now'))
+      else if (!job.signal?.aborted) this.#queue.push(job.owner, job)
+      this.#dispatch()
+    }
   }
 }
 
 function stopping(): UnavailableError {
   return new UnavailableError('the gateway is stopping')
+}
+
+function abandoned(): UnavailableError {
+  return new UnavailableError('nobody waits for this any more')
 }

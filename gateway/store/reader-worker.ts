@@ -1,32 +1,35 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type Connection, openReader } from './connection.ts'
-import { type HistoryPage, type HistoryPageRequest, readHistoryPage } from './history-page.ts'
+import { AppError } from '../../shared/errors.ts'
+import { openReader } from './connection.ts'
+import { performJob } from './reader-jobs.ts'
+import { buffersOf, type ReaderAnswer, type ReaderRequest } from './reader-messages.ts'
+import { ReaderTools } from './reader-tools.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
-
-interface ReaderFailure {
-  kind: 'failed'
-  message: string
-  faultCode: string | null
-}
-
-/** What a reader thread answers, one answer a request. */
-export type ReaderAnswer = { kind: 'page'; page: HistoryPage; tookMs: number } | ReaderFailure
 
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
-let connection: Connection | undefined
+let tools: ReaderTools | undefined
 
-parentPort?.on('message', (request: HistoryPageRequest) => {
+parentPort?.on('message', (request: ReaderRequest) => {
+  const answer = answerTo(request)
+  parentPort?.postMessage(answer, answer.kind === 'done' ? buffersOf(answer.result) : [])
+})
+
+function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
   const startedAtMs = performance.now()
   try {
-    connection ??= openReader(path)
-    const page = readHistoryPage(connection, request)
-    const answer: ReaderAnswer = { kind: 'page', page, tookMs: performance.now() - startedAtMs }
-    parentPort?.postMessage(answer, [page.text.buffer as ArrayBuffer])
+    tools ??= new ReaderTools(openReader(path))
+    const result = performJob(tools, name, input)
+    const unreadable = tools.telemetry.takeUnreadable()
+    return { kind: 'done', result, unreadable, tookMs: performance.now() - startedAtMs }
   } catch (error) {
-    connection?.close()
-    connection = undefined
-    const [message, faultCode] = [describeFault(error), storeFaultCode(error)]
-    parentPort?.postMessage({ kind: 'failed', message, faultCode } satisfies ReaderAnswer)
+    const unreadable = tools?.telemetry.takeUnreadable() ?? []
+    if (error instanceof AppError) {
+      const { kind, code, message } = error
+      return { kind: 'refused', error: { kind, code, message }, unreadable }
+    }
+    tools?.connection.close()
+    tools = undefined
+    return { kind: 'failed', message: describeFault(error), faultCode: storeFaultCode(error), unreadable }
   }
-})
+}

@@ -149,18 +149,22 @@ function createUser(store: Store<Message>, userId: string) {
 }
 
 async function history(store: Store<Message>, deviceId: number, stream: 'gps' | 'battery' = 'gps') {
-  const page = await store.read.historyPage({
-    stream,
-    deviceId,
-    hardwareId: 'cart-1',
-    shortId: 'abcdefgh',
-    fromMs: 0,
-    toMs: Number.MAX_SAFE_INTEGER,
-    order: 'asc',
-    limit: 10_000,
-    format: 'json',
-    previousMs: null,
-  })
+  const page = await store.readers.run(
+    'historyPage',
+    {
+      stream,
+      deviceId,
+      hardwareId: 'cart-1',
+      shortId: 'abcdefgh',
+      fromMs: 0,
+      toMs: Number.MAX_SAFE_INTEGER,
+      order: 'asc',
+      limit: 10_000,
+      format: 'json',
+      previousMs: null,
+    },
+    { owner: 'test' },
+  )
   return JSON.parse(`[${Buffer.from(page.text).toString()}]`)
 }
 
@@ -435,18 +439,22 @@ test('a page of history is what filtering, sorting and cutting an array gives', 
   })
   await fc.assert(
     fc.asyncProperty(query, async ({ fromMs, toMs, order, limit }) => {
-      const page = await store.read.historyPage({
-        stream: 'gps',
-        deviceId,
-        hardwareId: 'cart-1',
-        shortId: 'abcdefgh',
-        fromMs,
-        toMs,
-        order,
-        limit,
-        format: 'json',
-        previousMs: null,
-      })
+      const page = await store.readers.run(
+        'historyPage',
+        {
+          stream: 'gps',
+          deviceId,
+          hardwareId: 'cart-1',
+          shortId: 'abcdefgh',
+          fromMs,
+          toMs,
+          order,
+          limit,
+          format: 'json',
+          previousMs: null,
+        },
+        { owner: 'test' },
+      )
       const records: { timestamp: string }[] = JSON.parse(`[${Buffer.from(page.text).toString()}]`)
       const expected = times
         .filter((atMs) => atMs >= fromMs && atMs <= toMs)

@@ -27,7 +27,6 @@ import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, list
 import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
 import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
-import type { HistoryPage, HistoryPageRequest } from './history-page.ts'
 import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
@@ -35,7 +34,7 @@ import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
-import { latestBattery, latestGps, nthNewestGpsMs } from './telemetry.ts'
+import { latestBattery, latestGps } from './telemetry.ts'
 import { listUsers, type UserRow } from './users.ts'
 import { Writer } from './writer.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
@@ -47,14 +46,15 @@ export interface StoreOptions {
   writeQueueRows: number
 }
 
-/** The database of the gateway: `read`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
+/** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
 export class Store<Message extends Appendable> implements Part {
   readonly queue: CommitQueue<Message>
+  /** Long reads, in threads of their own. */
+  readonly readers: ReaderPool
   readonly #options: StoreOptions
   readonly #path: string
   readonly #lock: DataLock
   readonly #writer: Writer
-  readonly #readers: ReaderPool
   #connection: Connection | undefined
 
   constructor(options: StoreOptions, log: Log) {
@@ -62,7 +62,7 @@ export class Store<Message extends Appendable> implements Part {
     this.#path = join(options.dataDir, 'cartbarn.db')
     this.#lock = new DataLock(options.dataDir)
     this.#writer = new Writer(this.#path, log)
-    this.#readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log)
+    this.readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log)
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
   }
 
@@ -78,7 +78,7 @@ export class Store<Message extends Appendable> implements Part {
       throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}`, { cause: error })
     }
     await this.#writer.start()
-    await this.#readers.start()
+    await this.readers.start()
   }
 
   #setUp(): void {
@@ -95,7 +95,7 @@ export class Store<Message extends Appendable> implements Part {
   /** Stores what is queued, then closes. */
   async stop(): Promise<void> {
     await this.queue.stop()
-    await this.#readers.stop()
+    await this.readers.stop()
     this.#connection?.close()
     this.#connection = undefined
     await this.#writer.stop()
@@ -143,8 +143,6 @@ export class Store<Message extends Appendable> implements Part {
       this.#read((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
       this.#read((from) => latestBattery(from, deviceId, untilMs)),
-    nthNewestGpsMs: (deviceId: number, n: number): number | null =>
-      this.#read((from) => nthNewestGpsMs(from, deviceId, n)),
     lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
       this.#read((from) => isLockEventStored(from, hardwareId, identity)),
@@ -162,8 +160,6 @@ export class Store<Message extends Appendable> implements Part {
     users: (): UserRow[] => this.#read((from) => listUsers(from)),
     quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: (): StoredSessions => this.#read(loadMqttSessions),
-    /** In a reader thread. */
-    historyPage: (request: HistoryPageRequest): Promise<HistoryPage> => this.#readers.readPage(request),
   }
 
   #read<Result>(work: (connection: Connection) => Result): Result {

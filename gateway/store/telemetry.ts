@@ -27,16 +27,6 @@ export function latestBattery(
   return row === undefined ? null : { atMs: row.atMs, voltageV: fromMilli(row.voltageMv) }
 }
 
-/** The time of the `n`th newest GPS record, or null when there are fewer. */
-export function nthNewestGpsMs(connection: Connection, deviceId: number, n: number): number | null {
-  const row = connection.get<{ atMs: number }>(
-    'SELECT at_ms AS atMs FROM gps WHERE device_id = ? ORDER BY at_ms DESC LIMIT 1 OFFSET ?',
-    deviceId,
-    n - 1,
-  )
-  return row?.atMs ?? null
-}
-
 export interface DeletedRecords {
   gps: number
   battery: number

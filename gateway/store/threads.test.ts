@@ -86,7 +86,8 @@ function readAll(previousMs: number | null = null): Promise<{ rows: number }> {
     format: 'json',
     previousMs,
   }
-  return store.read.historyPage(request)
+  const options = { owner: 'somebody', isPartOfLongRead: previousMs !== null }
+  return store.readers.run('historyPage', request, options)
 }
 
 test('when the writer thread dies its messages are written by the next one, once', async () => {
@@ -124,7 +125,7 @@ test('when the threads die that rest after pages of long reads, whoever waits is
   t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 20_000))
   await Promise.all([readAll(NOW_MS), readAll(NOW_MS)])
   const resting = new Set(posting.mock.calls.map((call) => call.this))
-  const waiting = readAll()
+  const waiting = readAll(NOW_MS)
   for (const worker of resting) void (worker as Worker).terminate()
   assert.equal((await waiting).rows, 3)
 })

@@ -16,6 +16,15 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   invalid_range: { status: 400, meaning: 'from is after to.' },
   range_too_large: { status: 400, meaning: 'More than 31 days.' },
   too_many_devices: { status: 400, meaning: 'More than 50 devices at once.' },
+  too_many_positions: {
+    status: 400,
+    meaning: 'More than 4 million positions of one device in the range: choose a shorter one.',
+  },
+  too_many_trips: {
+    status: 400,
+    meaning:
+      'More trips and stops than one answer can hold: choose a shorter range, fewer devices or higher minima.',
+  },
   empty_list: { status: 400, meaning: 'A list that is given must not be empty.' },
   invalid_format: { status: 400, meaning: 'No format this history can be written in.' },
   invalid_status: { status: 400, meaning: 'No status a command can have.' },

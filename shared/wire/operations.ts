@@ -68,6 +68,18 @@ import {
   telemetryStatsSchema,
 } from './telemetry.ts'
 import {
+  activeTripsQuerySchema,
+  activeTripsSchema,
+  deviceActiveTripQuerySchema,
+  deviceActiveTripSchema,
+  deviceTripsQuerySchema,
+  deviceTripsSchema,
+  tripSummaryQuerySchema,
+  tripSummarySchema,
+  tripsQuerySchema,
+  tripsSchema,
+} from './trips.ts'
+import {
   deletedUserSchema,
   issuedKeySchema,
   newUserSchema,
@@ -111,6 +123,11 @@ export const operations = {
   'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },
   'POST /telemetry/purge': { body: purgeSchema, answer: purgedFleetSchema },
   'GET /lock-events': { query: lockEventQuerySchema, answer: lockEventListSchema },
+  'GET /trips/active': { query: activeTripsQuerySchema, answer: activeTripsSchema },
+  'GET /trips': { query: tripsQuerySchema, answer: tripsSchema },
+  'GET /trips/{hardwareId}': { query: deviceTripsQuerySchema, answer: deviceTripsSchema },
+  'GET /trips/{hardwareId}/active': { query: deviceActiveTripQuerySchema, answer: deviceActiveTripSchema },
+  'GET /trips/{hardwareId}/summary': { query: tripSummaryQuerySchema, answer: tripSummarySchema },
   'GET /users': { answer: z.array(userSchema) },
   'POST /users': { body: newUserSchema, answer: issuedKeySchema },
   'GET /users/{id}': { answer: userSchema },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from '../trip-config.ts'
-import { dateParam, isoSchema, numberParam, stringListParam } from './params.ts'
+import { dateParam, hardwareIdSchema, isoSchema, numberParam, stringListParam } from './params.ts'
 
 const RANGE_DAYS_MAX = 31
 /** From `from` to `to`; exactly this much is allowed. */
@@ -86,61 +86,89 @@ export const tripSummaryQuerySchema = z.object({
   ...configQuery,
 })
 
-const placeSchema = z.object({ lat: z.number(), long: z.number() }).meta({ description: 'Degrees.' })
+/** The `:hardwareId` of a trip path: a short id does as well. */
+export const tripDeviceParams = z.object({
+  hardwareId: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
+})
+
+const placeSchema = z
+  .object({
+    lat: z.number().meta({ description: 'Latitude, degrees.', example: 28.4101234 }),
+    long: z.number().meta({ description: 'Longitude, degrees.', example: -81.5801234 }),
+  })
+  .meta({ id: 'Place' })
 const metresSchema = z.number().meta({ description: 'Metres, to 0.1.', example: 2500.4 })
 const secondsSchema = z.number().meta({ description: 'Seconds.', example: 600 })
 const speedSchema = z.number().meta({ description: 'km/h, to 0.01.', example: 15.25 })
 const countSchema = z.number().int()
 
 export const tripFiguresSchema = z.object({
-  startTime: isoSchema,
-  endTime: isoSchema,
+  startTime: isoSchema.meta({ description: 'Time of the first moving point.' }),
+  endTime: isoSchema.meta({
+    description: 'Time of the first point of the stop that follows, or of the last one there is.',
+  }),
   startLocation: placeSchema,
   endLocation: placeSchema,
-  distance: metresSchema,
+  distance: metresSchema.meta({ description: 'Metres driven, to 0.1; without jitter in pauses.' }),
   duration: secondsSchema.meta({ description: 'Seconds from start to end, pauses included.' }),
-  maxSpeed: speedSchema,
-  avgSpeed: speedSchema,
+  maxSpeed: speedSchema.meta({ description: 'km/h, to 0.01; as reported.' }),
+  avgSpeed: speedSchema.meta({ description: 'km/h, to 0.01; distance by duration.' }),
   pointCount: countSchema.meta({ description: 'GPS points from start to end, without spikes.' }),
 })
 export type TripFiguresJson = z.infer<typeof tripFiguresSchema>
 
-const hardwareId = { hardware_id: z.string() }
+const hardwareId = { hardware_id: hardwareIdSchema }
 
-export const tripSchema = z.object({ ...hardwareId, ...tripFiguresSchema.shape })
+export const tripSchema = z.object({ ...hardwareId, ...tripFiguresSchema.shape }).meta({ id: 'Trip' })
 export type TripJson = z.infer<typeof tripSchema>
 
-export const stopSchema = z.object({
-  ...hardwareId,
-  startTime: isoSchema,
-  endTime: isoSchema,
-  location: placeSchema.meta({ description: 'Where the stop began, in degrees.' }),
-  duration: secondsSchema,
-})
+export const stopSchema = z
+  .object({
+    ...hardwareId,
+    startTime: isoSchema.meta({ description: 'Time of its first point.' }),
+    endTime: isoSchema.meta({
+      description: 'Time of the point where it was left, or of the last one there is.',
+    }),
+    location: placeSchema,
+    duration: secondsSchema.meta({ description: 'Seconds from start to end.' }),
+  })
+  .meta({ id: 'Stop' })
 export type StopJson = z.infer<typeof stopSchema>
 
 const configUsedSchema = z
   .object({
-    speedThreshold: z.number(),
-    minimalTripDuration: z.number(),
-    minimalTripDistance: z.number(),
-    minimalParkingDuration: z.number(),
-    minimalNoDataDuration: z.number(),
-    minimalAvgSpeed: z.number(),
-    maxAcceleration: z.number(),
+    speedThreshold: configValue('speedThreshold'),
+    minimalTripDuration: configValue('minimalTripDuration'),
+    minimalTripDistance: configValue('minimalTripDistance'),
+    minimalParkingDuration: configValue('minimalParkingDuration'),
+    minimalNoDataDuration: configValue('minimalNoDataDuration'),
+    minimalAvgSpeed: configValue('minimalAvgSpeed'),
+    maxAcceleration: configValue('maxAcceleration'),
   } satisfies Record<keyof TripConfig, z.ZodType<number>>)
-  .meta({ description: 'The parameters in effect.' })
+  .meta({ id: 'TripConfig', description: 'The parameters in effect.' })
+
+function configValue(name: keyof TripConfig) {
+  return z.number().meta({ description: CONFIG_DESCRIPTIONS[name], example: DEFAULT_TRIP_CONFIG[name] })
+}
+
+const totalTrips = countSchema.meta({ description: 'Trips in the range.', example: 4 })
+const totalStops = countSchema.meta({ description: 'Stops in the range.', example: 5 })
+const totalDistance = metresSchema.meta({ description: 'Metres of all trips, to 0.1.' })
+const totalTripDuration = secondsSchema.meta({ description: 'Seconds of all trips.' })
+const totalStopDuration = secondsSchema.meta({ description: 'Seconds of all stops.' })
 
 const totalsSchema = z.object({
-  totalTrips: countSchema,
-  totalStops: countSchema,
-  totalDistance: metresSchema,
-  totalDuration: secondsSchema,
-  totalStopDuration: secondsSchema,
+  totalTrips,
+  totalStops,
+  totalDistance,
+  totalDuration: totalTripDuration,
+  totalStopDuration,
   positionsAnalyzed: countSchema.meta({ description: 'GPS records in the range, spikes included.' }),
 })
 
-const devicesQueried = { devicesQueried: countSchema }
+const devicesQueried = {
+  devicesQueried: countSchema.meta({ description: 'Devices in scope that were looked at.', example: 12 }),
+}
 
 export const deviceTripsSchema = z.object({
   trips: z.array(tripSchema).meta({ description: 'By startTime.' }),
@@ -157,43 +185,76 @@ export const tripsSchema = z.object({
 
 export const activeTripSchema = z.object({
   ...hardwareId,
-  speed: speedSchema,
-  last_position_at: isoSchema,
-  last_position_age_seconds: secondsSchema,
+  speed: speedSchema.meta({ description: 'km/h at the latest point, to 0.01.' }),
+  last_position_at: isoSchema.meta({ description: 'Time of the latest point that is no spike.' }),
+  last_position_age_seconds: secondsSchema.meta({ description: 'Seconds since then.', example: 4 }),
   location: placeSchema,
-  trip: tripFiguresSchema,
+  trip: tripFiguresSchema.meta({ description: 'The trip so far; it may be shorter than a trip in a list.' }),
 })
 export type ActiveTripJson = z.infer<typeof activeTripSchema>
 
 const activityUsedSchema = z.object({
   configUsed: configUsedSchema,
-  maxAgeSeconds: z.number(),
-  lookbackSeconds: z.number(),
+  maxAgeSeconds: z.number().meta({ description: 'Seconds, in effect.', example: 300 }),
+  lookbackSeconds: z.number().meta({ description: 'Seconds, in effect.', example: 14_400 }),
 })
 
 export const activeTripsSchema = z.object({
   activeTrips: z.array(activeTripSchema).meta({ description: 'By hardware_id.' }),
-  summary: activityUsedSchema.extend({ activeCount: countSchema, ...devicesQueried }),
+  summary: activityUsedSchema.extend({
+    activeCount: countSchema.meta({ description: 'Devices on a trip now.', example: 3 }),
+    ...devicesQueried,
+  }),
 })
 
 export const deviceActiveTripSchema = z.object({
   ...hardwareId,
-  active: z.boolean(),
+  active: z.boolean().meta({ description: 'Whether it is on a trip now.' }),
   activeTrip: activeTripSchema.optional().meta({ description: 'Only when active.' }),
   summary: activityUsedSchema,
 })
 
 export const tripSummarySchema = z.object({
   ...hardwareId,
-  from: isoSchema,
-  to: isoSchema,
-  totalTrips: countSchema,
-  totalStops: countSchema,
-  totalDistance: metresSchema,
-  totalTripDuration: secondsSchema,
-  totalStopDuration: secondsSchema,
-  maxSpeed: speedSchema,
-  avgTripDistance: metresSchema,
-  positionsAnalyzed: countSchema,
+  from: isoSchema.meta({ description: 'As asked for; else 24 hours ago.' }),
+  to: isoSchema.meta({ description: 'As asked for; else now.' }),
+  totalTrips,
+  totalStops,
+  totalDistance,
+  totalTripDuration,
+  totalStopDuration,
+  maxSpeed: speedSchema.meta({ description: 'km/h, the highest of all trips; 0 without trips.' }),
+  avgTripDistance: metresSchema.meta({ description: 'Metres, to 0.1; 0 without trips.' }),
+  positionsAnalyzed: countSchema.meta({ description: 'GPS records in the range, spikes included.' }),
 })
 export type TripSummaryJson = z.infer<typeof tripSummarySchema>
+
+const positionSchema = z.array(z.number()).meta({ description: 'Longitude, then latitude, degrees.' })
+
+const tripFeatureSchema = z.object({
+  type: z.literal('Feature'),
+  geometry: z.object({
+    type: z.literal('LineString'),
+    coordinates: z.array(positionSchema).meta({ description: 'The points of the trip, without spikes.' }),
+  }),
+  properties: tripSchema.extend({
+    kind: z.literal('trip').meta({ description: 'Tells it from a stop.' }),
+    coordTimes: z.array(isoSchema).meta({ description: 'When the device was at each of the coordinates.' }),
+  }),
+})
+
+const stopFeatureSchema = z.object({
+  type: z.literal('Feature'),
+  geometry: z.object({ type: z.literal('Point'), coordinates: positionSchema }),
+  properties: stopSchema.extend({ kind: z.literal('stop').meta({ description: 'Tells it from a trip.' }) }),
+})
+
+/** Trips and stops for a map. Source: RFC 7946 */
+export const tripFeaturesSchema = z
+  .object({
+    type: z.literal('FeatureCollection'),
+    features: z
+      .array(z.union([tripFeatureSchema, stopFeatureSchema]))
+      .meta({ description: 'By hardware_id; of each device the trips, then the stops, by startTime.' }),
+  })
+  .meta({ id: 'TripFeatures' })

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { after, afterEach, before, mock, test } from 'node:test'
+import { FairQueue } from '../store/fair-queue.ts'
+import { HeldJobs } from '../testing/held-jobs.ts'
+import { eventually } from '../testing/observe.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const RANGE = 'from=2026-05-04&to=2026-05-05'
+const DEVICES = Array.from({ length: 20 }, (_, i) => `cart-${i}`)
+let g: TestGateway
+let jobs: HeldJobs
+let user: { key: string }
+
+before(async () => {
+  g = await startGateway()
+  for (const hardwareId of DEVICES) await g.register(hardwareId)
+  user = await g.createUser({ allowed_hardware_ids: ['cart-0'] })
+  jobs = new HeldJobs()
+})
+afterEach(() => jobs.release())
+after(async () => {
+  jobs.end()
+  mock.restoreAll()
+  await g.stop()
+})
+
+for (const [what, path, job] of [
+  ['a list of trips', `/trips?${RANGE}`, 'trips'],
+  ['a list of active trips', '/trips/active', 'activeTrips'],
+  ['a history', '/devices/cart-0/gps', 'historyPage'],
+] as const) {
+  test(`of ${what} nothing more is read when the client has gone`, async (t) => {
+    jobs.hold()
+    const removing = t.mock.method(FairQueue.prototype, 'remove')
+    const request = get(`${g.http}${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
+    request.on('error', () => undefined)
+    await eventually(() => jobs.given.length > 0, 'the first job')
+    request.destroy()
+    await eventually(() => removing.mock.callCount() > 0, 'the client is missed')
+    jobs.release()
+    const { status } = await g.request('GET', `/trips/cart-0?${RANGE}`, { key: user.key })
+    assert.equal(status, 200)
+    assert.deepEqual(
+      jobs.given.map(({ name }) => name),
+      [job, 'trips'],
+    )
+  })
+}
+
+test('of a map nothing more is read when the client goes in the middle of it', async (t) => {
+  jobs.hold()
+  const removing = t.mock.method(FairQueue.prototype, 'remove')
+  const headers = { 'x-api-key': ADMIN_KEY, accept: 'application/geo+json' }
+  const request = get(`${g.http}/trips?${RANGE}`, { headers })
+  request.on('error', () => undefined)
+  const answered = once(request, 'response')
+  const before = ['tripRoom', 'tripFeatures', 'tripFeatures', 'tripFeatures']
+  for (const [i, name] of before.entries()) {
+    jobs.pass()
+    await eventually(() => jobs.given.length > i, name)
+  }
+  await answered
+  request.destroy()
+  await eventually(() => removing.mock.callCount() > 0, 'the client is missed')
+  jobs.release()
+  await g.request('GET', `/trips/cart-0?${RANGE}`, { key: user.key })
+  assert.deepEqual(
+    jobs.given.map(({ name }) => name),
+    [...before, 'trips'],
+  )
+})
+
+test('who has hundreds of requests under way does not keep others from an answer', async () => {
+  jobs.hold()
+  let answered = 0
+  const greedy = Array.from({ length: 100 }, async () => {
+    await g.request('GET', `/trips?${RANGE}`)
+    answered++
+  })
+  await eventually(() => jobs.given.length > 0, 'the first job')
+  const modest = ['', '/active', '/summary'].map((end) =>
+    g.request('GET', `/trips/cart-0${end}?${end === '' ? RANGE : ''}`, { key: user.key }),
+  )
+  jobs.release()
+  const statuses = (await Promise.all(modest)).map(({ status }) => status)
+  assert.deepEqual(statuses, [200, 200, 200])
+  assert.ok(answered < 10, `${answered} of the others came first`)
+  await Promise.all(greedy)
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  type ExpectedStop,
+  type ExpectedTrip,
+  readTripVectors,
+  TOLERANCES,
+} from '../../shared/testing/trip-vectors.ts'
+import { toIso } from '../../shared/time.ts'
+import type { Place } from '../../shared/trip-figures.ts'
+import type { StopJson, TripFiguresJson } from '../../shared/wire/trips.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { sendTrack } from '../testing/sent-track.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const { vectors, activeVectors } = readTripVectors()
+/** Devices did not exist before 2020 and are not believed to have: such a case is moved by ten years. */
+const FIRST_YEAR_MS = Date.UTC(2020, 0, 1)
+const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - Date.UTC(2016, 0, 1)
+const LATER_MS = Date.UTC(2028, 0, 1)
+const HOUR_MS = 3_600_000
+
+const clock = new FakeClock(LATER_MS)
+let g: TestGateway
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  for (const { name, points } of [...vectors, ...activeVectors]) {
+    const shiftMs = shiftOf(points)
+    const fixes = points.map((point) => ({ ...point, atMs: point.atMs + shiftMs }))
+    await sendTrack(await g.device(name), name, fixes)
+  }
+})
+after(() => g.stop())
+
+function shiftOf(points: readonly { atMs: number }[]): number {
+  return points.some(({ atMs }) => atMs < FIRST_YEAR_MS) ? TEN_YEARS_MS : 0
+}
+
+function queryOf(values: Record<string, number | string>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) query.set(name, String(value))
+  return query.toString()
+}
+
+for (const { name, config, points, fromMs, toMs, expect } of vectors) {
+  test(`trips and stops: ${name}`, async () => {
+    const shiftMs = shiftOf(points)
+    const times = points.map(({ atMs }) => atMs)
+    const from = toIso((fromMs ?? Math.min(...times) - HOUR_MS) + shiftMs)
+    const to = toIso((toMs ?? Math.max(...times) + HOUR_MS) + shiftMs)
+    const { status, body } = await g.request('GET', `/trips/${name}?${queryOf({ from, to, ...config })}`)
+    assert.equal(status, 200)
+    assert.deepEqual(body.trips.map(timesOf), expect.trips.map(expectedTimes(shiftMs)), 'times of the trips')
+    assert.deepEqual(body.stops.map(timesOf), expect.stops.map(expectedTimes(shiftMs)), 'times of the stops')
+    for (const [i, expected] of expect.trips.entries()) assertTrip(body.trips[i], expected)
+    for (const [i, { location }] of expect.stops.entries()) assertPlace(body.stops[i].location, location)
+    assert.deepEqual(body.summary.configUsed, config)
+  })
+}
+
+for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of activeVectors) {
+  test(`active trip: ${name}`, async () => {
+    clock.set(nowMs)
+    const query = queryOf({ maxAgeSeconds, lookbackSeconds, ...config })
+    const { body } = await g.request('GET', `/trips/${name}/active?${query}`)
+    assert.equal(body.active, expect.active)
+    const { body: listed } = await g.request('GET', `/trips/active?hardware_ids=${name}&${query}`)
+    assert.deepEqual(listed.activeTrips, expect.active ? [body.activeTrip] : [])
+    if (!expect.active) return
+    const { activeTrip } = body
+    assertNear(activeTrip.speed, expect.speed, TOLERANCES.maxSpeed())
+    assert.equal(Date.parse(activeTrip.last_position_at), expect.lastPositionMs)
+    assert.equal(activeTrip.last_position_age_seconds, expect.last_position_age_seconds)
+    assertPlace(activeTrip.location, expect.location)
+    assert.deepEqual(timesOf(activeTrip.trip), expectedTimes(0)(expect.trip))
+    assertTrip(activeTrip.trip, expect.trip)
+  })
+}
+
+function timesOf({ startTime, endTime, duration }: TripFiguresJson | StopJson) {
+  return { startMs: Date.parse(startTime), endMs: Date.parse(endTime), duration }
+}
+
+function expectedTimes(shiftMs: number) {
+  return ({ startMs, endMs, duration }: ExpectedTrip | ExpectedStop) => ({
+    startMs: startMs + shiftMs,
+    endMs: endMs + shiftMs,
+    duration,
+  })
+}
+
+function assertTrip(trip: TripFiguresJson, expected: ExpectedTrip): void {
+  assertNear(trip.distance, expected.distance, TOLERANCES.distance(expected.distance))
+  assertNear(trip.maxSpeed, expected.maxSpeed, TOLERANCES.maxSpeed())
+  assertNear(trip.avgSpeed, expected.avgSpeed, TOLERANCES.avgSpeed(expected.avgSpeed))
+  assert.equal(trip.pointCount, expected.pointCount)
+  assertPlace(trip.startLocation, expected.startLocation)
+  assertPlace(trip.endLocation, expected.endLocation)
+}
+
+function assertPlace(place: Place, expected: Place): void {
+  assertNear(place.lat, expected.lat, TOLERANCES.degrees)
+  assertNear(place.long, expected.long, TOLERANCES.degrees)
+}
+
+function assertNear(actual: number, expected: number, tolerance: number): void {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
+}

@@ -1,0 +1,268 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { type FieldError, InvalidRequestError } from '../../shared/errors.ts'
+import type { Clock } from '../../shared/time.ts'
+import { tripConfigOf } from '../../shared/trip-config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '../../shared/trip-json.ts'
+import {
+  activeTripsQuerySchema,
+  activeTripsSchema,
+  deviceActiveTripQuerySchema,
+  deviceActiveTripSchema,
+  deviceTripsQuerySchema,
+  deviceTripsSchema,
+  TRIP_DEVICES_MAX,
+  TRIP_RANGE_MAX_MS,
+  tripDeviceParams,
+  tripFeaturesSchema,
+  tripSummaryQuerySchema,
+  tripSummarySchema,
+  tripsQuerySchema,
+  tripsSchema,
+} from '../../shared/wire/trips.ts'
+import { type Caller, canSee, isAdmin } from '../domain/access.ts'
+import type { Devices } from '../services/devices.ts'
+import type { Device, Fleet } from '../services/fleet.ts'
+import type { TripSearch, Trips } from '../services/trips.ts'
+import type { JobOptions } from '../store/reader-pool.ts'
+import type { TimeRange } from '../store/telemetry-reader.ts'
+import type { FoundTrips } from '../store/trips.ts'
+import { acceptedType } from './accept.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { mergedItems } from './merged-items.ts'
+import { json, problems } from './responses.ts'
+
+interface TripsApiDeps {
+  fleet: Fleet
+  devices: Devices
+  trips: Trips
+  clock: Clock
+}
+
+const DAY_MS = 86_400_000
+const GEO_JSON = 'application/geo+json'
+
+/** `/trips`: what devices drove and where they stopped, and who is driving now. */
+export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  /** The devices of a list that the caller may see, all of them for an admin who names none; by hardware id. */
+  function queriedDevices(caller: Caller, hardwareIds: readonly string[] | undefined): readonly Device[] {
+    if (hardwareIds !== undefined) {
+      const wanted = new Set(hardwareIds)
+      return fleet.all().filter(({ row }) => wanted.has(row.hardwareId) && canSee(caller, row.hardwareId))
+    }
+    if (isAdmin(caller)) return fleet.all()
+    throw invalidQuery({
+      name: 'hardware_ids',
+      code: 'missing_parameter',
+      detail: 'is required of users who are no admins',
+    })
+  }
+
+  async function answer(
+    c: Context<ApiEnv>,
+    found: readonly Device[],
+    search: TripSearch,
+    file: string,
+    more: { devicesQueried?: number } = {},
+  ): Promise<never> {
+    c.header('vary', 'Accept', { append: true })
+    if (acceptedType(c.req.header('accept'), ['application/json', GEO_JSON]) === GEO_JSON) {
+      const texts = await trips.features(found, search)
+      c.header('content-type', GEO_JSON)
+      c.header('content-disposition', `attachment; filename="${file}.geojson"`)
+      return typedStream(c.body(ReadableStream.from(texts), 200))
+    }
+    const lists = await trips.find(found, search)
+    const totals = toTotalsJson(
+      lists.map(({ sums }) => sums),
+      search.config,
+    )
+    const { configUsed, ...figures } = totals
+    const texts = listTexts(lists, { ...figures, ...more, configUsed })
+    c.header('content-type', 'application/json')
+    return typedStream(c.body(ReadableStream.from(texts), 200))
+  }
+
+  // before the routes with an id: the word is never one
+  api.openapi(
+    createRoute({
+      operationId: 'listActiveTrips',
+      method: 'get',
+      path: '/trips/active',
+      summary: 'List who is on a trip now',
+      description:
+        'Devices in scope that move, or stand for less than minimalParkingDuration in a trip that is open. What makes a trip too short for a list does not count here.',
+      request: { query: activeTripsQuerySchema },
+      responses: {
+        200: json(activeTripsSchema, 'Devices in motion, by hardware_id.'),
+        ...problems(400),
+      },
+    }),
+    async (c) => {
+      const { hardware_ids, maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const found = queriedDevices(c.var.user.caller, hardware_ids)
+      const config = tripConfigOf(query)
+      const search = { maxAgeSeconds, lookbackSeconds, config, asker: askerOf(c) }
+      const activeTrips = await trips.active(found, search)
+      const summary = {
+        activeCount: activeTrips.length,
+        devicesQueried: found.length,
+        configUsed: config,
+        maxAgeSeconds,
+        lookbackSeconds,
+      }
+      return c.json({ activeTrips, summary }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'listTrips',
+      method: 'get',
+      path: '/trips',
+      summary: 'List trips and stops of devices',
+      description: `Found on demand in GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and those outside the scope are left out. For a map with Accept: ${GEO_JSON}.`,
+      request: { query: tripsQuerySchema },
+      responses: { 200: tripAnswer(tripsSchema), ...problems(400) },
+    }),
+    (c) => {
+      const { hardware_ids, from, to, ...query } = c.req.valid('query')
+      const range = requireRange(from, to)
+      if (hardware_ids !== undefined && hardware_ids.length > TRIP_DEVICES_MAX) {
+        const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
+        throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
+      }
+      const found = queriedDevices(c.var.user.caller, hardware_ids)
+      const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
+      return answer(c, found, search, 'trips', { devicesQueried: found.length })
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getDeviceTrips',
+      method: 'get',
+      path: '/trips/{hardwareId}',
+      summary: 'List trips and stops of a device',
+      description: `Found on demand in GPS history. For a map with Accept: ${GEO_JSON}.`,
+      request: { params: tripDeviceParams, query: deviceTripsQuerySchema },
+      responses: { 200: tripAnswer(deviceTripsSchema), ...problems(400, 403, 404) },
+    }),
+    (c) => {
+      const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
+      const { from, to, ...query } = c.req.valid('query')
+      const search = { range: requireRange(from, to), config: tripConfigOf(query), asker: askerOf(c) }
+      // a hardware id has no character that a file name or a header could not hold
+      return answer(c, [device], search, `trips-${device.row.hardwareId}`)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getDeviceActiveTrip',
+      method: 'get',
+      path: '/trips/{hardwareId}/active',
+      summary: 'Tell whether a device is on a trip now',
+      request: { params: tripDeviceParams, query: deviceActiveTripQuerySchema },
+      responses: {
+        200: json(deviceActiveTripSchema, 'The trip so far, if there is one.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
+      const { maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const config = tripConfigOf(query)
+      const search = { maxAgeSeconds, lookbackSeconds, config, asker: askerOf(c) }
+      const [activeTrip] = await trips.active([device], search)
+      return c.json(
+        {
+          hardware_id: device.row.hardwareId,
+          active: activeTrip !== undefined,
+          ...(activeTrip === undefined ? {} : { activeTrip }),
+          summary: { configUsed: config, maxAgeSeconds, lookbackSeconds },
+        },
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getTripSummary',
+      method: 'get',
+      path: '/trips/{hardwareId}/summary',
+      summary: 'Sum up the trips of a device',
+      description: 'Of the last 24 hours, or from and to.',
+      request: { params: tripDeviceParams, query: tripSummaryQuerySchema },
+      responses: { 200: json(tripSummarySchema, 'What the trips add up to.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
+      const { from, to, ...query } = c.req.valid('query')
+      const range = summaryRange(from, to)
+      const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
+      const [found] = await trips.find([device], search)
+      const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
+      return c.json(toTripSummaryJson(device.row.hardwareId, range, sums), 200)
+    },
+  )
+
+  function summaryRange(from: number | undefined, to: number | undefined): TimeRange {
+    if (from === undefined && to === undefined) {
+      const nowMs = clock.nowMs()
+      return { fromMs: nowMs - DAY_MS, toMs: nowMs }
+    }
+    if (from !== undefined && to !== undefined) return requireRange(from, to)
+    const name = from === undefined ? 'from' : 'to'
+    throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
+  }
+
+  return api
+}
+
+/** The answer of a list of trips, for programs and for maps. */
+function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
+  return {
+    description: 'Trips and stops, by time.',
+    content: { 'application/json': { schema }, [GEO_JSON]: { schema: tripFeaturesSchema } },
+  }
+}
+
+const encoder = new TextEncoder()
+
+function* listTexts(lists: readonly FoundTrips[], summary: object): Generator<Uint8Array> {
+  yield encoder.encode('{"trips":[')
+  yield* mergedItems(lists.map(({ trips }) => trips))
+  yield encoder.encode('],"stops":[')
+  yield* mergedItems(lists.map(({ stops }) => stops))
+  yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
+}
+
+/** Source: spec 4.5 rule 6. */
+function requireRange(fromMs: number, toMs: number): TimeRange {
+  if (fromMs > toMs)
+    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
+  if (toMs - fromMs > TRIP_RANGE_MAX_MS) {
+    const days = TRIP_RANGE_MAX_MS / DAY_MS
+    throw invalidQuery({ name: 'to', code: 'range_too_large', detail: `to may be ${days} days after from` })
+  }
+  return { fromMs, toMs }
+}
+
+/** For whom it is done: users take turns, and what a client has left behind is not done. */
+function askerOf(c: Context<ApiEnv>): JobOptions {
+  return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
+}
+
+// the text of the stream is what the route's schema says; the types only know values
+function typedStream(response: Response): never {
+  return response as never
+}
+
+function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
+  return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
+}

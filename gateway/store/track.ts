@@ -1,0 +1,31 @@
+import { InvalidRequestError } from '../../shared/errors.ts'
+import { GPS } from '../../shared/telemetry-records.ts'
+import { type Track, trackOf } from '../../shared/trip-track.ts'
+import type { ReaderTools } from './reader-tools.ts'
+import type { TimeRange } from './telemetry-reader.ts'
+
+/** Which fixes of which device; a range with more than `positionsMax` of them is refused. */
+export interface TrackQuery extends TimeRange {
+  deviceId: number
+  hardwareId: string
+  positionsMax: number
+}
+
+/**
+ * Reads all fixes of a device in a range. They are in memory that the next track of the thread overwrites.
+ * Throws `too_many_positions`.
+ */
+export function readTrack(tools: ReaderTools, query: TrackQuery): Track {
+  const { deviceId } = query
+  const columns = tools.roomForFixes(requireRoom(tools, query))
+  return trackOf(columns, tools.telemetry.readInto(GPS, deviceId, query, columns))
+}
+
+/** Returns the room the fixes need. Throws `too_many_positions`. */
+export function requireRoom({ telemetry }: ReaderTools, query: TrackQuery): number {
+  const { deviceId, hardwareId, positionsMax } = query
+  const room = telemetry.roomFor(GPS, deviceId, query)
+  if (room <= positionsMax) return room
+  const detail = `${hardwareId} has more than ${positionsMax} positions between from and to: choose a shorter range`
+  throw new InvalidRequestError('too_many_positions', detail)
+}

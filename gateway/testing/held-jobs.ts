@@ -1,0 +1,47 @@
+import { type Mock, mock } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import type { ReaderRequest } from '../store/reader-messages.ts'
+
+/** Stands between the gateway and its reader threads: shows what they are given, and keeps it from them for a while. */
+export class HeldJobs {
+  readonly #posting: Mock<Worker['postMessage']>
+  readonly #post = Worker.prototype.postMessage
+  readonly given: ReaderRequest[] = []
+  #held: (() => void)[] | undefined
+
+  constructor() {
+    const jobs = this
+    const post = this.#post
+    this.#posting = mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+      if (!isReaderRequest(message)) return post.call(this, message)
+      jobs.given.push(message)
+      if (jobs.#held === undefined) post.call(this, message)
+      else jobs.#held.push(() => post.call(this, message))
+    })
+  }
+
+  hold(): void {
+    this.given.length = 0
+    this.#held ??= []
+  }
+
+  /** Lets through what is held, and goes on holding. */
+  pass(): void {
+    for (const post of this.#held?.splice(0) ?? []) post()
+  }
+
+  release(): void {
+    this.pass()
+    this.#held = undefined
+  }
+
+  /** Lets everything through again for good. */
+  end(): void {
+    this.release()
+    this.#posting.mock.restore()
+  }
+}
+
+function isReaderRequest(message: unknown): message is ReaderRequest {
+  return typeof message === 'object' && message !== null && 'name' in message && !('kind' in message)
+}

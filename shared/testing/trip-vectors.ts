@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import type { TripConfig } from '../trip-config.ts'
+import type { Place } from '../trip-figures.ts'
+
+export interface VectorPoint {
+  atMs: number
+  lat: number | null
+  long: number | null
+  speed: number | null
+}
+
+export interface ExpectedTrip {
+  startMs: number
+  endMs: number
+  startLocation: Place
+  endLocation: Place
+  distance: number
+  duration: number
+  maxSpeed: number
+  avgSpeed: number
+  pointCount: number
+}
+
+export interface ExpectedStop {
+  startMs: number
+  endMs: number
+  location: Place
+  duration: number
+}
+
+interface WorkedCase {
+  name: string
+  config: TripConfig
+  /** In the order they were received. */
+  points: VectorPoint[]
+}
+
+export interface TripVector extends WorkedCase {
+  fromMs?: number
+  toMs?: number
+  expect: { trips: ExpectedTrip[]; stops: ExpectedStop[] }
+}
+
+export interface ActiveTripVector extends WorkedCase {
+  nowMs: number
+  maxAgeSeconds: number
+  lookbackSeconds: number
+  expect:
+    | { active: false }
+    | {
+        active: true
+        speed: number
+        lastPositionMs: number
+        last_position_age_seconds: number
+        location: Place
+        trip: ExpectedTrip
+      }
+}
+
+/** What the names of times become when they are read. */
+const TIMES: Readonly<Record<string, string>> = {
+  t: 'atMs',
+  from: 'fromMs',
+  to: 'toMs',
+  now: 'nowMs',
+  startTime: 'startMs',
+  endTime: 'endMs',
+  last_position_at: 'lastPositionMs',
+}
+
+/** The worked cases of trip detection, with times in milliseconds since 1970. */
+export function readTripVectors(): { vectors: TripVector[]; activeVectors: ActiveTripVector[] } {
+  const text = readFileSync(new URL('trip-vectors.json', import.meta.url), 'utf8')
+  // the file is as its own `format` says
+  return withTimes(JSON.parse(text)) as { vectors: TripVector[]; activeVectors: ActiveTripVector[] }
+}
+
+function withTimes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTimes)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => {
+      const time = TIMES[name]
+      return time === undefined ? [name, withTimes(part)] : [time, Date.parse(String(part))]
+    }),
+  )
+}
+
+/** How far a figure may be from what is expected. */
+export const TOLERANCES = {
+  distance: (expected: number) => Math.max(1, expected * 0.005),
+  maxSpeed: () => 0.1,
+  avgSpeed: (expected: number) => Math.max(0.05, expected * 0.005),
+  degrees: 1e-6,
+}
