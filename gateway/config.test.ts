@@ -56,7 +56,9 @@ test('without any setting the defaults hold', () => {
     mqttTopicLevels: 12,
     mqttConnectTimeoutS: 10,
     writeQueueRows: 5_000,
+    sealSamples: 32_768,
     readerThreads: 0,
+    retentionDays: 400,
   })
 })
 
@@ -117,7 +119,12 @@ for (const [name, value] of [
   ['MQTT_PACKET_BYTES', '1048577'],
   ['MQTT_SLOW_READER_BYTES', '1'],
   ['WRITE_QUEUE_ROWS', '999'],
+  ['SEAL_SAMPLES', '255'],
   ['READER_THREADS', '65'],
+  ['RETENTION_DAYS', '-1'],
+  ['RETENTION_DAYS', '0.5'],
+  ['RETENTION_DAYS', '3651'],
+  ['RETENTION_DAYS', 'never'],
   ['LOG_LEVEL', 'INFO'],
   ['ADMIN_API_KEY', 'x'.repeat(23)],
   ['ENROLMENT_KEY', 'x'.repeat(15)],
@@ -160,11 +167,13 @@ test('numbers and origins are read from text', () => {
   const config = readConfig({
     CARTBARN_HTTP_PORT: '0',
     CARTBARN_REQUESTS_PER_SECOND: '0',
+    CARTBARN_RETENTION_DAYS: '0',
     CARTBARN_CORS_ORIGINS: ' https://a.example , https://b.example,,',
     CARTBARN_ADMIN_API_KEY: 'x'.repeat(24),
   })
   assert.equal(config.httpPort, 0)
   assert.equal(config.requestsPerSecond, 0)
+  assert.equal(config.retentionDays, 0)
   assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
   assert.equal(config.adminApiKey, 'x'.repeat(24))
 })

@@ -119,9 +119,17 @@ const SETTINGS = {
     schema: count(1_000, 1_000_000).default(5_000),
     help: 'rows waiting for the disk before devices are made to wait',
   },
+  SEAL_SAMPLES: {
+    schema: count(256, 100_000_000).default(32_768),
+    help: 'samples in the log, or 128 a device if that is more, before they are put into blocks',
+  },
   READER_THREADS: {
     schema: count(0, 64).default(0),
     help: 'threads for history reads; 0 is one less than there are cores',
+  },
+  RETENTION_DAYS: {
+    schema: count(0, 3_650).default(400),
+    help: 'days that positions and voltages are kept; 0 keeps them for ever',
   },
 } as const
 
@@ -169,7 +177,9 @@ export interface Config {
   mqttTopicLevels: number
   mqttConnectTimeoutS: number
   writeQueueRows: number
+  sealSamples: number
   readerThreads: number
+  retentionDays: number
 }
 
 /** A setting that cannot be used, in words for the person who set it. */
@@ -227,7 +237,9 @@ export function readConfig(environment: Record<string, string | undefined>, file
     mqttTopicLevels: s.MQTT_TOPIC_LEVELS,
     mqttConnectTimeoutS: s.MQTT_CONNECT_TIMEOUT_S,
     writeQueueRows: s.WRITE_QUEUE_ROWS,
+    sealSamples: s.SEAL_SAMPLES,
     readerThreads: s.READER_THREADS,
+    retentionDays: s.RETENTION_DAYS,
   }
 }
 

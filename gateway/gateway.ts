@@ -19,6 +19,7 @@ import { Events } from './events.ts'
 import { HttpListener } from './http-listener.ts'
 import { createMetrics } from './metrics.ts'
 import { Realtime } from './realtime/realtime.ts'
+import { BlockDamage } from './services/block-damage.ts'
 import { ClockMark } from './services/clock-mark.ts'
 import { CommandDelivery } from './services/command-delivery.ts'
 import { Commands } from './services/commands.ts'
@@ -37,6 +38,8 @@ import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { KeyGuard } from './services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
+import { Retention } from './services/retention.ts'
+import { Sealing } from './services/sealing.ts'
 import { Telemetry } from './services/telemetry.ts'
 import { isTimeSynchronized } from './services/time-sync.ts'
 import { Trips } from './services/trips.ts'
@@ -87,8 +90,20 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const groups = new Groups({ store, fleet, geofences, layers, publisher, clock, log })
   const deviceTypes = new DeviceTypes({ builtIn: builtInDeviceTypes, store, fleet, layers, publisher })
   const deviceConfigs = new DeviceConfigs({ store, groups, deviceTypes, layers, publisher })
-  const devices = new Devices({ store, fleet, groups, deviceTypes, publisher, events, clock, log })
-  const telemetry = new Telemetry({ store, fleet, clock, log })
+  const maintenance = new Turns()
+  const damage = new BlockDamage({ store, maintenance, clock, log })
+  const devices = new Devices({
+    ...{ store, fleet, groups, deviceTypes, publisher, damage, maintenance },
+    ...{ events, clock, log },
+  })
+  const sealing = new Sealing({
+    ...{ store, fleet, maintenance, clock, log },
+    onUnreadable: (blocks) => damage.judge(blocks),
+    minSamples: config.sealSamples,
+  })
+  const telemetry = new Telemetry({ store, fleet, sealing, damage, maintenance, clock, log })
+  const { queue } = store
+  const retention = new Retention({ telemetry, fleet, queue, clock, log, days: config.retentionDays })
   const trips = new Trips({ store, clock })
   const { isLockEventStored } = store.read
   const ingest = new Ingest({
@@ -146,6 +161,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     clock,
   })
   store.queue.setAppender(ingest)
+  store.setOnUnreadable((blocks) => damage.report(blocks))
   store.queue.setOnRoom(() => gate.open())
   events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
   events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
@@ -195,7 +211,27 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     keysRefused: keyGuard.refused,
     realtime: realtime.counts,
     storeFaults: store.faults,
+    unreadableBlocks: damage.unreadable,
+    deletedRecords: telemetry.deleted,
+    counters: {
+      cartbarn_sealed_samples_total: {
+        help: 'Samples moved from the log into blocks.',
+        read: () => sealing.counts.samples,
+      },
+      cartbarn_sealing_seconds_total: {
+        help: 'Time spent on that, without rests.',
+        read: () => sealing.counts.seconds,
+      },
+      cartbarn_sealing_failures_total: {
+        help: 'Times it could not be done; what is not sealed stays in the log.',
+        read: () => sealing.counts.failures,
+      },
+    },
     gauges: {
+      cartbarn_damaged_blocks: {
+        help: 'Telemetry blocks that are not as they were written, put aside.',
+        read: () => damage.summary.blocks,
+      },
       cartbarn_devices: { help: 'Registered devices.', read: () => fleet.size },
       cartbarn_commands_unfinished: {
         help: 'Commands that are neither done nor given up.',
@@ -237,6 +273,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     deviceTypes,
     deviceConfigs,
     telemetry,
+    damage,
     trips,
     presence,
     users,
@@ -276,6 +313,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       await geofenceTokens.load()
       deviceTypes.load()
       publisher.load()
+      damage.load()
       newAdminKey = await users.ensureAdmin(config.adminApiKey)
       devices.startDeletions()
     },
@@ -287,7 +325,19 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Part[] = [
     ...present(certificate),
-    ...[store, clockMark, users, memory, delivery, requests, realtime, connections, broker],
+    ...[
+      store,
+      clockMark,
+      users,
+      memory,
+      sealing,
+      retention,
+      delivery,
+      requests,
+      realtime,
+      connections,
+      broker,
+    ],
     ...[publisher, unpublished],
     ...present<Part>(tcp, tls),
     http,

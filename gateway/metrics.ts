@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MqttStats } from '../shared/mqtt-status.ts'
 import type { Tally } from '../shared/tally.ts'
 import { registerMqttMetrics } from './mqtt-metrics.ts'
@@ -12,6 +12,10 @@ export interface MetricSources {
   keysRefused: Tally
   realtime: Tally
   storeFaults: Tally
+  unreadableBlocks: Tally
+  deletedRecords: Tally
+  /** What only grows, and what goes up and down; by name. */
+  counters: Record<string, { help: string; read: () => number }>
   gauges: Record<string, { help: string; read: () => number }>
 }
 
@@ -61,6 +65,31 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
     'code',
     sources.storeFaults,
   )
+  tallyMetric(
+    registry,
+    'cartbarn_unreadable_blocks_total',
+    'Telemetry blocks found unreadable, by reason.',
+    'reason',
+    sources.unreadableBlocks,
+  )
+  tallyMetric(
+    registry,
+    'cartbarn_deleted_records_total',
+    'Telemetry records deleted, by what deleted them.',
+    'by',
+    sources.deletedRecords,
+  )
+  for (const [name, { help, read }] of Object.entries(sources.counters)) {
+    const counter: Counter = new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect: () => {
+        counter.reset()
+        counter.inc(read())
+      },
+    })
+  }
   for (const [name, { help, read }] of Object.entries(sources.gauges)) {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
   }

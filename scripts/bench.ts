@@ -1,6 +1,7 @@
 import { apiUsage, runApi } from './bench/api.ts'
 import { blocksUsage, runBlocks } from './bench/blocks.ts'
 import { brokerUsage, runBroker } from './bench/broker.ts'
+import { historyUsage, runHistory } from './bench/history.ts'
 import { ingestUsage, runIngest } from './bench/ingest.ts'
 import { Workbench } from './bench/workbench.ts'
 
@@ -29,6 +30,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     summary: 'HTTP: requests a second, counts and downloads of a long history',
     usage: apiUsage,
     run: runApi,
+  },
+  {
+    name: 'history',
+    summary: 'long histories: bytes on the disk, trips, sealing',
+    usage: historyUsage,
+    run: runHistory,
   },
   {
     name: 'blocks',

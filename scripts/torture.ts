@@ -7,12 +7,13 @@ import {
   writeResults,
 } from './bench/report.ts'
 import { Workbench } from './bench/workbench.ts'
+import { history } from './torture/history.ts'
 import { kill } from './torture/kill.ts'
 import { power } from './torture/power.ts'
 import type { TortureContext, TortureScenario } from './torture/scenario.ts'
 import { sessions } from './torture/sessions.ts'
 
-const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions]
+const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history]
 
 const HELP = `npm run torture -- [options]: kills and power cuts; exit code 1 when anything acknowledged is gone
 
@@ -20,7 +21,7 @@ ${SCENARIOS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\
 
   --only a,b       only these scenarios
   --cycles n       kills, or power cuts, of each scenario
-  --short          a few of each, in under 40 s
+  --short          a few of each, in under a minute
   --prove          show that power cuts can be failed: the same with a disk that ignores syncs
   --gateway file   gateway program to torture (default: gateway/main.ts)
 `

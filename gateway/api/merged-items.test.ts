@@ -40,10 +40,10 @@ const lists = fc
     ),
   )
 
-test('many lists become one by time, equal times in the order of the lists', () => {
-  fc.assert(
-    fc.property(lists, (all) => {
-      const pieces = [...mergedItems(all.map(listOf))]
+test('many lists become one by time, equal times in the order of the lists', async () => {
+  await fc.assert(
+    fc.asyncProperty(lists, async (all) => {
+      const pieces = await piecesOf(all.map(listOf))
       const merged: Item[] = JSON.parse(`[${Buffer.concat(pieces)}]`)
       // a sort in JavaScript is stable
       assert.deepEqual(
@@ -54,10 +54,16 @@ test('many lists become one by time, equal times in the order of the lists', () 
   )
 })
 
-test('a long list comes in pieces', () => {
+test('a long list comes in pieces', async () => {
   const items = (list: number) =>
     Array.from({ length: 500 }, (_, i) => ({ list, startMs: i, text: 'x'.repeat(500) }))
-  const pieces = [...mergedItems([items(0), items(1)].map(listOf))]
+  const pieces = await piecesOf([items(0), items(1)].map(listOf))
   assert.ok(pieces.length >= 5, `${pieces.length} pieces`)
   assert.ok(pieces.every(({ length }) => length < 100_000))
 })
+
+async function piecesOf(all: JsonItems[]): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of mergedItems(all)) pieces.push(piece)
+  return pieces
+}

@@ -1,12 +1,19 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { toIso } from '../../shared/time.ts'
-import { healthSchema, statsSchema, type subscriptionsSchema } from '../../shared/wire/system.ts'
+import {
+  type damagedSchema,
+  healthSchema,
+  statsSchema,
+  type subscriptionsSchema,
+} from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
+import type { BlockDamage } from '../services/block-damage.ts'
 import type { Fleet } from '../services/fleet.ts'
 import type { GatewayClock } from '../services/gateway-clock.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import type { Users } from '../services/users.ts'
+import type { DamagedBlocks } from '../store/damaged-blocks.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
@@ -16,6 +23,7 @@ export interface SystemApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health'>
   fleet: Fleet
   users: Users
+  damage: Pick<BlockDamage, 'summary'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   /** Who watches what on `/realtime`. */
   subscriptions: () => z.infer<typeof subscriptionsSchema>
@@ -24,7 +32,13 @@ export interface SystemApiDeps {
 }
 
 /** `/health` needs no key; it comes before the door. */
-export function createHealthApi({ store, users, clock, subscriptions }: SystemApiDeps): OpenAPIHono<ApiEnv> {
+export function createHealthApi({
+  store,
+  users,
+  damage,
+  clock,
+  subscriptions,
+}: SystemApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -49,6 +63,7 @@ export function createHealthApi({ store, users, clock, subscriptions }: SystemAp
             subscriptions: subscriptions(),
             ...(detail === null ? {} : { detail }),
             ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
+            ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
           }
         : {}
       return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
@@ -56,6 +71,22 @@ export function createHealthApi({ store, users, clock, subscriptions }: SystemAp
   )
 
   return api
+}
+
+function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<typeof damagedSchema> {
+  return {
+    blocks,
+    records,
+    newest: newest.map(({ hardwareId, stream, firstMs, lastMs, count, reason, foundAtMs }) => ({
+      hardware_id: hardwareId,
+      stream,
+      from: toIso(firstMs),
+      to: toIso(lastMs),
+      records: count,
+      reason,
+      found_at: toIso(foundAtMs),
+    })),
+  }
 }
 
 // A bad key is ignored here: a probe must not be locked out.

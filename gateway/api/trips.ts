@@ -234,7 +234,7 @@ function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
 
 const encoder = new TextEncoder()
 
-function* listTexts(lists: readonly FoundTrips[], summary: object): Generator<Uint8Array> {
+async function* listTexts(lists: readonly FoundTrips[], summary: object): AsyncGenerator<Uint8Array> {
   yield encoder.encode('{"trips":[')
   yield* mergedItems(lists.map(({ trips }) => trips))
   yield encoder.encode('],"stops":[')

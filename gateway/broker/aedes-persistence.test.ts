@@ -6,9 +6,10 @@ import { describe, test } from 'node:test'
 // the suite every persistence of Aedes has to pass, from the package of its in-memory one
 import runPublicSuite from 'aedes-persistence/abstract.js'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import { type Connection, openForSetup } from '../store/connection.ts'
+import type { Connection } from '../store/connection.ts'
 import { migrate } from '../store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '../store/mqtt-sessions.ts'
+import { openForSetup } from '../store/open-writer.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
 import { type SessionLimits, Sessions } from './sessions.ts'
 

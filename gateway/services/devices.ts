@@ -2,10 +2,12 @@ import { ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
 import { hashSecret, newMqttPassword } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
+import type { Turns } from '../../shared/turns.ts'
 import { type Caller, canSee } from '../domain/access.ts'
 import type { Events } from '../events.ts'
 import type { DeviceChange } from '../store/devices.ts'
 import type { Store } from '../store/store.ts'
+import type { BlockDamage } from './block-damage.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, type Fleet, requireRegistered } from './fleet.ts'
@@ -18,6 +20,9 @@ interface DevicesDeps {
   groups: Pick<Groups, 'has'>
   deviceTypes: DeviceTypes
   publisher: ConfigPublisher
+  damage: Pick<BlockDamage, 'summary' | 'load'>
+  /** Shared by all that changes blocks of telemetry. */
+  maintenance: Turns
   events: Events
   clock: Clock
   log: Log
@@ -36,6 +41,9 @@ interface DeviceFields {
   deviceType?: string | undefined
   groupId?: number | null | undefined
 }
+
+/** Steps of a deletion until others who wait for the blocks have their turn. */
+const TURN_STEPS = 50
 
 /** The register of devices: who is in it, what they are called, what they log in with. */
 export class Devices {
@@ -154,13 +162,24 @@ export class Devices {
   }
 
   async #deleteTelemetry(): Promise<void> {
+    const { maintenance, damage, log } = this.#deps
     try {
-      while (await this.#deps.store.write('deleteTelemetryStep', undefined)) {
-        // each step is a short transaction in the common queue: devices' messages go in between
+      while (await maintenance.take(() => this.#deleteSome())) {
+        // who waits for the blocks has a turn
       }
+      // what was put aside of it is gone, too
+      if (damage.summary.blocks > 0) damage.load()
     } catch (error) {
-      this.#deps.log.warn({ reason: String(error) }, 'telemetry of a deleted device is still there')
+      log.warn({ reason: String(error) }, 'telemetry of a deleted device is still there')
     }
+  }
+
+  /** Each step is a short transaction in the common queue: devices' messages go in between. Returns if there is more. */
+  async #deleteSome(): Promise<boolean> {
+    for (let steps = 0; steps < TURN_STEPS; steps++) {
+      if (!(await this.#deps.store.write('deleteTelemetryStep', undefined))) return false
+    }
+    return true
   }
 
   async #write(device: Device, change: Omit<DeviceChange, 'hardwareId' | 'nowMs'>): Promise<void> {

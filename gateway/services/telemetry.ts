@@ -1,27 +1,48 @@
 import { ConflictError } from '../../shared/errors.ts'
 import type { TelemetryStream } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
 import { DAY_MS, toIso } from '../../shared/time.ts'
+import type { Turns } from '../../shared/turns.ts'
+import type { BlockStream, DeletedRecords, DeletionStep } from '../store/block-deletion.ts'
 import type { Store } from '../store/store.ts'
-import type { DeletedRecords, DeletionStep } from '../store/telemetry.ts'
+import type { BlockDamage } from './block-damage.ts'
 import { type Device, type Fleet, latestBatteryOf, latestGpsOf } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { QueuedMessage } from './ingest.ts'
 
+/** Moves what is in the log into blocks. */
+export interface Sealing {
+  /** All that is in the log now; for whoever has the turn of maintenance. */
+  sealNow(): Promise<void>
+}
+
 interface TelemetryDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'write'>
   fleet: Fleet
+  sealing: Sealing
+  damage: Pick<BlockDamage, 'judge' | 'load'>
+  /** Shared by all that changes blocks. */
+  maintenance: Turns
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted' | 'latestEventMs'>
   log: Log
 }
 
+/** Steps until others who wait for the blocks have their turn: about a second. */
+const TURN_STEPS = 50
+
+/** Between two steps of a deletion that nobody waits for. */
+export type Rest = () => Promise<void>
+
 /**
- * Deletes records, in short transactions between those of the devices' messages, one deletion after the other. Each
- * goes on when nobody waits for it any more; one that a stop or a fault of the store ended is finished by asking again.
+ * Deletes records, in short transactions between those of the devices' messages. What lies in the log is sealed first,
+ * so that all of it is in blocks. A deletion goes on when nobody waits for it any more; one that a stop or a fault of the
+ * store ended is finished by asking again.
  */
 export class Telemetry {
+  /** Records deleted, by what deleted them. */
+  readonly deleted = new Tally(['purge', 'erasure', 'retention'])
   readonly #deps: TelemetryDeps
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(deps: TelemetryDeps) {
     this.#deps = deps
@@ -29,39 +50,81 @@ export class Telemetry {
 
   /** Deletes all records measured more than so many days ago. Throws `clock_not_set` when nobody knows what that is. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
-    const { store, clock, fleet, log } = this.#deps
+    const { clock, log } = this.#deps
     const cutoffMs = clock.nowMs() - olderThanDays * DAY_MS
     // a wrong clock may be years ahead: it would delete what is wanted
     if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
-    const purged = await this.#inTurn(() => {
-      const rereadPurged = () => {
-        for (const device of fleet.all()) {
-          const { gps, battery } = device.reported
-          if (gps !== null && gps.atMs < cutoffMs) this.#rereadLatest(device, ['gps'])
-          if (battery !== null && battery.atMs < cutoffMs) this.#rereadLatest(device, ['battery'])
-        }
-      }
-      return deleteInSteps(
-        (onStep) => store.write('purgeTelemetryStep', { beforeMs: cutoffMs }, onStep),
-        rereadPurged,
-      )
-    })
+    const purged = await this.#deleteBefore(cutoffMs, 'purge', TURN_STEPS)
     log.info({ cutoff: toIso(cutoffMs), ...purged }, 'telemetry purged')
     return { cutoffMs, purged }
   }
 
+  /** Deletes all records of before `cutoffMs`, one step a turn, with a rest after each; whoever waits goes first. */
+  retire(cutoffMs: number, rest: Rest): Promise<DeletedRecords> {
+    return this.#deleteBefore(cutoffMs, 'retention', 1, rest)
+  }
+
   /** Deletes all records of a device; what arrives meanwhile may stay. The latest state does not change. */
   async deleteOf(device: Device, streams: readonly TelemetryStream[]): Promise<DeletedRecords> {
-    const { store, log } = this.#deps
+    const { store, sealing, maintenance, log } = this.#deps
     const { deviceId, hardwareId } = device.row
-    const deleted = await this.#inTurn(() =>
-      deleteInSteps(
-        (onStep) => store.write('deleteDeviceTelemetryStep', { deviceId, streams }, onStep),
-        () => this.#rereadLatest(device, streams),
-      ),
-    )
+    const deleted = { gps: 0, battery: 0 }
+    await maintenance.take(async () => {
+      await sealing.sealNow()
+      for (;;) {
+        const step = await store.write('deleteDeviceTelemetryStep', { deviceId, streams }, ({ isDone }) => {
+          if (isDone) this.#rereadLatest(device, streams)
+        })
+        this.#count(deleted, step, 'erasure')
+        if (step.isDone) return
+      }
+    })
     log.info({ hardwareId, ...deleted }, 'telemetry deleted')
     return deleted
+  }
+
+  async #deleteBefore(
+    cutoffMs: number,
+    by: 'purge' | 'retention',
+    stepsATurn: number,
+    rest: Rest = async () => undefined,
+  ): Promise<DeletedRecords> {
+    const { store, sealing, damage, maintenance } = this.#deps
+    const deleted = { gps: 0, battery: 0 }
+    let after: BlockStream | null = null
+    let isDone = false
+    const takeTurn = async () => {
+      for (let steps = 0; steps < stepsATurn && !isDone; steps++) {
+        const step = await store.write('purgeTelemetryStep', { beforeMs: cutoffMs, after }, (written) => {
+          if (written.isDone) this.#rereadBefore(cutoffMs)
+        })
+        this.#count(deleted, step, by)
+        await damage.judge(step.unreadable)
+        after = step.after
+        isDone = step.isDone
+      }
+    }
+    await maintenance.take(() => sealing.sealNow().then(takeTurn))
+    while (!isDone) {
+      await rest()
+      await maintenance.take(takeTurn)
+    }
+    return deleted
+  }
+
+  #count(total: DeletedRecords, step: DeletionStep, by: string): void {
+    total.gps += step.gps
+    total.battery += step.battery
+    this.deleted.add(by, step.gps + step.battery)
+    if (step.damagedBlocks > 0) this.#deps.damage.load()
+  }
+
+  #rereadBefore(cutoffMs: number): void {
+    for (const device of this.#deps.fleet.all()) {
+      const { gps, battery } = device.reported
+      if (gps !== null && gps.atMs < cutoffMs) this.#rereadLatest(device, ['gps'])
+      if (battery !== null && battery.atMs < cutoffMs) this.#rereadLatest(device, ['battery'])
+    }
   }
 
   // Only in the `onWritten` of a write: then nothing is on its way to the disk that memory knows nothing of, or the
@@ -75,27 +138,5 @@ export class Telemetry {
       ...(streams.includes('gps') ? { gps: latestGpsOf(store.read, deviceId, untilMs) } : {}),
       ...(streams.includes('battery') ? { battery: latestBatteryOf(store.read, deviceId, untilMs) } : {}),
     }
-  }
-
-  /** Two at once would count the same records between them; this way each answer says what its own request did. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
-  }
-}
-
-async function deleteInSteps(
-  write: (onStep: (step: DeletionStep) => void) => Promise<DeletionStep>,
-  onLastStep: () => void,
-): Promise<DeletedRecords> {
-  const total = { gps: 0, battery: 0 }
-  for (;;) {
-    const { gps, battery, isDone } = await write((step) => {
-      if (step.isDone) onLastStep()
-    })
-    total.gps += gps
-    total.battery += battery
-    if (isDone) return total
   }
 }

@@ -99,7 +99,8 @@ export class Trips {
         hardwareId: device.row.hardwareId,
         nowMs: this.#nowFor(device),
       }))
-      return this.#readers.run('activeTrips', { ...search, devices: asked, positionsMax, foundMax }, asker)
+      const query = { ...search, devices: asked, positionsMax, foundMax }
+      return this.#readers.run('activeTrips', query, { ...asker, isShort: true })
     })
     return found.flat()
   }

@@ -1,8 +1,12 @@
+import { isBlockTime } from '../../shared/block-header.ts'
 import type { SessionChange } from '../../shared/mqtt-sessions.ts'
+import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '../../shared/telemetry-records.ts'
 import { type AckResult, applyCommandAck, commandMetadata, type NewCommandAck } from './commands.ts'
 import type { Connection } from './connection.ts'
 import { type GeofenceEventRow, insertGeofenceEvent } from './geofence-events.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { allocateBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './telemetry-batch.ts'
+import type { WriterTables } from './writer-tables.ts'
 
 /** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
 export const SAMPLE_NUMBERS = 6
@@ -51,8 +55,8 @@ export interface NewQuarantineEntry {
   payload: Uint8Array
 }
 
-export const GPS_STORED = 1
-export const BATTERY_STORED = 2
+export const GPS_STORED = HAS_GPS
+export const BATTERY_STORED = HAS_BATTERY
 
 export interface AppendResult {
   /** A sample's `GPS_STORED` and `BATTERY_STORED` bits; a repeated one has none. */
@@ -66,9 +70,6 @@ export interface AppendResult {
 
 const QUARANTINE_ROWS = 1000
 
-const INSERT_GPS =
-  'INSERT OR IGNORE INTO gps (device_id, at_ms, lat_e7, long_e7, speed_milli_kmh) VALUES (?, ?, ?, ?, ?)'
-const INSERT_BATTERY = 'INSERT OR IGNORE INTO battery (device_id, at_ms, voltage_mv) VALUES (?, ?, ?)'
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
   (event_id, hardware_id, identity, event, source, at_ms, code, command_id, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_QUARANTINE = `INSERT INTO quarantine
@@ -106,7 +107,7 @@ interface DeviceDelta {
 }
 
 /** Writes a batch; the caller has the transaction. */
-export function append(connection: Connection, batch: AppendBatch): AppendResult {
+export function append(connection: WriterTables, batch: AppendBatch): AppendResult {
   const deltas = new Map<number, DeviceDelta>()
   const sampleFlags = appendSamples(connection, batch.samples, deltas)
   for (const state of batch.states) updateState(connection, state, deltas.get(state.deviceId))
@@ -122,40 +123,64 @@ export function append(connection: Connection, batch: AppendBatch): AppendResult
   return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks }
 }
 
+/** Stores those samples that are new. Returns the bits of `AppendResult.sampleFlags`. */
 function appendSamples(
-  connection: Connection,
+  { tail }: WriterTables,
   samples: Float64Array,
   deltas: Map<number, DeviceDelta>,
 ): Uint8Array {
-  const insertGps = connection.statement(INSERT_GPS)
-  const insertBattery = connection.statement(INSERT_BATTERY)
-  const count = samples.length / SAMPLE_NUMBERS
-  const flags = new Uint8Array(count)
-  for (let i = 0; i < count; i++) {
-    const [deviceId = 0, atMs = 0, latE7 = 0, longE7 = 0, speed = 0, voltage = 0] = samples.subarray(
-      i * SAMPLE_NUMBERS,
-      (i + 1) * SAMPLE_NUMBERS,
-    )
+  if (samples.length === 0) return new Uint8Array()
+  const batch = toBatch(samples)
+  const flags = tail.append(batch)
+  for (let i = 0; i < batch.count; i++) {
+    const deviceId = batch.deviceId[i] ?? 0
+    const atMs = batch.atMs[i] ?? 0
+    const stored = flags[i] ?? 0
     let delta = deltas.get(deviceId)
     if (delta === undefined) {
       delta = { gps: new StreamDelta(), battery: new StreamDelta() }
       deltas.set(deviceId, delta)
     }
-    let stored = 0
-    if (!Number.isNaN(latE7)) {
-      const { changes } = insertGps.run(deviceId, atMs, latE7, longE7, Number.isNaN(speed) ? null : speed)
-      if (changes > 0) {
-        delta.gps.add(atMs)
-        stored |= GPS_STORED
-      }
-    }
-    if (!Number.isNaN(voltage) && insertBattery.run(deviceId, atMs, voltage).changes > 0) {
-      delta.battery.add(atMs)
-      stored |= BATTERY_STORED
-    }
-    flags[i] = stored
+    if ((stored & GPS_STORED) !== 0) delta.gps.add(atMs)
+    if ((stored & BATTERY_STORED) !== 0) delta.battery.add(atMs)
   }
   return flags
+}
+
+/** Throws `RangeError` for what no block could hold: it is found now, while the device can still be told. */
+function toBatch(samples: Float64Array): TelemetryBatch {
+  const batch = allocateBatch(samples.length / SAMPLE_NUMBERS)
+  for (let i = 0; i < batch.count; i++) {
+    const at = i * SAMPLE_NUMBERS
+    batch.deviceId[i] = samples[at] ?? 0
+    batch.atMs[i] = takeTime(samples[at + 1])
+    const latE7 = samples[at + 2] ?? Number.NaN
+    if (!Number.isNaN(latE7)) {
+      const speed = samples[at + 4] ?? Number.NaN
+      batch.streams[i] = HAS_GPS
+      batch.latE7[i] = take(latE7, GPS.rules[0])
+      batch.longE7[i] = take(samples[at + 3], GPS.rules[1])
+      batch.speedMilliKmh[i] = Number.isNaN(speed) ? NO_SPEED : take(speed, GPS.rules[2])
+    }
+    const voltageMv = samples[at + 5] ?? Number.NaN
+    if (!Number.isNaN(voltageMv)) {
+      batch.streams[i] = (batch.streams[i] ?? 0) | HAS_BATTERY
+      batch.voltageMv[i] = take(voltageMv, BATTERY.rules[0])
+    }
+  }
+  return batch
+}
+
+function takeTime(atMs: number | undefined): number {
+  if (atMs === undefined || !isBlockTime(atMs)) throw new RangeError(`time ${atMs}`)
+  return atMs
+}
+
+function take(value: number | undefined, rule: ColumnRule | undefined): number {
+  if (rule === undefined || value === undefined || !Number.isInteger(value))
+    throw new RangeError(`value ${value}`)
+  if (value < rule.min || value > rule.max) throw new RangeError(`${rule.name} ${value}`)
+  return value
 }
 
 function updateState(connection: Connection, state: StateUpdate, delta: DeviceDelta | undefined): void {

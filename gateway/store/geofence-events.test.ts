@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AppendBatch } from './append.ts'
 import { append } from './append.ts'
-import { openForSetup } from './connection.ts'
 import { createDevice, listDevices } from './devices.ts'
 import { type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
 import { migrate } from './migrate.ts'
+import { openForSetup } from './open-writer.ts'
 
 const ENTER: GeofenceEventRow = {
   eventId: 'e1',

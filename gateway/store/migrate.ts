@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Connection } from './connection.ts'
+import { sealRowTables } from './row-tables.ts'
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url)
+/** What SQL alone cannot do, right after the file. */
+const AFTER_FILE: Record<string, (connection: Connection) => void> = {
+  '007-telemetry-blocks.sql': sealRowTables,
+}
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
 
 /**
@@ -21,7 +26,10 @@ export function migrate(connection: Connection): void {
   }
   if (current === files.length) return
   db.transaction(() => {
-    for (const name of files.slice(current)) db.exec(readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8'))
+    for (const name of files.slice(current)) {
+      db.exec(readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8'))
+      AFTER_FILE[name]?.(connection)
+    }
     db.pragma(`user_version = ${files.length}`)
   }).exclusive()
 }

@@ -1,12 +1,13 @@
 import { findActiveTrips } from './active-trips.ts'
 import { readHistoryPage, startOfNewest } from './history-page.ts'
 import type { ReaderTools } from './reader-tools.ts'
+import { planSealing, type SealRequest } from './seal-plan.ts'
 import { checkTripRoom, findTripFeatures } from './trip-features.ts'
 import { readTripTrack, writeTrackTimes } from './trip-track.ts'
 import { findTrips } from './trips.ts'
 
 /**
- * Every long read by name: it runs in a reader thread, on one state of the database. Buffers in a result, or in an object
+ * Every long read by name: it runs in a reader thread and holds no snapshot of the database for long. Buffers in a result, or in an object
  * of it, that are not parts of larger ones move to the main thread without being copied.
  */
 const jobs = {
@@ -18,6 +19,7 @@ const jobs = {
   tripFeatures: findTripFeatures,
   tripTrack: readTripTrack,
   trackTimes: writeTrackTimes,
+  planSealing: ({ connection }: ReaderTools, request: SealRequest) => planSealing(connection, request),
 }
 
 type Jobs = typeof jobs
@@ -28,5 +30,5 @@ export type JobResult<Name extends JobName> = ReturnType<Jobs[Name]>
 export function performJob(tools: ReaderTools, name: JobName, input: unknown): unknown {
   // the pair came from ReaderPool.run, which only takes an input that fits its name
   const job = jobs[name] as (tools: ReaderTools, input: unknown) => unknown
-  return tools.telemetry.snapshot(() => job(tools, input))
+  return job(tools, input)
 }

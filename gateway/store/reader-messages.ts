@@ -1,6 +1,6 @@
 import type { ErrorMessage } from '../../shared/errors.ts'
 import type { JobName } from './reader-jobs.ts'
-import type { UnreadableBlock } from './telemetry-reader.ts'
+import type { UnreadableBlock } from './unreadable-block.ts'
 
 /** One job for a reader thread, which answers each with one `ReaderAnswer`. */
 export interface ReaderRequest {
@@ -20,14 +20,17 @@ export type ReaderAnswer = {
 /** The memory of a result that can be handed over instead of copied. */
 export function buffersOf(result: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>()
-  for (const part of [result, ...valuesOf(result), ...valuesOf(result).flatMap(valuesOf)]) {
-    // of a part of a larger buffer the rest may be in use: what `Buffer` makes is like that
-    if (!ArrayBuffer.isView(part) || part.byteLength !== part.buffer.byteLength) continue
-    if (part.buffer instanceof ArrayBuffer) buffers.add(part.buffer)
-  }
+  collectBuffers(result, buffers)
   return [...buffers]
 }
 
-function valuesOf(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) ? Object.values(value) : []
+function collectBuffers(value: unknown, into: Set<ArrayBuffer>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (!ArrayBuffer.isView(value)) {
+    for (const part of Object.values(value)) collectBuffers(part, into)
+    return
+  }
+  // of a part of a larger buffer the rest may be in use: what `Buffer` makes is like that
+  if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
+    into.add(value.buffer)
 }

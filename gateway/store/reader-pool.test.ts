@@ -7,9 +7,9 @@ import { createLog } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
 import { DEFAULT_TRIP_CONFIG } from '../../shared/trip-config.ts'
 import { HeldJobs } from '../testing/held-jobs.ts'
-import { openForSetup } from './connection.ts'
 import type { HistoryPageRequest } from './history-page.ts'
 import { migrate } from './migrate.ts'
+import { openForSetup } from './open-writer.ts'
 import { type JobOptions, ReaderPool } from './reader-pool.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-readers-'))

@@ -7,7 +7,7 @@ import type { Tally } from '../../shared/tally.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { JobInput, JobName, JobResult } from './reader-jobs.ts'
 import type { ReaderAnswer, ReaderRequest } from './reader-messages.ts'
-import type { UnreadableBlock } from './telemetry-reader.ts'
+import type { UnreadableBlock } from './unreadable-block.ts'
 
 /**
  * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
@@ -21,6 +21,8 @@ export interface JobOptions {
   owner: string
   /** When it is aborted nobody waits any more: what has not begun is not done. */
   signal?: AbortSignal
+  /** Over in a moment, and somebody waits for it: there is a thread more for such jobs. */
+  isShort?: boolean
   /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
   isPartOfLongRead?: boolean
 }
@@ -129,8 +131,16 @@ export class ReaderPool implements Part {
   }
 
   #canStart(job: Job): boolean {
-    const hasRoom = this.#threads.size < this.#maxThreads && this.#restart === undefined
+    const limit = this.#maxThreads + (job.isShort ? 1 : 0)
+    if (this.#busyCount >= limit) return false
+    const hasRoom = this.#threads.size < limit && this.#restart === undefined
     return hasRoom || this.#freeThread(job) !== undefined
+  }
+
+  get #busyCount(): number {
+    let count = 0
+    for (const { job } of this.#threads) if (job !== undefined) count++
+    return count
   }
 
   /** One that rests, if it may: the others are left to long reads. */

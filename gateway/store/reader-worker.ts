@@ -1,3 +1,4 @@
+import { platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '../../shared/errors.ts'
 import { openReader } from './connection.ts'
@@ -6,8 +7,13 @@ import { buffersOf, type ReaderAnswer, type ReaderRequest } from './reader-messa
 import { ReaderTools } from './reader-tools.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
 
+/** As good as nothing while others want to run, and all there is while they do not. */
+const NICENESS = 19
+
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
+// on Linux 0 is this thread, not the process: what devices wait for comes first
+if (platform() === 'linux') setPriority(0, NICENESS)
 let tools: ReaderTools | undefined
 
 parentPort?.on('message', (request: ReaderRequest) => {

@@ -19,7 +19,8 @@ import {
 } from './commands.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './commit-queue.ts'
 import type { CommitTimes } from './commit-times.ts'
-import { type Connection, openForSetup, openReader } from './connection.ts'
+import { type Connection, openReader } from './connection.ts'
+import { type DamagedBlocks, damagedBlocks } from './damaged-blocks.ts'
 import { DataLock } from './data-lock.ts'
 import { loadConfigs, type StoredConfigs } from './device-configs.ts'
 import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
@@ -28,13 +29,17 @@ import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } fr
 import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
 import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
+import { latestBattery, latestGps } from './latest-records.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
+import { type LogEnds, logEnds } from './log-samples.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
+import { openForSetup } from './open-writer.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
-import { latestBattery, latestGps } from './telemetry.ts'
+import { TelemetryReader } from './telemetry-reader.ts'
+import type { UnreadableBlock } from './unreadable-block.ts'
 import { listUsers, type UserRow } from './users.ts'
 import { Writer } from './writer.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
@@ -56,6 +61,8 @@ export class Store<Message extends Appendable> implements Part {
   readonly #lock: DataLock
   readonly #writer: Writer
   #connection: Connection | undefined
+  #telemetry: TelemetryReader | undefined
+  #onUnreadable: ((blocks: UnreadableBlock[]) => void) | undefined
 
   constructor(options: StoreOptions, log: Log) {
     this.#options = options
@@ -98,6 +105,7 @@ export class Store<Message extends Appendable> implements Part {
     await this.readers.stop()
     this.#connection?.close()
     this.#connection = undefined
+    this.#telemetry = undefined
     await this.#writer.stop()
     this.#lock.release()
   }
@@ -140,9 +148,9 @@ export class Store<Message extends Appendable> implements Part {
     deviceCounts: (deviceId: number): DeviceCounts => this.#read((from) => deviceCounts(from, deviceId)),
     fleetCounts: (): { gps: number; battery: number } => this.#read((from) => fleetCounts(from)),
     latestGps: (deviceId: number, untilMs = LATEST_MS): LatestGps | null =>
-      this.#read((from) => latestGps(from, deviceId, untilMs)),
+      this.#readTelemetry((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
-      this.#read((from) => latestBattery(from, deviceId, untilMs)),
+      this.#readTelemetry((from) => latestBattery(from, deviceId, untilMs)),
     lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
     isLockEventStored: (hardwareId: string, identity: string): boolean =>
       this.#read((from) => isLockEventStored(from, hardwareId, identity)),
@@ -153,6 +161,7 @@ export class Store<Message extends Appendable> implements Part {
     command: (commandId: string): CommandRow | undefined =>
       this.#read((from) => findCommand(from, commandId)),
     unfinishedCommands: (): CommandRow[] => this.#read(listUnfinishedCommands),
+    damagedBlocks: (): DamagedBlocks => this.#read(damagedBlocks),
     commandCount: (): number => this.#read(countCommands),
     idempotencyKey: (userId: string, key: string, nowMs: number): IdempotencyKey | undefined =>
       this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
@@ -160,6 +169,24 @@ export class Store<Message extends Appendable> implements Part {
     users: (): UserRow[] => this.#read((from) => listUsers(from)),
     quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: (): StoredSessions => this.#read(loadMqttSessions),
+    logEnds: (): LogEnds | null => this.#read(logEnds),
+  }
+
+  /** Called with blocks that somebody read and could not. */
+  setOnUnreadable(onUnreadable: (blocks: UnreadableBlock[]) => void): void {
+    this.#onUnreadable = onUnreadable
+    this.readers.setOnUnreadable(onUnreadable)
+  }
+
+  #readTelemetry<Result>(work: (reader: TelemetryReader) => Result): Result {
+    return this.#read((connection) => {
+      this.#telemetry ??= new TelemetryReader(connection)
+      const reader = this.#telemetry
+      const result = work(reader)
+      const unreadable = reader.takeUnreadable()
+      if (unreadable.length > 0) this.#onUnreadable?.(unreadable)
+      return result
+    })
   }
 
   #read<Result>(work: (connection: Connection) => Result): Result {

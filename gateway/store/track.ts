@@ -16,16 +16,20 @@ export interface TrackQuery extends TimeRange {
  * Throws `too_many_positions`.
  */
 export function readTrack(tools: ReaderTools, query: TrackQuery): Track {
-  const { deviceId } = query
-  const columns = tools.roomForFixes(requireRoom(tools, query))
-  return trackOf(columns, tools.telemetry.readInto(GPS, deviceId, query, columns))
+  const { records, count } = tools.telemetry.read(GPS, query.deviceId, query, (room) => {
+    requireFew(room, query)
+    return tools.roomForFixes(room)
+  })
+  return trackOf(records, count)
 }
 
-/** Returns the room the fixes need. Throws `too_many_positions`. */
-export function requireRoom({ telemetry }: ReaderTools, query: TrackQuery): number {
-  const { deviceId, hardwareId, positionsMax } = query
-  const room = telemetry.roomFor(GPS, deviceId, query)
-  if (room <= positionsMax) return room
+/** Throws `too_many_positions`. */
+export function checkRoom({ telemetry }: ReaderTools, query: TrackQuery): void {
+  requireFew(telemetry.countAtMost(GPS, query.deviceId, query), query)
+}
+
+function requireFew(count: number, { hardwareId, positionsMax }: TrackQuery): void {
+  if (count <= positionsMax) return
   const detail = `${hardwareId} has more than ${positionsMax} positions between from and to: choose a shorter range`
   throw new InvalidRequestError('too_many_positions', detail)
 }

@@ -5,7 +5,7 @@ import { toStopJson, toTripJson } from '../../shared/trip-json.ts'
 import { findSpikes } from '../../shared/trip-spikes.ts'
 import type { Track } from '../../shared/trip-track.ts'
 import type { ReaderTools } from './reader-tools.ts'
-import { readTrack, requireRoom, type TrackQuery } from './track.ts'
+import { checkRoom, readTrack, type TrackQuery } from './track.ts'
 import { positionText } from './trip-track.ts'
 import { detect, type TripQuery } from './trips.ts'
 
@@ -37,7 +37,7 @@ const encoder = new TextEncoder()
 
 /** Finds out before anything is written whether each track can be read. Throws `too_many_positions`. */
 export function checkTripRoom(tools: ReaderTools, queries: readonly TrackQuery[]): void {
-  for (const query of queries) requireRoom(tools, query)
+  for (const query of queries) checkRoom(tools, query)
 }
 
 /** The trips and stops of a device for a map. Throws `too_many_positions` and `too_many_trips`. */

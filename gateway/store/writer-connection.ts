@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs'
-import { type Connection, openWriter, WRITER_BUSY_MS } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { openWriter, WRITER_BUSY_MS } from './open-writer.ts'
 import { DatabaseMovedError, storeFaultCode } from './store-fault.ts'
+import type { WriterTables } from './writer-tables.ts'
 
 /** The log is copied into the database from this size on: 16 MB. */
 const CHECKPOINT_PAGES = 4000
@@ -10,7 +12,7 @@ const CHECKPOINT_RETRY_PAGES = 1000
 const CHECKPOINT_WAIT_MS = 100
 
 interface Opened {
-  connection: Connection
+  connection: WriterTables
   inTransaction: ReturnType<typeof transactionOf>
   logSize: { get(): LogSize | undefined }
 }
@@ -38,17 +40,19 @@ export class WriterConnection {
   }
 
   /** Runs `work` in a transaction. When this returns, it is on the disk, in the file at the path. */
-  transaction<Result>(work: (connection: Connection) => Result): Result {
+  transaction<Result>(work: (connection: WriterTables) => Result): Result {
     try {
       // before it is opened: the log at this path belongs to the file that was there, and would damage another
       if (this.#opened === undefined) this.#requireUnmoved()
       this.#opened ??= open(this.#path)
       const { connection, inTransaction } = this.#opened
       const result = inTransaction.immediate(() => work(connection))
+      connection.tail.committed()
       this.#requireUnmoved()
       // whoever calls gets what its own `work` returned: a transaction hands it through
       return result as Result
     } catch (error) {
+      this.#opened?.connection.tail.rolledBack()
       if (storeFaultCode(error) !== null) this.close()
       throw error
     }

@@ -1,15 +1,18 @@
+import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './block-deletion.ts'
+import { dropLog, replaceBlocks } from './blocks.ts'
 import { recordClockMark } from './clock-mark.ts'
 import { expireCommands, markCommandsPublished } from './commands.ts'
-import type { Connection } from './connection.ts'
+import { quarantineBlocks } from './damaged-blocks.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from './device-configs.ts'
 import { putDeviceType } from './device-types.ts'
 import { createDevice, deleteDevice, updateDevice } from './devices.ts'
 import { saveGeofenceSet } from './geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from './groups.ts'
+import { setAsideLogRow } from './log-row.ts'
 import { createCommands, withdrawCommands } from './new-commands.ts'
 import { keepSecret } from './secrets.ts'
-import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from './telemetry.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
+import type { WriterTables } from './writer-tables.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
 const writes = {
@@ -26,6 +29,10 @@ const writes = {
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,
   purgeTelemetryStep,
+  quarantineBlocks,
+  replaceBlocks,
+  dropLog,
+  setAsideLogRow,
   createUser,
   createFirstAdmin,
   updateUser,
@@ -45,8 +52,8 @@ export type WriteName = keyof Writes
 export type WriteInput<Name extends WriteName> = Parameters<Writes[Name]>[1]
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
 
-export function performWrite(connection: Connection, name: WriteName, input: unknown): unknown {
+export function performWrite(connection: WriterTables, name: WriteName, input: unknown): unknown {
   // the pair came from Store.write, which only takes an input that fits its name
-  const write = writes[name] as (connection: Connection, input: unknown) => unknown
+  const write = writes[name] as (connection: WriterTables, input: unknown) => unknown
   return write(connection, input)
 }

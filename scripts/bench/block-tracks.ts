@@ -12,7 +12,8 @@ import { reportedKmh } from '../simulate/sample.ts'
 export interface TrackStyle {
   readonly name: string
   readonly intervalS: number
-  readonly keeps: (cart: CartState) => boolean
+  /** `second` is the time of the model day, which begins at 04:00. */
+  readonly keeps: (cart: CartState, second: number) => boolean
   /** Most milliseconds by which a report is late. */
   readonly latenessMs: number
   /** A receiver that says 0 at rest and tenths of km/h else, one that says every digit, one that says nothing. */
@@ -40,9 +41,9 @@ const CART = 2
 const SPEED_ERROR_KMH = 0.2
 
 /** The first so many positions of a simulated cart in that style; the same every time. */
-export function recordTrack(style: TrackStyle, count: number): GpsRecords {
+export function recordTrack(style: TrackStyle, count: number, index = CART): GpsRecords {
   const plan = planFleet({ seed: 1, carts: 12, center: { lat: 28.41, long: -81.58 }, prefix: 'bench' })
-  const cart = createCart(plan, CART)
+  const cart = createCart(plan, index)
   const random = createRandom('blocks', style.name)
   const noise = new GpsNoise(random)
   const records = GPS.allocate(count)
@@ -51,7 +52,7 @@ export function recordTrack(style: TrackStyle, count: number): GpsRecords {
     cart.startDay(day)
     for (let second = 1; second <= DAY_S && recorded < count; second++) {
       cart.step()
-      if (second % style.intervalS !== 0 || !style.keeps(cart)) continue
+      if (second % style.intervalS !== 0 || !style.keeps(cart, second)) continue
       const atMs = dayStartMs(day, plan.center) + second * 1000 + random.integer(0, style.latenessMs)
       const { lat, long } = toLatLong(plan.center, noise.observe(cart.position, atMs))
       records.atMs[recorded] = atMs

@@ -12,6 +12,12 @@ export interface BenchLogin {
   password: string
 }
 
+/** What a gateway says of the sealing of its log. */
+export interface Sealing {
+  records: number
+  workS: number
+}
+
 const REGISTRATIONS_AT_ONCE = 8
 /** The most the gateway gives at once. */
 const PAGE = 1000
@@ -79,6 +85,11 @@ export class GatewayApi {
     return telemetry.gps
   }
 
+  /** Deletes all records of a device. */
+  async eraseTelemetry(hardwareId: string): Promise<void> {
+    await this.#client.call('DELETE /devices/{id}/telemetry', { path: { id: hardwareId } })
+  }
+
   /** What a device has reported, and what was dropped of it, by name; nothing of one that never spoke. */
   async traces(hardwareId: string): Promise<string[]> {
     const { attributes, dropped } = await this.#client.call('GET /devices/{id}/details', {
@@ -95,6 +106,14 @@ export class GatewayApi {
   /** The metrics without labels, by name. */
   async metrics(): Promise<Map<string, number>> {
     return parseMetrics(await this.#client.call('GET /metrics'))
+  }
+
+  /** Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not say. */
+  async sealing(): Promise<Sealing | null> {
+    const text = await this.#client.call('GET /metrics')
+    const records = sumMetric(text, 'cartbarn_sealed_samples_total')
+    const workS = sumMetric(text, 'cartbarn_sealing_seconds_total')
+    return records === null || workS === null ? null : { records, workS }
   }
 
   async #register(hardwareId: string): Promise<BenchDevice> {
@@ -124,6 +143,15 @@ export function parseMetrics(text: string): Map<string, number> {
     if (match?.[1] !== undefined) metrics.set(match[1], Number(match[2]))
   }
   return metrics
+}
+
+/** The sum of a metric over all its labels; null when there is no such metric. */
+export function sumMetric(text: string, name: string): number | null {
+  const values = text.split('\n').flatMap((line) => {
+    const isOfIt = line.startsWith(`${name} `) || line.startsWith(`${name}{`)
+    return isOfIt ? Number(line.slice(line.lastIndexOf(' ') + 1)) : []
+  })
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0)
 }
 
 /** Calls `work` for each item, at most `atOnce` at a time; results are in the order of the items. */

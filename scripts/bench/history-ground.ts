@@ -1,7 +1,7 @@
+import { FilledFolder } from './fill.ts'
 import type { BenchDevice } from './gateway-api.ts'
-import { type GatewayProcess, startGateway } from './gateway-process.ts'
-import { type LongHistory, writeLongHistory } from './long-history.ts'
-import { formatCount, printProgress } from './report.ts'
+import type { GatewayProcess } from './gateway-process.ts'
+import { describeLongHistory, type LongHistory } from './long-history.ts'
 import type { ScenarioContext } from './scenario.ts'
 
 const DEVICES = 500
@@ -20,14 +20,15 @@ export interface HistoryGround {
 
 /** Registers devices, writes their history and starts the gateway anew on it. */
 export async function startOnHistory(context: ScenarioContext): Promise<HistoryGround> {
-  const { bench, entry, isShort } = context
-  const dataDir = bench.createFolder('history')
-  const registering = await startGateway(bench, { entry, dataDir })
-  const devices = await registering.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
-  await registering.process.stop()
-  const history = writeLongHistory(dataDir, isShort ? SHORT_RECORDS : RECORDS)
-  printProgress(`  ${formatCount(4 * history.records)} records written`)
-  const gateway = await startGateway(bench, { entry, dataDir })
+  const { isShort } = context
+  const folder = await FilledFolder.create(context, 'history')
+  const devices = await folder.register(isShort ? SHORT_DEVICES : DEVICES, 'bench')
+  const { history, filling } = describeLongHistory(
+    devices.map(({ hardwareId }) => hardwareId),
+    isShort ? SHORT_RECORDS : RECORDS,
+  )
+  await folder.fill(filling)
+  const gateway = await folder.start()
   const counted = await gateway.api.gpsCount()
   if (counted !== 2 * history.records) throw new Error(`the gateway counts ${counted} GPS records`)
   return { context, gateway, devices, history }

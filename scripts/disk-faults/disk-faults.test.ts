@@ -170,7 +170,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
       CHECKPOINT_LIMIT_MS,
     )
     assert.equal(await gateway.isHealthy(), true)
-    const rows = Number(inDatabase('SELECT count(*) FROM gps'))
+    const rows = Number(inDatabase('SELECT sum(gps_count) FROM device_state'))
     assert.ok((rowsWithoutLog() ?? 0) < rows)
     faults.set({ isLossy: true })
     await eventually(
@@ -264,7 +264,7 @@ function rowsWithoutLog(): number | undefined {
   const db = new Database(copy)
   try {
     if (db.pragma('integrity_check', { simple: true }) !== 'ok') return undefined
-    return Number(db.prepare('SELECT count(*) FROM gps').pluck().get())
+    return Number(db.prepare('SELECT sum(gps_count) FROM device_state').pluck().get())
   } catch {
     return undefined
   } finally {

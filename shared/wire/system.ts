@@ -14,6 +14,37 @@ export const subscriptionsSchema = z
   })
   .meta({ id: 'Subscriptions', description: 'Who watches what on /realtime.' })
 
+const damagedBlockSchema = z
+  .object({
+    hardware_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The device; null once it is deleted.', example: 'cart-07' }),
+    stream: z.enum(['gps', 'battery']).meta({ description: 'What was measured.' }),
+    from: isoSchema.meta({ description: 'When the first record was measured.' }),
+    to: isoSchema.meta({ description: 'When the last record was measured.' }),
+    records: z.number().int().meta({ description: 'Records that cannot be read.', example: 2048 }),
+    reason: z
+      .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content'])
+      .meta({ description: 'What is wrong with it.' }),
+    found_at: isoSchema.meta({ description: 'When it was noticed.' }),
+  })
+  .meta({ id: 'DamagedBlock' })
+
+export const damagedSchema = z
+  .object({
+    blocks: z.number().int().meta({ description: 'Blocks that were put aside.', example: 1 }),
+    records: z
+      .number()
+      .int()
+      .meta({ description: 'Records in them; they are not counted anywhere.', example: 2048 }),
+    newest: z.array(damagedBlockSchema).meta({ description: 'Those found last, at most 20.' }),
+  })
+  .meta({
+    id: 'DamagedTelemetry',
+    description: 'Telemetry that is not on the disk as it was written; the rest is whole and served.',
+  })
+
 export const healthSchema = z
   .object({
     status: z.enum(['ok', 'error']).meta({ description: 'error: nothing can be stored.' }),
@@ -23,6 +54,9 @@ export const healthSchema = z
       .literal('not_set')
       .optional()
       .meta({ description: 'The system clock cannot be right: times are a guess. For admins.' }),
+    damaged_telemetry: damagedSchema
+      .optional()
+      .meta({ description: 'Absent when nothing is damaged. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })
   .meta({ id: 'Health' })

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { toIso } from '../../shared/time.ts'
+import { BlockTable } from '../testing/block-table.ts'
+import { createCallers, type Who } from '../testing/callers.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const FIRST_MS = Date.UTC(2026, 3, 1)
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway()
+  await g.register('cart-1')
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+
+const health = async (key: string | null) => (await g.request('GET', '/health', { key })).body
+
+/** A block of `cart-1` that is no block any more, with the middle of three days inside. */
+function damage(): void {
+  const table = new BlockTable(join(g.config.dataDir, 'cartbarn.db'))
+  const device = table.connection.get<{ id: number }>('SELECT device_id AS id FROM device')
+  table.addBytes(
+    { deviceId: device?.id ?? 0, stream: 'gps', firstMs: FIRST_MS, lastMs: Date.now(), count: 700 },
+    new Uint8Array(99),
+  )
+  table.connection.run('UPDATE device_state SET gps_count = 700, gps_first_ms = ?', FIRST_MS)
+  table.close()
+}
+
+test('what is damaged is told to admins in /health and in the metrics, and is gone with the device', async () => {
+  assert.equal('damaged_telemetry' in (await health(keys.admin)), false)
+  assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
+  assert.equal(await metric(g, 'cartbarn_unreadable_blocks_total', 'not_a_block'), 0)
+  await g.restart(damage)
+
+  await g.request('POST', '/telemetry/purge', { body: { older_than_days: 1 } })
+  await eventually(async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1, 'it is put aside')
+  const { status, damaged_telemetry: damaged } = await health(keys.admin)
+  const [{ found_at: foundAt, to, ...newest }] = damaged.newest
+  assert.deepEqual([status, damaged.blocks, damaged.records], ['ok', 1, 700])
+  assert.deepEqual(newest, {
+    ...{ hardware_id: 'cart-1', stream: 'gps', from: toIso(FIRST_MS), records: 700 },
+    reason: 'not_a_block',
+  })
+  assert.ok(foundAt >= to)
+  assert.equal(await metric(g, 'cartbarn_unreadable_blocks_total', 'not_a_block'), 1)
+  assert.equal((await g.request('GET', '/devices/cart-1/telemetry/stats')).body.gps, 0)
+
+  for (const who of ['nobody', 'in scope'] as const) {
+    assert.deepEqual(Object.keys(await health(keys[who])).sort(), ['status', 'timestamp'])
+  }
+  await g.restart()
+  assert.equal((await health(keys.admin)).damaged_telemetry.blocks, 1)
+
+  await g.request('DELETE', '/devices/cart-1')
+  await eventually(async () => !('damaged_telemetry' in (await health(keys.admin))), 'it is deleted')
+  assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
+})

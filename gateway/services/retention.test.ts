@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import type { BlockTable } from '../testing/block-table.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { openTelemetryParts } from '../testing/telemetry-parts.ts'
+import { Retention } from './retention.ts'
+
+const NOW_MS = new FakeClock().nowMs()
+const DAYS = 400
+const CUTOFF_MS = NOW_MS - DAYS * DAY_MS
+
+interface Options {
+  days?: number
+  /** Rows waiting for the disk, whenever it is asked. */
+  waitingRows?: () => number
+  onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>
+}
+
+/** One device that reported just now; time goes by only while retention rests. */
+async function open(
+  t: TestContext,
+  options: Options,
+  prepare: (table: BlockTable, deviceId: number) => void,
+) {
+  let deviceId = 0
+  const parts = await openTelemetryParts(t, (table) => {
+    deviceId = table.newDevice()
+    prepare(table, deviceId)
+  })
+  parts.note(deviceId, NOW_MS)
+  const { telemetry, fleet, clock, log, system } = parts
+  const slept: number[] = []
+  const retention = new Retention({
+    ...{ telemetry, fleet, clock, log, days: options.days ?? DAYS },
+    queue: {
+      get waitingRows() {
+        return options.waitingRows?.() ?? 0
+      },
+    },
+    sleep: async (ms, signal) => {
+      signal.throwIfAborted()
+      slept.push(ms)
+      system.advance(ms)
+      await options.onSleep?.(ms, signal)
+    },
+  })
+  t.after(() => retention.stop())
+  return { ...parts, retention, deviceId, slept }
+}
+
+/** Many short blocks, which are many steps. */
+function addOldBlocks(table: BlockTable, deviceId: number, count: number): void {
+  for (let i = 0; i < count; i++) table.addBlock(deviceId, 'gps', [CUTOFF_MS - count + i])
+}
+
+test('what is older than so many days goes, to the millisecond, in blocks and in the log', async (t) => {
+  const { retention, table, deviceId, telemetry } = await open(t, {}, (prepared, id) => {
+    prepared.addBlock(id, 'gps', [CUTOFF_MS - 2, CUTOFF_MS - 1, CUTOFF_MS, CUTOFF_MS + 1])
+    prepared.log(id, 'battery', [CUTOFF_MS - 1, CUTOFF_MS])
+  })
+  assert.deepEqual(await retention.runOnce(), { gps: 2, battery: 1 })
+  assert.deepEqual(table.times(deviceId, 'gps'), [CUTOFF_MS, CUTOFF_MS + 1])
+  assert.deepEqual(table.times(deviceId, 'battery'), [CUTOFF_MS])
+  table.assertCounted(deviceId)
+  assert.equal(telemetry.deleted.get('retention'), 3)
+  assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
+})
+
+test('nothing is deleted, and that is said once, while the clock is not set; then it is', async (t) => {
+  const { retention, system, table, deviceId, lines } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS]),
+  )
+  system.set(0)
+  assert.deepEqual([await retention.runOnce(), await retention.runOnce()], [null, null])
+  assert.equal(lines.filter(({ msg }) => msg.includes('no telemetry is deleted')).length, 1)
+  assert.equal(table.times(deviceId, 'gps').length, 2)
+  system.set(NOW_MS)
+  assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
+})
+
+test('a clock that is years ahead, and believed, deletes nothing that is not old by what devices report', async (t) => {
+  const { retention, system, table, deviceId, clock, note } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
+  )
+  system.set(NOW_MS + 3 * 365 * DAY_MS)
+  assert.ok(clock.nowMs() > NOW_MS && clock.isTrusted)
+  assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
+  assert.deepEqual(table.times(deviceId, 'gps'), [CUTOFF_MS, NOW_MS])
+  // the clock was right: the season begins again after years
+  note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
+  assert.deepEqual(await retention.runOnce(), { gps: 2, battery: 0 })
+})
+
+test('a device that is years ahead does not make the records of others old', async (t) => {
+  const { retention, table, deviceId, note } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
+  )
+  note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
+  assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
+  assert.equal(table.times(deviceId, 'gps').length, 2)
+})
+
+test('after each step it rests four times as long as that took', async (t) => {
+  const { retention, slept, system, sealing } = await open(t, {}, (prepared, id) =>
+    addOldBlocks(prepared, id, 200),
+  )
+  const { sealNow } = sealing
+  sealing.sealNow = async () => {
+    system.advance(2_000)
+    await sealNow()
+  }
+  assert.deepEqual(await retention.runOnce(), { gps: 200, battery: 0 })
+  assert.deepEqual(slept, [8_000, 50, 50])
+})
+
+test('it waits until the devices are served, before the first step and between any two', async (t) => {
+  let rows = 300
+  const { retention, slept } = await open(
+    t,
+    {
+      waitingRows: () => rows,
+      onSleep: (ms) => {
+        // a rush of 300 ms behind each step
+        rows = ms === 50 ? 300 : rows - 100
+      },
+    },
+    (prepared, id) => addOldBlocks(prepared, id, 100),
+  )
+  assert.deepEqual(await retention.runOnce(), { gps: 100, battery: 0 })
+  assert.deepEqual(slept, [...[100, 100, 100], ...[50, 100, 100, 100]])
+})
+
+test('a gateway that is never quiet still gets rid of what is old, a step every ten seconds', async (t) => {
+  const { retention, system } = await open(t, { waitingRows: () => 4000 }, (prepared, id) =>
+    addOldBlocks(prepared, id, 200),
+  )
+  const startedAtMs = system.monotonicMs()
+  assert.deepEqual(await retention.runOnce(), { gps: 200, battery: 0 })
+  const tookMs = system.monotonicMs() - startedAtMs
+  assert.ok(tookMs >= 40_000 && tookMs < 90_000, `${tookMs} ms`)
+})
+
+test("an admin's purge goes in between", async (t) => {
+  const purged: number[] = []
+  const { retention, telemetry } = await open(
+    t,
+    {
+      onSleep: async () => {
+        purged.push((await telemetry.purge(30)).purged.gps)
+      },
+    },
+    (prepared, id) => addOldBlocks(prepared, id, 300),
+  )
+  const deleted = await retention.runOnce()
+  assert.equal((deleted?.gps ?? 0) + (purged[0] ?? 0), 300)
+  assert.ok(purged[0] !== undefined && purged[0] > 100, `${purged[0]} by the purge`)
+})
+
+test('a stop does not wait for a long run; the next run does the rest', async (t) => {
+  const { retention, table, deviceId, lines } = await open(
+    t,
+    { onSleep: () => retention.stop() },
+    (prepared, id) => addOldBlocks(prepared, id, 300),
+  )
+  assert.equal(await retention.runOnce(), null)
+  const left = table.times(deviceId, 'gps').length
+  assert.ok(left > 0 && left < 300, `${left} left`)
+  table.assertCounted(deviceId)
+  assert.deepEqual(
+    lines.filter(({ level }) => level === 'warn' || level === 'error'),
+    [],
+  )
+})
+
+test('it runs by itself some minutes after the start, and every few hours', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { retention, table, deviceId, maintenance } = await open(t, {}, (prepared, id) =>
+    addOldBlocks(prepared, id, 10),
+  )
+  const left = async () => {
+    // whatever was begun is in its turn by now
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+    await maintenance.idle()
+    await new Promise(setImmediate)
+    return table.times(deviceId, 'gps').length
+  }
+  await retention.start()
+  t.mock.timers.tick(MINUTE_MS)
+  assert.equal(await left(), 10)
+  t.mock.timers.tick(10 * MINUTE_MS)
+  assert.equal(await left(), 0)
+  addOldBlocks(table, deviceId, 5)
+  t.mock.timers.tick(60 * MINUTE_MS)
+  assert.equal(await left(), 5)
+  t.mock.timers.tick(12 * 60 * MINUTE_MS)
+  assert.equal(await left(), 0)
+})
+
+test('0 days keeps everything', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { retention, table, deviceId, maintenance } = await open(t, { days: 0 }, (prepared, id) =>
+    addOldBlocks(prepared, id, 10),
+  )
+  await retention.start()
+  t.mock.timers.tick(30 * 24 * 60 * MINUTE_MS)
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  await maintenance.idle()
+  assert.equal(table.times(deviceId, 'gps').length, 10)
+})

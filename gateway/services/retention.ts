@@ -1,0 +1,128 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '../../shared/time.ts'
+import type { DeletedRecords } from '../store/block-deletion.ts'
+import type { Store } from '../store/store.ts'
+import type { Fleet } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+import type { Telemetry } from './telemetry.ts'
+
+interface RetentionDeps {
+  telemetry: Pick<Telemetry, 'retire'>
+  fleet: Fleet
+  queue: Pick<Store<QueuedMessage>['queue'], 'waitingRows'>
+  clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>
+  log: Log
+  /** How long records are kept; 0 keeps them for ever. */
+  days: number
+  /** Stands for the time that goes by between steps. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+/** After a start, devices come back and send what they kept: they go first. */
+const FIRST_RUN_MS = 5 * MINUTE_MS
+const EVERY_MS = 6 * 60 * MINUTE_MS
+/** When the clock was not set, or the store could not be written. */
+const RETRY_MS = 60 * MINUTE_MS
+
+/** After each step it rests four times as long as that took, so that it takes at most a fifth of the writer's time. */
+const REST_PER_WORK = 4
+const MIN_REST_MS = 50
+const MAX_REST_MS = 10_000
+/** Few rows waiting are what a commit takes along; more is a rush. */
+const QUIET_ROWS = 50
+const LOOK_MS = 100
+/** A gateway that is never quiet would run out of disk: one step is made all the same. */
+const MAX_RUSH_MS = 10_000
+
+/**
+ * Deletes what is older than so many days, in small steps at quiet moments. It counts back from now or from the newest
+ * record any device reported, whichever is earlier: a clock that is a year ahead would delete a year otherwise, while
+ * what was received tells that no year has passed. Without new records nothing gets old, and nothing needs the room.
+ */
+export class Retention implements Part {
+  readonly #deps: RetentionDeps
+  readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  #stopping = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<unknown> = Promise.resolve()
+  #hasToldOfClock = false
+
+  constructor(deps: RetentionDeps) {
+    this.#deps = deps
+    this.#sleep = deps.sleep ?? ((ms, signal) => wait(ms, undefined, { signal }))
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = new AbortController()
+    if (this.#deps.days > 0) this.#runIn(FIRST_RUN_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  /** Deletes what is too old now. Returns how much that was; null when it could not be done and is to be tried soon. */
+  async runOnce(): Promise<DeletedRecords | null> {
+    const { telemetry, log } = this.#deps
+    const cutoffMs = this.#cutoffMs()
+    if (cutoffMs === null) return null
+    const { signal } = this.#stopping
+    try {
+      await this.#quiet(signal)
+      let startedAtMs = this.#deps.clock.monotonicMs()
+      const deleted = await telemetry.retire(cutoffMs, async () => {
+        const tookMs = this.#deps.clock.monotonicMs() - startedAtMs
+        await this.#sleep(Math.min(Math.max(MIN_REST_MS, tookMs * REST_PER_WORK), MAX_REST_MS), signal)
+        await this.#quiet(signal)
+        startedAtMs = this.#deps.clock.monotonicMs()
+      })
+      const fields = { cutoff: toIso(cutoffMs), ...deleted }
+      if (deleted.gps + deleted.battery > 0) log.info(fields, 'telemetry past its retention deleted')
+      else log.debug(fields, 'no telemetry is past its retention')
+      return deleted
+    } catch (error) {
+      if (!signal.aborted)
+        log.warn({ reason: describeError(error) }, 'telemetry past its retention is still there')
+      return null
+    }
+  }
+
+  /** Null while nobody knows what is old. */
+  #cutoffMs(): number | null {
+    const { clock, fleet, days, log } = this.#deps
+    const nowMs = clock.nowMs()
+    if (!clock.isTrusted) {
+      if (!this.#hasToldOfClock) log.warn({}, 'the clock is not set: no telemetry is deleted for its age')
+      this.#hasToldOfClock = true
+      return null
+    }
+    this.#hasToldOfClock = false
+    let newestMs = 0
+    for (const { reported } of fleet.all()) {
+      newestMs = Math.max(newestMs, reported.gps?.atMs ?? 0, reported.battery?.atMs ?? 0)
+    }
+    return Math.min(nowMs, newestMs) - days * DAY_MS
+  }
+
+  async #quiet(signal: AbortSignal): Promise<void> {
+    const { queue, clock } = this.#deps
+    const endsAtMs = clock.monotonicMs() + MAX_RUSH_MS
+    while (queue.waitingRows > QUIET_ROWS && clock.monotonicMs() < endsAtMs)
+      await this.#sleep(LOOK_MS, signal)
+  }
+
+  #runIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.runOnce().then((deleted) => {
+        if (!this.#stopping.signal.aborted) this.#runIn(deleted === null ? RETRY_MS : EVERY_MS)
+      })
+    }, ms)
+  }
+}

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, mock, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { createLog } from '../../shared/log.ts'
+import { systemClock } from '../../shared/time.ts'
+import { Turns } from '../../shared/turns.ts'
+import type { Connection } from '../store/connection.ts'
+import { openWriter } from '../store/open-writer.ts'
+import { Store } from '../store/store.ts'
+import type { UnreadableBlock } from '../store/unreadable-block.ts'
+import { eventually } from '../testing/observe.ts'
+import {
+  appendToLog,
+  blocksIn,
+  recordsIn,
+  registerDevice,
+  type TestSample,
+} from '../testing/telemetry-tables.ts'
+import type { QueuedMessage } from './ingest.ts'
+import { Sealing } from './sealing.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const DEVICES = 10
+
+let dataDir: string
+let store: Store<QueuedMessage>
+/** Writes beside the gateway, as its own writer would. */
+let beside: Connection
+let sealing: Sealing
+let fleetSize = DEVICES
+let lines: { level: number; msg: string }[] = []
+let unreadable: UnreadableBlock[] = []
+let onUnreadable: (blocks: readonly UnreadableBlock[]) => void = () => undefined
+const maintenance = new Turns()
+const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line)) })
+
+before(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sealing-'))
+  store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+  await store.start()
+  beside = openWriter(join(dataDir, 'cartbarn.db'))
+  beside.db.pragma('synchronous = OFF')
+  for (let deviceId = 1; deviceId <= DEVICES; deviceId++) registerDevice(beside, deviceId)
+})
+after(async () => {
+  beside.close()
+  await store.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+beforeEach(async () => {
+  for (const table of ['telemetry_log', 'telemetry_block', 'damaged_block'])
+    beside.run(`DELETE FROM ${table}`)
+  lines = []
+  unreadable = []
+  fleetSize = DEVICES
+  onUnreadable = () => undefined
+  rides = 0
+  sealing = newSealing()
+  await sealing.start()
+})
+afterEach(async () => {
+  mock.restoreAll()
+  await sealing.stop()
+})
+
+function newSealing(queue = store.queue as { waitingRows: number }): Sealing {
+  return new Sealing({
+    store: { read: store.read, readers: store.readers, write: (...args) => store.write(...args), queue },
+    fleet: {
+      get size() {
+        return fleetSize
+      },
+    },
+    maintenance,
+    minSamples: 32_768,
+    onUnreadable: async (blocks) => {
+      unreadable.push(...blocks)
+      onUnreadable(blocks)
+    },
+    clock: systemClock,
+    log,
+  })
+}
+
+let rides = 0
+
+/** Every device drives on for so many seconds, in rows of 1,000 samples. */
+function ride(seconds: number): number {
+  const samples: TestSample[] = []
+  for (let s = 0; s < seconds; s++) {
+    for (let deviceId = 1; deviceId <= DEVICES; deviceId++) {
+      samples.push({
+        deviceId,
+        atMs: NOON_MS + (rides + s) * 1000,
+        streams: 'both',
+        value: (rides + s) % 60_000,
+      })
+    }
+  }
+  rides += seconds
+  beside.db
+    .transaction(() => {
+      for (let from = 0; from < samples.length; from += 1000) {
+        appendToLog(beside, samples.slice(from, from + 1000))
+      }
+    })
+    .immediate()
+  return samples.length
+}
+
+const rowsInLog = () => beside.all('SELECT first_seq FROM telemetry_log').length
+
+test('a log that is large enough is sealed without anybody asking', async () => {
+  const samples = ride(4000)
+  await eventually(() => rowsInLog() === 0, 'the log is sealed')
+  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.ok(blocksIn(beside).every(({ count }) => count <= 2048))
+  await eventually(() => sealing.counts.passes === 1, 'the pass is counted')
+  assert.equal(sealing.counts.samples, samples)
+  assert.ok(sealing.counts.seconds > 0)
+  assert.deepEqual(lines, [])
+})
+
+test('a small log is left alone, the smaller the larger the fleet is', async () => {
+  ride(3000)
+  await sealing.runOnce()
+  assert.equal(blocksIn(beside).length, 0)
+  ride(1000)
+  fleetSize = 5000
+  await sealing.runOnce()
+  assert.equal(blocksIn(beside).length, 0)
+  fleetSize = DEVICES
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+})
+
+test('when asked, all that is in the log is sealed, in passes that take no turn', async () => {
+  const samples = ride(1) + ride(26_000)
+  await maintenance.take(() => sealing.sealNow())
+  assert.equal(rowsInLog(), 0)
+  assert.equal(sealing.counts.passes, 2)
+  const sealed = blocksIn(beside).reduce((sum, { count }) => sum + count, 0)
+  assert.equal(sealed, samples * 2)
+  await sealing.sealNow()
+  assert.equal(sealing.counts.passes, 2)
+})
+
+test('what arrives meanwhile stays in the log, and nothing is lost', async () => {
+  let samples = ride(4000)
+  const sealed = sealing.runOnce()
+  for (let i = 0; i < 30; i++) {
+    samples += ride(100)
+    await new Promise(setImmediate)
+  }
+  await sealed
+  assert.ok(blocksIn(beside).length > 0)
+  assert.equal(recordsIn(beside).size, samples * 2)
+  await sealing.sealNow()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(recordsIn(beside).size, samples * 2)
+})
+
+test('whatever else changes blocks waits for its turn', async () => {
+  ride(4000)
+  let inTurn = 0
+  const sealed = sealing.runOnce()
+  const other = maintenance.take(async () => {
+    inTurn = rowsInLog()
+  })
+  await Promise.all([sealed, other])
+  assert.equal(inTurn, 0)
+})
+
+test('a queue that is never empty slows sealing down, and does not stop it', async () => {
+  await sealing.stop()
+  sealing = newSealing({ waitingRows: 100_000 })
+  await sealing.start()
+  ride(4000)
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+})
+
+function damage(): number {
+  const [block] = blocksIn(beside)
+  assert.ok(block)
+  beside.run('UPDATE telemetry_block SET records = zeroblob(100) WHERE block_id = ?', block.blockId)
+  return block.blockId
+}
+
+test('a damaged block is told of and, once it is out of the way, its stream is sealed', async () => {
+  ride(10)
+  await sealing.sealNow()
+  const blockId = damage()
+  onUnreadable = (blocks) => {
+    for (const one of blocks) beside.run('DELETE FROM telemetry_block WHERE block_id = ?', one.blockId)
+  }
+  const samples = ride(4000)
+  await sealing.runOnce()
+  assert.deepEqual(unreadable, [{ blockId, reason: 'not_a_block' }])
+  assert.equal(rowsInLog(), 0)
+  assert.equal(recordsIn(beside).size, samples * 2 + 19 * 10)
+})
+
+test('with a damaged block that stays in the way nothing is dropped, and it is said once', async () => {
+  ride(10)
+  await sealing.sealNow()
+  damage()
+  ride(4000)
+  const rows = rowsInLog()
+  await sealing.runOnce()
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), rows)
+  assert.equal(sealing.counts.failures, 2)
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['telemetry not sealed; it stays in the log'],
+  )
+  await assert.rejects(sealing.sealNow(), /damaged telemetry is in the way/)
+  beside.run('DELETE FROM telemetry_block WHERE length(records) = 100')
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(lines.at(-1)?.msg, 'telemetry is sealed again')
+})
+
+test('a damaged row of the log is set aside, and the others are sealed', async () => {
+  const samples = ride(4000)
+  beside.run(
+    'UPDATE telemetry_log SET samples = zeroblob(50) WHERE first_seq = (SELECT min(first_seq) + 1000 FROM telemetry_log)',
+  )
+  const [damaged] = beside.all<{ seq: number }>(
+    'SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50',
+  )
+  await sealing.sealNow()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(recordsIn(beside).size, (samples - (damaged === undefined ? 0 : 1000)) * 2)
+})
+
+test('a writer that dies in the middle costs nothing but the time', async () => {
+  const samples = ride(4000)
+  const post = Worker.prototype.postMessage
+  let writes = 0
+  mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: Parameters<typeof post>) {
+    const [request] = args
+    if (request.kind === 'write' && ++writes === 2) void this.terminate()
+    else post.apply(this, args)
+  })
+  await sealing.runOnce()
+  assert.equal(sealing.counts.failures, 1)
+  assert.ok(blocksIn(beside).length > 0)
+  assert.equal(recordsIn(beside).size, samples * 2)
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(recordsIn(beside).size, samples * 2)
+})
+
+test('a stop ends a pass behind its transaction, and the next start goes on', async () => {
+  const samples = ride(4000)
+  const sealed = sealing.runOnce()
+  await eventually(() => blocksIn(beside).length > 0, 'the first transaction')
+  await sealing.stop()
+  await sealed
+  assert.ok(rowsInLog() > 0)
+  await assert.rejects(sealing.sealNow(), { code: 'store_unavailable' })
+  assert.deepEqual([sealing.counts.failures, lines], [0, []])
+  sealing = newSealing()
+  await sealing.start()
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(recordsIn(beside).size, samples * 2)
+})
+
+test('a stop does not wait for the turn of a pass', async () => {
+  ride(4000)
+  const gate = Promise.withResolvers<void>()
+  const other = maintenance.take(() => gate.promise)
+  const sealed = sealing.runOnce()
+  await sealing.stop()
+  gate.resolve()
+  await Promise.all([other, sealed])
+  assert.equal(blocksIn(beside).length, 0)
+  assert.equal(sealing.counts.failures, 0)
+})

@@ -1,0 +1,248 @@
+import { describeError, UnavailableError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/time.ts'
+import type { Turns } from '../../shared/turns.ts'
+import type { BlockReplacement, LogDrop } from '../store/blocks.ts'
+import type { SealPlan } from '../store/seal-plan.ts'
+import type { Store } from '../store/store.ts'
+import type { UnreadableBlock } from '../store/unreadable-block.ts'
+import type { Fleet } from './fleet.ts'
+import type { QueuedMessage } from './ingest.ts'
+import { Pace } from './pace.ts'
+
+interface SealingDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
+  fleet: Pick<Fleet, 'size'>
+  /** Whatever changes blocks takes turns. */
+  maintenance: Turns
+  /**
+   * Takes blocks that could not be read out of the way, if they are damaged. It is called within a turn of
+   * `maintenance`, so it must not wait for one of its own.
+   */
+  onUnreadable: (blocks: readonly UnreadableBlock[]) => Promise<void>
+  clock: Clock
+  log: Log
+  /** The log is sealed from so many samples on. */
+  minSamples: number
+}
+
+/** For whom reader threads make its plans. */
+const OWNER = 'sealing'
+/** The log is sealed from so many samples a device on, if not from more: smaller portions would be written too often. */
+const SAMPLES_A_DEVICE = 128
+const PASS_SAMPLES = 250_000
+/** What one transaction adds at most, and drops. */
+const STEP_BLOCKS = 64
+const STEP_BYTES = 256 << 10
+const STEP_ROWS = 2000
+const LOOK_MS = 2000
+const MAX_BACK_OFF_MS = 60_000
+
+/**
+ * Moves telemetry from the log into blocks whenever the log has grown, in small transactions between those of the
+ * devices' messages. A pass that ends anywhere is done again, and what it did is found done.
+ */
+export class Sealing implements Part {
+  /** Since the start; samples of devices that are gone are counted too, and rests are not in the seconds. */
+  readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
+  readonly #deps: SealingDeps
+  readonly #pace: Pace
+  #timer: NodeJS.Timeout | undefined
+  #isRunning = false
+  #sealing: Promise<boolean> | undefined
+  #failuresInARow = 0
+  /** What was planned up to here and is still in the log has to stay there. */
+  #doneThroughSeq = 0
+
+  constructor(deps: SealingDeps) {
+    this.#deps = deps
+    this.#pace = new Pace(() => deps.store.queue.waitingRows)
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true
+    this.#pace.start()
+    this.#lookIn(LOOK_MS)
+  }
+
+  /** Ends a pass behind the transaction that is under way. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    this.#pace.stop()
+    // not for its turn, which may be long in coming
+    await this.#sealing
+  }
+
+  /** Seals as long as the log is large enough; never throws. */
+  async runOnce(): Promise<void> {
+    try {
+      let isSealing = this.#isRunning
+      while (isSealing && this.#isRunning && this.#isDue()) {
+        isSealing = await this.#deps.maintenance.take(() =>
+          this.#seal(this.#doneThroughSeq + 1, this.#lastSeq(), 1),
+        )
+      }
+      if (this.#failuresInARow > 0) this.#deps.log.info({}, 'telemetry is sealed again')
+      this.#failuresInARow = 0
+    } catch (error) {
+      if (this.#isRunning) this.#fail(error)
+    }
+  }
+
+  /**
+   * Seals all that is in the log when it is called. It takes no turn: whoever calls it has one. Throws when the store
+   * cannot be used, and `store_unavailable` when the gateway stops.
+   */
+  async sealNow(): Promise<void> {
+    await this.#seal(0, this.#lastSeq(), Number.POSITIVE_INFINITY)
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      void this.runOnce().then(() => {
+        if (this.#isRunning) this.#lookIn(Math.min(LOOK_MS * 2 ** this.#failuresInARow, MAX_BACK_OFF_MS))
+      })
+    }, ms)
+  }
+
+  #isDue(): boolean {
+    const ends = this.#deps.store.read.logEnds()
+    if (ends === null) return false
+    const samples = ends.lastSeq - Math.max(ends.firstSeq, this.#doneThroughSeq + 1)
+    return samples >= Math.max(this.#deps.minSamples, SAMPLES_A_DEVICE * this.#deps.fleet.size)
+  }
+
+  #lastSeq(): number {
+    return this.#deps.store.read.logEnds()?.lastSeq ?? 0
+  }
+
+  #fail(error: unknown): void {
+    this.counts.failures++
+    this.#failuresInARow++
+    const { log } = this.#deps
+    const level = this.#failuresInARow === 1 ? 'error' : 'debug'
+    log[level]({ reason: describeError(error) }, 'telemetry not sealed; it stays in the log')
+  }
+
+  /** Makes passes from one row of the log to another, `passes` at most. False when there was nothing. */
+  async #seal(fromSeq: number, toSeq: number, passes: number): Promise<boolean> {
+    const sealing = this.#makePasses(fromSeq, toSeq, passes)
+    this.#sealing = sealing.catch(() => false)
+    return await sealing
+  }
+
+  async #makePasses(fromSeq: number, toSeq: number, passes: number): Promise<boolean> {
+    let next = fromSeq
+    for (let pass = 0; pass < passes && next <= toSeq; pass++) {
+      const throughSeq = await this.#pass(next, toSeq)
+      if (throughSeq === null) break
+      next = throughSeq + 1
+      this.#doneThroughSeq = Math.max(this.#doneThroughSeq, throughSeq)
+    }
+    return next > fromSeq
+  }
+
+  /** Returns the last sequence number it sealed; null when there was nothing. */
+  async #pass(fromSeq: number, toSeq: number): Promise<number | null> {
+    const keptSeqs = new Set<number>()
+    let part = await this.#plan(fromSeq, toSeq, null)
+    const { throughSeq, sampleCount } = part
+    if (throughSeq === null) return null
+    for (;;) {
+      for (const seq of part.keptSeqs) keptSeqs.add(seq)
+      await this.#replace(part.replacements)
+      if (part.lastDeviceId === null) break
+      part = await this.#plan(fromSeq, throughSeq, part.lastDeviceId)
+    }
+    if (keptSeqs.size > 0) {
+      this.#deps.log.warn(
+        { rows: keptSeqs.size },
+        'telemetry of a newer version is in the way; rows stay in the log',
+      )
+    }
+    await this.#drop({ fromSeq, throughSeq, keptSeqs: [...keptSeqs], limit: STEP_ROWS })
+    this.counts.passes++
+    this.counts.samples += sampleCount
+    return throughSeq
+  }
+
+  /** Plans, again if something damaged was in the way and could be taken out of it. */
+  async #plan(fromSeq: number, throughSeq: number, afterDeviceId: number | null): Promise<SealPlan> {
+    const { store, onUnreadable } = this.#deps
+    const request = { fromSeq, throughSeq, maxSamples: PASS_SAMPLES, afterDeviceId }
+    const obstacles = new Set<number>()
+    for (;;) {
+      this.#requireRunning()
+      const plan = await this.#timed(() => store.readers.run('planSealing', request, { owner: OWNER }))
+      const { unreadable, damagedSeq } = plan
+      if (unreadable.length > 0) await onUnreadable(unreadable)
+      const damaged = unreadable.filter(({ reason }) => reason !== 'newer_version')
+      if (damaged.length === 0 && damagedSeq === null) return plan
+      // blocks and rows as they are numbered among the damaged blocks
+      for (const number of [
+        ...damaged.map(({ blockId }) => blockId),
+        ...(damagedSeq === null ? [] : [-damagedSeq]),
+      ]) {
+        if (obstacles.has(number)) throw new Error('damaged telemetry is in the way')
+        obstacles.add(number)
+      }
+      if (damagedSeq !== null) await this.#setAside(damagedSeq)
+    }
+  }
+
+  async #setAside(firstSeq: number): Promise<void> {
+    const { store, clock, log } = this.#deps
+    this.#requireRunning()
+    if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
+    log.error({ firstSeq }, 'a row of the telemetry log is damaged; it is kept, and counts may be too high')
+  }
+
+  async #replace(replacements: readonly BlockReplacement[]): Promise<void> {
+    for (const step of stepsOf(replacements)) {
+      await this.#step(() => this.#deps.store.write('replaceBlocks', { replacements: step }))
+    }
+  }
+
+  async #drop(drop: LogDrop): Promise<void> {
+    for (;;) {
+      const { isDone } = await this.#step(() => this.#deps.store.write('dropLog', drop))
+      if (isDone) return
+    }
+  }
+
+  async #step<Result>(write: () => Promise<Result>): Promise<Result> {
+    this.#requireRunning()
+    return await this.#pace.take(() => this.#timed(write))
+  }
+
+  async #timed<Result>(work: () => Promise<Result>): Promise<Result> {
+    const startedAtMs = performance.now()
+    const result = await work()
+    this.counts.seconds += (performance.now() - startedAtMs) / 1000
+    return result
+  }
+
+  #requireRunning(): void {
+    if (!this.#isRunning) throw new UnavailableError('the gateway is stopping')
+  }
+}
+
+/** In portions of one transaction each; a replacement is never divided. */
+function* stepsOf(replacements: readonly BlockReplacement[]): Generator<BlockReplacement[]> {
+  let step: BlockReplacement[] = []
+  let blocks = 0
+  let bytes = 0
+  for (const replacement of replacements) {
+    step.push(replacement)
+    blocks += replacement.adds.length + replacement.removes.length
+    for (const { records } of replacement.adds) bytes += records.length
+    if (blocks < STEP_BLOCKS && bytes < STEP_BYTES) continue
+    yield step
+    step = []
+    blocks = 0
+    bytes = 0
+  }
+  if (step.length > 0) yield step
+}

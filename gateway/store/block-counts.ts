@@ -1,0 +1,44 @@
+import type { TelemetryStream } from '../../shared/ids.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/**
+ * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that took
+ * them. Returns whether the device is registered.
+ */
+export function uncountRecords(
+  connection: WriterTables,
+  { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
+  removed: number,
+): boolean {
+  const { firstMs, lastMs } = boundsOf(connection, stream, deviceId)
+  const changed = connection.run(
+    `UPDATE device_state SET ${stream}_count = max(0, ${stream}_count - ?), ${stream}_first_ms = ?, ${stream}_last_ms = ?
+     WHERE device_id = ?`,
+    removed,
+    firstMs,
+    lastMs,
+    deviceId,
+  )
+  return changed > 0
+}
+
+function boundsOf(
+  connection: WriterTables,
+  stream: TelemetryStream,
+  deviceId: number,
+): { firstMs: number | null; lastMs: number | null } {
+  const of = 'FROM telemetry_block WHERE device_id = ? AND stream = ? ORDER BY first_ms'
+  const first = connection.get<{ atMs: number }>(
+    `SELECT first_ms AS atMs ${of} LIMIT 1`,
+    ...[deviceId, stream],
+  )
+  // blocks do not overlap: the one that begins last ends last
+  const last = connection.get<{ atMs: number }>(
+    `SELECT last_ms AS atMs ${of} DESC LIMIT 1`,
+    ...[deviceId, stream],
+  )
+  const log = connection.tail.bounds(stream, deviceId)
+  const bounds = [first?.atMs, last?.atMs, log?.firstMs, log?.lastMs].filter((atMs) => atMs !== undefined)
+  if (bounds.length === 0) return { firstMs: null, lastMs: null }
+  return { firstMs: Math.min(...bounds), lastMs: Math.max(...bounds) }
+}

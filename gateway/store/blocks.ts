@@ -1,0 +1,99 @@
+import type { TelemetryStream } from '../../shared/ids.ts'
+import { blockBeginningBy } from './block-rows.ts'
+import type { Connection } from './connection.ts'
+import { CUT_LOG } from './log-row.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/** A block to be stored. */
+export interface NewBlock {
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+  /** telemetry-block.ts */
+  readonly records: Uint8Array
+}
+
+/** Blocks of one device's stream that take the place of others, all of it or nothing. */
+export interface BlockReplacement {
+  readonly deviceId: number
+  readonly stream: TelemetryStream
+  /** Numbers of the blocks that go. */
+  readonly removes: readonly number[]
+  readonly adds: readonly NewBlock[]
+}
+
+const INSERT_BLOCK = `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
+  VALUES (?, ?, ?, ?, ?, ?)`
+
+/**
+ * Replaces blocks as it was planned; what was planned for a device that is gone is left out. Throws when the blocks are
+ * not those the plan was made on. The caller keeps the transaction small.
+ */
+export function replaceBlocks(
+  connection: Connection,
+  { replacements }: { replacements: readonly BlockReplacement[] },
+): void {
+  for (const { deviceId, stream, removes, adds } of replacements) {
+    if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
+    for (const blockId of removes) {
+      const changes = connection.run(
+        'DELETE FROM telemetry_block WHERE block_id = ? AND device_id = ? AND stream = ?',
+        blockId,
+        deviceId,
+        stream,
+      )
+      if (changes === 0) throw new Error(`block ${blockId} to be replaced is gone`)
+    }
+    for (const { firstMs, lastMs, count, records } of adds) {
+      const before = blockBeginningBy(connection, deviceId, stream, lastMs)
+      if (before !== undefined && before.lastMs >= firstMs) {
+        throw new Error(`a block of device ${deviceId} overlaps one that is there`)
+      }
+      connection.run(INSERT_BLOCK, deviceId, stream, firstMs, lastMs, count, records)
+    }
+  }
+}
+
+/** What `dropLog` deletes: rows whose samples are in blocks. */
+export interface LogDrop {
+  readonly fromSeq: number
+  /** Of the last sample of the last row. */
+  readonly throughSeq: number
+  /** Rows that stay, by their first sequence number. */
+  readonly keptSeqs?: readonly number[]
+  /** How many rows at most. */
+  readonly limit: number
+}
+
+/** Rows of large batches are many pages each: a step ends after so many bytes. */
+const DROPPED_BYTES = 1 << 20
+
+/** Deletes rows of the log that are sealed, a step at a time, and says whether it was the last. */
+export function dropLog(
+  connection: WriterTables,
+  { fromSeq, throughSeq, keptSeqs = [], limit }: LogDrop,
+): { isDone: boolean } {
+  const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
+  const kept = JSON.stringify(keptSeqs)
+  const rows = connection
+    .statement<{ firstSeq: number; bytes: number }>(
+      `SELECT first_seq AS firstSeq, length(samples) AS bytes FROM telemetry_log
+       WHERE ${sealed} ORDER BY first_seq LIMIT ?`,
+    )
+    .iterate(fromSeq, throughSeq, kept, limit)
+  let count = 0
+  let bytes = 0
+  let lastSeq: number | null = null
+  for (const row of rows) {
+    lastSeq = row.firstSeq
+    bytes += row.bytes
+    count++
+    if (bytes >= DROPPED_BYTES) break
+  }
+  // numbers are not used again, not even when this was the end of the log
+  connection.run(CUT_LOG, throughSeq + 1)
+  if (lastSeq === null) return { isDone: true }
+  connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
+  connection.tail.forget()
+  return { isDone: count < limit && bytes < DROPPED_BYTES }
+}

@@ -1,0 +1,79 @@
+import { isBlockTime } from '../../shared/block-header.ts'
+import { DamagedBlockError, NewerBlockError } from '../../shared/damaged-block.ts'
+import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '../../shared/telemetry-records.ts'
+import { decodeBatch, type TelemetryBatch } from './telemetry-batch.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/** To be run with every deletion from the log: its numbers are not used again, and who remembers the log reads it anew. */
+export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
+
+/** What `damaged_block` says of the stream of a log row. */
+const LOG = 'log'
+
+/**
+ * Reads a row of the log, all of whose samples can be put into blocks. Throws `DamagedBlockError`, and
+ * `NewerBlockError` for a row of a later version.
+ */
+export function decodeLogRow(bytes: Uint8Array): TelemetryBatch {
+  const batch = decodeBatch(bytes)
+  for (const time of batch.atMs) if (!isBlockTime(time)) throw impossible(`time ${time}`)
+  // a sample that is not of a stream has 0 there, which every rule allows
+  for (const [i, rule] of GPS.rules.entries()) check(GPS.columnsOf(batch)[i], rule)
+  for (const [i, rule] of BATTERY.rules.entries()) check(BATTERY.columnsOf(batch)[i], rule)
+  return batch
+}
+
+function check(column: Int32Array = new Int32Array(), rule: ColumnRule): void {
+  const min = rule.isOptional ? NO_SPEED : rule.min
+  for (const value of column) {
+    if (value < min || value > rule.max) throw impossible(`${rule.name} ${value}`)
+  }
+}
+
+/**
+ * Moves a damaged row of the log to the damaged blocks, under a number no block ever has, so that what comes after it
+ * can be sealed. How many samples of which devices it had cannot be known. False for a row that is not damaged.
+ */
+export function setAsideLogRow(
+  connection: WriterTables,
+  { firstSeq, nowMs }: { firstSeq: number; nowMs: number },
+): boolean {
+  const row = connection.get<{ samples: Uint8Array }>(
+    'SELECT samples FROM telemetry_log WHERE first_seq = ?',
+    firstSeq,
+  )
+  if (row === undefined) return false
+  const reason = damageOf(row.samples)
+  if (reason === null) return false
+  // as old as its discovery, so that it is kept as long as what is stored now
+  connection.run(
+    `INSERT INTO damaged_block (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
+     VALUES (?, 0, '${LOG}', ?, ?, 0, ?, ?, ?)`,
+    -firstSeq,
+    nowMs,
+    nowMs,
+    reason,
+    nowMs,
+    row.samples,
+  )
+  connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
+  // it may have been the last row, and its numbers must not be used again
+  connection.run(CUT_LOG, firstSeq + row.samples.length + 1)
+  connection.tail.forget()
+  return true
+}
+
+function damageOf(samples: Uint8Array): string | null {
+  try {
+    decodeLogRow(samples)
+    return null
+  } catch (error) {
+    if (error instanceof NewerBlockError) return null
+    if (error instanceof DamagedBlockError) return error.reason
+    throw error
+  }
+}
+
+function impossible(what: string): DamagedBlockError {
+  return new DamagedBlockError('impossible_content', what)
+}

@@ -1,0 +1,44 @@
+import { DamagedBlockError } from '../../shared/damaged-block.ts'
+import type { TelemetryStream } from '../../shared/ids.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '../../shared/telemetry-block.ts'
+import type { RecordKind, Records } from '../../shared/telemetry-records.ts'
+
+/** What the table says of a block beside its records. */
+export interface BlockRow {
+  blockId: number
+  deviceId: number
+  stream: TelemetryStream
+  firstMs: number
+  lastMs: number
+  count: number
+}
+
+export const BLOCK_COLUMNS = `block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs,
+  last_ms AS lastMs, count`
+
+/**
+ * Decodes a block of the table. Throws `DamagedBlockError`, also when the row says something else than its block: what
+ * is counted and looked up would be wrong; and `NewerBlockError`.
+ */
+export function decodeStoredBlock<R extends Records>(
+  kind: RecordKind<R>,
+  row: Pick<BlockRow, 'firstMs' | 'lastMs' | 'count'>,
+  bytes: Uint8Array,
+): R {
+  const records = kind.allocate(Math.min(row.count, MAX_BLOCK_RECORDS))
+  const count = decode(() => decodeBlock(kind, bytes, records))
+  const { atMs } = records
+  const isAsTold = count === row.count && atMs[0] === row.firstMs && atMs[count - 1] === row.lastMs
+  if (!isAsTold) throw new DamagedBlockError('impossible_content', 'its row says something else')
+  return kind.view(records, 0, count)
+}
+
+function decode(decoding: () => number): number {
+  try {
+    return decoding()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    // of another stream, or of more records than the row has
+    throw new DamagedBlockError('impossible_content', error.message)
+  }
+}

@@ -1,0 +1,92 @@
+import { crc32 } from 'node:zlib'
+import { DamagedBlockError, NewerBlockError } from '../../shared/damaged-block.ts'
+
+/** Samples of many devices as columns of equal length, in the order they came. */
+export interface TelemetryBatch {
+  readonly count: number
+  readonly deviceId: Uint32Array
+  readonly atMs: Float64Array
+  /** 1e-7 degree; 0 without `HAS_GPS`. */
+  readonly latE7: Int32Array
+  readonly longE7: Int32Array
+  /** 0.001 km/h, or `NO_SPEED`. */
+  readonly speedMilliKmh: Int32Array
+  /** 0 without `HAS_BATTERY`. */
+  readonly voltageMv: Int32Array
+  /** `HAS_GPS` and `HAS_BATTERY` bits. */
+  readonly streams: Uint8Array
+}
+
+export const HAS_GPS = 1
+export const HAS_BATTERY = 2
+
+// Little-endian:
+//   0  "ctl", version
+//   4  count
+//   8  the columns, one after the other, the widest first
+//  -4  CRC-32 of all before it
+const VERSION = 1
+const MAGIC = 0x6c_74_63
+const HEADER_BYTES = 8
+const CHECKSUM_BYTES = 4
+const SAMPLE_BYTES = 8 + 5 * 4 + 1
+
+export function allocateBatch(count: number): TelemetryBatch {
+  return columnsOf(new ArrayBuffer(byteLengthOf(count)), count)
+}
+
+/** The bytes of a batch made by `allocateBatch`: the columns are written where they already are. */
+export function encodeBatch({ atMs, count }: TelemetryBatch): Uint8Array {
+  const bytes = new Uint8Array(atMs.buffer as ArrayBuffer)
+  const view = new DataView(bytes.buffer)
+  view.setUint32(0, MAGIC | (VERSION << 24), true)
+  view.setUint32(4, count, true)
+  const end = bytes.length - CHECKSUM_BYTES
+  view.setUint32(end, crc32(bytes.subarray(0, end)), true)
+  return bytes
+}
+
+/**
+ * Reads what `encodeBatch` made; the columns may be views of `bytes`.
+ * Throws `DamagedBlockError`, and `NewerBlockError` for a batch of a later version.
+ */
+export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
+  const { byteLength } = bytes
+  const view = new DataView(bytes.buffer, bytes.byteOffset, byteLength)
+  if (byteLength < byteLengthOf(0)) throw new DamagedBlockError('wrong_length', `${byteLength} bytes`)
+  if ((view.getUint32(0, true) & 0xff_ff_ff) !== MAGIC) throw new DamagedBlockError('not_a_block', 'no "ctl"')
+  const end = byteLength - CHECKSUM_BYTES
+  if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true))
+    throw new DamagedBlockError('wrong_checksum', 'its checksum is another')
+  const version = view.getUint8(3)
+  if (version > VERSION) throw new NewerBlockError(version, VERSION)
+  const count = view.getUint32(4, true)
+  if (byteLength !== byteLengthOf(count)) throw new DamagedBlockError('wrong_length', `${count} samples`)
+  // columns of eight bytes begin at a multiple of eight
+  const isAligned = bytes.byteOffset % 8 === 0
+  return isAligned ? columnsOf(bytes.buffer, count, bytes.byteOffset) : columnsOf(bytes.slice().buffer, count)
+}
+
+/** How many samples a batch has, judged by its length alone: also of one that cannot be read. */
+export function sampleCountOf({ byteLength }: Uint8Array): number {
+  return Math.max(0, Math.floor((byteLength - byteLengthOf(0)) / SAMPLE_BYTES))
+}
+
+function byteLengthOf(count: number): number {
+  return HEADER_BYTES + count * SAMPLE_BYTES + CHECKSUM_BYTES
+}
+
+function columnsOf(buffer: ArrayBufferLike, count: number, offset = 0): TelemetryBatch {
+  const timesAt = offset + HEADER_BYTES
+  const column = (i: number) => timesAt + (8 + i * 4) * count
+  return {
+    count,
+    atMs: new Float64Array(buffer, timesAt, count),
+    deviceId: new Uint32Array(buffer, column(0), count),
+    latE7: new Int32Array(buffer, column(1), count),
+    longE7: new Int32Array(buffer, column(2), count),
+    speedMilliKmh: new Int32Array(buffer, column(3), count),
+    voltageMv: new Int32Array(buffer, column(4), count),
+    streams: new Uint8Array(buffer, column(5), count),
+  }
+}

@@ -1,0 +1,41 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/** How much is looked for around the bit, until it is there once. */
+const WINDOWS_BYTES = [24, 300]
+/** Of every database this program makes. */
+const PAGE_BYTES = 4096
+
+/**
+ * Flips one bit of `stored` where it lies in a file, in pieces perhaps, as a failing disk does. What is around it must be
+ * in the file once.
+ */
+export function flipBit(path: string, stored: Uint8Array, byte: number, bit: number): void {
+  const file = readFileSync(path)
+  const at = find(file, stored, byte)
+  file[at] = (file[at] ?? 0) ^ (1 << bit)
+  writeFileSync(path, file)
+}
+
+/** Flips one bit of the page number that leads from the page of a byte to the next one of `stored`. */
+export function flipLinkBit(path: string, stored: Uint8Array, byte: number, bit: number): void {
+  const file = readFileSync(path)
+  // the first four bytes of an overflow page, big-endian: sqlite.org/fileformat2.html#ovflpgs
+  const page = Math.floor(find(file, stored, byte) / PAGE_BYTES) * PAGE_BYTES
+  const at = page + 3 - (bit >> 3)
+  file[at] = (file[at] ?? 0) ^ (1 << (bit & 7))
+  writeFileSync(path, file)
+}
+
+function find(file: Buffer, stored: Uint8Array, byte: number): number {
+  for (const windowBytes of WINDOWS_BYTES) {
+    // the window may not cross the edge of a page, so some are tried
+    for (let before = 0; before < windowBytes; before++) {
+      const from = byte - before
+      if (from < 0 || from + windowBytes > stored.length) continue
+      const window = stored.subarray(from, from + windowBytes)
+      const found = file.indexOf(window)
+      if (found >= 0 && file.indexOf(window, found + 1) < 0) return found + before
+    }
+  }
+  throw new Error(`byte ${byte} is not in the file, or there more than once`)
+}

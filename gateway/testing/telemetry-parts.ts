@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { createLog } from '../../shared/log.ts'
+import { Turns } from '../../shared/turns.ts'
+import { BlockDamage } from '../services/block-damage.ts'
+import { type Device, Fleet } from '../services/fleet.ts'
+import { GatewayClock } from '../services/gateway-clock.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
+import { Telemetry } from '../services/telemetry.ts'
+import { Store } from '../store/store.ts'
+import { BlockTable } from './block-table.ts'
+import { FakeClock } from './fake-clock.ts'
+
+/** A line of the log. */
+interface LogLine {
+  level: string
+  msg: string
+  [field: string]: unknown
+}
+
+/**
+ * What deletes telemetry, on a real store in a folder of its own. `prepare` puts telemetry into it before anything runs;
+ * what is in the log is sealed as it is, which is right for records after all that is in blocks.
+ */
+export async function openTelemetryParts(t: TestContext, prepare: (table: BlockTable) => void) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-parts-'))
+  const path = join(dataDir, 'cartbarn.db')
+  const table = new BlockTable(path)
+  table.connection.db.transaction(() => prepare(table))()
+  const lines: LogLine[] = []
+  const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
+  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  await store.start()
+  t.after(async () => {
+    table.close()
+    await store.stop()
+    rmSync(dataDir, { recursive: true })
+  })
+  const system = new FakeClock()
+  const clock = new GatewayClock({ system, isSynchronized: () => false })
+  clock.start(0)
+  const fleet = new Fleet()
+  fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
+  const maintenance = new Turns()
+  const damage = new BlockDamage({ store, maintenance, clock, log })
+  const sealing = { sealNow: async () => table.seal() }
+  const telemetry = new Telemetry({ store, fleet, sealing, damage, maintenance, clock, log })
+  const of = (deviceId: number): Device => {
+    const device = fleet.all().find(({ row }) => row.deviceId === deviceId)
+    if (device === undefined) throw new Error(`no device ${deviceId}`)
+    return device
+  }
+  /** The newest position of a device, as ingest would have noted it. */
+  const note = (deviceId: number, atMs: number) => {
+    const device = of(deviceId)
+    device.reported = { ...device.reported, gps: { atMs, lat: 0, long: 0, speedKmh: null } }
+  }
+  return { table, store, log, lines, system, clock, fleet, maintenance, sealing, damage, telemetry, of, note }
+}

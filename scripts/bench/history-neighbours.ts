@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startDeviceLoad } from './device-load.ts'
+import type { Download } from './download-plan.ts'
+import { DownloadProcess } from './download-process.ts'
+import type { BenchDevice } from './gateway-api.ts'
+import type { GatewayProcess } from './gateway-process.ts'
+import type { LoadResult } from './load-plan.ts'
+import { formatMs, median, printProgress, printTable, type ScenarioReport } from './report.ts'
+import type { ScenarioContext } from './scenario.ts'
+import type { SharedHistory } from './shared-history.ts'
+import { activeTrips, tripsOfAll, tripsOfOne } from './trip-queries.ts'
+
+const PER_DEVICE_PER_S = 1
+const TARGET_RATIO = 1.5
+const WARMUP_S = 2
+const ROUNDS = 6
+const DURATION_S = 20
+const SETTLE_MS = 2000
+/** The devices on their way grow silent while this is measured; they are still to be looked at. */
+const MAX_AGE_S = 7200
+
+interface Ground {
+  context: ScenarioContext
+  gateway: GatewayProcess
+  devices: BenchDevice[]
+  queries: Download[]
+  durationS: number
+}
+
+interface Pair {
+  alone: LoadResult
+  beside: LoadResult
+  /** Answered while the load was measured. */
+  queries: number
+}
+
+/** What the devices notice of somebody who asks for trips all the time. */
+export async function runHistoryNeighbours(
+  context: ScenarioContext,
+  history: SharedHistory,
+): Promise<ScenarioReport> {
+  const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
+  const durationS = context.durationS ?? (context.isShort ? 2 : DURATION_S)
+  const [single, fleet] = [await history.single(), await history.fleet()]
+  const devices = await history.loadedDevices()
+  await history.active()
+  const gateway = await history.start()
+  const queries = [tripsOfOne(gateway, single), tripsOfAll(gateway, fleet), activeTrips(gateway, MAX_AGE_S)]
+  const ground = { context, gateway, devices, queries, durationS }
+  const pairs: Pair[] = []
+  for (let round = 0; round < rounds; round++) {
+    const pair = await measurePair(ground, round % 2 === 0)
+    const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
+    printProgress(`  PUBACK p99 ${p99s.join(' ms alone, ')} ms beside ${pair.queries} queries`)
+    pairs.push(pair)
+  }
+  await gateway.process.stop()
+  printTable(
+    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase`,
+    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'queries'],
+    pairs.map(({ alone, beside, queries: answered }, i) => [
+      String(i + 1),
+      formatMs(alone.measured.sinceWrite.p50Ms),
+      formatMs(beside.measured.sinceWrite.p50Ms),
+      formatMs(alone.measured.sinceWrite.p99Ms),
+      formatMs(beside.measured.sinceWrite.p99Ms),
+      String(answered),
+    ]),
+  )
+  const p99 = (pick: (pair: Pair) => LoadResult) =>
+    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
+  const [alone, beside] = [p99((pair) => pair.alone), p99((pair) => pair.beside)]
+  const lost = pairs.reduce(
+    (sum, { beside: { sent, acknowledged, skipped } }) => sum + sent - acknowledged + skipped,
+    0,
+  )
+  return {
+    figures: [
+      {
+        name: 'neighbours: PUBACK p99 beside trips : alone',
+        target: `<= ${TARGET_RATIO}`,
+        reached: `${(beside / alone).toFixed(2)} (${formatMs(beside)} : ${formatMs(alone)} ms)`,
+        passed: context.isShort ? null : beside / alone <= TARGET_RATIO,
+      },
+      { name: 'neighbours: not acknowledged', target: '0', reached: String(lost), passed: lost === 0 },
+    ],
+    raw: { rounds, durationS, pairs },
+  }
+}
+
+/** `isAloneFirst` changes, so that neither is always the later. */
+async function measurePair(ground: Ground, isAloneFirst: boolean): Promise<Pair> {
+  const before = isAloneFirst ? await loadOnce(ground) : undefined
+  const client = new DownloadProcess(ground.context.bench)
+  let isOver = false
+  let answered = 0
+  const asking = (async () => {
+    while (!isOver) {
+      for (const query of ground.queries) {
+        await client.run(query)
+        answered++
+      }
+    }
+  })().catch((error: unknown) => {
+    // it was made to leave
+    if (!isOver) throw error
+  })
+  const beside = await Promise.race([loadOnce(ground), asking.then(() => undefined)])
+  if (beside === undefined) throw new Error('the queries ended before the load')
+  isOver = true
+  client.kill()
+  await asking
+  await sleep(ground.context.isShort ? 0 : SETTLE_MS)
+  return { alone: before ?? (await loadOnce(ground)), beside, queries: answered }
+}
+
+async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+  const load = startDeviceLoad(context.bench, gateway, devices, {
+    perDevicePerS: PER_DEVICE_PER_S,
+    warmupS: context.isShort ? 0 : WARMUP_S,
+    durationS,
+  })
+  await load.measured()
+  return load.result()
+}

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+
+const POLL_MS = 2
+
+/** Resolves when a running gateway has committed a change of its blocks, or after `limitMs`. Returns whether it has. */
+export async function nextBlockChange(dataDir: string, limitMs: number): Promise<boolean> {
+  const db = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
+  try {
+    // an id is never used twice, so this grows with every block that is written
+    const newest = db
+      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'telemetry_block'")
+      .pluck()
+    const before = newest.get() ?? 0
+    for (const giveUpAtMs = performance.now() + limitMs; performance.now() < giveUpAtMs; ) {
+      if ((newest.get() ?? 0) !== before) return true
+      await sleep(POLL_MS)
+    }
+    return false
+  } finally {
+    db.close()
+  }
+}

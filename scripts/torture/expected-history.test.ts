@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type DeletionScope, ExpectedHistory } from './expected-history.ts'
+
+/** A time of GPS only. */
+const T = 250
+const ALL: DeletionScope = { device: 0, streams: ['gps', 'battery'], beforeMs: Number.POSITIVE_INFINITY }
+
+function faultsOf(expected: ExpectedHistory, listed: number[]) {
+  const { expected: count, missing, returned, unknown, twice } = expected.judge(0, 'gps', listed)
+  return { count, missing, returned, unknown, twice }
+}
+
+const FINE = { count: 0, missing: 0, returned: 0, unknown: 0, twice: 0 }
+
+test('what was acknowledged must be there, what was only sent may be', () => {
+  const expected = new ExpectedHistory(1)
+  const send = expected.send(0, [T])
+  assert.deepEqual(faultsOf(expected, []), FINE)
+  assert.deepEqual(faultsOf(expected, [T]), FINE)
+  expected.acknowledge(send)
+  assert.deepEqual(faultsOf(expected, [T]), { ...FINE, count: 1 })
+  assert.deepEqual(faultsOf(expected, []), { ...FINE, count: 1, missing: 1 })
+})
+
+test('what nobody sent and what is there twice is a fault', () => {
+  const expected = new ExpectedHistory(1)
+  assert.deepEqual(faultsOf(expected, [T]), { ...FINE, unknown: 1 })
+  expected.acknowledge(expected.send(0, [T]))
+  assert.deepEqual(faultsOf(expected, [T, T]), { ...FINE, count: 1, twice: 1 })
+})
+
+test('what was there when a confirmed deletion began must be gone, until it is sent again', () => {
+  const expected = new ExpectedHistory(1)
+  expected.acknowledge(expected.send(0, [T]))
+  expected.confirmDeletion(expected.startDeletion(ALL), ALL.beforeMs)
+  assert.deepEqual(faultsOf(expected, []), FINE)
+  assert.deepEqual(faultsOf(expected, [T]), { ...FINE, returned: 1 })
+  const again = expected.send(0, [T])
+  assert.deepEqual(faultsOf(expected, [T]), FINE)
+  expected.acknowledge(again)
+  assert.deepEqual(faultsOf(expected, []), { ...FINE, count: 1, missing: 1 })
+})
+
+test('nobody can say what a deletion without an answer left, nor what was sent while it ran', () => {
+  const expected = new ExpectedHistory(1)
+  expected.acknowledge(expected.send(0, [T]))
+  const deletion = expected.startDeletion(ALL)
+  expected.acknowledge(expected.send(0, [T + 1]))
+  expected.breakOffDeletion(deletion)
+  for (const listed of [[], [T], [T + 1], [T, T + 1]]) assert.deepEqual(faultsOf(expected, listed), FINE)
+})
+
+test('a deletion that was refused did nothing', () => {
+  const expected = new ExpectedHistory(1)
+  expected.acknowledge(expected.send(0, [T]))
+  expected.withdrawDeletion(expected.startDeletion(ALL))
+  assert.deepEqual(faultsOf(expected, []), { ...FINE, count: 1, missing: 1 })
+})
+
+test('a deletion of old records leaves the others, and those of other devices', () => {
+  const expected = new ExpectedHistory(2)
+  expected.acknowledge(expected.send(0, [T, T + 250]))
+  expected.acknowledge(expected.send(1, [T]))
+  expected.confirmDeletion(expected.startDeletion({ ...ALL, beforeMs: T + 1 }), T + 1)
+  assert.deepEqual(faultsOf(expected, [T]), { ...FINE, count: 1, missing: 1, returned: 1 })
+  assert.equal(expected.judge(1, 'gps', []).missing, 1)
+})
