@@ -41,6 +41,7 @@ import { Presence } from './services/presence.ts'
 import { Retention } from './services/retention.ts'
 import { Sealing } from './services/sealing.ts'
 import { Telemetry } from './services/telemetry.ts'
+import { TelemetryImport } from './services/telemetry-import.ts'
 import { isTimeSynchronized } from './services/time-sync.ts'
 import { Trips } from './services/trips.ts'
 import { Users } from './services/users.ts'
@@ -105,6 +106,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const { queue } = store
   const retention = new Retention({ telemetry, fleet, queue, clock, log, days: config.retentionDays })
   const trips = new Trips({ store, clock })
+  const telemetryImport = new TelemetryImport({ store, clock, log })
   const { isLockEventStored } = store.read
   const ingest = new Ingest({
     queue: store.queue,
@@ -275,6 +277,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     telemetry,
     damage,
     trips,
+    telemetryImport,
     presence,
     users,
     keyGuard,

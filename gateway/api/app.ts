@@ -12,6 +12,7 @@ import type { QueuedMessage } from '../services/ingest.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
 import type { Presence } from '../services/presence.ts'
 import type { Telemetry } from '../services/telemetry.ts'
+import type { TelemetryImport } from '../services/telemetry-import.ts'
 import type { Trips } from '../services/trips.ts'
 import type { Store } from '../store/store.ts'
 import { allowedMethods } from './allowed-methods.ts'
@@ -33,6 +34,7 @@ import { createOpenApiDocument } from './openapi.ts'
 import { createErrorHandler, problemOf } from './problem.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
+import { createTelemetryImportApi } from './telemetry-import.ts'
 import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 
@@ -46,6 +48,7 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
   deviceConfigs: DeviceConfigs
   telemetry: Telemetry
   trips: Trips
+  telemetryImport: TelemetryImport
   presence: Presence
   keyGuard: KeyGuard
   log: Log
@@ -62,6 +65,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     deviceTypes,
     deviceConfigs,
     telemetry,
+    telemetryImport,
     presence,
     store,
     users,
@@ -103,6 +107,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createDeviceConfigsApi({ deviceConfigs, deviceTypes, groups, fleet }))
   app.route('/', createHistoryApi({ devices, store }))
   app.route('/', createTelemetryApi({ fleet, devices, telemetry, store }))
+  app.route('/', createTelemetryImportApi({ fleet, telemetryImport }))
   app.route('/', createLockEventsApi(store))
   app.route('/', createTripsApi(deps))
   app.route('/', createGeofencesApi(deps))

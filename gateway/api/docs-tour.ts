@@ -77,7 +77,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'See where it is, and where it was',
-    text: 'The latest state of the device, and its history: also as a file, with format=csv, ndjson or gpx.',
+    text: 'The latest state of the device, and its history: also as a file, with format=csv, ndjson, gpx or geojson.',
     actions: [
       { method: 'GET', path: '/devices/cart-07' },
       { method: 'GET', path: '/devices/cart-07/gps?limit=10' },

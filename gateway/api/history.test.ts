@@ -241,10 +241,27 @@ for (const [query, first, count] of [
   })
 }
 
+for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc']) {
+  test(`GeoJSON ?${query} is the records of the JSON as points, in its order`, async () => {
+    const expected = await records(`/devices/cart-1/gps?${query}`)
+    const { body, headers } = await file(`/devices/cart-1/gps?${query}`, 'application/geo+json')
+    assert.equal(headers.get('content-type'), 'application/geo+json')
+    assert.deepEqual(body, {
+      type: 'FeatureCollection',
+      features: expected.map(({ lat, long, ...rest }) => {
+        const { _id, ...properties }: typeof rest & { _id?: string } = rest
+        const geometry = { type: 'Point', coordinates: [long, lat] }
+        return { type: 'Feature', id: _id, geometry, properties }
+      }),
+    })
+  })
+}
+
 test('a device without records gives files without records', async () => {
   const empty = async (format: string) => (await file(`/devices/..-silent/gps?format=${format}`)).body
   assert.deepEqual(parseCsv(await empty('csv')), [])
   assert.equal(await empty('ndjson'), '')
+  assert.deepEqual(await empty('geojson'), { type: 'FeatureCollection', features: [] })
   assert.deepEqual(parseGpx(await empty('gpx')), { name: '..-silent', segments: [[]] })
 })
 
@@ -253,6 +270,7 @@ test('files have safe names, JSON has none; every answer varies by Accept', asyn
     ['/devices/cart-1/gps', 'text/csv', 'gps-cart-1.csv'],
     ['/devices/cart-1/gps', 'application/x-ndjson', 'gps-cart-1.ndjson'],
     ['/devices/..-silent/gps', 'application/gpx+xml', 'gps-..-silent.gpx'],
+    ['/devices/cart-1/gps', 'application/geo+json', 'gps-cart-1.geojson'],
     ['/devices/cart-1/battery', 'text/csv', 'battery-cart-1.csv'],
     ['/devices/cart-1/battery', 'application/json', null],
   ] as const) {
@@ -283,6 +301,9 @@ for (const [path, accept, type] of [
   ['gps?format=csv', 'application/json', 'text/csv'],
   ['gps?format=ndjson', undefined, 'application/x-ndjson'],
   ['gps?format=gpx', 'text/csv', 'application/gpx+xml'],
+  ['gps', 'application/geo+json', 'application/geo+json'],
+  ['gps?format=geojson', 'text/csv', 'application/geo+json'],
+  ['battery', 'application/geo+json', 'application/json'],
   ['battery?format=csv', '*/*', 'text/csv'],
 ] as const) {
   test(`${path} with Accept ${accept} is ${type}`, async () => {
@@ -293,10 +314,11 @@ for (const [path, accept, type] of [
 }
 
 for (const [path, choices] of [
-  ['gps?format=xml', 'json, csv, ndjson, gpx'],
-  ['gps?format=', 'json, csv, ndjson, gpx'],
-  ['gps?format=CSV', 'json, csv, ndjson, gpx'],
+  ['gps?format=xml', 'json, csv, ndjson, gpx, geojson'],
+  ['gps?format=', 'json, csv, ndjson, gpx, geojson'],
+  ['gps?format=CSV', 'json, csv, ndjson, gpx, geojson'],
   ['battery?format=gpx', 'json, csv, ndjson'],
+  ['battery?format=geojson', 'json, csv, ndjson'],
 ] as const) {
   test(`${path} is 400 invalid_format, naming ${choices}`, async () => {
     const { status, body } = await file(`/devices/cart-1/${path}`, 'text/csv')
@@ -325,7 +347,7 @@ test('over a socket: HEAD has the headers of the file, GET all of it', async () 
 })
 
 test('clients that leave in the middle of a file harm nothing', async () => {
-  for (const format of ['csv', 'ndjson', 'gpx']) {
+  for (const format of ['csv', 'ndjson', 'gpx', 'geojson']) {
     await new Promise<void>((resolve) => {
       const url = `${g.http}/devices/cart-1/gps?${ALL}&format=${format}`
       const request = get(url, { headers: { 'x-api-key': ADMIN_KEY } }, (response) => {

@@ -8,6 +8,7 @@ import {
   BATTERY_FORMATS,
   batteryRecordSchema,
   GPS_FORMATS,
+  gpsFeaturesSchema,
   gpsRecordSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
@@ -37,6 +38,7 @@ const MEDIA_TYPES = {
   csv: 'text/csv',
   ndjson: 'application/x-ndjson',
   gpx: 'application/gpx+xml',
+  geojson: 'application/geo+json',
 } as const satisfies Record<HistoryFormat, string>
 
 /** The content type of what is handed out as a file. Source for `header`: RFC 4180 3. */
@@ -44,6 +46,8 @@ const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
   ndjson: `${MEDIA_TYPES.ndjson}; charset=utf-8`,
   gpx: `${MEDIA_TYPES.gpx}; charset=utf-8`,
+  // RFC 7946 has no parameters for it
+  geojson: MEDIA_TYPES.geojson,
 }
 
 const DEFAULT_LIMIT = 100
@@ -120,12 +124,16 @@ function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, 
         description: 'Records, newest first unless told.',
         content: {
           'application/json': { schema: z.array(schema) },
-          ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: z.string() }])),
+          ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: fileSchema(format) }])),
         },
       },
       ...problems(400, 403, 404),
     },
   })
+}
+
+function fileSchema(format: HistoryFormat): z.ZodType {
+  return format === 'geojson' ? gpsFeaturesSchema : z.string()
 }
 
 function acceptedFormat(accept: string | undefined, formats: readonly HistoryFormat[]): HistoryFormat {

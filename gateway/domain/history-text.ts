@@ -3,6 +3,7 @@ import { recordId, recordIdPrefix, type TelemetryStream } from '../../shared/ids
 import { type BatteryRecords, type GpsRecords, NO_SPEED } from '../../shared/telemetry-records.ts'
 import { toIso } from '../../shared/time.ts'
 import type { HistoryFormat } from '../../shared/wire/telemetry.ts'
+import { geojsonPoints } from './geojson.ts'
 import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
 
 /** Whose records are written. */
@@ -31,6 +32,8 @@ export function historyFrame(format: HistoryFormat, stream: TelemetryStream, tit
       return { head: '', foot: '' }
     case 'csv':
       return { head: CSV_COLUMNS[stream], foot: '' }
+    case 'geojson':
+      return { head: '{"type":"FeatureCollection","features":[\n', foot: '\n]}\n' }
     case 'gpx':
       return { head: gpxHead(title), foot: GPX_FOOT }
   }
@@ -38,6 +41,7 @@ export function historyFrame(format: HistoryFormat, stream: TelemetryStream, tit
 
 /** What stands between two records; in most forms each ends with what it ends with. */
 export function recordSeparator(format: HistoryFormat): string {
+  if (format === 'geojson') return ',\n'
   return format === 'json' ? ',' : ''
 }
 
@@ -63,6 +67,10 @@ export function gpsTexts(
       const speed = speedOf(i) === NO_SPEED ? '' : fromMilli(speedOf(i))
       return `${owner.hardwareId},${toIso(ms)},${degrees(latE7[i] ?? 0)},${degrees(longE7[i] ?? 0)},${speed}\r\n`
     })
+  }
+  if (format === 'geojson') {
+    const point = geojsonPoints(owner)
+    return textsOf(atMs, order, (ms, i) => point(ms, latE7[i] ?? 0, longE7[i] ?? 0, speedOf(i)))
   }
   const head = jsonHead('gps', owner)
   const end = format === 'json' ? '}' : '}\n'

@@ -120,7 +120,7 @@ function isAbsent(value: unknown): value is undefined | null {
 }
 
 /** Takes the usable keys of one reading; undefined when there is none. */
-function parseSample(raw: JsonObject, atMs: number, onDrop: OnDrop): Sample | undefined {
+export function parseSample(raw: Record<string, unknown>, atMs: number, onDrop: OnDrop): Sample | undefined {
   const values: Record<string, Scalar> = {}
   const sample: Sample = {
     atMs,

@@ -1,4 +1,5 @@
 import { NotFoundError } from '../../shared/errors.ts'
+import type { TelemetryStream } from '../../shared/ids.ts'
 import { UNWATCHED, type WatchState } from '../domain/geofence-watch.ts'
 import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '../domain/latest-state.ts'
 import type { DeviceRow, DeviceStateRow } from '../store/devices.ts'
@@ -45,17 +46,31 @@ interface FleetSource extends RecordSource {
 }
 
 /** The newest GPS record; one after `untilMs`, dated by a wrong clock, only if there is no other. */
-export function latestGpsOf(source: RecordSource, deviceId: number, untilMs: number): LatestGps | null {
+function latestGpsOf(source: RecordSource, deviceId: number, untilMs: number): LatestGps | null {
   return source.latestGps(deviceId, untilMs) ?? source.latestGps(deviceId)
 }
 
 /** The newest battery record, by the same rule. */
-export function latestBatteryOf(
-  source: RecordSource,
-  deviceId: number,
-  untilMs: number,
-): LatestBattery | null {
+function latestBatteryOf(source: RecordSource, deviceId: number, untilMs: number): LatestBattery | null {
   return source.latestBattery(deviceId, untilMs) ?? source.latestBattery(deviceId)
+}
+
+/**
+ * Takes the newest records of streams from the store. Only in the `onWritten` of a write: then nothing is on its way to
+ * the disk that memory knows nothing of, or the other way round.
+ */
+export function rereadLatest(
+  device: Device,
+  streams: readonly TelemetryStream[],
+  source: RecordSource,
+  untilMs: number,
+): void {
+  const { deviceId } = device.row
+  device.reported = {
+    ...device.reported,
+    ...(streams.includes('gps') ? { gps: latestGpsOf(source, deviceId, untilMs) } : {}),
+    ...(streams.includes('battery') ? { battery: latestBatteryOf(source, deviceId, untilMs) } : {}),
+  }
 }
 
 /** All registered devices with their latest state, in memory: live reads never touch the disk. */

@@ -7,7 +7,7 @@ import type { Turns } from '../../shared/turns.ts'
 import type { BlockStream, DeletedRecords, DeletionStep } from '../store/block-deletion.ts'
 import type { Store } from '../store/store.ts'
 import type { BlockDamage } from './block-damage.ts'
-import { type Device, type Fleet, latestBatteryOf, latestGpsOf } from './fleet.ts'
+import { type Device, type Fleet, rereadLatest } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { QueuedMessage } from './ingest.ts'
 
@@ -131,12 +131,6 @@ export class Telemetry {
   // other way round.
   #rereadLatest(device: Device, streams: readonly TelemetryStream[]): void {
     const { store, clock } = this.#deps
-    const { deviceId } = device.row
-    const untilMs = clock.latestEventMs(clock.nowMs())
-    device.reported = {
-      ...device.reported,
-      ...(streams.includes('gps') ? { gps: latestGpsOf(store.read, deviceId, untilMs) } : {}),
-      ...(streams.includes('battery') ? { battery: latestBatteryOf(store.read, deviceId, untilMs) } : {}),
-    }
+    rereadLatest(device, streams, store.read, clock.latestEventMs(clock.nowMs()))
   }
 }

@@ -76,15 +76,17 @@ const INSERT_QUARANTINE = `INSERT INTO quarantine
   (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
 const TRIM_QUARANTINE = `DELETE FROM quarantine
   WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
-const UPDATE_STATE = `UPDATE device_state SET
-    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?, watch = iif(?, ?, watch),
-    gps_count = gps_count + ?,
+const COUNT_RECORDS = `gps_count = gps_count + ?,
     gps_first_ms = min(ifnull(gps_first_ms, ?), ifnull(?, gps_first_ms)),
     gps_last_ms = max(ifnull(gps_last_ms, ?), ifnull(?, gps_last_ms)),
     battery_count = battery_count + ?,
     battery_first_ms = min(ifnull(battery_first_ms, ?), ifnull(?, battery_first_ms)),
-    battery_last_ms = max(ifnull(battery_last_ms, ?), ifnull(?, battery_last_ms))
+    battery_last_ms = max(ifnull(battery_last_ms, ?), ifnull(?, battery_last_ms))`
+const UPDATE_STATE = `UPDATE device_state SET
+    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?, watch = iif(?, ?, watch),
+    ${COUNT_RECORDS}
   WHERE device_id = ?`
+const UPDATE_COUNTS = `UPDATE device_state SET ${COUNT_RECORDS} WHERE device_id = ?`
 
 /** New records of a device's stream within one batch. */
 class StreamDelta {
@@ -121,6 +123,17 @@ export function append(connection: WriterTables, batch: AppendBatch): AppendResu
   for (const event of batch.geofenceEvents ?? []) insertGeofenceEvent(connection, event)
   for (const change of batch.sessionChanges) applySessionChange(connection, change)
   return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks }
+}
+
+/**
+ * Stores samples that move no state, and counts those that are new; the caller has the transaction.
+ * Returns what is `AppendResult.sampleFlags` there.
+ */
+export function storeSamples(connection: WriterTables, samples: Float64Array): Uint8Array {
+  const deltas = new Map<number, DeviceDelta>()
+  const flags = appendSamples(connection, samples, deltas)
+  for (const [deviceId, delta] of deltas) connection.run(UPDATE_COUNTS, ...countsOf(delta), deviceId)
+  return flags
 }
 
 /** Stores those samples that are new. Returns the bits of `AppendResult.sampleFlags`. */
@@ -184,8 +197,6 @@ function take(value: number | undefined, rule: ColumnRule | undefined): number {
 }
 
 function updateState(connection: Connection, state: StateUpdate, delta: DeviceDelta | undefined): void {
-  const gps = delta?.gps ?? NOTHING_NEW
-  const battery = delta?.battery ?? NOTHING_NEW
   connection.run(
     UPDATE_STATE,
     state.latestJson,
@@ -193,18 +204,20 @@ function updateState(connection: Connection, state: StateUpdate, delta: DeviceDe
     state.lastRespondedAtMs,
     Number(state.watchJson !== undefined),
     state.watchJson ?? null,
-    gps.count,
-    gps.firstMs,
-    gps.firstMs,
-    gps.lastMs,
-    gps.lastMs,
-    battery.count,
-    battery.firstMs,
-    battery.firstMs,
-    battery.lastMs,
-    battery.lastMs,
+    ...countsOf(delta),
     state.deviceId,
   )
+}
+
+/** The values of `COUNT_RECORDS`. */
+function countsOf(delta: DeviceDelta | undefined): (number | null)[] {
+  return [delta?.gps ?? NOTHING_NEW, delta?.battery ?? NOTHING_NEW].flatMap(({ count, firstMs, lastMs }) => [
+    count,
+    firstMs,
+    firstMs,
+    lastMs,
+    lastMs,
+  ])
 }
 
 function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockEvent): string | null {

@@ -11,6 +11,7 @@ import { createGroup, deleteGroup, updateGroup } from './groups.ts'
 import { setAsideLogRow } from './log-row.ts'
 import { createCommands, withdrawCommands } from './new-commands.ts'
 import { keepSecret } from './secrets.ts'
+import { importTelemetry } from './telemetry-import.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from './users.ts'
 import type { WriterTables } from './writer-tables.ts'
 
@@ -33,6 +34,7 @@ const writes = {
   replaceBlocks,
   dropLog,
   setAsideLogRow,
+  importTelemetry,
   createUser,
   createFirstAdmin,
   updateUser,

@@ -41,6 +41,7 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   },
   unsupported_command: { status: 400, meaning: 'The device type cannot do this.' },
   no_group: { status: 400, meaning: 'The device is in no group, and the command needs one.' },
+  too_many_records: { status: 400, meaning: 'More than 5,000 records in one import.' },
   too_many_zones: { status: 400, meaning: 'More than 100 zones.' },
   too_many_points: { status: 400, meaning: 'More than 200 points in one zone.' },
   invalid_position: { status: 400, meaning: 'Longitude, then latitude, in degrees: out of range.' },

@@ -67,6 +67,7 @@ import {
   purgeSchema,
   telemetryStatsSchema,
 } from './telemetry.ts'
+import { importedTelemetrySchema, telemetryImportSchema } from './telemetry-import.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,
@@ -118,6 +119,7 @@ export const operations = {
   },
   'GET /devices/{id}/battery/latest': { answer: batteryRecordSchema },
   'GET /devices/{id}/telemetry/stats': { answer: telemetryStatsSchema },
+  'POST /devices/{id}/telemetry/import': { body: telemetryImportSchema, answer: importedTelemetrySchema },
   'DELETE /devices/{id}/telemetry': { answer: purgedDeviceSchema },
   'DELETE /devices/{id}/telemetry/gps': { answer: deletedRecordsSchema },
   'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },

@@ -25,6 +25,32 @@ export const gpsRecordSchema = z
   })
   .meta({ id: 'GpsRecord' })
 
+/** GPS records as points on a map. Source: RFC 7946 */
+export const gpsFeaturesSchema = z
+  .object({
+    type: z.literal('FeatureCollection'),
+    features: z.array(
+      z.object({
+        type: z.literal('Feature'),
+        id: recordBase._id,
+        geometry: z.object({
+          type: z.literal('Point'),
+          coordinates: z
+            .array(z.number())
+            .length(2)
+            .meta({ description: 'Longitude, then latitude, degrees.', example: [-81.5801234, 28.4101234] }),
+        }),
+        properties: z.object({
+          device_id: recordBase.device_id,
+          hardware_id: recordBase.hardware_id,
+          timestamp: recordBase.timestamp,
+          speed: gpsRecordSchema.shape.speed,
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'GpsFeatures' })
+
 export const batteryRecordSchema = z
   .object({
     ...recordBase,
@@ -35,7 +61,7 @@ export const batteryRecordSchema = z
 export const HISTORY_LIMIT_MAX = 10_000
 
 /** How GPS history can be written, in the order of preference when the caller has none. */
-export const GPS_FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
+export const GPS_FORMATS = ['json', 'csv', 'ndjson', 'gpx', 'geojson'] as const
 export const BATTERY_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type HistoryFormat = (typeof GPS_FORMATS)[number]
 

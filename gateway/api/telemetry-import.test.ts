@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { DAY_MS, MINUTE_MS, toIso } from '../../shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { type Answer, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const clock = new FakeClock(NOON_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.register('cart-1')
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+let devices = 1
+
+async function newDevice(): Promise<string> {
+  const id = `cart-${++devices}`
+  await g.register(id)
+  return id
+}
+
+function importTo(id: string, body: unknown): Promise<Answer> {
+  return g.request('POST', `/devices/${id}/telemetry/import`, { body })
+}
+
+const fix = (atMs: number, rest: object = {}) => ({
+  timestamp: toIso(atMs),
+  lat: 28.41,
+  long: -81.58,
+  ...rest,
+})
+const charge = (atMs: number, volts = 50.5) => ({ timestamp: toIso(atMs), battery_voltage: volts })
+
+async function recordsOf(id: string, stream = 'gps'): Promise<Record<string, unknown>[]> {
+  return (await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)).body
+}
+
+async function stats(id: string): Promise<[gps: number, battery: number]> {
+  const { body } = await g.request('GET', `/devices/${id}/telemetry/stats`)
+  return [body.gps, body.battery]
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  for (const id of ['cart-1', 'nowhere']) {
+    test(`${who} gets ${status} ${code} for ${id}`, async () => {
+      const answer = await g.request('POST', `/devices/${id}/telemetry/import`, { key: keys[who], body: {} })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('an unknown device is 404', async () => {
+  const { status, body } = await importTo('nowhere', { gps: [fix(NOON_MS)] })
+  assert.deepEqual([status, body.code], [404, 'device_not_found'])
+})
+
+const GOOD = fix(NOON_MS)
+for (const [what, body, code] of [
+  ['no JSON', '{', 'invalid_json'],
+  ['a list', [], 'invalid_body'],
+  ['a misspelt stream', { gsp: [] }, 'unknown_field'],
+  ['a misspelt field', { gps: [{ ...GOOD, speeed: 1 }] }, 'unknown_field'],
+  ['a record without a time', { gps: [GOOD, { lat: 1, long: 2 }] }, 'missing_field'],
+  ['a record without a longitude', { gps: [{ timestamp: GOOD.timestamp, lat: 1 }] }, 'missing_field'],
+  ['a latitude in quotes', { gps: [{ ...GOOD, lat: '28.4' }] }, 'invalid_field'],
+  ['a time as a number', { gps: [{ ...GOOD, timestamp: NOON_MS }] }, 'invalid_field'],
+  ['a speed of null', { gps: [{ ...GOOD, speed: null }] }, 'invalid_field'],
+  ['an infinite latitude', JSON.stringify({ gps: [GOOD] }).replace('28.41', '1e999'), 'invalid_field'],
+  ['a record that is null', { gps: [null] }, 'invalid_field'],
+  ['a stream that is null', { gps: null }, 'invalid_field'],
+  ['a battery record among positions', { gps: [charge(NOON_MS)] }, 'missing_field'],
+  ['5,001 records of a stream', { battery: Array(5001).fill(charge(NOON_MS)) }, 'invalid_field'],
+  [
+    '5,001 records in all',
+    {
+      gps: Array(2500).fill({ timestamp: GOOD.timestamp, lat: 1, long: 2 }),
+      battery: Array(2501).fill(charge(NOON_MS)),
+    },
+    'too_many_records',
+  ],
+] as const) {
+  test(`${what} is 400 ${code} and nothing is stored`, async () => {
+    const answer = await importTo('cart-1', body)
+    assert.deepEqual([answer.status, answer.body.code], [400, code])
+    assert.deepEqual(await stats('cart-1'), [0, 0])
+  })
+}
+
+test('more than half a megabyte is 413', async () => {
+  const { status, body } = await importTo('cart-1', `{"gps":[]${' '.repeat(512 * 1024)}}`)
+  assert.deepEqual([status, body.code], [413, 'payload_too_large'])
+})
+
+test('another content type is 415', async () => {
+  const path = '/devices/cart-1/telemetry/import'
+  const { status, body } = await g.request('POST', path, {
+    body: '{}',
+    headers: { 'content-type': 'text/csv' },
+  })
+  assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
+})
+
+test('5,000 records with all they can have fit into a body, and are in the history after a restart', async () => {
+  const id = await newDevice()
+  const gps = Array.from({ length: 4000 }, (_, i) =>
+    fix(NOON_MS - i * 1000, { lat: -28.4101234, speed: 12.345 }),
+  )
+  const battery = Array.from({ length: 1000 }, (_, i) => charge(NOON_MS - i * 1000, 50.123))
+  const { status, body } = await importTo(id, { gps, battery })
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    success: true,
+    stored: { gps: 4000, battery: 1000 },
+    duplicates: { gps: 0, battery: 0 },
+    dropped: [],
+  })
+  for (const when of ['now', 'after a restart']) {
+    if (when !== 'now') await g.restart()
+    assert.deepEqual(await stats(id), [4000, 1000], when)
+    const records = await recordsOf(id)
+    assert.deepEqual(
+      records.map(({ timestamp }) => timestamp),
+      gps.map(({ timestamp }) => timestamp).reverse(),
+      when,
+    )
+    const { lat, long, speed } = records[0] ?? {}
+    assert.deepEqual([lat, long, speed], [-28.4101234, -81.58, 12.345], when)
+    const { telemetry } = (await g.request('GET', `/devices/${id}/details`)).body
+    assert.deepEqual(
+      telemetry.gps,
+      { count: 4000, first_at: toIso(NOON_MS - 3_999_000), last_at: toIso(NOON_MS) },
+      when,
+    )
+  }
+})
+
+test('what is there already is a duplicate and stays as it is', async () => {
+  const id = await newDevice()
+  const body = { gps: [fix(NOON_MS), fix(NOON_MS - 1000)], battery: [charge(NOON_MS)] }
+  await importTo(id, body)
+  const before = [await recordsOf(id), await recordsOf(id, 'battery')]
+  const again = await importTo(id, {
+    gps: [
+      fix(NOON_MS, { lat: 1 }),
+      fix(NOON_MS - 1000),
+      fix(NOON_MS - 2000),
+      fix(NOON_MS - 2000, { lat: 2 }),
+    ],
+    battery: [charge(NOON_MS, 1)],
+  })
+  assert.deepEqual(again.body.stored, { gps: 1, battery: 0 })
+  assert.deepEqual(again.body.duplicates, { gps: 3, battery: 1 })
+  assert.deepEqual((await recordsOf(id)).slice(1), before[0])
+  assert.deepEqual(await recordsOf(id, 'battery'), before[1])
+  assert.deepEqual(await stats(id), [3, 1])
+})
+
+test('what the device has sent is a duplicate too', async () => {
+  const id = `cart-${++devices}`
+  const client = await g.device(id)
+  await client.publishAsync(`dev/${id}/tlm`, JSON.stringify({ ts: NOON_MS, lat: 1, long: 2 }), { qos: 1 })
+  const { body } = await importTo(id, { gps: [fix(NOON_MS)] })
+  assert.deepEqual(body.duplicates, { gps: 1, battery: 0 })
+  assert.equal((await recordsOf(id))[0]?.lat, 1)
+})
+
+test('what cannot be used is counted by reason, and the rest is stored', async () => {
+  const id = await newDevice()
+  const aheadMs = clock.nowMs() + 5 * MINUTE_MS
+  const { status, body } = await importTo(id, {
+    gps: [
+      fix(aheadMs),
+      fix(aheadMs + 1),
+      fix(Date.UTC(2020, 0, 1)),
+      fix(Date.UTC(2020, 0, 1) - 1),
+      fix(Date.UTC(1996, 4, 1)),
+      fix(NOON_MS, { lat: 0, long: 0 }),
+      fix(NOON_MS, { lat: 90.0001 }),
+      fix(NOON_MS, { long: -181, speed: -1 }),
+      fix(NOON_MS, { speed: 200.1 }),
+      fix(NOON_MS - 1, { speed: 200 }),
+      { ...GOOD, timestamp: 'yesterday' },
+      { ...GOOD, timestamp: '2026-02-30T00:00:00Z' },
+    ],
+    battery: [charge(NOON_MS, 120), charge(NOON_MS - 1, 120.1), charge(NOON_MS - 2, -1)],
+  })
+  assert.equal(status, 200)
+  assert.deepEqual(body.stored, { gps: 4, battery: 1 })
+  assert.deepEqual(body.duplicates, { gps: 0, battery: 0 })
+  const dropped = Object.fromEntries(
+    body.dropped.map((one: { reason: string; count: number }) => [one.reason, one.count]),
+  )
+  assert.deepEqual(dropped, {
+    implausible_time: 3,
+    invalid_position: 3,
+    invalid_battery_voltage: 2,
+    invalid_time: 2,
+    invalid_speed: 1,
+  })
+  assert.deepEqual(
+    (await recordsOf(id)).map(({ timestamp, speed }) => [timestamp, speed]),
+    [
+      ['2020-01-01T00:00:00.000Z', undefined],
+      [toIso(NOON_MS - 1), 200],
+      [toIso(NOON_MS), undefined],
+      [toIso(aheadMs), undefined],
+    ],
+  )
+})
+
+test('nothing usable, or nothing at all, is answered like the rest', async () => {
+  const id = await newDevice()
+  for (const body of [{}, { gps: [] }, { gps: [], battery: [] }]) {
+    const answer = await importTo(id, body)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.body.stored, { gps: 0, battery: 0 })
+  }
+  const { body } = await importTo(id, { gps: [{ ...GOOD, timestamp: '' }] })
+  assert.deepEqual(body.dropped, [{ reason: 'invalid_time', count: 1 }])
+})
+
+test('the newest record moves on, and not back; attributes and live messages do not move', async () => {
+  const id = `cart-${++devices}`
+  const nowMs = clock.nowMs()
+  const client = await g.device(id)
+  const socket = await g.realtime()
+  await socket.subscribe(id)
+  await client.publishAsync(`dev/${id}/tlm`, JSON.stringify({ ts: nowMs - 5000, lat: 1, long: 2 }), {
+    qos: 1,
+  })
+  await socket.next('device_data')
+  const before = (await g.request('GET', `/devices/${id}`)).body
+  const latest = async () => (await g.request('GET', `/devices/${id}/gps/latest`)).body.timestamp
+  await importTo(id, { gps: [fix(nowMs - 60_000)] })
+  assert.equal(await latest(), toIso(nowMs - 5000))
+  await importTo(id, { gps: [fix(nowMs)], battery: [charge(nowMs - DAY_MS)] })
+  assert.equal(await latest(), toIso(nowMs))
+  const { body } = await g.request('GET', `/devices/${id}/battery/latest`)
+  assert.equal(body.timestamp, toIso(nowMs - DAY_MS))
+  assert.deepEqual((await g.request('GET', `/devices/${id}`)).body, before)
+  assert.deepEqual(await socket.flush(), [])
+})
+
+test('a device that is deleted meanwhile is 404, and nothing of it stays', async () => {
+  const id = await newDevice()
+  const [deleted, imported] = await Promise.all([
+    g.request('DELETE', `/devices/${id}`),
+    importTo(id, { gps: [fix(NOON_MS)] }),
+  ])
+  assert.equal(deleted.status, 200)
+  assert.deepEqual([imported.status, imported.body.code], [404, 'device_not_found'])
+  await g.register(id)
+  assert.deepEqual(await stats(id), [0, 0])
+  assert.deepEqual(await recordsOf(id), [])
+})
+
+test('while the clock of the gateway is not to be trusted, it does not judge times that may be right', async () => {
+  const unset = await startGateway({}, { clock: new FakeClock(DAY_MS) })
+  try {
+    await unset.register('cart-1')
+    const gps = [fix(NOON_MS), fix(Date.UTC(2099, 0, 1)), fix(Date.UTC(2100, 0, 2)), fix(DAY_MS)]
+    const { body } = await unset.request('POST', '/devices/cart-1/telemetry/import', { body: { gps } })
+    assert.deepEqual(body.stored, { gps: 2, battery: 0 })
+    assert.deepEqual(body.dropped, [{ reason: 'implausible_time', count: 2 }])
+  } finally {
+    await unset.stop()
+  }
+})

@@ -1,0 +1,51 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { deviceIdParams } from '../../shared/wire/params.ts'
+import {
+  IMPORT_RECORDS_MAX,
+  importedTelemetrySchema,
+  telemetryImportSchema,
+} from '../../shared/wire/telemetry-import.ts'
+import type { Fleet } from '../services/fleet.ts'
+import type { TelemetryImport } from '../services/telemetry-import.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import { adminOnly, jsonBodyUpTo } from './guards.ts'
+import { body, json, problems } from './responses.ts'
+
+interface TelemetryImportApiDeps {
+  fleet: Fleet
+  telemetryImport: TelemetryImport
+}
+
+/** As many records as are allowed, each as long as the gateway itself would write it. */
+const importBody = jsonBodyUpTo(512 * 1024)
+
+/** Takes records of files into the history of a device. */
+export function createTelemetryImportApi({
+  fleet,
+  telemetryImport,
+}: TelemetryImportApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/devices/{id}/telemetry/import',
+      summary: 'Add records to the history of a device',
+      description: `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. They are checked like what the device sends; what is not usable is counted by reason and the rest is stored. Sending the same again is harmless. The newest record may become another one; attributes, zones and live messages do not change.`,
+      middleware: [adminOnly, importBody] as const,
+      request: { params: deviceIdParams, body: body(telemetryImportSchema) },
+      responses: {
+        200: json(importedTelemetrySchema, 'What was stored, and what was not.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const device = fleet.require(c.req.valid('param').id)
+      const { gps, battery } = c.req.valid('json')
+      const { stored, duplicates, dropped } = await telemetryImport.add(device, gps, battery)
+      const reasons = dropped.map(([reason, count]) => ({ reason, count }))
+      reasons.sort((a, b) => b.count - a.count)
+      return c.json({ success: true as const, stored, duplicates, dropped: reasons }, 200)
+    },
+  )
+  return api
+}

@@ -1,0 +1,80 @@
+import type { TelemetryStream } from '../../shared/ids.ts'
+import type { Log } from '../../shared/log.ts'
+import { Tally } from '../../shared/tally.ts'
+import type { ImportedBattery, ImportedGps } from '../../shared/wire/telemetry-import.ts'
+import { packSample } from '../domain/latest-state.ts'
+import type { Sample } from '../domain/telemetry.ts'
+import { importedBattery, importedGps } from '../domain/telemetry-import.ts'
+import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '../store/append.ts'
+import type { Store } from '../store/store.ts'
+import { type Device, requireRegistered, rereadLatest } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+interface TelemetryImportDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
+  log: Log
+}
+
+/** How many records, by stream. */
+type RecordCounts = Record<TelemetryStream, number>
+
+export interface ImportOutcome {
+  stored: RecordCounts
+  /** Usable, and there already. */
+  duplicates: RecordCounts
+  dropped: [reason: string, count: number][]
+}
+
+/**
+ * Takes records from elsewhere into the history of a device: from a file, from another gateway. They say nothing of
+ * the device as it is, so nothing is announced and no attribute moves; only the newest record may be another.
+ */
+export class TelemetryImport {
+  readonly #deps: TelemetryImportDeps
+
+  constructor(deps: TelemetryImportDeps) {
+    this.#deps = deps
+  }
+
+  /** Stores what is usable and not there yet, in one transaction. Throws `device_not_found` and `store_unavailable`. */
+  async add(
+    device: Device,
+    gps: readonly ImportedGps[],
+    battery: readonly ImportedBattery[],
+  ): Promise<ImportOutcome> {
+    const { store, clock, log } = this.#deps
+    const { deviceId, hardwareId } = device.row
+    const latestMs = clock.latestEventMs(clock.nowMs())
+    const dropped = new Tally()
+    const onDrop = (reason: string) => dropped.add(reason)
+    const gpsSamples = gps.flatMap((record) => importedGps(record, latestMs, onDrop) ?? [])
+    const batterySamples = battery.flatMap((record) => importedBattery(record, latestMs, onDrop) ?? [])
+    const stored = { gps: 0, battery: 0 }
+    if (gpsSamples.length + batterySamples.length > 0) {
+      const samples = pack(deviceId, [...gpsSamples, ...batterySamples])
+      await store.write('importTelemetry', { deviceId, samples }, (flags) => {
+        for (const flag of flags) {
+          if ((flag & GPS_STORED) !== 0) stored.gps++
+          if ((flag & BATTERY_STORED) !== 0) stored.battery++
+        }
+        const moved = (['gps', 'battery'] as const).filter((stream) => stored[stream] > 0)
+        if (moved.length > 0) rereadLatest(device, moved, store.read, clock.latestEventMs(clock.nowMs()))
+      })
+    }
+    requireRegistered(device)
+    log.debug({ hardwareId, ...stored }, 'telemetry imported')
+    const duplicates = {
+      gps: gpsSamples.length - stored.gps,
+      battery: batterySamples.length - stored.battery,
+    }
+    return { stored, duplicates, dropped: dropped.entries() }
+  }
+}
+
+function pack(deviceId: number, samples: readonly Sample[]): Float64Array {
+  const packed = new Float64Array(samples.length * SAMPLE_NUMBERS)
+  for (const [i, sample] of samples.entries()) packSample(packed, i * SAMPLE_NUMBERS, deviceId, sample)
+  return packed
+}

@@ -1,0 +1,85 @@
+import { toIso } from '../../shared/time.ts'
+import type { ImportedBattery, ImportedGps } from '../../shared/wire/telemetry-import.ts'
+import { readTime } from './read-time.ts'
+import type { FoundRecord, TrackSink } from './track-reader.ts'
+
+/** What a file does not say of itself. */
+export interface Reading {
+  /** Times without a zone are UTC. */
+  isUtc: boolean
+  kmhPerSpeedUnit: number
+}
+
+/** A record as the gateway takes it. */
+export interface TrackRecord {
+  hardwareId: string | null
+  atMs: number
+  gps: ImportedGps | null
+  battery: ImportedBattery | null
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
+
+/**
+ * What of a record is numbers and times; whether they are possible is for the gateway to say. Undefined, and its reason
+ * to `drop`, when nothing is left; a speed that is no number costs only the speed.
+ */
+export function checkRecord(
+  found: FoundRecord,
+  { isUtc, kmhPerSpeedUnit }: Reading,
+  drop: TrackSink['drop'],
+): TrackRecord | undefined {
+  const { place } = found
+  const atMs = readTime(found.time, isUtc)
+  if (typeof atMs === 'string') {
+    drop(atMs, place)
+    return undefined
+  }
+  const timestamp = toIso(atMs)
+  const [lat, long, voltage] = [numberIn(found.lat), numberIn(found.long), numberIn(found.voltage)]
+  if (lat === undefined && long === undefined && voltage === undefined) {
+    drop('no_position', place)
+    return undefined
+  }
+  let gps: ImportedGps | null = null
+  if (lat !== undefined && long !== undefined) {
+    if (Number.isNaN(lat) || Number.isNaN(long)) drop('invalid_position', place)
+    else gps = { timestamp, lat, long, ...speedOf(found, kmhPerSpeedUnit, drop) }
+  } else if (lat !== long) drop('incomplete_position', place)
+  let battery: ImportedBattery | null = null
+  if (voltage !== undefined) {
+    if (Number.isNaN(voltage)) drop('invalid_battery_voltage', place)
+    else battery = { timestamp, battery_voltage: voltage }
+  }
+  if (gps === null && battery === null) return undefined
+  const { hardwareId } = found
+  return {
+    hardwareId: typeof hardwareId === 'string' && hardwareId !== '' ? hardwareId : null,
+    atMs,
+    gps,
+    battery,
+  }
+}
+
+function speedOf(
+  { speed, place }: FoundRecord,
+  kmhPerSpeedUnit: number,
+  drop: TrackSink['drop'],
+): { speed?: number } {
+  const value = numberIn(speed)
+  if (value === undefined) return {}
+  if (!Number.isNaN(value)) return { speed: value * kmhPerSpeedUnit }
+  drop('invalid_speed', place)
+  return {}
+}
+
+/** The number a value is, NaN if it is none, undefined if there is nothing. */
+function numberIn(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN
+  if (typeof value !== 'string') return Number.NaN
+  const text = value.trim()
+  if (text === '') return undefined
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(number) ? number : Number.NaN
+}

@@ -1,0 +1,78 @@
+import { emptyRecord } from './fields.ts'
+import { type FoundRecord, TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
+import { type XmlSink, XmlTokens } from './xml-tokens.ts'
+
+const POINTS = ['trkpt', 'rtept', 'wpt']
+/** Longer than any time or number. */
+const VALUE_LIMIT = 200
+
+/**
+ * Reads the points of GPX: of tracks, of routes, and waypoints. Speeds are m/s: GPX 1.0 has an element for them, in 1.1
+ * they are an extension. Elements are known by their names without prefixes, which files use freely.
+ * Source: https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
+ * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
+ */
+export class GpxReader implements TrackReader, XmlSink {
+  readonly placeName = 'point'
+  readonly #xml = new XmlTokens(this)
+  readonly #sink: TrackSink
+  readonly #path: string[] = []
+  #points = 0
+  #point: FoundRecord | undefined
+  /** How deep the point is. */
+  #pointDepth = 0
+  /** The text of the element that is wanted now; undefined while none is. */
+  #value: string | undefined
+
+  constructor(sink: TrackSink) {
+    this.#sink = sink
+  }
+
+  read(text: string): void {
+    this.#xml.read(text)
+  }
+
+  end(): void {
+    this.#xml.end()
+  }
+
+  open(qualifiedName: string, attributes: () => Record<string, string>): void {
+    const name = localName(qualifiedName)
+    if (this.#path.length === 0 && name !== 'gpx')
+      throw new TrackFileError(`the file is no GPX but <${name}>`)
+    this.#path.push(name)
+    if (this.#point === undefined) {
+      if (!POINTS.includes(name)) return
+      const { lat, lon } = attributes()
+      this.#point = { ...emptyRecord(++this.#points), lat, long: lon }
+      this.#pointDepth = this.#path.length
+    } else if (this.#isWanted(name)) this.#value = ''
+  }
+
+  close(): void {
+    const name = this.#path.pop()
+    const point = this.#point
+    if (point === undefined) return
+    if (this.#value !== undefined && (name === 'time' || name === 'speed')) {
+      point[name] = this.#value
+      this.#value = undefined
+    } else if (this.#path.length < this.#pointDepth) {
+      this.#point = undefined
+      this.#sink.record(point)
+    }
+  }
+
+  text(piece: string): void {
+    if (this.#value !== undefined && this.#value.length < VALUE_LIMIT) this.#value += piece
+  }
+
+  #isWanted(name: string): boolean {
+    const isChild = this.#path.length === this.#pointDepth + 1
+    if (isChild) return name === 'time' || name === 'speed'
+    return name === 'speed' && this.#path.at(-2) === 'TrackPointExtension'
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1)
+}

@@ -1,0 +1,27 @@
+import { parseIso } from '../../shared/time.ts'
+
+const ZONE = /:\d{2}\S*(?:Z|[+-]\d{2}:?\d{2})$/i
+const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/
+
+/**
+ * A time of a file in milliseconds since 1970, or the reason why it is none. Numbers are seconds or milliseconds since
+ * 1970 where only one of the two makes sense: from 1973 to 2286. A text without a zone is read only if it `isUtc`:
+ * whoever wrote it may have meant any place on Earth.
+ */
+export function readTime(value: unknown, isUtc: boolean): number | string {
+  if (typeof value === 'number') return epochTime(value)
+  if (value === undefined || value === null || value === '') return 'no_time'
+  if (typeof value !== 'string') return 'invalid_time'
+  const text = value.trim()
+  if (text === '') return 'no_time'
+  if (DECIMAL.test(text)) return epochTime(Number(text))
+  const atMs = parseIso(text)
+  if (atMs === undefined) return 'invalid_time'
+  return isUtc || ZONE.test(text) ? atMs : 'time_without_zone'
+}
+
+function epochTime(value: number): number | string {
+  if (value >= 1e8 && value < 1e10) return Math.round(value * 1000)
+  if (value >= 1e11 && value < 1e13) return Math.round(value)
+  return 'ambiguous_time'
+}

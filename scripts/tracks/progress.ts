@@ -1,0 +1,70 @@
+import type { CommandIo } from './command.ts'
+
+const BAR_WIDTH = 24
+const LINE_PAUSE_MS = 5_000
+const BAR_PAUSE_MS = 100
+
+/** How far a command is: a bar that moves on a terminal, a line now and then elsewhere, nothing if nobody wants it. */
+export class Progress {
+  readonly #stderr: CommandIo['stderr']
+  readonly #isQuiet: boolean
+  readonly #startedAtMs = performance.now()
+  #shownAtMs = Number.NEGATIVE_INFINITY
+  #isLineOpen = false
+
+  constructor(stderr: CommandIo['stderr'], isQuiet: boolean) {
+    this.#stderr = stderr
+    this.#isQuiet = isQuiet
+  }
+
+  get elapsedS(): number {
+    return (performance.now() - this.#startedAtMs) / 1000
+  }
+
+  /** `share` of the whole is done, null if nobody knows; `text` says what. */
+  show(share: number | null, text: string): void {
+    if (this.#isQuiet) return
+    const isTerminal = this.#stderr.isTTY === true
+    const nowMs = performance.now()
+    if (nowMs - this.#shownAtMs < (isTerminal ? BAR_PAUSE_MS : LINE_PAUSE_MS)) return
+    // on a terminal the bar is there at once; elsewhere whatever takes less than a line is not worth one
+    if (!isTerminal && this.elapsedS * 1000 < LINE_PAUSE_MS) return
+    this.#shownAtMs = nowMs
+    const line = share === null ? text : `${bar(share)} ${text}${this.#timeLeft(share)}`
+    if (!isTerminal) {
+      this.#stderr.write(`${line}\n`)
+      return
+    }
+    this.#stderr.write(`\r\x1b[K${line}`)
+    this.#isLineOpen = true
+  }
+
+  /** Something to know that stays to be read. */
+  say(text: string): void {
+    this.end()
+    if (!this.#isQuiet) this.#stderr.write(`${text}\n`)
+  }
+
+  /** Takes the bar away. */
+  end(): void {
+    if (this.#isLineOpen) this.#stderr.write('\r\x1b[K')
+    this.#isLineOpen = false
+  }
+
+  #timeLeft(share: number): string {
+    if (share <= 0 || share >= 1) return ''
+    const leftS = (this.elapsedS * (1 - share)) / share
+    return `, ${Math.floor(leftS / 60)}:${String(Math.floor(leftS % 60)).padStart(2, '0')} left`
+  }
+}
+
+function bar(share: number): string {
+  const done = Math.round(Math.min(1, share) * BAR_WIDTH)
+  const percent = String(Math.floor(Math.min(1, share) * 100)).padStart(3)
+  return `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ${percent} %`
+}
+
+/** A number for people: 20,411. */
+export function grouped(count: number): string {
+  return Math.round(count).toLocaleString('en')
+}

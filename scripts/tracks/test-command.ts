@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { ADMIN_KEY } from '../../gateway/testing/start-gateway.ts'
+import type { CommandIo } from './command.ts'
+
+export interface Outcome {
+  code: number
+  out: string
+  err: string
+}
+
+interface Around {
+  key?: string
+  stdin?: string
+  isTerminal?: boolean
+  signal?: AbortSignal
+}
+
+/** A folder in which commands are run as a person would, but within this process. */
+export class CommandFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'cartbarn-tracks-'))
+
+  file(name: string): string {
+    return join(this.path, name)
+  }
+
+  /** `around` is what else a process has. */
+  async run(
+    command: (argv: readonly string[], io: CommandIo) => Promise<number>,
+    argv: readonly string[],
+    { key = ADMIN_KEY, stdin = '', isTerminal = false, signal = new AbortController().signal }: Around = {},
+  ): Promise<Outcome> {
+    const [stdout, stderr] = [new Pipe(), new Pipe()]
+    stderr.isTTY = isTerminal
+    const code = await command(argv, {
+      env: { CARTBARN_API_KEY: key },
+      folder: this.path,
+      stdin: Readable.from([Buffer.from(stdin)]),
+      stdout,
+      stderr,
+      signal,
+    })
+    return { code, out: stdout.written, err: stderr.written }
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+/** Keeps what is written to it. */
+class Pipe extends PassThrough {
+  isTTY = false
+  written = ''
+
+  constructor() {
+    super()
+    this.setEncoding('utf8')
+    this.on('data', (text: string) => {
+      this.written += text
+    })
+  }
+}
