@@ -19,7 +19,7 @@ const COLUMNS = 'block_id AS blockId, first_ms AS firstMs, last_ms AS lastMs, co
 const OF_STREAM = 'FROM telemetry_block WHERE device_id = +? AND stream = +?'
 
 /** How many blocks `newestBlocks` looks at. */
-export const NEWEST_BLOCKS = 16
+const NEWEST_BLOCKS = 16
 
 /**
  * The last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none behind the first that is full,

@@ -304,3 +304,22 @@ test('a later part is refused when the log is not what it was', () => {
   connection.run("UPDATE telemetry_log SET samples = x'00'")
   assert.throws(() => planSealing(connection, request), /not what the plan was begun with/)
 })
+
+test('a record before the first block is sealed with a new ride, however many short blocks there are', () => {
+  for (const blocks of [15, 16, 17]) {
+    empty()
+    // each with a block of its own, before those that are there
+    for (let i = blocks; i > 0; i--) {
+      appendToLog(connection, samplesOf(1, NOON_MS + i * 1e7, 1100))
+      seal(connection)
+    }
+    assert.equal(countsIn().length, blocks)
+    appendToLog(connection, [...samplesOf(1, NOON_MS, 1), ...samplesOf(1, NOON_MS + (blocks + 1) * 1e7, 10)])
+    seal(connection)
+    assert.equal(recordsIn(connection).size, blocks * 1100 + 11)
+    assert.equal(
+      countsIn().reduce((sum, count) => sum + count, 0),
+      blocks * 1100 + 11,
+    )
+  }
+})

@@ -5,7 +5,6 @@ import {
   type BlockPlace,
   blockBeginningAfter,
   blockBeginningBy,
-  NEWEST_BLOCKS,
   newestBlocks,
   readRecords,
   UnreadableBlockError,
@@ -60,7 +59,7 @@ export class StreamSealing<R extends Records> {
     const [oldest] = absorbed
     let from = appendedFrom
     if (oldest !== undefined) {
-      const isFirst = absorbed.length === newest.length && newest.length < NEWEST_BLOCKS
+      const isFirst = absorbed.length === newest.length && this.#isFirst(oldest.row)
       from = isFirst ? 0 : indexAtOrAfter(atMs, oldest.row.firstMs)
     }
     const appended = this.#kind.view(records, from, count)
@@ -92,6 +91,10 @@ export class StreamSealing<R extends Records> {
       absorbed.unshift({ row, records })
     }
     return absorbed
+  }
+
+  #isFirst({ firstMs }: BlockPlace): boolean {
+    return blockBeginningBy(this.#connection, this.#deviceId, this.#kind.name, firstMs - 1) === undefined
   }
 
   /** Records that are not behind the last block: each belongs to the block that begins before it, or to the first. */
