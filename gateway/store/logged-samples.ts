@@ -28,14 +28,15 @@ export class LoggedSamples {
     ) ?? { cuts: 0, last: null }
     if (cuts !== this.#cuts) this.#clear(cuts)
     if (last === null || last === this.#lastRow) return
-    for (const { samples } of this.#connection
-      .statement<{ samples: Uint8Array }>(
-        'SELECT samples FROM telemetry_log WHERE first_seq > ? ORDER BY first_seq',
+    for (const { firstSeq, samples } of this.#connection
+      .statement<{ firstSeq: number; samples: Uint8Array }>(
+        'SELECT first_seq AS firstSeq, samples FROM telemetry_log WHERE first_seq > +? ORDER BY first_seq',
       )
       .iterate(this.#lastRow)) {
       this.#takeUp(samples)
+      // the next may be one that cannot be read now: those before it are not taken up again
+      this.#lastRow = firstSeq
     }
-    this.#lastRow = last
   }
 
   /** The samples of the range, oldest first; at most `limit` from its beginning or its end. */

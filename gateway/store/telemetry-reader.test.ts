@@ -164,3 +164,27 @@ function newerBlock(): Uint8Array {
   view.setUint32(block.length - 4, crc32(block.subarray(0, -4)), true)
   return block
 }
+
+test('a block whose row says too little or another stream costs itself alone', () => {
+  const tables = open()
+  putBlock(tables, 1, [1, 2, 3])
+  const short = putBlock(tables, 1, [11, 12, 13])
+  const other = putBlock(tables, 1, [21, 22, 23])
+  putBlock(tables, 1, [31, 32, 33])
+  tables.run('UPDATE telemetry_block SET count = 1 WHERE block_id = ?', short)
+  const voltages = { atMs: Float64Array.of(21, 22, 23), voltageMv: Int32Array.of(1, 2, 3) }
+  tables.run(
+    'UPDATE telemetry_block SET records = ? WHERE block_id = ?',
+    encodeBlock(BATTERY, voltages),
+    other,
+  )
+  const reader = new TelemetryReader(tables)
+  const found = reader.read(GPS, 1, ALL, (room) => GPS.allocate(room * 2))
+  assert.deepEqual([...found.records.atMs.subarray(0, found.count)], [1, 2, 3, 31, 32, 33])
+  assert.deepEqual([...readAll(reader, 1).atMs], [1, 2, 3, 31, 32, 33])
+  const reports = [short, other].map((blockId) => ({ blockId, reason: 'impossible_content' }))
+  assert.deepEqual(reader.takeUnreadable(), [...reports, ...reports])
+  const page = reader.page(GPS, 1, { fromMs: 20, toMs: 40, order: 'asc', limit: 5 })
+  assert.deepEqual([...page.atMs], [31, 32, 33])
+  assert.deepEqual(reader.takeUnreadable(), reports.slice(1))
+})

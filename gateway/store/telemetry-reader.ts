@@ -17,7 +17,7 @@ interface OrderedRange extends TimeRange {
 
 /** Where the records of a range are. */
 interface Selection<R extends Records> {
-  blockIds: number[]
+  blocks: { blockId: number; count: number }[]
   logged: R
   /** As many records as that is, or more. */
   room: number
@@ -150,22 +150,24 @@ export class TelemetryReader {
       limit: Number.POSITIVE_INFINITY,
     })
     const room = blocks.reduce((sum, { count }) => sum + count, logged.atMs.length)
-    return { blockIds: blocks.map(({ blockId }) => blockId), logged, room }
+    return { blocks, logged, room }
   }
 
   /** Returns how many records there are; undefined when a block is gone. */
   #readInto<R extends Records>(
     kind: RecordKind<R>,
-    { blockIds, logged }: Selection<R>,
+    { blocks, logged }: Selection<R>,
     range: TimeRange,
     into: R,
   ): number | undefined {
     let count = 0
-    for (const blockId of blockIds) {
+    for (const { blockId, count: told } of blocks) {
       const block = this.#readable(blockId, () => readBlock(this.#connection, blockId))
       if (block === 'gone') return undefined
       if (block === undefined) continue
-      count += this.#readable(blockId, () => decodeBlockRange(kind, block, range, into, count)) ?? 0
+      // one with more than its row says must not take the room of others
+      const room = kind.view(into, 0, count + told)
+      count += this.#readable(blockId, () => decodeBlockRange(kind, block, range, room, count)) ?? 0
     }
     if (logged.atMs.length === 0) return count
     const from = indexAtOrAfter(into.atMs, logged.atMs[0] ?? 0, 0, count)
@@ -228,8 +230,10 @@ export class TelemetryReader {
     try {
       return work()
     } catch (error) {
-      if (!isUnreadable(error)) throw error
-      this.#unreadable.push({ blockId, reason: unreadableReason(error) })
+      if (isUnreadable(error)) this.#unreadable.push({ blockId, reason: unreadableReason(error) })
+      // of another stream, or of more records than its row says
+      else if (error instanceof RangeError) this.#unreadable.push({ blockId, reason: 'impossible_content' })
+      else throw error
       return undefined
     }
   }
