@@ -27,7 +27,8 @@ function boundsOf(
   stream: TelemetryStream,
   deviceId: number,
 ): { firstMs: number | null; lastMs: number | null } {
-  const of = 'FROM telemetry_block WHERE device_id = ? AND stream = ? ORDER BY first_ms'
+  // `+?`: SQLite would prepare it again for each device, see block-rows.ts
+  const of = 'FROM telemetry_block WHERE device_id = +? AND stream = +? ORDER BY first_ms'
   const first = connection.get<{ atMs: number }>(
     `SELECT first_ms AS atMs ${of} LIMIT 1`,
     ...[deviceId, stream],

@@ -163,9 +163,10 @@ function oldestBlocks(
   beforeMs: number,
   limit: number,
 ): BlockRow[] {
+  // `+?`: SQLite would prepare it again for each stream, see block-rows.ts
   return connection.all<BlockRow>(
-    `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE device_id = ? AND stream = ? AND first_ms < ?
-     ORDER BY first_ms LIMIT ?`,
+    `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE device_id = +? AND stream = +? AND first_ms < +?
+     ORDER BY first_ms LIMIT +?`,
     ...[deviceId, stream, beforeMs, limit],
   )
 }

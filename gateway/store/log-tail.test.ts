@@ -197,3 +197,16 @@ test('a row of the log that cannot be read costs its own samples, not those of o
     [1, 2, 3],
   )
 })
+
+test('blocks that were not deleted after all are remembered', () => {
+  const tables = open()
+  putBlocks(tables, [10, 20], new Set())
+  const deletion = tables.db.transaction(() => {
+    tables.run('DELETE FROM telemetry_block')
+    assert.equal(tables.tail.bounds('gps', 1), null)
+    throw new Error('a later step is refused')
+  })
+  assert.throws(() => deletion(), /a later step/)
+  tables.tail.rolledBack()
+  assert.deepEqual([...tables.tail.append(batchOf([[1, 20, 1]]))], [0])
+})

@@ -54,6 +54,8 @@ export class LogTail {
 
   /** The first and last time of what is in the log of a device's stream; null when nothing is. */
   bounds(stream: TelemetryStream, deviceId: number): { firstMs: number; lastMs: number } | null {
+    // what is found out on the way may be true in this transaction only, which may have deleted blocks
+    this.#isTouched = true
     const { logged } = this.#times(deviceId)[stream]
     const [firstMs, lastMs] = [logged[0], logged.at(-1)]
     return firstMs === undefined || lastMs === undefined ? null : { firstMs, lastMs }
@@ -123,9 +125,12 @@ export class LogTail {
       'SELECT next_seq AS nextSeq FROM telemetry_log_end',
     ) ?? { nextSeq: 1 }
     this.#nextSeq = nextSeq
-    const rows = this.#connection.all<{ firstSeq: number; samples: Uint8Array }>(
-      'SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq',
-    )
+    // one row at a time: a log that could not be sealed for long is large
+    const rows = this.#connection
+      .statement<{ firstSeq: number; samples: Uint8Array }>(
+        'SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq',
+      )
+      .iterate()
     for (const { firstSeq, samples } of rows) {
       this.#nextSeq = Math.max(this.#nextSeq, firstSeq + sampleCountOf(samples))
       this.#takeUp(samples)
