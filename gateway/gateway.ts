@@ -333,8 +333,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       clockMark,
       users,
       memory,
-      sealing,
+      // which may be waiting for its turn behind a long sealing: that ends first
       retention,
+      sealing,
       delivery,
       requests,
       realtime,

@@ -11,6 +11,7 @@ import type { Connection } from '../store/connection.ts'
 import { openWriter } from '../store/open-writer.ts'
 import { Store } from '../store/store.ts'
 import type { UnreadableBlock } from '../store/unreadable-block.ts'
+import { HeldJobs } from '../testing/held-jobs.ts'
 import { eventually } from '../testing/observe.ts'
 import {
   appendToLog,
@@ -282,4 +283,19 @@ test('a stop does not wait for the turn of a pass', async () => {
   await Promise.all([other, sealed])
   assert.equal(blocksIn(beside).length, 0)
   assert.equal(sealing.counts.failures, 0)
+})
+
+test('a stop does not wait for a plan that a reader thread never makes', async () => {
+  ride(4000)
+  const jobs = new HeldJobs()
+  try {
+    jobs.hold()
+    const sealed = sealing.runOnce()
+    await eventually(() => jobs.given.length === 1, 'the plan is asked for')
+    await sealing.stop()
+    await sealed
+    assert.equal(sealing.counts.failures, 0)
+  } finally {
+    jobs.end()
+  }
 })

@@ -50,6 +50,7 @@ export class Sealing implements Part {
   readonly #pace: Pace
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
+  #stopping = new AbortController()
   #sealing: Promise<boolean> | undefined
   #failuresInARow = 0
   /** What was planned up to here and is still in the log has to stay there. */
@@ -62,6 +63,7 @@ export class Sealing implements Part {
 
   async start(): Promise<void> {
     this.#isRunning = true
+    this.#stopping = new AbortController()
     this.#pace.start()
     this.#lookIn(LOOK_MS)
   }
@@ -70,6 +72,7 @@ export class Sealing implements Part {
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
+    this.#stopping.abort()
     this.#pace.stop()
     // not for its turn, which may be long in coming
     await this.#sealing
@@ -175,7 +178,10 @@ export class Sealing implements Part {
     const obstacles = new Set<number>()
     for (;;) {
       this.#requireRunning()
-      const plan = await this.#timed(() => store.readers.run('planSealing', request, { owner: OWNER }))
+      const { signal } = this.#stopping
+      const plan = await this.#timed(() =>
+        store.readers.run('planSealing', request, { owner: OWNER, signal }),
+      )
       const { unreadable, damagedSeq } = plan
       if (unreadable.length > 0) await onUnreadable(unreadable)
       const damaged = unreadable.filter(({ reason }) => reason !== 'newer_version')
