@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, before, mock, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { createLog } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
 import { DEFAULT_TRIP_CONFIG } from '../../shared/trip-config.ts'
@@ -137,4 +138,26 @@ test('nothing is read after the stop, and what waits then is told', async () => 
   await assert.rejects(own.run('startOfNewest', { deviceId: 1, count: 1 }, { owner: 'somebody' }), {
     code: 'store_unavailable',
   })
+})
+
+test('a stop does not wait for a thread that cannot be ended, and who waits for it is told', async () => {
+  const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  await own.start()
+  const read = () => own.run('startOfNewest', { deviceId: 0, count: 1 }, { owner: 'anybody' })
+  await read()
+  const terminate = Worker.prototype.terminate
+  const hanging: Worker[] = []
+  const ending = mock.method(Worker.prototype, 'terminate', function (this: Worker) {
+    hanging.push(this)
+    return new Promise<number>(() => undefined)
+  })
+  try {
+    jobs.hold()
+    const refused = [read(), read()].map((one) => assert.rejects(one, { code: 'store_unavailable' }))
+    await own.stop()
+    await Promise.all(refused)
+  } finally {
+    ending.mock.restore()
+    await Promise.all(hanging.map((worker) => terminate.call(worker)))
+  }
 })

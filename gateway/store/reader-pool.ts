@@ -49,6 +49,8 @@ const REST_RATIO = 1
 const IDLE_MS = 60_000
 /** A thread that dies at its start must not be started again in a tight loop. */
 const RESTART_MS = 100
+/** How long a stop waits for threads to end. */
+const STOP_MS = 3000
 
 /**
  * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
@@ -86,8 +88,17 @@ export class ReaderPool implements Part {
     this.#isRunning = false
     clearTimeout(this.#restart)
     this.#restart = undefined
-    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
     for (let job = this.#takeJob(); job !== undefined; job = this.#takeJob()) job.reject(stopping())
+    const giveUp = Promise.withResolvers<void>()
+    const timer = setTimeout(giveUp.resolve, STOP_MS)
+    const threads = [...this.#threads]
+    await Promise.race([Promise.all(threads.map(({ worker }) => worker.terminate())), giveUp.promise])
+    clearTimeout(timer)
+    // one that hangs in the system cannot be ended; the process must be able to
+    for (const { worker, job } of this.#threads) {
+      worker.unref()
+      job?.reject(stopping())
+    }
   }
 
   /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
