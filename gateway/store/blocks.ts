@@ -76,24 +76,24 @@ export function dropLog(
   const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
   const kept = JSON.stringify(keptSeqs)
   const rows = connection
-    .statement<{ firstSeq: number; bytes: number }>(
-      `SELECT first_seq AS firstSeq, length(samples) AS bytes FROM telemetry_log
+    .statement<{ firstSeq: number; samples: Uint8Array }>(
+      `SELECT first_seq AS firstSeq, samples FROM telemetry_log
        WHERE ${sealed} ORDER BY first_seq LIMIT ?`,
     )
     .iterate(fromSeq, throughSeq, kept, limit)
-  let count = 0
+  const dropped: Uint8Array[] = []
   let bytes = 0
   let lastSeq: number | null = null
   for (const row of rows) {
     lastSeq = row.firstSeq
-    bytes += row.bytes
-    count++
+    bytes += row.samples.length
+    dropped.push(row.samples)
     if (bytes >= DROPPED_BYTES) break
   }
   // numbers are not used again, not even when this was the end of the log
   connection.run(CUT_LOG, throughSeq + 1)
   if (lastSeq === null) return { isDone: true }
   connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
-  connection.tail.forget()
-  return { isDone: count < limit && bytes < DROPPED_BYTES }
+  connection.tail.dropped(dropped)
+  return { isDone: dropped.length < limit && bytes < DROPPED_BYTES }
 }

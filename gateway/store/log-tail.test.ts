@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { encodeBlock } from '../../shared/telemetry-block.ts'
 import { BATTERY, GPS, NO_SPEED } from '../../shared/telemetry-records.ts'
+import { dropLog } from './blocks.ts'
 import { migrate } from './migrate.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './telemetry-batch.ts'
 import { WriterTables } from './writer-tables.ts'
@@ -209,4 +210,39 @@ test('blocks that were not deleted after all are remembered', () => {
   assert.throws(() => deletion(), /a later step/)
   tables.tail.rolledBack()
   assert.deepEqual([...tables.tail.append(batchOf([[1, 20, 1]]))], [0])
+})
+
+test('after rows were dropped it remembers what it would read', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(sample, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 }),
+      fc.nat(12),
+      fc.array(fc.nat(12), { maxLength: 3 }),
+      fc.array(sample, { maxLength: 20 }),
+      (rows, droppedRows, kept, later) => {
+        const tables = open()
+        for (const row of rows) tables.tail.append(batchOf(row))
+        const seqs = tables
+          .all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log ORDER BY 1')
+          .map(({ seq }) => seq)
+        const drop = {
+          fromSeq: 0,
+          throughSeq: seqs[Math.min(droppedRows, seqs.length - 1)] ?? 0,
+          keptSeqs: kept.map((i) => seqs[i] ?? 0),
+          limit: 2,
+        }
+        while (!dropLog(tables, drop).isDone);
+        const fresh = new WriterTables(tables.db)
+        for (const deviceId of [1, 2, 3]) {
+          for (const stream of ['gps', 'battery'] as const)
+            assert.deepEqual(tables.tail.bounds(stream, deviceId), fresh.tail.bounds(stream, deviceId))
+        }
+        const flags = tables.tail.append(batchOf(later))
+        tables.run('DELETE FROM telemetry_log WHERE first_seq > ?', seqs.at(-1) ?? 0)
+        assert.deepEqual(flags, fresh.tail.append(batchOf(later)))
+        tables.close()
+      },
+    ),
+    { numRuns: 100 },
+  )
 })

@@ -61,6 +61,35 @@ export class LogTail {
     return firstMs === undefined || lastMs === undefined ? null : { firstMs, lastMs }
   }
 
+  /** Rows of the log are gone, and in blocks. What is left of a long log is not read again: devices would wait for it. */
+  dropped(rows: readonly Uint8Array[]): void {
+    this.#isTouched = true
+    const devices = this.#devices
+    if (devices === undefined) return
+    const gone = new Map<number, { gps: Set<number>; battery: Set<number> }>()
+    for (const row of rows) {
+      const batch = decoded(row)
+      if (batch === null) {
+        this.forget()
+        return
+      }
+      const { count, deviceId, atMs, streams } = batch
+      for (let i = 0; i < count; i++) {
+        const id = deviceId[i] ?? 0
+        const times = gone.get(id) ?? { gps: new Set(), battery: new Set() }
+        gone.set(id, times)
+        if (((streams[i] ?? 0) & HAS_GPS) !== 0) times.gps.add(atMs[i] ?? 0)
+        if (((streams[i] ?? 0) & HAS_BATTERY) !== 0) times.battery.add(atMs[i] ?? 0)
+      }
+    }
+    for (const [id, { gps, battery }] of gone) {
+      const times = devices.get(id)
+      if (times === undefined) continue
+      if (gps.size > 0) times.gps.logged = times.gps.logged.filter((atMs) => !gps.has(atMs))
+      if (battery.size > 0) times.battery.logged = times.battery.logged.filter((atMs) => !battery.has(atMs))
+    }
+  }
+
   /** The log was shortened: it is read again when it is needed. */
   forget(): void {
     this.#devices = undefined
@@ -145,19 +174,23 @@ export class LogTail {
   }
 
   #takeUp(samples: Uint8Array): void {
-    let batch: TelemetryBatch
-    try {
-      batch = decodeBatch(samples)
-    } catch {
-      // whoever seals it reports it; what it held counts as not stored
-      return
-    }
+    const batch = decoded(samples)
+    // whoever seals it reports it; what it held counts as not stored
+    if (batch === null) return
     for (let i = 0; i < batch.count; i++) {
       const times = this.#times(batch.deviceId[i] ?? 0)
       const has = batch.streams[i] ?? 0
       if ((has & HAS_GPS) !== 0) times.gps.logged.push(batch.atMs[i] ?? 0)
       if ((has & HAS_BATTERY) !== 0) times.battery.logged.push(batch.atMs[i] ?? 0)
     }
+  }
+}
+
+function decoded(samples: Uint8Array): TelemetryBatch | null {
+  try {
+    return decodeBatch(samples)
+  } catch {
+    return null
   }
 }
 
