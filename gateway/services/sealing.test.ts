@@ -116,7 +116,7 @@ const rowsInLog = () => beside.all('SELECT first_seq FROM telemetry_log').length
 
 test('a log that is large enough is sealed without anybody asking', async () => {
   const samples = ride(4000)
-  await eventually(() => rowsInLog() === 0, 'the log is sealed')
+  await eventually(() => rowsInLog() === 0, 'the log is sealed', 60_000)
   assert.equal(recordsIn(beside).size, samples * 2)
   assert.ok(blocksIn(beside).every(({ count }) => count <= 2048))
   await eventually(() => sealing.counts.passes === 1, 'the pass is counted')

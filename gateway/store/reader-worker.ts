@@ -7,8 +7,8 @@ import { buffersOf, type ReaderAnswer, type ReaderRequest } from './reader-messa
 import { ReaderTools } from './reader-tools.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
 
-/** As good as nothing while others want to run, and all there is while they do not. */
-const NICENESS = 19
+/** A tenth of what others get while they want to run, so that sealing keeps up; all there is while they do not. */
+const NICENESS = 10
 
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
