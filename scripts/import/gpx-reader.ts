@@ -36,14 +36,14 @@ export class GpxReader implements TrackReader, XmlSink {
     this.#xml.end()
   }
 
-  open(qualifiedName: string, attributes: () => Record<string, string>): void {
+  open(qualifiedName: string, attributes: Readonly<Record<string, string>>): void {
     const name = localName(qualifiedName)
     if (this.#path.length === 0 && name !== 'gpx')
       throw new TrackFileError(`the file is no GPX but <${name}>`)
     this.#path.push(name)
     if (this.#point === undefined) {
       if (!POINTS.includes(name)) return
-      const { lat, lon } = attributes()
+      const { lat, lon } = attributes
       this.#point = { ...emptyRecord(++this.#points), lat, long: lon }
       this.#pointDepth = this.#path.length
     } else if (this.#isWanted(name)) this.#value = ''
