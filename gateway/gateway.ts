@@ -100,6 +100,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const sealing = new Sealing({
     ...{ store, fleet, maintenance, clock, log },
     onUnreadable: (blocks) => damage.judge(blocks),
+    onSetAside: () => damage.load(),
     minSamples: config.sealSamples,
   })
   const telemetry = new Telemetry({ store, fleet, sealing, damage, maintenance, clock, log })

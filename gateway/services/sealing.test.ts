@@ -81,6 +81,7 @@ function newSealing(queue = store.queue as { waitingRows: number }): Sealing {
       unreadable.push(...blocks)
       onUnreadable(blocks)
     },
+    onSetAside: () => undefined,
     clock: systemClock,
     log,
   })

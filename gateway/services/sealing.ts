@@ -21,6 +21,8 @@ interface SealingDeps {
    * `maintenance`, so it must not wait for one of its own.
    */
   onUnreadable: (blocks: readonly UnreadableBlock[]) => Promise<void>
+  /** A damaged row of the log was put aside, among the damaged blocks. */
+  onSetAside: () => void
   clock: Clock
   log: Log
   /** The log is sealed from so many samples on. */
@@ -199,10 +201,11 @@ export class Sealing implements Part {
   }
 
   async #setAside(firstSeq: number): Promise<void> {
-    const { store, clock, log } = this.#deps
+    const { store, onSetAside, clock, log } = this.#deps
     this.#requireRunning()
     if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
     log.error({ firstSeq }, 'a row of the telemetry log is damaged; it is kept, and counts may be too high')
+    onSetAside()
   }
 
   async #replace(replacements: readonly BlockReplacement[]): Promise<void> {

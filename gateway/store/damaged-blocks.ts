@@ -7,9 +7,10 @@ import type { Connection } from './connection.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
 import type { WriterTables } from './writer-tables.ts'
 
-/** A block that was put aside because it is not what was written. */
-export interface DamagedBlock extends BlockRow {
-  /** Null once its device is deleted. */
+/** A block, or a row of the log, that was put aside because it is not what was written. */
+export interface DamagedBlock extends Omit<BlockRow, 'stream'> {
+  stream: TelemetryStream | 'log'
+  /** Null once its device is deleted, and of a row of the log. */
   hardwareId: string | null
   reason: DamageReason
   foundAtMs: number

@@ -19,11 +19,17 @@ const damagedBlockSchema = z
     hardware_id: z
       .string()
       .nullable()
-      .meta({ description: 'The device; null once it is deleted.', example: 'cart-07' }),
-    stream: z.enum(['gps', 'battery']).meta({ description: 'What was measured.' }),
-    from: isoSchema.meta({ description: 'When the first record was measured.' }),
-    to: isoSchema.meta({ description: 'When the last record was measured.' }),
-    records: z.number().int().meta({ description: 'Records that cannot be read.', example: 2048 }),
+      .meta({ description: 'The device; null once it is deleted, and of log.', example: 'cart-07' }),
+    stream: z.enum(['gps', 'battery', 'log']).meta({
+      description:
+        'What was measured; log for what some devices had just sent, of which neither they nor the times are known.',
+    }),
+    from: isoSchema.meta({ description: 'When the first record was measured; of log, when it was noticed.' }),
+    to: isoSchema.meta({ description: 'When the last record was measured; of log, when it was noticed.' }),
+    records: z
+      .number()
+      .int()
+      .meta({ description: 'Records that cannot be read; of log it is 0, for nobody knows.', example: 2048 }),
     reason: z
       .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content'])
       .meta({ description: 'What is wrong with it.' }),
