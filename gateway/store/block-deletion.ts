@@ -1,4 +1,3 @@
-import { DamagedBlockError, NewerBlockError } from '../../shared/damaged-block.ts'
 import type { TelemetryStream } from '../../shared/ids.ts'
 import { encodeBlock } from '../../shared/telemetry-block.ts'
 import {
@@ -9,10 +8,11 @@ import {
   type Records,
 } from '../../shared/telemetry-records.ts'
 import { uncountRecords } from './block-counts.ts'
+import { insertBlock } from './blocks.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import { deleteDamagedOf, deleteDamagedUntil } from './damaged-blocks.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
-import type { UnreadableBlock } from './unreadable-block.ts'
+import { isUnreadable, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 export interface DeletedRecords {
@@ -195,16 +195,12 @@ function cutBlock(
         ? recordsFrom(GPS, row, records, beforeMs)
         : recordsFrom(BATTERY, row, records, beforeMs)
     deleteBlocks(connection, [row])
-    connection.run(
-      `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      ...[row.deviceId, row.stream, kept.firstMs, row.lastMs, kept.count, kept.block],
-    )
+    const { firstMs, count, block } = kept
+    insertBlock(connection, row, { firstMs, lastMs: row.lastMs, count, records: block })
     return row.count - kept.count
   } catch (error) {
-    if (error instanceof DamagedBlockError) return { blockId: row.blockId, reason: error.reason }
-    if (error instanceof NewerBlockError) return { blockId: row.blockId, reason: 'newer_version' }
-    throw error
+    if (!isUnreadable(error)) throw error
+    return { blockId: row.blockId, reason: unreadableReason(error) }
   }
 }
 

@@ -25,6 +25,15 @@ export interface BlockReplacement {
 const INSERT_BLOCK = `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
   VALUES (?, ?, ?, ?, ?, ?)`
 
+/** Adds a block that overlaps none of its stream. */
+export function insertBlock(
+  connection: Connection,
+  { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
+  { firstMs, lastMs, count, records }: NewBlock,
+): void {
+  connection.run(INSERT_BLOCK, deviceId, stream, firstMs, lastMs, count, records)
+}
+
 /**
  * Replaces blocks as it was planned; what was planned for a device that is gone is left out. Throws when the blocks are
  * not those the plan was made on. The caller keeps the transaction small.
@@ -44,12 +53,12 @@ export function replaceBlocks(
       )
       if (changes === 0) throw new Error(`block ${blockId} to be replaced is gone`)
     }
-    for (const { firstMs, lastMs, count, records } of adds) {
-      const before = blockBeginningBy(connection, deviceId, stream, lastMs)
-      if (before !== undefined && before.lastMs >= firstMs) {
+    for (const block of adds) {
+      const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
+      if (before !== undefined && before.lastMs >= block.firstMs) {
         throw new Error(`a block of device ${deviceId} overlaps one that is there`)
       }
-      connection.run(INSERT_BLOCK, deviceId, stream, firstMs, lastMs, count, records)
+      insertBlock(connection, { deviceId, stream }, block)
     }
   }
 }

@@ -4,7 +4,7 @@ import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '../../shared/telemetry-
 import { decodeBatch, type TelemetryBatch } from './telemetry-batch.ts'
 import type { WriterTables } from './writer-tables.ts'
 
-/** To be run with every deletion from the log: its numbers are not used again, and who remembers the log reads it anew. */
+/** To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew. */
 export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
 
 /** What `damaged_block` says of the stream of a log row. */

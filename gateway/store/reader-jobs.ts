@@ -7,8 +7,8 @@ import { readTripTrack, writeTrackTimes } from './trip-track.ts'
 import { findTrips } from './trips.ts'
 
 /**
- * Every long read by name: it runs in a reader thread and holds no snapshot of the database for long. Buffers in a result, or in an object
- * of it, that are not parts of larger ones move to the main thread without being copied.
+ * Every long read by name: it runs in a reader thread and holds no snapshot of the database for long. Buffers in a
+ * result that are not parts of larger ones move to the main thread without being copied.
  */
 const jobs = {
   historyPage: readHistoryPage,

@@ -1,5 +1,6 @@
 import { encodeBlock, MAX_BLOCK_RECORDS } from '../../shared/telemetry-block.ts'
 import { BATTERY, GPS, NO_SPEED, type RecordKind, type Records } from '../../shared/telemetry-records.ts'
+import { insertBlock } from './blocks.ts'
 import type { Connection } from './connection.ts'
 
 type Row = Record<string, number | null>
@@ -37,9 +38,11 @@ function sealTable<R extends Records>(
       const atMs = Float64Array.from(rows, ({ at_ms }) => at_ms ?? 0)
       const [firstMs = 0] = atMs
       lastMs = atMs.at(-1) ?? 0
-      connection.run(
-        `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records) VALUES (?, ?, ?, ?, ?, ?)`,
-        ...[deviceId, kind.name, firstMs, lastMs, rows.length, encodeBlock(kind, toRecords({ atMs }, rows))],
+      const records = encodeBlock(kind, toRecords({ atMs }, rows))
+      insertBlock(
+        connection,
+        { deviceId, stream: kind.name },
+        { firstMs, lastMs, count: rows.length, records },
       )
     }
   }

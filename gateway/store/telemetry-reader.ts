@@ -28,7 +28,7 @@ interface BlockPlace {
   firstMs: number
 }
 
-// `+?`: beside ORDER BY, SQLite prepares a statement with a plain `?` again for each value, which takes longer than to run it.
+// `+?`: see block-rows.ts
 /** The first block that can reach into a range: the last that begins at or before its beginning. */
 const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM telemetry_block
   WHERE device_id = +? AND stream = +? AND first_ms <= +?), -1)`
