@@ -158,9 +158,10 @@ async function runLive(context: ScenarioContext): Promise<LiveRun> {
   const written = readWrittenBytes(gateway.process.pid)
   const durationS = context.durationS ?? (isShort ? 1 : LIVE_S)
   const options = { perDevicePerS: LIVE_PER_DEVICE_PER_S, warmupS: 0, durationS }
-  const load = await startDeviceLoad(bench, gateway, devices, options).result()
+  const load = startDeviceLoad(bench, gateway, devices, options)
+  await load.measured()
   const run = {
-    load,
+    load: await load.result(),
     written: writtenSince(written, gateway.process.pid),
     work: await gateway.api.sealing(),
   }
