@@ -1,0 +1,290 @@
+import { z } from 'zod'
+
+/** The version of everything in this file; a hub takes this one and older ones. */
+export const SYNC_PROTOCOL = 1
+
+/**
+ * What is replicated, each with a cursor of its own. `telemetry` are samples in the order of the log; `history` are
+ * blocks of what was sealed before it was acknowledged, in the order of `block_log`; `entities` is the change log.
+ */
+export const SYNC_STREAMS = [
+  'notes',
+  'lock_events',
+  'geofence_events',
+  'entities',
+  'telemetry',
+  'history',
+] as const
+
+export const syncStreamSchema = z.enum(SYNC_STREAMS)
+export type SyncStream = z.infer<typeof syncStreamSchema>
+
+const seqSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const timeMsSchema = z.number().int().min(-8_640_000_000_000_000).max(8_640_000_000_000_000)
+/** 32 bytes. */
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
+/** 64 bits. */
+const sumSchema = z.string().regex(/^[0-9a-f]{16}$/)
+const epochSchema = z.string().regex(/^[0-9a-f]{32}$/)
+const instanceSchema = z.uuid()
+
+/** Where a stream is: everything up to `seq` is taken, and `hash` chains all parts up to there. */
+export const cursorSchema = z.object({ seq: seqSchema, hash: hashSchema })
+export type SyncCursor = z.infer<typeof cursorSchema>
+
+/** What a stream that never got anything is at. */
+export const NO_CURSOR: SyncCursor = { seq: 0, hash: '0'.repeat(64) }
+
+const cursorsSchema = z.record(syncStreamSchema, cursorSchema)
+export type SyncCursors = z.infer<typeof cursorsSchema>
+
+/** What the hub can take now; a gateway keeps to the newest it was told. */
+export const syncLimitsSchema = z.object({
+  /** Of the data of one part, before base64. */
+  part_bytes: z.number().int().min(1024),
+  /** Of one request, before gzip. */
+  body_bytes: z.number().int().min(4096),
+  parts: z.number().int().min(1),
+  /** Between two pushes of telemetry or history. */
+  min_interval_ms: z.number().int().min(0),
+  latest_interval_ms: z.number().int().min(1000),
+})
+export type SyncLimits = z.infer<typeof syncLimitsSchema>
+
+/** States of a site that the hub sees and the gateway cannot. */
+export const syncWarningSchema = z.enum(['two_gateways', 'quarantined'])
+export type SyncWarning = z.infer<typeof syncWarningSchema>
+
+export const helloSchema = z.strictObject({
+  protocol: z.number().int().min(1),
+  site: z.string().min(1).max(64),
+  epoch: epochSchema,
+  /** New at each start of the gateway. */
+  instance: instanceSchema,
+  forked_from: z.strictObject({ epoch: epochSchema, reason: z.string().max(200) }).nullable(),
+  program: z.string().max(64),
+  clock_ms: timeMsSchema,
+  clock_trusted: z.boolean(),
+  /** The last sequence number that was ever given in each stream. */
+  ends: z.record(syncStreamSchema, seqSchema),
+})
+export type Hello = z.infer<typeof helloSchema>
+
+/** 409 `ahead`: the hub has more of this epoch than the gateway ever had. 409 `foreign_epoch`: it is another site's. */
+export const helloAnswerSchema = z.object({
+  server_time_ms: timeMsSchema,
+  cursors: cursorsSchema,
+  limits: syncLimitsSchema,
+  warnings: z.array(syncWarningSchema),
+})
+export type HelloAnswer = z.infer<typeof helloAnswerSchema>
+
+/**
+ * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry-runs.ts);
+ * whole telemetry blocks (shared/telemetry-blocks.ts).
+ */
+export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
+export type PartEncoding = z.infer<typeof partEncodingSchema>
+
+/** A piece of a stream: everything behind `from` up to `to`. Gaps are legal: `count` rows may be fewer than positions. */
+export const partSchema = z.strictObject({
+  stream: syncStreamSchema,
+  from: seqSchema,
+  to: seqSchema,
+  /** Rows: of telemetry and history, GPS records and battery records. */
+  count: z.number().int().min(0),
+  prev_hash: hashSchema,
+  /** `partHash` of this part. */
+  hash: hashSchema,
+  encoding: z.string().min(1).max(32),
+  /** Base64. */
+  data: z.string(),
+  /** What an audit found missing: it moves no cursor, `from`, `to` are 0, and rows that are there stay as they are. */
+  is_resend: z.boolean().optional(),
+})
+export type SyncPart = z.infer<typeof partSchema>
+
+export const pushSchema = z.strictObject({
+  epoch: epochSchema,
+  instance: instanceSchema,
+  parts: z.array(partSchema).min(1),
+})
+export type Push = z.infer<typeof pushSchema>
+
+/** Acknowledged means committed. */
+export const pushAnswerSchema = z.object({
+  acked: z.partialRecord(syncStreamSchema, cursorSchema),
+  limits: syncLimitsSchema,
+  /** There are intents behind the last one the gateway asked for. */
+  intents_waiting: z.boolean(),
+  warnings: z.array(syncWarningSchema),
+})
+export type PushAnswer = z.infer<typeof pushAnswerSchema>
+
+/** The problem body of 409 `cursor`: where the streams of the request really are. Nothing of the request was taken. */
+export const cursorProblemSchema = z.object({ code: z.literal('cursor'), cursors: cursorsSchema })
+
+/** States of devices, each as `GET /devices/:id` of the gateway says it. Lossy: only the newest matters. */
+export const latestSchema = z.strictObject({
+  epoch: epochSchema,
+  instance: instanceSchema,
+  at_ms: timeMsSchema,
+  /** All registered devices are in `devices`: others are gone. */
+  is_complete: z.boolean(),
+  devices: z.array(z.record(z.string(), z.unknown())),
+  /** What of the backlog the gateway still has to send, for `GET /sites`. */
+  backlog: z.object({ rows: z.number().int().min(0), oldest_ms: timeMsSchema.nullable() }),
+})
+export type Latest = z.infer<typeof latestSchema>
+
+export const latestAnswerSchema = z.object({ limits: syncLimitsSchema, intents_waiting: z.boolean() })
+
+/** What can be compared: rows of a day by device (`notes`: one group named ''), entities by table without a day. */
+export const auditKindSchema = z.enum([
+  'gps',
+  'battery',
+  'lock_events',
+  'geofence_events',
+  'notes',
+  'entities',
+])
+export type AuditKind = z.infer<typeof auditKindSchema>
+
+export const auditGroupSchema = z.strictObject({
+  /** hardware_id, or the table of entities. */
+  group: z.string().max(64),
+  count: z.number().int().min(0),
+  /** Order-free: the sum of the hashes of the rows. */
+  sum: sumSchema,
+})
+export type AuditGroup = z.infer<typeof auditGroupSchema>
+
+export const auditSchema = z.strictObject({
+  epoch: epochSchema,
+  instance: instanceSchema,
+  kind: auditKindSchema,
+  /** Midnight, UTC; null for entities. */
+  day_ms: timeMsSchema.nullable(),
+  groups: z.array(auditGroupSchema),
+})
+export type Audit = z.infer<typeof auditSchema>
+
+/** `resend` are groups the hub lacks rows of; `extra` are groups in which it has rows that the gateway does not have. */
+export const auditAnswerSchema = z.object({
+  resend: z.array(z.string()),
+  extra: z.array(z.object({ group: z.string(), count: z.number().int() })),
+})
+export type AuditAnswer = z.infer<typeof auditAnswerSchema>
+
+// What the rows of `rows-1` parts are. A hub keeps fields it does not know.
+
+export const lockEventRowSchema = z.looseObject({
+  seq: seqSchema,
+  event_id: z.string().min(1).max(128),
+  hardware_id: z.string().min(1).max(64),
+  event: z.string().max(64),
+  source: z.string().max(64),
+  at_ms: timeMsSchema,
+  code: z.string().nullable(),
+  command_id: z.string().nullable(),
+  /** JSON, or null. */
+  metadata: z.unknown(),
+})
+export type LockEventSyncRow = z.infer<typeof lockEventRowSchema>
+
+export const geofenceEventRowSchema = z.looseObject({
+  seq: seqSchema,
+  event_id: z.string().min(1).max(128),
+  hardware_id: z.string().min(1).max(64),
+  event: z.string().max(64),
+  group_id: z.number().int(),
+  zone_id: z.string(),
+  zone_name: z.string(),
+  zone_type: z.string(),
+  at_ms: timeMsSchema,
+  lat: z.number(),
+  long: z.number(),
+})
+export type GeofenceEventSyncRow = z.infer<typeof geofenceEventRowSchema>
+
+const telemetryKindSchema = z.enum(['gps', 'battery'])
+
+/** Records were dropped before they were acknowledged; at most `count` rows of these times are missing at the hub. */
+export const gapSchema = z.object({
+  stream: telemetryKindSchema,
+  from_ms: timeMsSchema,
+  to_ms: timeMsSchema,
+  count: z.number().int().min(0),
+  hardware_ids: z.array(z.string()),
+  reason: z.enum(['purge', 'disk', 'damage']),
+})
+export type Gap = z.infer<typeof gapSchema>
+
+/** All records of these kinds of a device are to go, also those of parts of this epoch up to these positions. */
+export const eraseSchema = z.object({
+  hardware_id: z.string(),
+  kinds: z.array(telemetryKindSchema).min(1),
+  telemetry_through: seqSchema,
+  history_through: seqSchema,
+})
+export type Erase = z.infer<typeof eraseSchema>
+
+export const intentStatusSchema = z.enum(['pending', 'applied', 'rejected', 'expired', 'superseded'])
+export type IntentStatus = z.infer<typeof intentStatusSchema>
+
+export const intentResultSchema = z.object({
+  intent_id: z.string(),
+  status: intentStatusSchema,
+  /** For people; null when it was applied. */
+  reason: z.string().nullable(),
+})
+export type IntentResult = z.infer<typeof intentResultSchema>
+
+/** What the gateway tells about itself and its data. */
+export const noteRowSchema = z.looseObject({
+  seq: seqSchema,
+  note_id: z.string().min(1).max(128),
+  kind: z.string().max(32),
+  at_ms: timeMsSchema,
+  /** `gap`: gapSchema, `erase`: eraseSchema, `intent_result`: intentResultSchema. */
+  body: z.record(z.string(), z.unknown()),
+})
+export type NoteSyncRow = z.infer<typeof noteRowSchema>
+
+/** Tables whose rows are replicated by key: the body is what the row is when it is sent, null when it is gone. */
+export const ENTITY_TABLES = [
+  'device',
+  'device_group',
+  'device_type',
+  'group_config',
+  'device_config',
+  'geofence_set',
+  'user',
+  'command',
+] as const
+
+export const entityRowSchema = z.looseObject({
+  seq: seqSchema,
+  table: z.string().min(1).max(64),
+  key: z.string().min(1).max(256),
+  body: z.record(z.string(), z.unknown()).nullable(),
+})
+export type EntitySyncRow = z.infer<typeof entityRowSchema>
+
+export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user.disable', 'resend'] as const
+export const intentKindSchema = z.enum(INTENT_KINDS)
+export type IntentKind = z.infer<typeof intentKindSchema>
+
+/** A wish of the head office. `base_rev`: the revision it was made on; if the thing has another by now, local wins. */
+export const intentSchema = z.object({
+  intent_id: z.string().min(1).max(64),
+  seq: seqSchema,
+  kind: intentKindSchema,
+  body: z.record(z.string(), z.unknown()),
+  issued_at_ms: timeMsSchema,
+  expires_at_ms: timeMsSchema,
+  base_rev: z.string().max(64).nullable(),
+})
+export type Intent = z.infer<typeof intentSchema>
+
+export const intentsAnswerSchema = z.object({ intents: z.array(intentSchema) })
