@@ -59,6 +59,7 @@ test('without any setting the defaults hold', () => {
     sealSamples: 32_768,
     readerThreads: 0,
     retentionDays: 400,
+    diskBudget: { kind: 'share', percent: 80 },
   })
 })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { DiskBudget } from './services/disk-guard.ts'
 
 // digits only: an empty variable must not become 0, which means "no limit" or "any port" here
 const count = (min: number, max: number) =>
@@ -12,6 +13,13 @@ const portOrOff = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
   z.union([z.literal('off'), z.number().int().min(0).max(65_535)], {
     error: 'must be a whole number from 0 to 65535, or off',
+  }),
+)
+
+const bytesOrShare = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+  z.union([z.string().regex(/^([1-9]\d?|100)%$/), z.number().int().min(100_000_000)], {
+    error: 'must be bytes (100000000 or more) or a share of the volume, as 80%',
   }),
 )
 
@@ -131,6 +139,10 @@ const SETTINGS = {
     schema: count(0, 3_650).default(400),
     help: 'days that positions and voltages are kept; 0 keeps them for ever',
   },
+  DISK_BUDGET: {
+    schema: bytesOrShare.default('80%'),
+    help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
+  },
 } as const
 
 type SettingName = keyof typeof SETTINGS
@@ -180,6 +192,7 @@ export interface Config {
   sealSamples: number
   readerThreads: number
   retentionDays: number
+  diskBudget: DiskBudget
 }
 
 /** A setting that cannot be used, in words for the person who set it. */
@@ -240,6 +253,10 @@ export function readConfig(environment: Record<string, string | undefined>, file
     sealSamples: s.SEAL_SAMPLES,
     readerThreads: s.READER_THREADS,
     retentionDays: s.RETENTION_DAYS,
+    diskBudget:
+      typeof s.DISK_BUDGET === 'number'
+        ? { kind: 'bytes', bytes: s.DISK_BUDGET }
+        : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
   }
 }
 

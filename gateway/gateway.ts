@@ -28,6 +28,7 @@ import { ConfigPublisher } from './services/config-publisher.ts'
 import { DeviceConfigs } from './services/device-configs.ts'
 import { DeviceTypes } from './services/device-types.ts'
 import { Devices } from './services/devices.ts'
+import { DiskGuard } from './services/disk-guard.ts'
 import type { Downlink } from './services/downlink.ts'
 import { Fleet } from './services/fleet.ts'
 import { GatewayClock } from './services/gateway-clock.ts'
@@ -35,6 +36,7 @@ import { GeofenceTokens } from './services/geofence-tokens.ts'
 import { Geofences } from './services/geofences.ts'
 import { Groups } from './services/groups.ts'
 import { Ingest, type QueuedMessage } from './services/ingest.ts'
+import { IntentInbox } from './services/intent-inbox.ts'
 import { KeyGuard } from './services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
@@ -52,6 +54,8 @@ import { createUpgradeHandler } from './upgrades.ts'
 export interface Gateway extends Part {
   /** The app itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
+  /** Where wishes of the head office come in. */
+  intents: IntentInbox
   /** Addresses in use, once started. */
   addresses(): { http: string; mqtt?: string; mqtts?: string }
   /** Reads the certificate again, if there is one, without waiting until the change is noticed. */
@@ -102,10 +106,18 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     onUnreadable: (blocks) => damage.judge(blocks),
     onSetAside: () => damage.load(),
     minSamples: config.sealSamples,
+    acknowledgedThrough: () => null,
   })
-  const telemetry = new Telemetry({ store, fleet, sealing, damage, maintenance, clock, log })
+  const telemetry = new Telemetry({
+    ...{ store, fleet, sealing, damage, maintenance, clock, log },
+    hasUpstream: false,
+  })
   const { queue } = store
   const retention = new Retention({ telemetry, fleet, queue, clock, log, days: config.retentionDays })
+  const diskGuard = new DiskGuard({
+    ...{ store, maintenance, clock, log, dataDir: config.dataDir, budget: config.diskBudget },
+    hasUpstream: false,
+  })
   const trips = new Trips({ store, clock })
   const telemetryImport = new TelemetryImport({ store, clock, log })
   const { isLockEventStored } = store.read
@@ -162,6 +174,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     turns,
     downloadFor: (device) => geofenceTokens.tokenFor(device),
     clock,
+  })
+  const intents = new IntentInbox({
+    ...{ store, fleet, groups, deviceConfigs, geofences, commands, users, clock, log },
+    onResend: () => undefined,
   })
   store.queue.setAppender(ingest)
   store.setOnUnreadable((blocks) => damage.report(blocks))
@@ -225,6 +241,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         help: 'Time spent on that, without rests.',
         read: () => sealing.counts.seconds,
       },
+      cartbarn_disk_deleted_records_total: {
+        help: 'Telemetry records deleted to make room that the head office has.',
+        read: () => diskGuard.counts.deletedSent,
+      },
+      cartbarn_disk_dropped_records_total: {
+        help: 'Telemetry records dropped to make room that the head office does not have.',
+        read: () => diskGuard.counts.droppedUnsent,
+      },
       cartbarn_sealing_failures_total: {
         help: 'Times it could not be done; what is not sealed stays in the log.',
         read: () => sealing.counts.failures,
@@ -245,6 +269,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       cartbarn_store_usable: {
         help: '1 while the store can be written.',
         read: () => Number(store.health.isUsable),
+      },
+      cartbarn_disk_used_bytes: {
+        help: 'What the data folder uses.',
+        read: () => diskGuard.use.usedBytes,
+      },
+      cartbarn_disk_budget_bytes: {
+        help: 'What it may use.',
+        read: () => diskGuard.use.budgetBytes,
       },
       cartbarn_clock_trusted: {
         help: '1 while the clock is set; 0 while times are a guess.',
@@ -277,6 +309,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     deviceConfigs,
     telemetry,
     damage,
+    diskGuard,
     trips,
     telemetryImport,
     presence,
@@ -336,6 +369,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       memory,
       // which may be waiting for its turn behind a long sealing: that ends first
       retention,
+      diskGuard,
       sealing,
       delivery,
       requests,
@@ -349,6 +383,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   ]
   return {
     app,
+    intents,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => ({

@@ -9,12 +9,20 @@ import { fileURLToPath } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const SHARED = ['shared/x.ts', 'shared/wire/x.ts']
+const HTTP = ['shared/http/x.ts']
 const GATEWAY = [
   ...['gateway/events.ts', 'gateway/gateway.ts', 'gateway/api/x.ts', 'gateway/broker/x.ts'],
   ...['gateway/dashboard/x.ts', 'gateway/devices/x.ts', 'gateway/domain/x.ts', 'gateway/realtime/x.ts'],
   ...['gateway/services/x.ts', 'gateway/store/x.ts', 'gateway/testing/x.ts'],
 ]
-const CLOUD_SYNC = ['agent/x.ts', 'hub/x.ts', 'hub/api/x.ts', 'hub/store/x.ts'].map((x) => `cloud-sync/${x}`)
+const CLOUD_SYNC = [
+  'agent/x.ts',
+  'hub/x.ts',
+  'hub/api/x.ts',
+  'hub/store/x.ts',
+  'hub/testing/x.ts',
+  'testing/x.ts',
+].map((x) => `cloud-sync/${x}`)
 const NODE = ['node:fs', 'node:fs/promises']
 const HONO = ['hono', 'hono/factory', '@hono/node-server', '@hono/zod-openapi']
 const PACKAGES = [
@@ -33,7 +41,7 @@ const PACKAGES = [
   ...['@electric-sql/pglite', 'maplibre-gl', 'pg', 'preact', 'preact/hooks', 'vite'],
 ]
 const EVERYTHING = [
-  ...[...SHARED, 'shared/testing/x.ts', ...GATEWAY, ...CLOUD_SYNC, 'scripts/x.ts'],
+  ...[...SHARED, ...HTTP, 'shared/testing/x.ts', ...GATEWAY, ...CLOUD_SYNC, 'scripts/x.ts'],
   ...[...NODE, 'node:process', ...HONO, ...PACKAGES],
 ]
 
@@ -42,7 +50,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   'shared/a.ts': [...SHARED, ...NODE],
   'shared/log.ts': ['shared/x.ts', ...NODE, 'pino'],
   'shared/wire/a.ts': [...SHARED, 'zod'],
-  'shared/testing/a.ts': [...SHARED, 'shared/testing/x.ts', ...NODE],
+  'shared/http/a.ts': [...SHARED, ...HTTP, ...NODE, ...HONO, 'zod'],
+  'shared/testing/a.ts': [...SHARED, ...HTTP, 'shared/testing/x.ts', ...NODE, 'zod'],
   'shared/a.test.ts': except('gateway/', 'cloud-sync/', 'scripts/'),
 
   'gateway/a.ts': [
@@ -51,6 +60,7 @@ const MAY_IMPORT: Record<string, string[]> = {
       'gateway/testing/',
       'shared/testing/',
       'cloud-sync/hub/',
+      'cloud-sync/testing/',
       'scripts/',
       'node:process',
       ...PACKAGES,
@@ -74,7 +84,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   'gateway/api/a.ts': [
     ...['gateway/api/x.ts', 'gateway/domain/x.ts', 'gateway/services/x.ts', 'gateway/store/x.ts'],
-    ...['gateway/realtime/x.ts', ...SHARED, ...NODE, ...HONO, 'prom-client', 'zod'],
+    ...['gateway/realtime/x.ts', ...SHARED, ...HTTP, ...NODE, ...HONO, 'prom-client', 'zod'],
   ],
   'gateway/dashboard/a.tsx': ['gateway/dashboard/x.ts', ...SHARED, 'maplibre-gl', 'preact', 'preact/hooks'],
   'gateway/dashboard/vite.config.ts': [...NODE, 'vite'],
@@ -84,12 +94,16 @@ const MAY_IMPORT: Record<string, string[]> = {
   'gateway/a-folder-without-a-list/a.ts': [],
 
   'cloud-sync/agent/a.ts': ['cloud-sync/agent/x.ts', ...SHARED, ...NODE, 'zod'],
+  'cloud-sync/testing/a.ts': [
+    ...['cloud-sync/agent/x.ts', 'cloud-sync/testing/x.ts', ...SHARED],
+    ...[...NODE, 'zod'],
+  ],
   'cloud-sync/hub/a.ts': [
-    ...['cloud-sync/hub/x.ts', 'cloud-sync/hub/api/x.ts', 'cloud-sync/hub/store/x.ts', ...SHARED],
+    ...['cloud-sync/hub/x.ts', 'cloud-sync/hub/api/x.ts', 'cloud-sync/hub/store/x.ts', ...SHARED, ...HTTP],
     ...[...NODE, ...HONO, 'pino', 'prom-client', 'zod'],
   ],
   'cloud-sync/hub/api/a.ts': [
-    ...['cloud-sync/hub/x.ts', 'cloud-sync/hub/api/x.ts', 'cloud-sync/hub/store/x.ts', ...SHARED],
+    ...['cloud-sync/hub/x.ts', 'cloud-sync/hub/api/x.ts', 'cloud-sync/hub/store/x.ts', ...SHARED, ...HTTP],
     ...[...NODE, ...HONO, 'prom-client', 'zod'],
   ],
   'cloud-sync/hub/store/a.ts': [
@@ -99,6 +113,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'pg',
     '@electric-sql/pglite',
   ],
+  'cloud-sync/hub/testing/a.ts': except('gateway/', 'scripts/'),
   'cloud-sync/hub/api/a.test.ts': except('gateway/', 'scripts/'),
   'cloud-sync/a-folder-without-a-list/a.ts': [],
 
@@ -161,6 +176,7 @@ test('process is touched by main.ts and config.ts only, console by main.ts only'
     'shared/trips.ts': { console: false, process: false },
     'cloud-sync/hub/main.ts': { console: true, process: true },
     'cloud-sync/hub/config.ts': { console: false, process: true },
+    'cloud-sync/hub/testing/start-postgres.ts': { console: false, process: true },
     'cloud-sync/agent/drain.ts': { console: false, process: false },
     'scripts/bench.ts': { console: true, process: true },
   }
@@ -176,7 +192,7 @@ test('only main.ts and the system clock ask what time it is', () => {
   const mayAsk = ['gateway/main.ts', 'cloud-sync/hub/main.ts', 'shared/time.ts']
   const files = globSync('{gateway,cloud-sync,shared}/**/*.{ts,tsx}', {
     cwd: ROOT,
-    exclude: ['**/node_modules/**', '**/*.test.ts', 'gateway/testing/**'],
+    exclude: ['**/node_modules/**', '**/*.test.ts', '{gateway,cloud-sync/hub}/testing/**'],
   })
   assert.deepEqual(
     files.filter((file) => !mayAsk.includes(file) && /\b(Date\.now|new Date)\(\)/.test(read(file))),

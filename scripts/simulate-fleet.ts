@@ -1,14 +1,27 @@
-import { startFleet } from './simulate/fleet.ts'
-import { HELP, parseOptions, type SimulateOptions, UsageError } from './simulate/options.ts'
+import { type Fleet, type FleetScreen, startFleet } from './simulate/fleet.ts'
+import { HELP, parseOptions, UsageError } from './simulate/options.ts'
 import { GatewayError } from './simulate/register.ts'
+import { startSites } from './simulate/sites.ts'
+import { HubError } from './simulate/sites-keys.ts'
+import { isAboutSites, parseSitesOptions, SITES_HELP } from './simulate/sites-options.ts'
 
-const options = readOptions()
-if (options === undefined) process.stdout.write(HELP)
-else await simulate(options)
+const start = readCommandLine()
+if (start !== undefined) await simulate(start)
 
-function readOptions(): SimulateOptions | undefined {
+/** What starts the simulation that was asked for; undefined when it was the help text. */
+function readCommandLine(): ((screen: FleetScreen) => Fleet) | undefined {
+  const argv = process.argv.slice(2)
   try {
-    return parseOptions(process.argv.slice(2), process.env)
+    if (isAboutSites(argv)) {
+      const options = parseSitesOptions(argv, process.env)
+      if (options !== undefined) return (screen) => startSites(options, screen)
+      process.stdout.write(SITES_HELP)
+    } else {
+      const options = parseOptions(argv, process.env)
+      if (options !== undefined) return (screen) => startFleet(options, screen)
+      process.stdout.write(HELP)
+    }
+    return undefined
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     process.stderr.write(`simulate: ${error.message} (see --help)\n`)
@@ -16,10 +29,10 @@ function readOptions(): SimulateOptions | undefined {
   }
 }
 
-async function simulate(options: SimulateOptions): Promise<void> {
+async function simulate(start: (screen: FleetScreen) => Fleet): Promise<void> {
   const canRewrite = process.stderr.isTTY === true
   let shownAtMs = 0
-  const fleet = startFleet(options, {
+  const fleet = start({
     line: (text) => {
       if (canRewrite) process.stderr.write('\r\x1b[K')
       process.stdout.write(`${text}\n`)
@@ -36,7 +49,7 @@ async function simulate(options: SimulateOptions): Promise<void> {
   try {
     await fleet.done
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
+    if (!(error instanceof GatewayError) && !(error instanceof HubError)) throw error
     process.stderr.write(`simulate: ${error.message}\n`)
     process.exitCode = 1
   }

@@ -1,4 +1,4 @@
-/** What went wrong, in the caller's terms; each kind has one HTTP status (`gateway/api/problem.ts`). */
+/** What went wrong, in the caller's terms; each kind has one HTTP status (`shared/http/problem.ts`). */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'

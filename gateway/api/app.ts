@@ -1,6 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
-import { AppError, NotFoundError } from '../../shared/errors.ts'
+import { createDocsApi } from '../../shared/http/docs.ts'
+import { createNotFoundHandler } from '../../shared/http/not-found.ts'
+import { createErrorHandler } from '../../shared/http/problem.ts'
+import { withRequestId } from '../../shared/http/request-guards.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Commands } from '../services/commands.ts'
 import type { DeviceConfigs } from '../services/device-configs.ts'
@@ -15,23 +18,21 @@ import type { Telemetry } from '../services/telemetry.ts'
 import type { TelemetryImport } from '../services/telemetry-import.ts'
 import type { Trips } from '../services/trips.ts'
 import type { Store } from '../store/store.ts'
-import { allowedMethods } from './allowed-methods.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { createCommandsApi } from './commands.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
-import { createDocsApi } from './docs.ts'
+import { DOCS_CONTENT } from './docs-content.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi, type GeofencesApiDeps } from './geofences.ts'
 import { createGroupsApi } from './groups.ts'
-import { adminOnly, withKey, withRequestId } from './guards.ts'
+import { adminOnly, withKey } from './guards.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMqttApi, type MqttApiDeps } from './mqtt.ts'
-import { createOpenApiDocument } from './openapi.ts'
-import { createErrorHandler, problemOf } from './problem.ts'
+import { createGatewayDocument } from './openapi.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
@@ -95,7 +96,10 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createGeofenceDownloadApi(deps))
   app.route(
     '/',
-    createDocsApi(() => createOpenApiDocument(app, { withKey: door, adminOnly })),
+    createDocsApi(
+      () => createGatewayDocument(app, { withKey: door, roles: { admin: adminOnly } }),
+      DOCS_CONTENT,
+    ),
   )
   app.use(door)
   app.route('/', createSystemApi(deps))
@@ -115,22 +119,6 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createUsersApi(users))
 
   app.onError(createErrorHandler(log))
-  app.notFound((c) => {
-    const allowed = allowedMethods(app.routes, c.req.path)
-    const { requestId } = c.var
-    if (allowed.length === 0) {
-      const { status, body, headers } = problemOf(
-        new NotFoundError('not_found', `there is nothing at ${c.req.path}`),
-        requestId,
-      )
-      return c.body(JSON.stringify(body), status, headers)
-    }
-    const refusal = new AppError('invalid', 'method_not_allowed', `${c.req.method} is not possible here`)
-    const { body, headers } = problemOf(refusal, requestId)
-    return c.body(JSON.stringify({ ...body, status: 405, title: 'Method Not Allowed' }), 405, {
-      ...headers,
-      allow: allowed.join(', '),
-    })
-  })
+  app.notFound(createNotFoundHandler(app))
   return app
 }

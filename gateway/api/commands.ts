@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import {
   commandIdParams,
   commandListSchema,
@@ -21,8 +23,7 @@ import type { Groups } from '../services/groups.ts'
 import type { CommandRow } from '../store/commands.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface CommandsApiDeps {
   commands: Commands

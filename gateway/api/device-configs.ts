@@ -1,4 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import {
   deviceConfigPutSchema,
   deviceConfigQuerySchema,
@@ -17,8 +19,7 @@ import type { Device, Fleet } from '../services/fleet.ts'
 import type { Groups } from '../services/groups.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface DeviceConfigsApiDeps {
   deviceConfigs: DeviceConfigs

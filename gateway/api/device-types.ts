@@ -1,5 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import {
   type DeviceTypeJson,
   deviceTypeParams,
@@ -10,8 +12,7 @@ import {
 } from '../../shared/wire/device-types.ts'
 import type { DeviceTypes } from '../services/device-types.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 /** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
 export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiEnv> {

@@ -1,5 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { attributeFilters, matchesAttributes, matchesSearch } from '../../shared/device-filter.ts'
 import { InvalidRequestError } from '../../shared/errors.ts'
+import { RememberedQueries } from '../../shared/http/remembered-queries.ts'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, jsonText, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import {
   deletedDeviceSchema,
@@ -16,7 +20,6 @@ import {
 import { DOWNLINKS, deviceTopic, UPLINKS } from '../../shared/wire/mqtt.ts'
 import { deviceIdParams } from '../../shared/wire/params.ts'
 import { canSee } from '../domain/access.ts'
-import { attributeFilters, matchesAttributes, matchesSearch } from '../domain/device-filter.ts'
 import type { DeviceConfigs } from '../services/device-configs.ts'
 import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
@@ -27,9 +30,7 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'
 import { DeviceListTexts } from './device-list-texts.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { RememberedQueries } from './remembered-queries.ts'
-import { body, json, jsonText, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface DevicesApiDeps {
   fleet: Fleet

@@ -1,19 +1,4 @@
-import { html } from 'hono/html'
-import { type Html, shell } from './docs-html.ts'
-import type { OpenApiDocument } from './openapi.ts'
-import { findOperation } from './openapi-paths.ts'
-
-/** One request of the tour, or one line for the shell. */
-export type TourAction =
-  | { method: string; path: string; body?: unknown }
-  | { publish: { topic: string; payload: Record<string, unknown> } }
-  | { command: string }
-
-export interface TourStep {
-  title: string
-  text: string
-  actions: TourAction[]
-}
+import type { Tour } from '../../shared/http/docs-tour.ts'
 
 const ZONE = {
   type: 'Feature',
@@ -27,179 +12,125 @@ ws.onopen = () => ws.send(JSON.stringify({ type: "subscribe", hardwareIds: ["*"]
 ws.onmessage = ({ data }) => console.log(data)'`
 
 /** From nothing to a cart that is locked from afar; what the gateway cannot do is left out of the page. */
-export const TOUR: readonly TourStep[] = [
-  {
-    title: 'See that it is there',
-    text: 'The one question that needs no key. With an admin key it tells more.',
-    actions: [{ method: 'GET', path: '/health' }],
-  },
-  {
-    title: 'Create a user',
-    text: 'For each program and each tablet, with the devices it may see. The answer has its api_key, which is shown only once; your own admin key was printed when the gateway first started.',
-    actions: [
-      {
-        method: 'POST',
-        path: '/users',
-        body: { name: 'Starter tablet', allowed_hardware_ids: ['cart-07'] },
-      },
-    ],
-  },
-  {
-    title: 'Register a device',
-    text: 'The answer has the MQTT password, which is shown only once. The next step needs it.',
-    actions: [
-      {
-        method: 'POST',
-        path: '/devices',
-        body: { hardware_id: 'cart-07', device_type: 'teebox', name: 'Cart 7' },
-      },
-    ],
-  },
-  {
-    title: 'Publish as that device',
-    text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. Once it is acknowledged it is on the disk.',
-    actions: [
-      { command: 'PASSWORD=…' },
-      { publish: { topic: 'dev/cart-07/st', payload: { online: true, fw: '1.4.2', type: 'teebox' } } },
-      {
-        publish: {
-          topic: 'dev/cart-07/tlm',
-          payload: { lat: 28.41, long: -81.58, speed: 12.4, battery_voltage: 50.9, lock_status: 1 },
+export const TOUR: Tour = {
+  title: 'From nothing to a locked cart',
+  intro: 'Copy these into a shell, one after the other. First, where the gateway is, and your admin key:',
+  keyPrefix: 'flt_',
+  steps: [
+    {
+      title: 'See that it is there',
+      text: 'The one question that needs no key. With an admin key it tells more.',
+      actions: [{ method: 'GET', path: '/health' }],
+    },
+    {
+      title: 'Create a user',
+      text: 'For each program and each tablet, with the devices it may see. The answer has its api_key, which is shown only once; your own admin key was printed when the gateway first started.',
+      actions: [
+        {
+          method: 'POST',
+          path: '/users',
+          body: { name: 'Starter tablet', allowed_hardware_ids: ['cart-07'] },
         },
-      },
-      {
-        publish: {
-          topic: 'dev/cart-07/evt',
-          payload: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3' },
+      ],
+    },
+    {
+      title: 'Register a device',
+      text: 'The answer has the MQTT password, which is shown only once. The next step needs it.',
+      actions: [
+        {
+          method: 'POST',
+          path: '/devices',
+          body: { hardware_id: 'cart-07', device_type: 'teebox', name: 'Cart 7' },
         },
-      },
-    ],
-  },
-  {
-    title: 'See where it is, and where it was',
-    text: 'The latest state of the device, and its history: also as a file, with format=csv, ndjson, gpx or geojson.',
-    actions: [
-      { method: 'GET', path: '/devices/cart-07' },
-      { method: 'GET', path: '/devices/cart-07/gps?limit=10' },
-    ],
-  },
-  {
-    title: 'Put it into a group',
-    text: 'Groups share configuration and zones.',
-    actions: [
-      { method: 'POST', path: '/groups', body: { name: 'Front nine', group_id: 42 } },
-      { method: 'PUT', path: '/groups/42/devices/cart-07' },
-    ],
-  },
-  {
-    title: 'Configure the group',
-    text: 'What the type sets is overridden by the group, and that by the device. Each device is sent its own configuration, retained, on dev/{hardware_id}/cfg.',
-    actions: [
-      { method: 'PUT', path: '/groups/42/config/teebox', body: { realtime_enabled: true } },
-      { method: 'PUT', path: '/devices/cart-07/config', body: { key_keyless_state: 'keyless' } },
-    ],
-  },
-  {
-    title: 'Draw a zone',
-    text: 'GeoJSON, longitude first; the whole set of the group is replaced. Tee boxes get it on sit/42/sz.',
-    actions: [
-      {
-        method: 'PUT',
-        path: '/groups/42/geofences',
-        body: { type: 'FeatureCollection', features: [ZONE] },
-      },
-    ],
-  },
-  {
-    title: 'Send a command',
-    text: 'It waits up to its time to live for the device, and never longer. Its status tells what became of it.',
-    actions: [
-      {
-        method: 'POST',
-        path: '/devices/cart-07/commands',
-        body: { command: 'lock', metadata: { name: 'Jane' } },
-      },
-      { method: 'GET', path: '/devices/cart-07/commands?limit=5' },
-    ],
-  },
-  {
-    title: 'Read the events',
-    text: 'Who locked and unlocked it, and which zones it went into and out of.',
-    actions: [
-      { method: 'GET', path: '/lock-events?hardware_id=cart-07' },
-      { method: 'GET', path: '/geofence-events?hardware_id=cart-07' },
-    ],
-  },
-  {
-    title: 'See what it drove',
-    text: 'Trips and stops of up to 31 days, found in the GPS history, and whether it drives now. With -H "Accept: application/geo+json" the list is a map.',
-    actions: [
-      { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
-      { method: 'GET', path: '/trips/cart-07/active' },
-    ],
-  },
-  {
-    title: 'Watch it live',
-    text: 'Everything in the scope of the key, as it happens, with Node 22 or later.',
-    actions: [{ command: LISTEN }],
-  },
-]
-
-/** The steps this gateway can take. */
-export function tourOf(document: OpenApiDocument): TourStep[] {
-  const isPossible = (action: TourAction) =>
-    !('method' in action) || findOperation(document, action.method, action.path) !== undefined
-  return TOUR.map((step) => ({ ...step, actions: step.actions.filter(isPossible) })).filter(
-    ({ actions }) => actions.length > 0,
-  )
-}
-
-/** The tour as commands to be copied, in order. */
-export function renderTour(document: OpenApiDocument, origin: string): Html {
-  return html`<section id="tour">
-    <h2>From nothing to a locked cart</h2>
-    <p>Copy these into a shell, one after the other. First, where the gateway is, and your admin key:</p>
-    ${shell(`URL=${origin}\nKEY=flt_…`)}
-    <ol class="tour">
-      ${tourOf(document).map(
-        ({ title, text, actions }) => html`<li>
-          <h3>${title}</h3>
-          <p>${text}</p>
-          ${shell(actions.map((action) => commandOf(action, origin)).join('\n'))}
-        </li>`,
-      )}
-    </ol>
-  </section>`
-}
-
-function commandOf(action: TourAction, origin: string): string {
-  if ('command' in action) return action.command.replace('WS_URL', origin.replace(/^http/, 'ws'))
-  if ('publish' in action) {
-    const { topic, payload } = action.publish
-    const login = '-i cart-07 -u cart-07 -P "$PASSWORD"'
-    const retain = topic.endsWith('/st') ? ' -r' : ''
-    return `mosquitto_pub -h ${new URL(origin).hostname} ${login} -q 1${retain} -t ${topic} \\\n  -m '${JSON.stringify(payload)}'`
-  }
-  return curlOf({ ...action, url: '"$URL', end: '"' })
-}
-
-interface CurlCall {
-  method: string
-  path: string
-  body?: unknown
-  url: string
-  end: string
-  /** Left out where no key is needed. */
-  hasKey?: boolean
-}
-
-/** A request as a curl command; the key is `$KEY`. */
-export function curlOf({ method, path, body, url, end, hasKey = true }: CurlCall): string {
-  const verb = method === 'GET' ? '' : `-X ${method} `
-  const key = hasKey ? ` \\\n  -H "X-API-Key: $KEY"` : ''
-  const json =
-    body === undefined
-      ? ''
-      : ` \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`
-  return `curl ${verb}${url}${path}${end}${key}${json}`
+      ],
+    },
+    {
+      title: 'Publish as that device',
+      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. Once it is acknowledged it is on the disk.',
+      actions: [
+        { command: 'PASSWORD=…' },
+        { publish: { topic: 'dev/cart-07/st', payload: { online: true, fw: '1.4.2', type: 'teebox' } } },
+        {
+          publish: {
+            topic: 'dev/cart-07/tlm',
+            payload: { lat: 28.41, long: -81.58, speed: 12.4, battery_voltage: 50.9, lock_status: 1 },
+          },
+        },
+        {
+          publish: {
+            topic: 'dev/cart-07/evt',
+            payload: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3' },
+          },
+        },
+      ],
+    },
+    {
+      title: 'See where it is, and where it was',
+      text: 'The latest state of the device, and its history: also as a file, with format=csv, ndjson, gpx or geojson.',
+      actions: [
+        { method: 'GET', path: '/devices/cart-07' },
+        { method: 'GET', path: '/devices/cart-07/gps?limit=10' },
+      ],
+    },
+    {
+      title: 'Put it into a group',
+      text: 'Groups share configuration and zones.',
+      actions: [
+        { method: 'POST', path: '/groups', body: { name: 'Front nine', group_id: 42 } },
+        { method: 'PUT', path: '/groups/42/devices/cart-07' },
+      ],
+    },
+    {
+      title: 'Configure the group',
+      text: 'What the type sets is overridden by the group, and that by the device. Each device is sent its own configuration, retained, on dev/{hardware_id}/cfg.',
+      actions: [
+        { method: 'PUT', path: '/groups/42/config/teebox', body: { realtime_enabled: true } },
+        { method: 'PUT', path: '/devices/cart-07/config', body: { key_keyless_state: 'keyless' } },
+      ],
+    },
+    {
+      title: 'Draw a zone',
+      text: 'GeoJSON, longitude first; the whole set of the group is replaced. Tee boxes get it on sit/42/sz.',
+      actions: [
+        {
+          method: 'PUT',
+          path: '/groups/42/geofences',
+          body: { type: 'FeatureCollection', features: [ZONE] },
+        },
+      ],
+    },
+    {
+      title: 'Send a command',
+      text: 'It waits up to its time to live for the device, and never longer. Its status tells what became of it.',
+      actions: [
+        {
+          method: 'POST',
+          path: '/devices/cart-07/commands',
+          body: { command: 'lock', metadata: { name: 'Jane' } },
+        },
+        { method: 'GET', path: '/devices/cart-07/commands?limit=5' },
+      ],
+    },
+    {
+      title: 'Read the events',
+      text: 'Who locked and unlocked it, and which zones it went into and out of.',
+      actions: [
+        { method: 'GET', path: '/lock-events?hardware_id=cart-07' },
+        { method: 'GET', path: '/geofence-events?hardware_id=cart-07' },
+      ],
+    },
+    {
+      title: 'See what it drove',
+      text: 'Trips and stops of up to 31 days, found in the GPS history, and whether it drives now. With -H "Accept: application/geo+json" the list is a map.',
+      actions: [
+        { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
+        { method: 'GET', path: '/trips/cart-07/active' },
+      ],
+    },
+    {
+      title: 'Watch it live',
+      text: 'Everything in the scope of the key, as it happens, with Node 22 or later.',
+      actions: [{ command: LISTEN }],
+    },
+  ],
 }

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { renderDocsPage } from '../../shared/http/docs-page.ts'
+import { tourOf } from '../../shared/http/docs-tour.ts'
 import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
-import { renderDocsPage } from './docs-page.ts'
-import { TOUR, tourOf } from './docs-tour.ts'
-import type { OpenApiDocument } from './openapi.ts'
+import { DOCS_CONTENT } from './docs-content.ts'
+import { TOUR } from './docs-tour.ts'
+import type { GatewayDocument } from './openapi.ts'
 
 let gateway: TestGateway
-let document: OpenApiDocument
+let document: GatewayDocument
 let page: string
 let headers: Headers
 
@@ -52,7 +54,7 @@ test('commands have the address the reader has used, and nothing else of a Host 
   assert.ok(local.includes('curl &quot;http://192.168.1.5:8080/devices&quot;'))
   assert.ok(local.includes('mosquitto_pub -h 192.168.1.5 '))
   assert.ok(local.includes('ws://192.168.1.5:8080/realtime'))
-  assert.ok(!local.includes('gateway.invalid'))
+  assert.ok(!local.includes('this-host.invalid'))
   assert.ok(!(await at('a"onload="alert(1)')).includes('onload'))
   assert.ok(!(await at("a';id;'")).includes(';id;'))
 })
@@ -72,12 +74,12 @@ test('what somebody wrote into the document is text in the page', () => {
       operation.description = '`<img src=x>` **<b>**'
     }
   }
-  const text = renderDocsPage(evil, 'http://x', { style: '', script: '' })
+  const text = renderDocsPage(evil, DOCS_CONTENT, 'http://x', { style: '', script: '' })
   assert.doesNotMatch(text, /<script>alert|<img|<b></)
 })
 
 test('each step of the tour works on a new gateway, in order', async () => {
-  const steps = tourOf(document)
+  const steps = tourOf(TOUR, document)
   assert.ok(steps.length > 5)
   let password = ''
   for (const { title, actions } of steps) {
@@ -104,8 +106,8 @@ test('each step of the tour works on a new gateway, in order', async () => {
 })
 
 test('the tour promises nothing the gateway cannot do', () => {
-  const bare = tourOf({ ...document, paths: {} })
+  const bare = tourOf(TOUR, { ...document, paths: {} })
   const actions = bare.flatMap((step) => step.actions)
   assert.ok(actions.every((action) => !('method' in action)))
-  assert.ok(TOUR.length > bare.length)
+  assert.ok(TOUR.steps.length > bare.length)
 })

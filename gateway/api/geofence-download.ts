@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { UnauthenticatedError } from '../../shared/errors.ts'
+import { addressOf } from '../../shared/http/api-env.ts'
+import { json, problems } from '../../shared/http/responses.ts'
 import { hashSecret } from '../../shared/ids.ts'
 import {
   geofenceDownloadQuerySchema,
@@ -10,9 +12,8 @@ import {
 import type { GeofenceTokens } from '../services/geofence-tokens.ts'
 import type { GeofenceSet } from '../services/geofences.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
-import { type ApiEnv, addressOf, createApi, requireAdmin } from './api-env.ts'
+import { type ApiEnv, createApi, requireAdmin } from './api-env.ts'
 import { type GeofencesApiDeps, requireGeofences, toGroupGeofencesJson } from './geofences.ts'
-import { json, problems } from './responses.ts'
 
 interface GeofenceDownloadApiDeps extends Pick<GeofencesApiDeps, 'geofences' | 'groups'> {
   geofenceTokens: GeofenceTokens

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { InvalidRequestError } from '../../shared/errors.ts'
 import { fromE7 } from '../../shared/geo.ts'
+import { json, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -12,7 +13,6 @@ import type { QueuedMessage } from '../services/ingest.ts'
 import type { GeofenceEventRow } from '../store/geofence-events.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { json, problems } from './responses.ts'
 
 function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
   return {

@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { NotFoundError } from '../../shared/errors.ts'
+import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import {
   type ChangedGeofencesJson,
   changedGeofencesSchema,
@@ -15,8 +17,7 @@ import { readZones, toGeofencesJson } from '../domain/geofences.ts'
 import type { GeofenceSet, Geofences } from '../services/geofences.ts'
 import type { Groups } from '../services/groups.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly, jsonBodyUpTo } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 export interface GeofencesApiDeps {
   geofences: Geofences

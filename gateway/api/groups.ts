@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { NotFoundError } from '../../shared/errors.ts'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import { deviceListSchema } from '../../shared/wire/devices.ts'
 import {
@@ -19,8 +21,7 @@ import type { Fleet } from '../services/fleet.ts'
 import type { Groups } from '../services/groups.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceJson } from './device-json.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface GroupsApiDeps {
   groups: Groups

@@ -1,21 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
-import { AppError, InvalidRequestError } from '../../shared/errors.ts'
-import { newUuid } from '../../shared/ids.ts'
-import { isNestedTooDeep } from '../../shared/json-depth.ts'
+import { addressOf } from '../../shared/http/api-env.ts'
 import type { KeyGuard } from '../services/key-guard.ts'
-import { type ApiEnv, addressOf, requireAdmin, setHeader } from './api-env.ts'
-
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
-
-/** Every answer carries `X-Request-Id`: the caller's own if it sent a usable one. */
-export const withRequestId: MiddlewareHandler<ApiEnv> = (c, next) => {
-  const given = c.req.header('x-request-id')
-  const requestId = given !== undefined && REQUEST_ID.test(given) ? given : newUuid()
-  c.set('requestId', requestId)
-  // before there is an answer: to change the headers of a finished one Hono copies it, with a stream for its body
-  setHeader(c, 'x-request-id', requestId)
-  return next()
-}
+import { type ApiEnv, requireAdmin } from './api-env.ts'
 
 /** Admits callers with a good key and keeps who they are in `c.var.user`. */
 export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
@@ -28,52 +14,4 @@ export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   requireAdmin(c.var.user)
   await next()
-}
-
-const MAX_BODY_BYTES = 65_536
-
-/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
-export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<ApiEnv> {
-  return async (c, next) => {
-    const contentType = c.req.header('content-type') ?? ''
-    if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
-      throw new AppError(
-        'unsupported_media_type',
-        'unsupported_media_type',
-        'send the body as application/json',
-      )
-    }
-    const text = await readText(c.req.raw, maxBytes)
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
-    }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
-    }
-    if (isNestedTooDeep(value)) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
-    // what the route's schema will be read from; from a cached value Hono would write JSON first
-    Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
-    await next()
-  }
-}
-
-export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
-
-/** Reads a body, but never more than is allowed, whatever its length claims to be. */
-async function readText(request: Request, maxBytes: number): Promise<string> {
-  const tooLarge = () =>
-    new AppError('payload_too_large', 'payload_too_large', `the body may have ${maxBytes} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
-  if (request.body === null) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of request.body) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks))
 }

@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { InvalidRequestError } from '../../shared/errors.ts'
+import { json, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import {
   type LockEventJson,
@@ -11,7 +12,6 @@ import type { QueuedMessage } from '../services/ingest.ts'
 import type { LockEventRow } from '../store/lock-events.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { json, problems } from './responses.ts'
 
 function toLockEventJson(row: LockEventRow): LockEventJson {
   return {

@@ -152,6 +152,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
 }
 
+export const REALTIME_PATH = '/realtime'
+
 export const REALTIME_MESSAGES: readonly RealtimeMessage[] = [
   ...listed('client', FROM_CLIENT),
   ...listed('gateway', FROM_GATEWAY),

@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { containsText } from '../../shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '../../shared/errors.ts'
+import { json, problems } from '../../shared/http/responses.ts'
 import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '../../shared/mqtt-status.ts'
 import { toIso } from '../../shared/time.ts'
 import {
@@ -12,13 +14,11 @@ import {
   quarantineSchema,
   removedMqttClientSchema,
 } from '../../shared/wire/mqtt-status.ts'
-import { containsText } from '../domain/device-filter.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
 import { parseOwner } from '../services/mqtt-access.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
-import { json, problems } from './responses.ts'
 
 export interface MqttApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>

@@ -1,14 +1,17 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { json, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import {
   type damagedSchema,
+  type diskUseSchema,
   healthSchema,
   statsSchema,
   type subscriptionsSchema,
 } from '../../shared/wire/system.ts'
 import { isAdmin } from '../domain/access.ts'
 import type { BlockDamage } from '../services/block-damage.ts'
+import type { DiskGuard } from '../services/disk-guard.ts'
 import type { Fleet } from '../services/fleet.ts'
 import type { GatewayClock } from '../services/gateway-clock.ts'
 import type { QueuedMessage } from '../services/ingest.ts'
@@ -17,13 +20,13 @@ import type { DamagedBlocks } from '../store/damaged-blocks.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
-import { json, problems } from './responses.ts'
 
 export interface SystemApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'health'>
   fleet: Fleet
   users: Users
   damage: Pick<BlockDamage, 'summary'>
+  diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   /** Who watches what on `/realtime`. */
   subscriptions: () => z.infer<typeof subscriptionsSchema>
@@ -36,6 +39,7 @@ export function createHealthApi({
   store,
   users,
   damage,
+  diskGuard,
   clock,
   subscriptions,
 }: SystemApiDeps): OpenAPIHono<ApiEnv> {
@@ -64,6 +68,7 @@ export function createHealthApi({
             ...(detail === null ? {} : { detail }),
             ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
             ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
+            ...toDiskJson(diskGuard),
           }
         : {}
       return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
@@ -71,6 +76,12 @@ export function createHealthApi({
   )
 
   return api
+}
+
+function toDiskJson({ use, detail }: SystemApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {
+  const { state, usedBytes, budgetBytes } = use
+  if (state === 'ok' || detail === null) return {}
+  return { disk: { state, used_bytes: usedBytes, budget_bytes: budgetBytes, detail } }
 }
 
 function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<typeof damagedSchema> {

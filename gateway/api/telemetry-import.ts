@@ -1,4 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import { deviceIdParams } from '../../shared/wire/params.ts'
 import {
   IMPORT_RECORDS_MAX,
@@ -8,8 +10,7 @@ import {
 import type { Fleet } from '../services/fleet.ts'
 import type { TelemetryImport } from '../services/telemetry-import.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly, jsonBodyUpTo } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface TelemetryImportApiDeps {
   fleet: Fleet

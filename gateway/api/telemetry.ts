@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import { NotFoundError } from '../../shared/errors.ts'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, jsonText, problems } from '../../shared/http/responses.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '../../shared/ids.ts'
 import { toIso } from '../../shared/time.ts'
 import { deviceIdParams } from '../../shared/wire/params.ts'
@@ -20,8 +22,7 @@ import type { Telemetry } from '../services/telemetry.ts'
 import type { Store } from '../store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { DeviceTexts } from './device-texts.ts'
-import { adminOnly, jsonBody } from './guards.ts'
-import { body, json, jsonText, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 interface TelemetryApiDeps {
   fleet: Fleet

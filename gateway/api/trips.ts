@@ -1,7 +1,15 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
-import { type FieldError, InvalidRequestError } from '../../shared/errors.ts'
+import { acceptedType } from '../../shared/http/accept.ts'
+import { invalidQuery } from '../../shared/http/api-env.ts'
+import { json, problems } from '../../shared/http/responses.ts'
+import {
+  GEO_JSON,
+  requireTripRange,
+  summaryRange,
+  tripAnswer,
+  tripListTexts,
+} from '../../shared/http/trip-answers.ts'
 import type { Clock } from '../../shared/time.ts'
 import { tripConfigOf } from '../../shared/trip-config.ts'
 import { sumsOf, toTotalsJson, toTripSummaryJson } from '../../shared/trip-json.ts'
@@ -13,9 +21,7 @@ import {
   deviceTripsQuerySchema,
   deviceTripsSchema,
   TRIP_DEVICES_MAX,
-  TRIP_RANGE_MAX_MS,
   tripDeviceParams,
-  tripFeaturesSchema,
   tripSummaryQuerySchema,
   tripSummarySchema,
   tripsQuerySchema,
@@ -26,12 +32,7 @@ import type { Devices } from '../services/devices.ts'
 import type { Device, Fleet } from '../services/fleet.ts'
 import type { TripSearch, Trips } from '../services/trips.ts'
 import type { JobOptions } from '../store/reader-pool.ts'
-import type { TimeRange } from '../store/telemetry-reader.ts'
-import type { FoundTrips } from '../store/trips.ts'
-import { acceptedType } from './accept.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { mergedItems } from './merged-items.ts'
-import { json, problems } from './responses.ts'
 
 interface TripsApiDeps {
   fleet: Fleet
@@ -39,9 +40,6 @@ interface TripsApiDeps {
   trips: Trips
   clock: Clock
 }
-
-const DAY_MS = 86_400_000
-const GEO_JSON = 'application/geo+json'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
 export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): OpenAPIHono<ApiEnv> {
@@ -81,7 +79,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       search.config,
     )
     const { configUsed, ...figures } = totals
-    const texts = listTexts(lists, { ...figures, ...more, configUsed })
+    const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
     c.header('content-type', 'application/json')
     return typedStream(c.body(ReadableStream.from(texts), 200))
   }
@@ -130,7 +128,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     }),
     (c) => {
       const { hardware_ids, from, to, ...query } = c.req.valid('query')
-      const range = requireRange(from, to)
+      const range = requireTripRange(from, to)
       if (hardware_ids !== undefined && hardware_ids.length > TRIP_DEVICES_MAX) {
         const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
         throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
@@ -154,7 +152,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const { from, to, ...query } = c.req.valid('query')
-      const search = { range: requireRange(from, to), config: tripConfigOf(query), asker: askerOf(c) }
+      const search = { range: requireTripRange(from, to), config: tripConfigOf(query), asker: askerOf(c) }
       // a hardware id has no character that a file name or a header could not hold
       return answer(c, [device], search, `trips-${device.row.hardwareId}`)
     },
@@ -203,7 +201,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const { from, to, ...query } = c.req.valid('query')
-      const range = summaryRange(from, to)
+      const range = summaryRange(from, to, clock.nowMs())
       const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
@@ -211,46 +209,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     },
   )
 
-  function summaryRange(from: number | undefined, to: number | undefined): TimeRange {
-    if (from === undefined && to === undefined) {
-      const nowMs = clock.nowMs()
-      return { fromMs: nowMs - DAY_MS, toMs: nowMs }
-    }
-    if (from !== undefined && to !== undefined) return requireRange(from, to)
-    const name = from === undefined ? 'from' : 'to'
-    throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
-  }
-
   return api
-}
-
-/** The answer of a list of trips, for programs and for maps. */
-function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
-  return {
-    description: 'Trips and stops, by time.',
-    content: { 'application/json': { schema }, [GEO_JSON]: { schema: tripFeaturesSchema } },
-  }
-}
-
-const encoder = new TextEncoder()
-
-async function* listTexts(lists: readonly FoundTrips[], summary: object): AsyncGenerator<Uint8Array> {
-  yield encoder.encode('{"trips":[')
-  yield* mergedItems(lists.map(({ trips }) => trips))
-  yield encoder.encode('],"stops":[')
-  yield* mergedItems(lists.map(({ stops }) => stops))
-  yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
-}
-
-/** Source: spec 4.5 rule 6. */
-function requireRange(fromMs: number, toMs: number): TimeRange {
-  if (fromMs > toMs)
-    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
-  if (toMs - fromMs > TRIP_RANGE_MAX_MS) {
-    const days = TRIP_RANGE_MAX_MS / DAY_MS
-    throw invalidQuery({ name: 'to', code: 'range_too_large', detail: `to may be ${days} days after from` })
-  }
-  return { fromMs, toMs }
 }
 
 /** For whom it is done: users take turns, and what a client has left behind is not done. */
@@ -261,8 +220,4 @@ function askerOf(c: Context<ApiEnv>): JobOptions {
 // the text of the stream is what the route's schema says; the types only know values
 function typedStream(response: Response): never {
   return response as never
-}
-
-function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
-  return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
 }

@@ -1,5 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import { toIso } from '../../shared/time.ts'
 import {
   deletedUserSchema,
@@ -12,8 +14,7 @@ import {
 } from '../../shared/wire/users.ts'
 import type { Users } from '../services/users.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly, jsonBodyUpTo } from './guards.ts'
-import { body, json, problems } from './responses.ts'
+import { adminOnly } from './guards.ts'
 
 const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
 /** Five thousand hardware ids of the greatest length fit. */

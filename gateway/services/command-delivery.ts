@@ -29,6 +29,12 @@ interface Sent {
   atMs: number
 }
 
+/** A command of a write that failed without an answer, and what becomes of it if the disk has it all the same. */
+interface Doubt {
+  row: CommandRow
+  then: 'withdraw' | 'keep'
+}
+
 /** How often it is looked whether the clock was set, and what the store refused is tried again. */
 const LOOK_MS = 1000
 const EXPIRED_PER_WRITE = 500
@@ -53,8 +59,7 @@ export class CommandDelivery implements Part {
   readonly #unmarked: Sent[] = []
   #marksUnderWay = 0
   readonly #writes = new Set<Promise<unknown>>()
-  /** Commands of writes that failed without an answer: the disk may have them all the same. */
-  #doubtful: readonly CommandRow[] = []
+  #doubtful: readonly Doubt[] = []
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -111,21 +116,26 @@ export class CommandDelivery implements Part {
     this.#markSoon()
   }
 
-  /** Commands nobody was told of, because their write failed: should they be on the disk, they must go. */
-  doubt(rows: readonly CommandRow[]): void {
-    this.#doubtful = [...this.#doubtful, ...rows]
+  /**
+   * Commands of a write that failed without an answer. Those nobody was told of must go, should they be on the disk; those
+   * that are known from elsewhere are taken up then.
+   */
+  doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
+    this.#doubtful = [...this.#doubtful, ...rows.map((row) => ({ row, then }))]
     this.#schedule()
   }
 
-  /** Takes back what is in doubt; until then nothing is sent to those devices. Throws what a write throws. */
+  /** Takes back or takes up what is in doubt; until then nothing is sent to those devices. Throws what a write throws. */
   async settleDoubts(): Promise<void> {
     const doubtful = this.#doubtful
     if (doubtful.length === 0) return
     const { store } = this.#deps
-    const commandIds = doubtful.map(({ commandId }) => commandId)
+    const commandIds = doubtful.flatMap(({ row, then }) => (then === 'withdraw' ? [row.commandId] : []))
+    // also with none: once it is written, what was in doubt is decided
     await store.write('withdrawCommands', { commandIds }, () => {
-      this.#doubtful = this.#doubtful.filter((row) => !doubtful.includes(row))
-      for (const hardwareId of new Set(doubtful.map((row) => row.hardwareId))) {
+      this.#doubtful = this.#doubtful.filter((doubt) => !doubtful.includes(doubt))
+      for (const { row, then } of doubtful) if (then === 'keep') this.#takeUp(row.commandId)
+      for (const hardwareId of new Set(doubtful.map(({ row }) => row.hardwareId))) {
         // they may have superseded others
         for (const { row } of this.#unfinished.ofDevice(hardwareId)) {
           this.#follow(store.read.command(row.commandId) ?? row)
@@ -173,6 +183,13 @@ export class CommandDelivery implements Part {
     const nowMs = clock.nowMs()
     const remainingMs = clock.isTrusted ? remainingOf(row, nowMs) : row.ttlS * 1000
     this.#unfinished.add(row, clock.monotonicMs() + remainingMs, !clock.isTrusted)
+  }
+
+  #takeUp(commandId: string): void {
+    const row = this.#deps.store.read.command(commandId)
+    if (row === undefined || isFinal(row.status)) return
+    this.#restore(row)
+    this.outcomes.add('created')
   }
 
   #reached(hardwareId: string): void {
@@ -270,7 +287,7 @@ export class CommandDelivery implements Part {
   }
 
   #isDoubted(hardwareId: string): boolean {
-    return this.#doubtful.some((row) => row.hardwareId === hardwareId)
+    return this.#doubtful.some(({ row }) => row.hardwareId === hardwareId)
   }
 
   #isCurrent(command: UnfinishedCommand): boolean {

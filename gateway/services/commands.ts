@@ -8,6 +8,7 @@ import { NEW_COMMAND } from '../domain/commands.ts'
 import type { CommandQuery, CommandRow } from '../store/commands.ts'
 import type { IdempotencyKey } from '../store/idempotency-keys.ts'
 import type { Store } from '../store/store.ts'
+import type { NamedWrite } from '../store/writes.ts'
 import type { CommandDelivery } from './command-delivery.ts'
 import {
   type CommandRequest,
@@ -39,6 +40,16 @@ export interface Asking {
   idempotencyKey?: string | undefined
   /** Called as soon as the commands are written down, before anything else becomes of them. */
   onWritten?: (commands: readonly CommandRow[]) => void
+  wish?: Wish
+}
+
+/** What makes a command one that somebody else has written down already, and counts on. */
+export interface Wish {
+  commandId: string
+  /** After this it is too late, however long the command would have. */
+  expiresAtMs: number
+  /** Written in the same transaction, or refuses it. */
+  also: NamedWrite
 }
 
 export interface Asked {
@@ -66,7 +77,7 @@ export class Commands {
     return this.#ask(asking, { device: hardwareId, ...request }, () => {
       const definition = requireDefinition(this.#deps.deviceTypes, device.row.deviceType, request.command)
       requireParams(definition, request.params)
-      return [this.#newCommand(device, request, definition, asking.caller, null)]
+      return [this.#newCommand(device, request, definition, asking, null)]
     })
   }
 
@@ -84,7 +95,7 @@ export class Commands {
       return this.#deps.fleet.all().flatMap((device) => {
         const definition = definitions.get(device.row.deviceType)
         if (device.row.groupId !== groupId || definition === undefined) return []
-        return [this.#newCommand(device, request, definition, asking.caller, null)]
+        return [this.#newCommand(device, request, definition, asking, null)]
       })
     })
   }
@@ -102,7 +113,7 @@ export class Commands {
         ttlS: command.ttlS,
       }
       requireParams(definition, request.params)
-      return [this.#newCommand(device, request, definition, asking.caller, command.commandId)]
+      return [this.#newCommand(device, request, definition, asking, command.commandId)]
     })
   }
 
@@ -156,15 +167,17 @@ export class Commands {
     const isTried = store.health.isUsable
     let isGivenUp = false
     try {
-      await store.write('createCommands', { commands, idempotencyKey, trustedNowMs }, (superseded) => {
+      const take = (superseded: readonly CommandRow[]) => {
         // a disk that answers after all: the caller was told that it did not
         if (isGivenUp) return
         delivery.take(commands, superseded, askedAtMs)
         asking.onWritten?.(commands)
-      })
+      }
+      await store.write('createCommands', { commands, idempotencyKey, trustedNowMs }, take, asking.wish?.also)
     } catch (error) {
       isGivenUp = true
-      if (isTried && !(error instanceof NotFoundError)) delivery.doubt(commands)
+      if (isTried && !(error instanceof NotFoundError))
+        delivery.doubt(commands, asking.wish === undefined ? 'withdraw' : 'keep')
       throw error
     }
   }
@@ -214,7 +227,7 @@ export class Commands {
     device: Device,
     { command, params, metadata, ttlS }: CommandRequest,
     definition: CommandDefinition,
-    caller: Caller,
+    { caller, wish }: Asking,
     retryOf: string | null,
   ): CommandRow {
     const { delivery, downloadFor, clock } = this.#deps
@@ -223,21 +236,29 @@ export class Commands {
       const message = `${MAX_UNFINISHED} commands are waiting for ${hardwareId} already`
       throw new ConflictError('too_many_commands', message)
     }
+    const createdAtMs = clock.nowMs()
     return {
       ...NEW_COMMAND,
-      commandId: newUuid(),
+      commandId: wish?.commandId ?? newUuid(),
       hardwareId,
       shortId,
       deviceType,
       command,
       paramsJson: JSON.stringify(command === FETCH_GEOFENCES ? downloadFor(device) : params),
       metadataJson: metadata === null ? null : JSON.stringify(metadata),
-      ttlS: ttlS ?? definition.ttlS,
+      ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, wish?.expiresAtMs),
       requestedBy: caller.userId,
       retryOf,
-      createdAtMs: clock.nowMs(),
+      createdAtMs,
     }
   }
+}
+
+/** Throws `intent_expired` when there is not a second left. */
+function ttlWithin(ttlS: number, nowMs: number, expiresAtMs = Number.POSITIVE_INFINITY): number {
+  const withinS = Math.min(ttlS, Math.floor((expiresAtMs - nowMs) / 1000))
+  if (withinS < 1) throw new ConflictError('intent_expired', 'it came too late')
+  return withinS
 }
 
 /** The same text for the same value, whatever the order of its keys. */

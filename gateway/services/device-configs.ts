@@ -10,6 +10,7 @@ import {
   withoutNulls,
 } from '../domain/config-layers.ts'
 import type { Store } from '../store/store.ts'
+import type { NamedWrite } from '../store/writes.ts'
 import type { ConfigLayers, LayerChange } from './config-layers.ts'
 import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
@@ -36,7 +37,10 @@ export interface LayerOutcome {
   unknownKeys: string[]
 }
 
-/** The layers an operator sets: of a group and a type, and of a device. */
+/**
+ * The layers an operator sets: of a group and a type, and of a device. `also` is written in the same transaction, or
+ * refuses it.
+ */
 export class DeviceConfigs {
   readonly #deps: DeviceConfigsDeps
 
@@ -64,7 +68,12 @@ export class DeviceConfigs {
   }
 
   /** Replaces the layer of a group and a type; an empty one is none. Throws what `requireFitting` throws. */
-  setGroupLayer(groupId: number, deviceType: string, given: ConfigLayer): Promise<LayerOutcome> {
+  setGroupLayer(
+    groupId: number,
+    deviceType: string,
+    given: ConfigLayer,
+    also?: NamedWrite,
+  ): Promise<LayerOutcome> {
     const { store, groups, deviceTypes, publisher } = this.#deps
     return publisher.inTurn(async (publish) => {
       groups.require(groupId)
@@ -75,14 +84,19 @@ export class DeviceConfigs {
         .flatMap(({ row }) => (row.deviceType === deviceType ? [row] : []))
       const change: LayerChange = { kind: 'group', groupId, deviceType, layer }
       const { published } = await publish(subjects, change, (publication, commit) =>
-        store.write('putGroupConfig', { groupId, deviceType, config: textOf(layer), publication }, commit),
+        store.write(
+          'putGroupConfig',
+          { groupId, deviceType, config: textOf(layer), publication },
+          commit,
+          also,
+        ),
       )
       return { layer, devices: subjects.length, published, unknownKeys }
     })
   }
 
   /** Replaces a device's own layer; an empty one is none. Throws what `requireFitting` throws. */
-  setDeviceLayer(device: Device, given: ConfigLayer): Promise<LayerOutcome> {
+  setDeviceLayer(device: Device, given: ConfigLayer, also?: NamedWrite): Promise<LayerOutcome> {
     const { store, deviceTypes, publisher } = this.#deps
     return publisher.inTurn(async (publish) => {
       requireRegistered(device)
@@ -92,7 +106,7 @@ export class DeviceConfigs {
       const unknownKeys = type === undefined ? Object.keys(layer) : requireFitting(type, layer)
       const change: LayerChange = { kind: 'device', hardwareId, layer }
       const { published } = await publish([device.row], change, (publication, commit) =>
-        store.write('putDeviceConfig', { deviceId, config: textOf(layer), publication }, commit),
+        store.write('putDeviceConfig', { deviceId, config: textOf(layer), publication }, commit, also),
       )
       return { layer, devices: 1, published, unknownKeys }
     })

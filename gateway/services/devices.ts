@@ -142,11 +142,11 @@ export class Devices {
 
   /** Off the register at once; the telemetry follows in steps behind the scenes. */
   async delete(device: Device): Promise<void> {
-    const { store, fleet, publisher, events } = this.#deps
+    const { store, fleet, publisher, events, clock } = this.#deps
     const { hardwareId } = device.row
     await publisher.inTurn(async () => {
       requireRegistered(device)
-      await store.write('deleteDevice', { hardwareId }, () => {
+      await store.write('deleteDevice', { hardwareId, nowMs: clock.nowMs() }, () => {
         fleet.remove(hardwareId)
         publisher.forget(hardwareId)
         // now, before one that is registered again under this id is told anything

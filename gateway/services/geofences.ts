@@ -6,6 +6,7 @@ import { type WatchedZones, watchedZones } from '../domain/watched-zones.ts'
 import type { Zone } from '../domain/zone.ts'
 import type { GeofenceSetChange } from '../store/geofences.ts'
 import type { Store } from '../store/store.ts'
+import type { NamedWrite } from '../store/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { QueuedMessage } from './ingest.ts'
 
@@ -83,11 +84,19 @@ export class Geofences {
     return set.watched
   }
 
-  /** Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then. */
-  replace(groupId: number, zones: readonly Zone[], check = () => undefined as unknown): Promise<GeofenceSet> {
+  /**
+   * Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then.
+   * `also` is written in the same transaction, or refuses it.
+   */
+  replace(
+    groupId: number,
+    zones: readonly Zone[],
+    check = () => undefined as unknown,
+    also?: NamedWrite,
+  ): Promise<GeofenceSet> {
     return this.#turns.take(async () => {
       check()
-      return this.#save({ groupId, version: this.versionOf(groupId) + 1, zones })
+      return this.#save({ groupId, version: this.versionOf(groupId) + 1, zones }, also)
     })
   }
 
@@ -115,9 +124,9 @@ export class Geofences {
     })
   }
 
-  async #save(set: GeofenceSet): Promise<GeofenceSet> {
+  async #save(set: GeofenceSet, also?: NamedWrite): Promise<GeofenceSet> {
     const { store } = this.#deps
-    await this.#saveWith(set, (change, onWritten) => store.write('saveGeofenceSet', change, onWritten))
+    await this.#saveWith(set, (change, onWritten) => store.write('saveGeofenceSet', change, onWritten, also))
     return set
   }
 

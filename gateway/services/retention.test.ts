@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import { logBlock } from '../store/block-log.ts'
 import type { BlockTable } from '../testing/block-table.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { openTelemetryParts } from '../testing/telemetry-parts.ts'
+import { blocksIn } from '../testing/telemetry-tables.ts'
 import { Retention } from './retention.ts'
 
 const NOW_MS = new FakeClock().nowMs()
@@ -15,6 +17,7 @@ interface Options {
   /** Rows waiting for the disk, whenever it is asked. */
   waitingRows?: () => number
   onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>
+  hasUpstream?: boolean
 }
 
 /** One device that reported just now; time goes by only while retention rests. */
@@ -24,10 +27,15 @@ async function open(
   prepare: (table: BlockTable, deviceId: number) => void,
 ) {
   let deviceId = 0
-  const parts = await openTelemetryParts(t, (table) => {
-    deviceId = table.newDevice()
-    prepare(table, deviceId)
-  })
+  const { hasUpstream = false } = options
+  const parts = await openTelemetryParts(
+    t,
+    (table) => {
+      deviceId = table.newDevice()
+      prepare(table, deviceId)
+    },
+    { hasUpstream },
+  )
   parts.note(deviceId, NOW_MS)
   const { telemetry, fleet, clock, log, system } = parts
   const slept: number[] = []
@@ -65,6 +73,41 @@ test('what is older than so many days goes, to the millisecond, in blocks and in
   table.assertCounted(deviceId)
   assert.equal(telemetry.deleted.get('retention'), 3)
   assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
+})
+
+test('what a head office is still to get is not deleted for its age, and goes once that has it', async (t) => {
+  const { retention, table, deviceId, store } = await open(t, { hasUpstream: true }, (prepared, id) => {
+    addOldBlocks(prepared, id, 300)
+    const unsent = [100, 101, 250]
+    for (const [i, { blockId }] of blocksIn(prepared.connection).entries())
+      if (unsent.includes(i)) logBlock(prepared.connection, blockId)
+  })
+  assert.deepEqual(await retention.runOnce(), { gps: 297, battery: 0 })
+  assert.deepEqual(table.times(deviceId, 'gps'), [CUTOFF_MS - 200, CUTOFF_MS - 199, CUTOFF_MS - 50])
+  table.assertCounted(deviceId)
+  assert.deepEqual(table.connection.all('SELECT * FROM note'), [])
+  const { history } = store.read.syncEnds()
+  await store.write('acknowledge', { cursors: { history: { seq: history, hash: '' } } })
+  assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })
+})
+
+test('without one, what goes is told of in one note, however often', async (t) => {
+  const { retention, table, deviceId } = await open(t, {}, (prepared, id) => {
+    addOldBlocks(prepared, id, 200)
+    for (const { blockId } of blocksIn(prepared.connection)) logBlock(prepared.connection, blockId)
+  })
+  await retention.runOnce()
+  logBlock(table.connection, table.addBlock(deviceId, 'gps', [CUTOFF_MS - 1000]))
+  await retention.runOnce()
+  const notes = table.connection.all<{ kind: string; body: string }>('SELECT kind, body FROM note')
+  assert.deepEqual(
+    notes.map(({ kind }) => kind),
+    ['gap'],
+  )
+  assert.deepEqual(JSON.parse(notes[0]?.body ?? ''), {
+    ...{ stream: 'gps', from_ms: CUTOFF_MS - 1000, to_ms: CUTOFF_MS - 1, count: 201 },
+    ...{ hardware_ids: ['cart-1'], reason: 'purge' },
+  })
 })
 
 test('nothing is deleted, and that is said once, while the clock is not set; then it is', async (t) => {

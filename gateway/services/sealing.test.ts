@@ -32,6 +32,7 @@ let store: Store<QueuedMessage>
 let beside: Connection
 let sealing: Sealing
 let fleetSize = DEVICES
+let acknowledged: number | null = null
 let lines: { level: number; msg: string }[] = []
 let unreadable: UnreadableBlock[] = []
 let onUnreadable: (blocks: readonly UnreadableBlock[]) => void = () => undefined
@@ -52,11 +53,12 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 beforeEach(async () => {
-  for (const table of ['telemetry_log', 'telemetry_block', 'damaged_block'])
+  for (const table of ['telemetry_log', 'telemetry_block', 'damaged_block', 'sync_cursor'])
     beside.run(`DELETE FROM ${table}`)
   lines = []
   unreadable = []
   fleetSize = DEVICES
+  acknowledged = null
   onUnreadable = () => undefined
   rides = 0
   sealing = newSealing()
@@ -82,6 +84,7 @@ function newSealing(queue = store.queue as { waitingRows: number }): Sealing {
       onUnreadable(blocks)
     },
     onSetAside: () => undefined,
+    acknowledgedThrough: () => acknowledged,
     clock: systemClock,
     log,
   })
@@ -111,6 +114,23 @@ function ride(seconds: number): number {
     })
     .immediate()
   return samples.length
+}
+
+/** A head office has the log up to here. */
+function acknowledgeThrough(seq: number): void {
+  acknowledged = seq
+  beside.run("INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES ('telemetry', ?, '')", seq)
+}
+
+const lastSeq = () => store.read.syncEnds().telemetry
+/** How many records are in blocks, in those with an entry in the log of blocks and in the others. */
+function sealedRecords(): { unsent: number; sent: number } {
+  const logged = new Set(
+    beside.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id),
+  )
+  const records = { unsent: 0, sent: 0 }
+  for (const { blockId, count } of blocksIn(beside)) records[logged.has(blockId) ? 'unsent' : 'sent'] += count
+  return records
 }
 
 const rowsInLog = () => beside.all('SELECT first_seq FROM telemetry_log').length
@@ -163,6 +183,48 @@ test('what arrives meanwhile stays in the log, and nothing is lost', async () =>
   await sealing.sealNow()
   assert.equal(rowsInLog(), 0)
   assert.equal(recordsIn(beside).size, samples * 2)
+})
+
+test('without a head office, every block is kept in mind for one', async () => {
+  const samples = ride(4000)
+  await sealing.runOnce()
+  assert.deepEqual(sealedRecords(), { unsent: samples * 2, sent: 0 })
+})
+
+test('with one, the log waits for it, and what it has is not sent again', async () => {
+  acknowledged = 0
+  const samples = ride(4000)
+  const through = lastSeq()
+  ride(4000)
+  await sealing.runOnce()
+  assert.equal(blocksIn(beside).length, 0, 'nothing was acknowledged')
+  acknowledgeThrough(through)
+  await sealing.runOnce()
+  assert.deepEqual(sealedRecords(), { unsent: 0, sent: samples * 2 })
+  assert.equal(rowsInLog(), samples / 1000)
+})
+
+test('one that is not reached is not waited for for ever', async () => {
+  acknowledged = 0
+  let samples = ride(13_000)
+  await sealing.runOnce()
+  assert.equal(blocksIn(beside).length, 0)
+  samples += ride(1000)
+  await sealing.runOnce()
+  assert.equal(rowsInLog(), 0)
+  assert.deepEqual(sealedRecords(), { unsent: samples * 2, sent: 0 })
+})
+
+test('when asked, what was acknowledged is sealed apart from what was not', async () => {
+  const samples = ride(3000)
+  acknowledgeThrough(lastSeq())
+  const later = ride(2000)
+  await sealing.sealNow()
+  assert.equal(rowsInLog(), 0)
+  assert.equal(sealing.counts.passes, 2)
+  const { unsent, sent } = sealedRecords()
+  assert.equal(unsent + sent, (samples + later) * 2)
+  assert.ok(sent > 0 && unsent >= later * 2, `${sent} ${unsent}`)
 })
 
 test('whatever else changes blocks waits for its turn', async () => {

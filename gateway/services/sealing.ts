@@ -27,6 +27,11 @@ interface SealingDeps {
   log: Log
   /** The log is sealed from so many samples on. */
   minSamples: number
+  /**
+   * Up to which sequence number a head office has the samples of the log; null without one. What it has not yet is left
+   * in the log for a while, since it would be sent again as a part of a block.
+   */
+  acknowledgedThrough: () => number | null
 }
 
 /** For whom reader threads make its plans. */
@@ -34,6 +39,8 @@ const OWNER = 'sealing'
 /** The log is sealed from so many samples a device on, if not from more: smaller portions would be written too often. */
 const SAMPLES_A_DEVICE = 128
 const PASS_SAMPLES = 250_000
+/** From so many times as many on it is sealed whoever has it: nobody knows when the head office can be reached again. */
+const UNREACHABLE_TIMES = 4
 /** What one transaction adds at most, and drops. */
 const STEP_BLOCKS = 64
 const STEP_BYTES = 256 << 10
@@ -84,9 +91,11 @@ export class Sealing implements Part {
   async runOnce(): Promise<void> {
     try {
       let isSealing = this.#isRunning
-      while (isSealing && this.#isRunning && this.#isDue()) {
+      while (isSealing && this.#isRunning) {
+        const throughSeq = this.#dueThrough()
+        if (throughSeq === null) break
         isSealing = await this.#deps.maintenance.take(() =>
-          this.#seal(this.#doneThroughSeq + 1, this.#lastSeq(), 1),
+          this.#seal(this.#doneThroughSeq + 1, throughSeq, 1),
         )
       }
       if (this.#failuresInARow > 0) this.#deps.log.info({}, 'telemetry is sealed again')
@@ -112,11 +121,17 @@ export class Sealing implements Part {
     }, ms)
   }
 
-  #isDue(): boolean {
-    const ends = this.#deps.store.read.logEnds()
-    if (ends === null) return false
-    const samples = ends.lastSeq - Math.max(ends.firstSeq, this.#doneThroughSeq + 1)
-    return samples >= Math.max(this.#deps.minSamples, SAMPLES_A_DEVICE * this.#deps.fleet.size)
+  /** Up to which row of the log it is to be sealed; null while it is not. */
+  #dueThrough(): number | null {
+    const { store, minSamples, fleet, acknowledgedThrough } = this.#deps
+    const ends = store.read.logEnds()
+    if (ends === null) return null
+    const threshold = Math.max(minSamples, SAMPLES_A_DEVICE * fleet.size)
+    const fromSeq = Math.max(ends.firstSeq, this.#doneThroughSeq + 1)
+    const acknowledged = acknowledgedThrough()
+    const isWaiting = acknowledged !== null && ends.lastSeq - fromSeq < threshold * UNREACHABLE_TIMES
+    const throughSeq = isWaiting ? Math.min(ends.lastSeq, acknowledged) : ends.lastSeq
+    return throughSeq - fromSeq >= threshold ? throughSeq : null
   }
 
   #lastSeq(): number {
@@ -140,13 +155,22 @@ export class Sealing implements Part {
 
   async #makePasses(fromSeq: number, toSeq: number, passes: number): Promise<boolean> {
     let next = fromSeq
-    for (let pass = 0; pass < passes && next <= toSeq; pass++) {
-      const throughSeq = await this.#pass(next, toSeq)
-      if (throughSeq === null) break
-      next = throughSeq + 1
+    let passed = 0
+    while (passed < passes && next <= toSeq) {
+      const endSeq = this.#passEnd(next, toSeq)
+      const throughSeq = await this.#pass(next, endSeq)
+      next = (throughSeq ?? endSeq) + 1
+      if (throughSeq === null) continue
+      passed++
       this.#doneThroughSeq = Math.max(this.#doneThroughSeq, throughSeq)
     }
-    return next > fromSeq
+    return passed > 0
+  }
+
+  /** A pass that ends where what was acknowledged ends holds nothing that is still to be sent. */
+  #passEnd(fromSeq: number, toSeq: number): number {
+    const acknowledged = this.#deps.acknowledgedThrough() ?? 0
+    return acknowledged >= fromSeq ? Math.min(acknowledged, toSeq) : toSeq
   }
 
   /** Returns the last sequence number it sealed; null when there was nothing. */
@@ -157,7 +181,7 @@ export class Sealing implements Part {
     if (throughSeq === null) return null
     for (;;) {
       for (const seq of part.keptSeqs) keptSeqs.add(seq)
-      await this.#replace(part.replacements)
+      await this.#replace(part.replacements, throughSeq)
       if (part.lastDeviceId === null) break
       part = await this.#plan(fromSeq, throughSeq, part.lastDeviceId)
     }
@@ -208,9 +232,9 @@ export class Sealing implements Part {
     onSetAside()
   }
 
-  async #replace(replacements: readonly BlockReplacement[]): Promise<void> {
+  async #replace(replacements: readonly BlockReplacement[], throughSeq: number): Promise<void> {
     for (const step of stepsOf(replacements)) {
-      await this.#step(() => this.#deps.store.write('replaceBlocks', { replacements: step }))
+      await this.#step(() => this.#deps.store.write('replaceBlocks', { replacements: step, throughSeq }))
     }
   }
 

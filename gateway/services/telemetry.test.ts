@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '../../shared/time.ts'
+import { logBlock } from '../store/block-log.ts'
 import type { BlockTable } from '../testing/block-table.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { openTelemetryParts } from '../testing/telemetry-parts.ts'
+import { blocksIn } from '../testing/telemetry-tables.ts'
 
 const NOW_MS = new FakeClock().nowMs()
 const OLD_MS = NOW_MS - 40 * DAY_MS
@@ -51,6 +53,49 @@ test('an erasure takes the log along, and nothing of the other stream or of othe
   assert.deepEqual([table.times(mine, 'gps'), table.times(mine, 'battery')], [[], [1, 2, 3]])
   assert.deepEqual(table.times(other, 'gps'), [1, 2, 3])
   for (const id of ids) table.assertCounted(id)
+})
+
+test('a head office is told of an erasure with where it ends: behind it is what came later, and stays', async (t) => {
+  let deviceId = 0
+  const { table, telemetry, sealing, store, of } = await openTelemetryParts(t, (prepared) => {
+    deviceId = prepared.newDevice()
+    for (let i = 0; i < 100; i++) prepared.addBlock(deviceId, 'gps', [10 + i])
+    prepared.log(deviceId, 'gps', [200])
+  })
+  sealing.sealNow = async () => {
+    table.seal()
+    for (const { blockId } of blocksIn(table.connection)) logBlock(table.connection, blockId)
+    // while it was sealed
+    table.log(deviceId, 'gps', [300, 301])
+    table.log(deviceId, 'battery', [300])
+  }
+  const { write } = store
+  let ends = store.read.syncEnds()
+  t.mock.method(store, 'write', async (...args: Parameters<typeof write>) => {
+    const [name] = args
+    const result = await write.apply(store, args)
+    if (name !== 'beginErasure') return result
+    ends = store.read.syncEnds()
+    const samples = Float64Array.of(deviceId, 400, 1, 1, Number.NaN, Number.NaN)
+    await write.call(store, 'importTelemetry', { deviceId, samples })
+    return result
+  })
+  assert.deepEqual(await telemetry.deleteOf(of(deviceId), ['gps']), { gps: 103, battery: 0 })
+  assert.deepEqual(table.times(deviceId, 'gps'), [400])
+  assert.deepEqual(table.times(deviceId, 'battery'), [300])
+  table.assertCounted(deviceId)
+  const [note, ...others] = table.connection.all<{ seq: number; kind: string; body: string }>(
+    'SELECT seq, kind, body FROM note',
+  )
+  assert.ok(note !== undefined && others.length === 0)
+  assert.equal(note.kind, 'erase')
+  assert.deepEqual(JSON.parse(note.body), {
+    ...{ hardware_id: 'cart-1', kinds: ['gps'] },
+    ...{ telemetry_through: ends.telemetry, history_through: ends.history },
+  })
+  assert.deepEqual(table.connection.all('SELECT * FROM erase_mark'), [
+    { note_seq: note.seq, telemetry_seq: ends.telemetry, history_seq: ends.history },
+  ])
 })
 
 test('nothing is deleted while somebody else has the turn', async (t) => {

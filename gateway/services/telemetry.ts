@@ -4,7 +4,7 @@ import type { Log } from '../../shared/log.ts'
 import { Tally } from '../../shared/tally.ts'
 import { DAY_MS, toIso } from '../../shared/time.ts'
 import type { Turns } from '../../shared/turns.ts'
-import type { BlockStream, DeletedRecords, DeletionStep } from '../store/block-deletion.ts'
+import type { DeletedRecords, DeletionStep, PurgePosition } from '../store/block-deletion.ts'
 import type { Store } from '../store/store.ts'
 import type { BlockDamage } from './block-damage.ts'
 import { type Device, type Fleet, rereadLatest } from './fleet.ts'
@@ -26,6 +26,8 @@ interface TelemetryDeps {
   maintenance: Turns
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted' | 'latestEventMs'>
   log: Log
+  /** There is a head office: what it is still to get does not go for its age. */
+  hasUpstream: boolean
 }
 
 /** Steps until others who wait for the blocks have their turn: about a second. */
@@ -59,18 +61,24 @@ export class Telemetry {
     return { cutoffMs, purged }
   }
 
-  /** Deletes all records of before `cutoffMs`, one step a turn, with a rest after each; whoever waits goes first. */
+  /**
+   * Deletes all records of before `cutoffMs`, but for those a head office is still to get, one step a turn, with a rest
+   * after each; whoever waits goes first.
+   */
   retire(cutoffMs: number, rest: Rest): Promise<DeletedRecords> {
     return this.#deleteBefore(cutoffMs, 'retention', 1, rest)
   }
 
   /** Deletes all records of a device; what arrives meanwhile may stay. The latest state does not change. */
   async deleteOf(device: Device, streams: readonly TelemetryStream[]): Promise<DeletedRecords> {
-    const { store, sealing, maintenance, log } = this.#deps
+    const { store, sealing, maintenance, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row
     const deleted = { gps: 0, battery: 0 }
     await maintenance.take(async () => {
       await sealing.sealNow()
+      const nowMs = clock.nowMs()
+      const begun = await store.write('beginErasure', { deviceId, streams, nowMs })
+      this.#count(deleted, begun, 'erasure')
       for (;;) {
         const step = await store.write('deleteDeviceTelemetryStep', { deviceId, streams }, ({ isDone }) => {
           if (isDone) this.#rereadLatest(device, streams)
@@ -89,15 +97,20 @@ export class Telemetry {
     stepsATurn: number,
     rest: Rest = async () => undefined,
   ): Promise<DeletedRecords> {
-    const { store, sealing, damage, maintenance } = this.#deps
+    const { store, sealing, damage, maintenance, clock, hasUpstream } = this.#deps
+    const request = { beforeMs: cutoffMs, keepsUnsent: by === 'retention' && hasUpstream }
     const deleted = { gps: 0, battery: 0 }
-    let after: BlockStream | null = null
+    let after: PurgePosition | null = null
     let isDone = false
     const takeTurn = async () => {
       for (let steps = 0; steps < stepsATurn && !isDone; steps++) {
-        const step = await store.write('purgeTelemetryStep', { beforeMs: cutoffMs, after }, (written) => {
-          if (written.isDone) this.#rereadBefore(cutoffMs)
-        })
+        const step = await store.write(
+          'purgeTelemetryStep',
+          { ...request, after, nowMs: clock.nowMs() },
+          (written) => {
+            if (written.isDone) this.#rereadBefore(cutoffMs)
+          },
+        )
         this.#count(deleted, step, by)
         await damage.judge(step.unreadable)
         after = step.after
@@ -112,11 +125,11 @@ export class Telemetry {
     return deleted
   }
 
-  #count(total: DeletedRecords, step: DeletionStep, by: string): void {
+  #count(total: DeletedRecords, step: DeletedRecords & Partial<DeletionStep>, by: string): void {
     total.gps += step.gps
     total.battery += step.battery
     this.deleted.add(by, step.gps + step.battery)
-    if (step.damagedBlocks > 0) this.#deps.damage.load()
+    if ((step.damagedBlocks ?? 0) > 0) this.#deps.damage.load()
   }
 
   #rereadBefore(cutoffMs: number): void {

@@ -8,6 +8,7 @@ import type { Caller } from '../domain/access.ts'
 import type { Events } from '../events.ts'
 import type { Store } from '../store/store.ts'
 import type { UserChange, UserRow } from '../store/users.ts'
+import type { NamedWrite } from '../store/writes.ts'
 import type { QueuedMessage } from './ingest.ts'
 
 /** A user in memory; what rules ask of it is `caller`. */
@@ -121,12 +122,14 @@ export class Users implements Part {
     return { row, apiKey }
   }
 
-  async change(userId: string, fields: Omit<UserChange, 'userId' | 'nowMs' | 'keyHash'>): Promise<UserRow> {
-    const row = await this.#deps.store.write('updateUser', {
-      ...fields,
-      userId,
-      nowMs: this.#deps.clock.nowMs(),
-    })
+  /** `also` is written in the same transaction, or refuses it. */
+  async change(
+    userId: string,
+    fields: Omit<UserChange, 'userId' | 'nowMs' | 'keyHash'>,
+    also?: NamedWrite,
+  ): Promise<UserRow> {
+    const change = { ...fields, userId, nowMs: this.#deps.clock.nowMs() }
+    const row = await this.#deps.store.write('updateUser', change, undefined, also)
     this.#keep(row)
     if (fields.isActive === false) this.#deps.events.emit('keyRevoked', { userId })
     else this.#deps.events.emit('scopeChanged', { userId })

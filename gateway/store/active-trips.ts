@@ -1,10 +1,10 @@
 import { activeTrip } from '../../shared/active-trip.ts'
+import { withReason } from '../../shared/found-trips.ts'
 import type { TripConfig } from '../../shared/trip-config.ts'
 import { toActiveTripJson } from '../../shared/trip-json.ts'
 import type { ActiveTripJson } from '../../shared/wire/trips.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { readTrack } from './track.ts'
-import { withReason } from './trips.ts'
 
 export interface ActiveTripsQuery {
   devices: readonly {

@@ -14,9 +14,12 @@ import {
   type BlockStream,
   deleteDeviceTelemetryStep,
   deleteTelemetryStep,
+  type PurgePosition,
+  type PurgeRequest,
   type PurgeStep,
   purgeTelemetryStep,
 } from './block-deletion.ts'
+import { logBlock } from './block-log.ts'
 import { quarantineBlocks } from './damaged-blocks.ts'
 import { deleteDevice } from './devices.ts'
 import { Store } from './store.ts'
@@ -37,7 +40,7 @@ function open(t: TestContext): BlockTable {
 /** One step, in a transaction as in the writer thread. */
 function step(table: BlockTable, beforeMs: number, after: BlockStream | null): PurgeStep {
   const { connection } = table
-  return connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs, after }))()
+  return connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs, after, nowMs: 0 }))()
 }
 
 /** Purges to the end. */
@@ -182,6 +185,45 @@ test('a step is bounded, whatever there is to do', (t) => {
   assert.ok(steps > 100, `${steps} steps`)
 })
 
+test('what is still to be sent is left alone, in steps that are bounded however much it is', (t) => {
+  const table = open(t)
+  const deviceId = table.newDevice()
+  const { connection } = table
+  connection.db.transaction(() => {
+    for (let i = 0; i < 3000; i++)
+      logBlock(connection, table.addBlock(deviceId, 'gps', timesFrom(START_MS + i * 10, 2, 1)))
+    for (let i = 3000; i < 3010; i++) table.addBlock(deviceId, 'gps', timesFrom(START_MS + i * 10, 2, 1))
+    // what the cutoff goes through
+    logBlock(connection, table.addBlock(deviceId, 'gps', [START_MS + 40_000, START_MS + 60_000]))
+  })()
+  let after: PurgePosition | null = null
+  let steps = 0
+  const removed: number[] = []
+  for (let isDone = false; !isDone; steps++) {
+    const request: PurgeRequest = { beforeMs: START_MS + 50_000, after, nowMs: 0, keepsUnsent: true }
+    const done: PurgeStep = connection.db.transaction(() => purgeTelemetryStep(connection, request))()
+    after = done.after
+    isDone = done.isDone
+    removed.push(done.gps)
+  }
+  assert.ok(steps > 5 && steps < 10, `${steps} steps`)
+  assert.deepEqual(
+    removed.filter((count) => count > 0),
+    [20],
+  )
+  assert.equal(table.times(deviceId, 'gps').length, 6002)
+  assert.deepEqual(connection.all('SELECT * FROM note'), [])
+  // an admin's purge takes it, and says so
+  const purged = purge(table, START_MS + 50_000)
+  assert.equal(purged.gps, 6001)
+  const [note] = connection.all<{ body: string }>('SELECT body FROM note')
+  assert.deepEqual(JSON.parse(note?.body ?? ''), {
+    ...{ stream: 'gps', from_ms: START_MS, to_ms: START_MS + 40_000, count: 6001 },
+    ...{ hardware_ids: ['cart-1'], reason: 'purge' },
+  })
+  assert.equal(connection.all('SELECT * FROM block_log').length, 1, 'what is left of the block that was cut')
+})
+
 test('thousands of devices without anything old are passed over in a few steps', (t) => {
   const table = open(t)
   table.connection.db.transaction(() => {
@@ -200,7 +242,7 @@ test('how work is found does not depend on how much there is: all by index', (t)
     statements.push(sql)
     return all(sql)
   })
-  connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs: 1 }))()
+  connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs: 1, nowMs: 0 }))()
   connection.db.transaction(() =>
     deleteDeviceTelemetryStep(connection, { deviceId: 1, streams: ['gps', 'battery'] }),
   )()
@@ -219,7 +261,7 @@ test('records of a device that is deleted are purged, but not counted: nobody co
   const table = open(t)
   const [gone, kept] = [table.newDevice('gone'), table.newDevice()]
   for (const id of [gone, kept]) for (const stream of STREAMS) table.addBlock(id, stream, [1, 2, 3])
-  deleteDevice(table.connection, { hardwareId: 'gone' })
+  deleteDevice(table.connection, { hardwareId: 'gone', nowMs: 0 })
   const { gps, battery } = purge(table, 3)
   assert.deepEqual([gps, battery], [2, 2])
   assert.deepEqual(table.times(gone, 'gps'), [3])
@@ -314,6 +356,7 @@ test('what is deleted leaves the file, without anybody asking', async (t) => {
     const done: PurgeStep = await store.write('purgeTelemetryStep', {
       beforeMs: START_MS + 590.5 * MAX_BLOCK_RECORDS,
       after,
+      nowMs: 0,
     })
     after = done.after
     isDone = done.isDone

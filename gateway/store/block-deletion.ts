@@ -8,9 +8,11 @@ import {
   type Records,
 } from '../../shared/telemetry-records.ts'
 import { uncountRecords } from './block-counts.ts'
-import { insertBlock } from './blocks.ts'
+import { logBlock } from './block-log.ts'
+import { insertBlock, type NewBlock } from './blocks.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import { deleteDamagedOf, deleteDamagedUntil } from './damaged-blocks.ts'
+import { Gaps } from './gaps.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
 import { isUnreadable, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 import type { WriterTables } from './writer-tables.ts'
@@ -33,9 +35,27 @@ export interface BlockStream {
   stream: TelemetryStream
 }
 
+/** How far a purge has come: through with all streams up to this one. */
+export interface PurgePosition extends BlockStream {
+  /** Of this one, only with the blocks that begin up to here. */
+  throughMs?: number
+}
+
+/** What is to be deleted, and what has to be said of it. */
+export interface PurgeRequest {
+  readonly beforeMs: number
+  /** Where the step before ended; null for the first. */
+  readonly after?: PurgePosition | null
+  readonly nowMs: number
+  /** What a head office is told of records it was still to get. */
+  readonly reason?: 'purge' | 'disk'
+  /** Blocks that a head office is still to get are left alone. */
+  readonly keepsUnsent?: boolean
+}
+
 export interface PurgeStep extends DeletionStep {
-  /** Where the next step goes on: behind this stream. */
-  after: BlockStream | null
+  /** Where the next step goes on. */
+  after: PurgePosition | null
   /** Blocks with older and newer records that could not be taken apart: they are left as they are. */
   unreadable: UnreadableBlock[]
 }
@@ -44,6 +64,8 @@ export interface PurgeStep extends DeletionStep {
 const STEP_BLOCKS = 64
 /** A block that is decoded and written again takes as long as so many that only go. */
 const REWRITE_COST = 8
+/** So many blocks that are left alone take as long as one that goes. */
+const KEPT_A_COST = 8
 /** Streams looked at in a step: most of them have nothing that old. */
 const STEP_STREAMS = 500
 
@@ -51,42 +73,49 @@ const STEP_STREAMS = 500
  * Deletes some of all records of before `beforeMs`, one device after the other. Only blocks that begin before and end
  * after it are read. Records of deleted devices, whose deletion is under way, are not counted: nobody could see them.
  */
-export function purgeTelemetryStep(
-  connection: WriterTables,
-  { beforeMs, after = null }: { beforeMs: number; after?: BlockStream | null },
-): PurgeStep {
+export function purgeTelemetryStep(connection: WriterTables, request: PurgeRequest): PurgeStep {
+  const { after = null, nowMs, reason = 'purge' } = request
   const step: PurgeStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: false, after, unreadable: [] }
   const committed = new CommittedBlocks(connection)
+  const gaps = new Gaps(connection)
   try {
-    return purgeSome(connection, committed, step, beforeMs)
+    purgeSome({ connection, committed, gaps }, step, request)
+    gaps.write(reason, nowMs)
+    return step
   } finally {
     committed.close()
   }
 }
 
-function purgeSome(
-  connection: WriterTables,
-  committed: CommittedBlocks,
-  step: PurgeStep,
-  beforeMs: number,
-): PurgeStep {
+/** What a step works with. */
+interface Purging {
+  readonly connection: WriterTables
+  readonly committed: CommittedBlocks
+  readonly gaps: Gaps
+}
+
+function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): void {
+  const { connection } = purging
   let room = STEP_BLOCKS
   for (let looked = 0; looked < STEP_STREAMS && room > 0; looked++) {
-    const of = nextStream(connection, step.after)
-    if (of === undefined) {
-      step.damagedBlocks = deleteDamagedUntil(connection, beforeMs, STEP_BLOCKS)
+    const position = nextPosition(connection, step.after)
+    if (position === undefined) {
+      step.damagedBlocks = deleteDamagedUntil(connection, request.beforeMs, STEP_BLOCKS)
       step.isDone = step.damagedBlocks < STEP_BLOCKS
-      return step
+      return
     }
-    const purged = purgeStream(connection, committed, of, { beforeMs, room })
-    if (purged.removed > 0 && uncountRecords(connection, of, purged.removed))
-      step[of.stream] += purged.removed
+    const { deviceId, stream } = position
+    const purged = purgeStream(purging, position, request, room)
+    if (purged.removed > 0 && uncountRecords(connection, position, purged.removed))
+      step[stream] += purged.removed
     step.unreadable.push(...purged.unreadable)
     room -= purged.cost
-    if (!purged.isDone) return step
-    step.after = of
+    if (purged.throughMs !== null) {
+      step.after = { deviceId, stream, throughMs: purged.throughMs }
+      return
+    }
+    step.after = { deviceId, stream }
   }
-  return step
 }
 
 /** Deletes some of a device's records, oldest first, and keeps its counts true. */
@@ -96,7 +125,7 @@ export function deleteDeviceTelemetryStep(
 ): DeletionStep {
   const step: DeletionStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: true }
   for (const stream of streams) {
-    const blocks = oldestBlocks(connection, { deviceId, stream }, Number.MAX_SAFE_INTEGER, STEP_BLOCKS)
+    const blocks = oldestBlocks(connection, { deviceId, stream }, STEP_BLOCKS)
     const damaged = deleteDamagedOf(connection, { deviceId, stream }, STEP_BLOCKS)
     const removed = deleteBlocks(connection, blocks)
     if (removed > 0) uncountRecords(connection, { deviceId, stream }, removed)
@@ -121,53 +150,86 @@ export function deleteTelemetryStep(connection: WriterTables): boolean {
   return true
 }
 
-function nextStream(connection: WriterTables, after: BlockStream | null): BlockStream | undefined {
-  return connection.get<BlockStream>(
+/** Where to go on: in the stream that is not done, or at the beginning of the next. */
+function nextPosition(
+  connection: WriterTables,
+  after: PurgePosition | null,
+): Required<PurgePosition> | undefined {
+  if (after?.throughMs !== undefined) return { ...after, throughMs: after.throughMs }
+  const next = connection.get<BlockStream>(
     `SELECT device_id AS deviceId, stream FROM telemetry_block WHERE (device_id, stream) > (?, ?)
      ORDER BY device_id, stream LIMIT 1`,
     after?.deviceId ?? -1,
     after?.stream ?? '',
   )
+  return next && { ...next, throughMs: Number.MIN_SAFE_INTEGER }
 }
 
 interface PurgedStream {
   removed: number
   cost: number
-  isDone: boolean
+  /** Up to which beginning of a block it came; null when the stream is done. */
+  throughMs: number | null
   unreadable: UnreadableBlock[]
 }
 
 function purgeStream(
-  connection: WriterTables,
-  committed: CommittedBlocks,
-  of: BlockStream,
-  { beforeMs, room }: { beforeMs: number; room: number },
+  purging: Purging,
+  position: Required<PurgePosition>,
+  { beforeMs, keepsUnsent = false }: PurgeRequest,
+  room: number,
 ): PurgedStream {
-  const blocks = oldestBlocks(connection, of, beforeMs, room + 1)
-  const whole = blocks.filter(({ lastMs }) => lastMs < beforeMs).slice(0, room)
-  const removed = deleteBlocks(connection, whole)
-  const [next] = blocks.slice(whole.length)
-  const purged = { removed, cost: whole.length, isDone: next === undefined, unreadable: [] }
-  if (next === undefined || next.lastMs < beforeMs || purged.cost >= room) return purged
-  // blocks do not overlap: this one is the last that begins before
-  const cut = cutBlock(connection, committed, next, beforeMs)
-  const cost = purged.cost + REWRITE_COST
-  if (typeof cut !== 'number') return { removed, cost, isDone: true, unreadable: [cut] }
-  return { ...purged, removed: removed + cut, cost, isDone: true }
+  const purged: PurgedStream = { removed: 0, cost: 0, throughMs: position.throughMs, unreadable: [] }
+  const limit = Math.ceil(room) * (keepsUnsent ? KEPT_A_COST : 1) + 1
+  const blocks = purgedBlocks(purging.connection, position, beforeMs, limit)
+  for (const block of blocks) {
+    if (purged.cost >= room) return purged
+    if (keepsUnsent && block.isUnsent) purged.cost += 1 / KEPT_A_COST
+    else if (block.lastMs < beforeMs) deleteWhole(purging, block, purged)
+    else cutBlock(purging, block, beforeMs, purged)
+    purged.throughMs = block.firstMs
+  }
+  return blocks.length < limit ? { ...purged, throughMs: null } : purged
 }
 
-/** The first blocks of a stream that begin before a time. Their records are not read: they lie on pages of their own. */
+function deleteWhole({ connection, gaps }: Purging, block: PurgedBlock, purged: PurgedStream): void {
+  if (block.isUnsent) gaps.add(block)
+  purged.removed += deleteBlocks(connection, [block])
+  purged.cost++
+}
+
+interface PurgedBlock extends BlockRow {
+  /** 1 when a head office is still to get it. */
+  isUnsent: number
+}
+
+/** Blocks of a stream that begin before a time, behind the position. */
+function purgedBlocks(
+  connection: WriterTables,
+  { deviceId, stream, throughMs }: Required<PurgePosition>,
+  beforeMs: number,
+  limit: number,
+): PurgedBlock[] {
+  // `+?`: SQLite would prepare it again for each stream, see block-rows.ts
+  return connection.all<PurgedBlock>(
+    `SELECT ${BLOCK_COLUMNS}, EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id) AS isUnsent
+     FROM telemetry_block b WHERE device_id = +? AND stream = +? AND first_ms > +? AND first_ms < +?
+     ORDER BY first_ms LIMIT +?`,
+    ...[deviceId, stream, throughMs, beforeMs, limit],
+  )
+}
+
+/** The first blocks of a stream. Their records are not read: they lie on pages of their own. */
 function oldestBlocks(
   connection: WriterTables,
   { deviceId, stream }: BlockStream,
-  beforeMs: number,
   limit: number,
 ): BlockRow[] {
-  // `+?`: SQLite would prepare it again for each stream, see block-rows.ts
+  // `+?`: as above
   return connection.all<BlockRow>(
-    `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE device_id = +? AND stream = +? AND first_ms < +?
+    `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms LIMIT +?`,
-    ...[deviceId, stream, beforeMs, limit],
+    ...[deviceId, stream, limit],
   )
 }
 
@@ -181,36 +243,48 @@ function deleteBlocks(connection: WriterTables, blocks: readonly BlockRow[]): nu
   return records
 }
 
-/** Takes the records of before `beforeMs` out of a block that has others. Returns how many, or why it cannot. */
+/** Takes the records of before `beforeMs` out of a block that has others, or says why it cannot. */
 function cutBlock(
-  connection: WriterTables,
-  committed: CommittedBlocks,
-  row: BlockRow,
+  { connection, committed, gaps }: Purging,
+  row: PurgedBlock,
   beforeMs: number,
-): number | UnreadableBlock {
+  purged: PurgedStream,
+): void {
+  purged.cost += REWRITE_COST
   try {
     const records = committed.read(row.blockId)
-    const kept =
+    const cut =
       row.stream === 'gps'
-        ? recordsFrom(GPS, row, records, beforeMs)
-        : recordsFrom(BATTERY, row, records, beforeMs)
+        ? cutRecords(GPS, row, records, beforeMs)
+        : cutRecords(BATTERY, row, records, beforeMs)
     deleteBlocks(connection, [row])
-    const { firstMs, count, block } = kept
-    insertBlock(connection, row, { firstMs, lastMs: row.lastMs, count, records: block })
-    return row.count - kept.count
+    const blockId = insertBlock(connection, row, cut.kept)
+    const count = row.count - cut.kept.count
+    if (row.isUnsent) {
+      logBlock(connection, blockId)
+      gaps.add({ ...row, lastMs: cut.lastMs, count })
+    }
+    purged.removed += count
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    return { blockId: row.blockId, reason: unreadableReason(error) }
+    purged.unreadable.push({ blockId: row.blockId, reason: unreadableReason(error) })
   }
 }
 
-function recordsFrom<R extends Records>(
+/** What stays of a block, and when the last record was measured that does not. */
+function cutRecords<R extends Records>(
   kind: RecordKind<R>,
   row: BlockRow,
   stored: Uint8Array,
   fromMs: number,
-): { block: Uint8Array; count: number; firstMs: number } {
+): { kept: NewBlock; lastMs: number } {
   const records = decodeStoredBlock(kind, row, stored)
-  const kept = kind.view(records, indexAtOrAfter(records.atMs, fromMs), row.count)
-  return { block: encodeBlock(kind, kept), count: kept.atMs.length, firstMs: kept.atMs[0] ?? row.lastMs }
+  const from = indexAtOrAfter(records.atMs, fromMs)
+  const kept = kind.view(records, from, row.count)
+  const { lastMs } = row
+  const firstMs = kept.atMs[0] ?? lastMs
+  return {
+    kept: { firstMs, lastMs, count: kept.atMs.length, records: encodeBlock(kind, kept) },
+    lastMs: records.atMs[from - 1] ?? row.firstMs,
+  }
 }

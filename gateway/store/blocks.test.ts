@@ -27,7 +27,7 @@ function replace(...replacements: Partial<BlockReplacement>[]): void {
     adds: [],
     ...one,
   }))
-  connection.db.transaction(() => replaceBlocks(connection, { replacements: whole }))()
+  connection.db.transaction(() => replaceBlocks(connection, { replacements: whole, throughSeq: 1 }))()
 }
 
 const timesIn = () => blocksIn(connection).map(({ firstMs, lastMs, count }) => [firstMs, lastMs, count])

@@ -1,7 +1,9 @@
 import type { TelemetryStream } from '../../shared/ids.ts'
+import { isLogged, logBlock } from './block-log.ts'
 import { blockBeginningBy } from './block-rows.ts'
 import type { Connection } from './connection.ts'
 import { CUT_LOG } from './log-row.ts'
+import { syncCursors } from './sync-cursors.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 /** A block to be stored. */
@@ -25,26 +27,37 @@ export interface BlockReplacement {
 const INSERT_BLOCK = `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
   VALUES (?, ?, ?, ?, ?, ?)`
 
-/** Adds a block that overlaps none of its stream. */
+/** Adds a block that overlaps none of its stream. Returns its number. */
 export function insertBlock(
   connection: Connection,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
   { firstMs, lastMs, count, records }: NewBlock,
-): void {
-  connection.run(INSERT_BLOCK, deviceId, stream, firstMs, lastMs, count, records)
+): number {
+  const { lastInsertRowid } = connection
+    .statement(INSERT_BLOCK)
+    .run(deviceId, stream, firstMs, lastMs, count, records)
+  return Number(lastInsertRowid)
+}
+
+/** What `replaceBlocks` does. */
+export interface BlockChange {
+  readonly replacements: readonly BlockReplacement[]
+  /** Of the last sample of the log that is in them. */
+  readonly throughSeq: number
 }
 
 /**
  * Replaces blocks as it was planned; what was planned for a device that is gone is left out. Throws when the blocks are
- * not those the plan was made on. The caller keeps the transaction small.
+ * not those the plan was made on. The caller keeps the transaction small. What holds anything that was not acknowledged
+ * is entered in the log of blocks.
  */
-export function replaceBlocks(
-  connection: Connection,
-  { replacements }: { replacements: readonly BlockReplacement[] },
-): void {
+export function replaceBlocks(connection: Connection, { replacements, throughSeq }: BlockChange): void {
+  const isNew = throughSeq > syncCursors(connection).telemetry.seq
   for (const { deviceId, stream, removes, adds } of replacements) {
     if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
+    let isUnsent = isNew
     for (const blockId of removes) {
+      isUnsent ||= isLogged(connection, blockId)
       const changes = connection.run(
         'DELETE FROM telemetry_block WHERE block_id = ? AND device_id = ? AND stream = ?',
         blockId,
@@ -58,7 +71,8 @@ export function replaceBlocks(
       if (before !== undefined && before.lastMs >= block.firstMs) {
         throw new Error(`a block of device ${deviceId} overlaps one that is there`)
       }
-      insertBlock(connection, { deviceId, stream }, block)
+      const blockId = insertBlock(connection, { deviceId, stream }, block)
+      if (isUnsent) logBlock(connection, blockId)
     }
   }
 }

@@ -29,7 +29,7 @@ function times(from: number, count: number): number[] {
 }
 
 const purge = ({ connection }: BlockTable, beforeMs: number) =>
-  connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs }))()
+  connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs, nowMs: 0 }))()
 
 const quarantine = ({ connection }: BlockTable, ...blockIds: number[]) =>
   connection.db.transaction(() => quarantineBlocks(connection, { blockIds, nowMs: NOW_MS }))()
@@ -183,7 +183,7 @@ test('what was put aside is deleted with what it belongs to: by age, by device, 
   const [first = 0] = ids
   const erased = deleteDeviceTelemetryStep(table.connection, { deviceId: first, streams: ['gps'] })
   assert.deepEqual([erased.damagedBlocks, left()], [1, 5])
-  deleteDevice(table.connection, { hardwareId: 'cart-2' })
+  deleteDevice(table.connection, { hardwareId: 'cart-2', nowMs: 0 })
   assert.ok(damagedBlocks(table.connection).newest.some(({ hardwareId }) => hardwareId === null))
   const [, second = 0] = ids
   deleteDeviceTelemetryStep(table.connection, { deviceId: second, streams: ['gps', 'battery'] })

@@ -2,8 +2,10 @@ import { DamagedBlockError, type DamageReason, NewerBlockError } from '../../sha
 import type { TelemetryStream } from '../../shared/ids.ts'
 import { BATTERY, GPS } from '../../shared/telemetry-records.ts'
 import { uncountRecords } from './block-counts.ts'
+import { isLogged } from './block-log.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import type { Connection } from './connection.ts'
+import { Gaps } from './gaps.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
 import type { WriterTables } from './writer-tables.ts'
 
@@ -60,6 +62,7 @@ function quarantineSome(
   blockIds: readonly number[],
   nowMs: number,
 ): QuarantinedBlocks {
+  const gaps = new Gaps(connection)
   const result: QuarantinedBlocks = { moved: [], newer: [], intact: [], dropped: 0 }
   for (const blockId of blockIds) {
     const block = connection.get<BlockRow & { hardwareId: string | null }>(
@@ -72,10 +75,12 @@ function quarantineSome(
     if (verdict === 'newer') result.newer.push(blockId)
     else if (verdict === 'intact') result.intact.push(blockId)
     else {
+      if (isLogged(connection, blockId)) gaps.add(block)
       putAside(connection, block, { ...verdict, nowMs })
       result.moved.push({ ...block, reason: verdict.reason, foundAtMs: nowMs })
     }
   }
+  gaps.write('damage', nowMs)
   if (result.moved.length > 0) result.dropped = dropOldest(connection)
   return result
 }

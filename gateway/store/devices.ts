@@ -4,6 +4,7 @@ import { emptyState } from '../domain/latest-state.ts'
 import { failCommandsOf } from './commands.ts'
 import type { Connection } from './connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
+import { markErasure } from './erasure.ts'
 import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
 
@@ -179,11 +180,16 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
  * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
  * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events and commands stay.
  */
-export function deleteDevice(connection: Connection, input: { hardwareId: string }): DeviceRow {
+export function deleteDevice(
+  connection: Connection,
+  input: { hardwareId: string; nowMs: number },
+): DeviceRow {
   const known = findDevice(connection, input.hardwareId)
   connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
   deleteMqttTraces(connection, known.hardwareId)
   failCommandsOf(connection, known.hardwareId)
   connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
+  // all there is of it in the log is as good as gone: nobody is told whose it is any more
+  markErasure(connection, { hardwareId: known.hardwareId, streams: ['gps', 'battery'], nowMs: input.nowMs })
   return known
 }

@@ -1,7 +1,9 @@
 import { isBlockTime } from '../../shared/block-header.ts'
 import { DamagedBlockError, NewerBlockError } from '../../shared/damaged-block.ts'
 import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '../../shared/telemetry-records.ts'
-import { decodeBatch, type TelemetryBatch } from './telemetry-batch.ts'
+import { Gaps } from './gaps.ts'
+import { syncCursors } from './sync-cursors.ts'
+import { decodeBatch, sampleCountOf, type TelemetryBatch } from './telemetry-batch.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 /** To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew. */
@@ -56,11 +58,24 @@ export function setAsideLogRow(
     nowMs,
     row.samples,
   )
+  noteLoss(connection, { firstSeq, count: sampleCountOf(row.samples), nowMs })
   connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
   // it may have been the last row, and its numbers must not be used again
   connection.run(CUT_LOG, firstSeq + row.samples.length + 1)
   connection.tail.forget()
   return true
+}
+
+/** Of which devices and times its samples were cannot be known; that there were so many at most can. */
+function noteLoss(
+  connection: WriterTables,
+  { firstSeq, count, nowMs }: { firstSeq: number; count: number; nowMs: number },
+): void {
+  const lastSeq = firstSeq + Math.max(count, 1) - 1
+  if (lastSeq <= syncCursors(connection).telemetry.seq) return
+  const gaps = new Gaps(connection)
+  for (const stream of ['gps', 'battery'] as const) gaps.addUnknown(stream, 0, nowMs, count)
+  gaps.write('damage', nowMs)
 }
 
 function damageOf(samples: Uint8Array): string | null {

@@ -39,6 +39,8 @@ export interface LogSamples {
   readonly damagedSeq: number | null
   /** The first sequence number of the row that the sample at `index` came in. */
   rowOf(index: number): number
+  /** The index of the first sample that came with the one at `index`. */
+  startOfRow(index: number): number
 }
 
 interface LogRow {
@@ -135,6 +137,14 @@ class Reading implements LogSamples {
   }
 
   rowOf(index: number): number {
+    return this.#rowSeqs[this.#placeOf(index)] ?? 0
+  }
+
+  startOfRow(index: number): number {
+    return this.#rowStarts[this.#placeOf(index)] ?? 0
+  }
+
+  #placeOf(index: number): number {
     let low = 0
     let high = this.#rowStarts.length
     while (high - low > 1) {
@@ -142,7 +152,7 @@ class Reading implements LogSamples {
       if ((this.#rowStarts[middle] ?? 0) <= index) low = middle
       else high = middle
     }
-    return this.#rowSeqs[low] ?? 0
+    return low
   }
 }
 

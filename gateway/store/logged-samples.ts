@@ -1,4 +1,5 @@
 import type { RecordKind, Records } from '../../shared/telemetry-records.ts'
+import { startOfDayMs } from '../../shared/time.ts'
 import type { Connection } from './connection.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './telemetry-batch.ts'
 
@@ -69,6 +70,15 @@ export class LoggedSamples {
   count(kind: RecordKind<never>['name'], deviceId: number, fromMs: number, toMs: number): number {
     const places = this.#sorted(kind, deviceId)
     return Math.max(0, this.#firstAfter(places, toMs) - this.#firstAfter(places, fromMs - 1))
+  }
+
+  /** Midnights, UTC, of the days it has samples of. */
+  days(stream: 'gps' | 'battery'): number[] {
+    const days = new Set<number>()
+    for (const device of this.#devices.values()) {
+      for (const place of device[stream].at) days.add(startOfDayMs(this.#samples.atMs[place] ?? 0))
+    }
+    return [...days]
   }
 
   #sorted(stream: 'gps' | 'battery', deviceId: number): number[] {

@@ -1,7 +1,15 @@
 import { findActiveTrips } from './active-trips.ts'
 import { readHistoryPage, startOfNewest } from './history-page.ts'
 import type { ReaderTools } from './reader-tools.ts'
+import { blocksOfDay, oldestBlockDay } from './relief-plan.ts'
 import { planSealing, type SealRequest } from './seal-plan.ts'
+import { auditEntities, auditEvents, auditTelemetry } from './sync-audit.ts'
+import { countChunk, countLogged, countRows, historyChunks } from './sync-backlog.ts'
+import { blockDays, eventDays, loggedDays } from './sync-days.ts'
+import { nextHistoryPart } from './sync-history.ts'
+import { nextLogPart } from './sync-log.ts'
+import { resendEntities, resendEvents, resendTelemetry } from './sync-resend.ts'
+import { nextRows } from './sync-rows.ts'
 import { checkTripRoom, findTripFeatures } from './trip-features.ts'
 import { readTripTrack, writeTrackTimes } from './trip-track.ts'
 import { findTrips } from './trips.ts'
@@ -19,7 +27,25 @@ const jobs = {
   tripFeatures: findTripFeatures,
   tripTrack: readTripTrack,
   trackTimes: writeTrackTimes,
+  oldestBlockDay,
+  blocksOfDay,
   planSealing: ({ connection }: ReaderTools, request: SealRequest) => planSealing(connection, request),
+  nextRows,
+  nextLogPart,
+  nextHistoryPart,
+  countRows,
+  countLogged,
+  historyChunks,
+  countChunk,
+  blockDays,
+  loggedDays,
+  eventDays,
+  auditTelemetry,
+  auditEvents,
+  auditEntities,
+  resendTelemetry,
+  resendEvents,
+  resendEntities,
 }
 
 type Jobs = typeof jobs

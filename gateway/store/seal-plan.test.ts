@@ -57,7 +57,7 @@ function seal(from: WriterTables, options: Sealing = {}): SealPlan[] {
     const applied = plan.replacements.slice(0, left)
     // each of them in a transaction of its own
     for (const replacement of applied) {
-      from.db.transaction(() => replaceBlocks(from, { replacements: [replacement] }))()
+      from.db.transaction(() => replaceBlocks(from, { replacements: [replacement], throughSeq: 1 }))()
     }
     left -= applied.length
     afterDeviceId = plan.lastDeviceId

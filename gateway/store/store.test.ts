@@ -373,7 +373,7 @@ test('writes and messages take turns in the order they came', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   store.queue.append(message({ samples: [gpsRow(deviceId, NOW_MS)] }))
-  const deleted = await store.write('deleteDevice', { hardwareId: 'cart-1' })
+  const deleted = await store.write('deleteDevice', { hardwareId: 'cart-1', nowMs: 0 })
   assert.equal(deleted.deviceId, deviceId)
   assert.equal(recorder.stored, 1)
   await store.stop()
@@ -385,7 +385,7 @@ test('a deleted device is not counted any more, and its id is never used again',
   const doomed = await createDevice(store, 'cart-2')
   const rows = [gpsRow(doomed.deviceId, NOW_MS), gpsRow(kept.deviceId, NOW_MS)]
   await stored(store, recorder, message({ samples: rows }))
-  await store.write('deleteDevice', { hardwareId: 'cart-2' })
+  await store.write('deleteDevice', { hardwareId: 'cart-2', nowMs: 0 })
   assert.deepEqual(store.read.fleetCounts(), { gps: 1, battery: 0 })
   while (await store.write('deleteTelemetryStep', undefined));
   assert.ok((await createDevice(store, 'cart-2')).deviceId > doomed.deviceId)

@@ -5,6 +5,7 @@ import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { StoredSessions } from '../../shared/mqtt-sessions.ts'
 import type { Tally } from '../../shared/tally.ts'
+import type { SyncCursors, SyncStream } from '../../shared/wire/sync.ts'
 import { LATEST_MS } from '../domain/event-time.ts'
 import type { LatestBattery, LatestGps } from '../domain/latest-state.ts'
 import type { NewQuarantineEntry } from './append.ts'
@@ -29,6 +30,7 @@ import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } fr
 import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
 import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
+import { findIntent, lastIntentSeq, type StoredIntent } from './intents.ts'
 import { latestBattery, latestGps } from './latest-records.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
 import { type LogEnds, logEnds } from './log-samples.ts'
@@ -37,12 +39,14 @@ import { loadMqttSessions } from './mqtt-sessions.ts'
 import { openForSetup } from './open-writer.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './reader-pool.ts'
+import { type DatabaseSpace, databaseSpace } from './space.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'
+import { type SyncIdentity, syncCursors, syncEnds, syncIdentity } from './sync-cursors.ts'
 import { TelemetryReader } from './telemetry-reader.ts'
 import type { UnreadableBlock } from './unreadable-block.ts'
 import { listUsers, type UserRow } from './users.ts'
 import { Writer } from './writer.ts'
-import type { WriteInput, WriteName, WriteResult } from './writes.ts'
+import type { NamedWrite, WriteInput, WriteName, WriteResult } from './writes.ts'
 
 export interface StoreOptions {
   dataDir: string
@@ -125,16 +129,18 @@ export class Store<Message extends Appendable> implements Part {
 
   /**
    * Runs a write in a transaction of its own, in its turn; resolves when it is on the disk. Memory that follows from it
-   * and from what devices send must be changed in `onWritten`, see `CommitQueue.write`.
+   * and from what devices send must be changed in `onWritten`, see `CommitQueue.write`. `also` is written in the same
+   * transaction, before it: if either is refused, neither is written.
    */
   write<Name extends WriteName>(
     name: Name,
     input: WriteInput<Name>,
     onWritten?: (result: WriteResult<Name>) => void,
+    also?: NamedWrite,
   ): Promise<WriteResult<Name>> {
     // performWrite runs the function of that name, so its result is of that type, here and in `onWritten`
     return this.queue.write(
-      { kind: 'write', name, input },
+      { kind: 'write', name, input, also },
       onWritten as ((result: unknown) => void) | undefined,
     ) as Promise<WriteResult<Name>>
   }
@@ -165,11 +171,17 @@ export class Store<Message extends Appendable> implements Part {
     commandCount: (): number => this.#read(countCommands),
     idempotencyKey: (userId: string, key: string, nowMs: number): IdempotencyKey | undefined =>
       this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
+    intent: (intentId: string): StoredIntent | undefined => this.#read((from) => findIntent(from, intentId)),
+    lastIntentSeq: (): number => this.#read(lastIntentSeq),
     clockMark: (): number => this.#read(clockMark),
     users: (): UserRow[] => this.#read((from) => listUsers(from)),
     quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: (): StoredSessions => this.#read(loadMqttSessions),
+    space: (): DatabaseSpace => this.#read(databaseSpace),
     logEnds: (): LogEnds | null => this.#read(logEnds),
+    syncIdentity: (): SyncIdentity => this.#read(syncIdentity),
+    syncCursors: (): SyncCursors => this.#read(syncCursors),
+    syncEnds: (): Record<SyncStream, number> => this.#read(syncEnds),
   }
 
   /** Called with blocks that somebody read and could not. */
@@ -218,6 +230,7 @@ function prepareFolder(dataDir: string): void {
 const SMALL_TABLES = [
   ...['device', 'device_state', 'user', 'device_group', 'device_type'],
   ...['group_config', 'device_config', 'config_version', 'geofence_set', 'secret'],
+  ...['sync_identity', 'sync_cursor', 'erase_mark'],
 ]
 
 // The tables a start reads whole; checking the history would take minutes after a season.

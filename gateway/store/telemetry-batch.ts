@@ -68,8 +68,13 @@ export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
 }
 
 /** How many samples a batch has, judged by its length alone: also of one that cannot be read. */
-export function sampleCountOf({ byteLength }: Uint8Array): number {
+export function sampleCountOf({ byteLength }: { readonly byteLength: number }): number {
   return Math.max(0, Math.floor((byteLength - byteLengthOf(0)) / SAMPLE_BYTES))
+}
+
+/** How many records a sample of these streams has. */
+export function recordsIn(streams: number): number {
+  return (streams & HAS_GPS) / HAS_GPS + (streams & HAS_BATTERY) / HAS_BATTERY
 }
 
 function byteLengthOf(count: number): number {

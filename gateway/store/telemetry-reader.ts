@@ -122,6 +122,11 @@ export class TelemetryReader {
       : kind.view(found, Math.max(0, length - limit), length)
   }
 
+  /** Midnights, UTC, of the days the log has records of. */
+  loggedDays(stream: 'gps' | 'battery'): number[] {
+    return this.#snapshot(() => this.#logged.days(stream))
+  }
+
   /** Blocks that could not be read since this was last asked; what else there is was read all the same. */
   takeUnreadable(): UnreadableBlock[] {
     const found = this.#unreadable

@@ -1,3 +1,4 @@
+import { detect } from '../../shared/found-trips.ts'
 import { indexAtOrAfter } from '../../shared/telemetry-records.ts'
 import { toIso } from '../../shared/time.ts'
 import type { Stop, Trip } from '../../shared/trip-figures.ts'
@@ -7,7 +8,7 @@ import type { Track } from '../../shared/trip-track.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { checkRoom, readTrack, type TrackQuery } from './track.ts'
 import { positionText } from './trip-track.ts'
-import { detect, type TripQuery } from './trips.ts'
+import type { TripQuery } from './trips.ts'
 
 export interface TripFeatureQuery extends TripQuery {
   /** So many fixes of trips are written at once, with some 55 bytes each. */

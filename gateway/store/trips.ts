@@ -1,78 +1,10 @@
-import { InvalidRequestError } from '../../shared/errors.ts'
-import type { TripConfig } from '../../shared/trip-config.ts'
-import { TooManyTripsError } from '../../shared/trip-finder.ts'
-import { sumsOf, type TripSums, toStopJson, toTripJson } from '../../shared/trip-json.ts'
-import type { Track } from '../../shared/trip-track.ts'
-import { detectTrips, type TripReport } from '../../shared/trips.ts'
+import { type FoundTrips, findTripsIn, type TripRules } from '../../shared/found-trips.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { readTrack, type TrackQuery } from './track.ts'
 
-export interface TripQuery extends TrackQuery {
-  config: TripConfig
-  /** More trips and stops than these are refused: minima of zero can make one of every other fix. */
-  foundMax: number
-}
-
-/** JSON objects one after the other, with commas between them. */
-export interface JsonItems {
-  text: Uint8Array<ArrayBuffer>
-  /** Of each, where it ends in the text. */
-  ends: Uint32Array
-  /** Of each, when it began; ascending. */
-  startMs: Float64Array
-}
-
-/** The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written. */
-export interface FoundTrips {
-  trips: JsonItems
-  stops: JsonItems
-  sums: TripSums
-}
-
-const encoder = new TextEncoder()
+export interface TripQuery extends TrackQuery, TripRules {}
 
 /** Throws `too_many_positions` and `too_many_trips`. */
 export function findTrips(tools: ReaderTools, query: TripQuery): FoundTrips {
-  const { hardwareId } = query
-  const report = detect(readTrack(tools, query), query)
-  return {
-    trips: jsonItems(report.trips, (trip) => toTripJson(hardwareId, trip)),
-    stops: jsonItems(report.stops, (stop) => toStopJson(hardwareId, stop)),
-    sums: sumsOf(report),
-  }
-}
-
-/** As `detectTrips`, with an error a caller may read. */
-export function detect(track: Track, { hardwareId, config, foundMax }: TripQuery): TripReport {
-  return withReason(hardwareId, () => detectTrips(track, config, foundMax))
-}
-
-/** Runs `work` on the track of a device. Throws `too_many_trips` where it throws `TooManyTripsError`. */
-export function withReason<Result>(hardwareId: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof TooManyTripsError)) throw error
-    const detail = `${hardwareId} has ${error.message} in the range: choose a shorter one or higher minima`
-    throw new InvalidRequestError('too_many_trips', detail)
-  }
-}
-
-function jsonItems<Item extends { startMs: number }>(
-  items: readonly Item[],
-  toJson: (item: Item) => unknown,
-): JsonItems {
-  const texts = items.map((item) => JSON.stringify(toJson(item)))
-  const ends = new Uint32Array(texts.length)
-  let end = -1
-  // as many bytes as characters: there are numbers in it, times, and ids in ASCII
-  for (const [i, { length }] of texts.entries()) {
-    end += length + 1
-    ends[i] = end
-  }
-  return {
-    text: encoder.encode(texts.join(',')),
-    ends,
-    startMs: Float64Array.from(items, ({ startMs }) => startMs),
-  }
+  return findTripsIn(readTrack(tools, query), query)
 }

@@ -1,14 +1,14 @@
 import type { ErrorMessage } from '../../shared/errors.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
-import type { WriteInput, WriteName } from './writes.ts'
+import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 
 /**
  * What the writer thread is asked. When an append fails, those behind it of the same `run` are skipped: nothing is
- * stored out of order.
+ * stored out of order. `also` is written first, in the same transaction: both are on the disk or neither is.
  */
 export type WriterRequest =
   | { kind: 'append'; batch: AppendBatch; run: number }
-  | { kind: 'write'; name: WriteName; input: WriteInput<WriteName> }
+  | { kind: 'write'; name: WriteName; input: WriteInput<WriteName>; also?: NamedWrite | undefined }
   | { kind: 'probe' }
   | { kind: 'checkpoint' }
 

@@ -31,10 +31,10 @@ function perform(request: WriterRequest): WriterAnswer {
         result: append(writing, request.batch),
       }))
     case 'write':
-      return connection.transaction((writing) => ({
-        kind: 'written',
-        result: performWrite(writing, request.name, request.input),
-      }))
+      return connection.transaction((writing) => {
+        if (request.also !== undefined) performWrite(writing, request.also.name, request.also.input)
+        return { kind: 'written', result: performWrite(writing, request.name, request.input) }
+      })
     case 'probe':
       connection.probe()
       return { kind: 'written', result: null }

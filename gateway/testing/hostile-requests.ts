@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { OpenApiDocument, Operation } from '../api/openapi.ts'
-import { resolveSchema, sampleOf } from '../api/openapi-sample.ts'
-import type { JsonSchema } from '../api/openapi-schemas.ts'
+import type { OpenApiDocument, Operation } from '../../shared/http/openapi.ts'
+import { resolveSchema, sampleOf } from '../../shared/http/openapi-sample.ts'
+import type { JsonSchema } from '../../shared/http/openapi-schemas.ts'
 import {
   BROKEN_BODIES,
   FOREIGN_FIELDS,

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
+import type { OpenApiDocument } from '../../shared/http/openapi.ts'
 import { createLog } from '../../shared/log.ts'
-import type { OpenApiDocument } from '../api/openapi.ts'
+import { DocumentedAnswers } from '../../shared/testing/documented-answers.ts'
 import { type Config, readConfig } from '../config.ts'
 import { createGateway, type Gateway, type Overrides } from '../gateway.ts'
-import { DocumentedAnswers } from './documented-answers.ts'
 import { RealtimeClient } from './realtime-client.ts'
 
 export const ADMIN_KEY = 'flt_admin_key_for_tests_0123456789'
@@ -53,6 +53,10 @@ export class TestGateway {
 
   get app(): Gateway['app'] {
     return this.#gateway.app
+  }
+
+  get intents(): Gateway['intents'] {
+    return this.#gateway.intents
   }
 
   get http(): string {

@@ -24,7 +24,11 @@ interface LogLine {
  * What deletes telemetry, on a real store in a folder of its own. `prepare` puts telemetry into it before anything runs;
  * what is in the log is sealed as it is, which is right for records after all that is in blocks.
  */
-export async function openTelemetryParts(t: TestContext, prepare: (table: BlockTable) => void) {
+export async function openTelemetryParts(
+  t: TestContext,
+  prepare: (table: BlockTable) => void,
+  { hasUpstream = false } = {},
+) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-parts-'))
   const path = join(dataDir, 'cartbarn.db')
   const table = new BlockTable(path)
@@ -46,7 +50,10 @@ export async function openTelemetryParts(t: TestContext, prepare: (table: BlockT
   const maintenance = new Turns()
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
-  const telemetry = new Telemetry({ store, fleet, sealing, damage, maintenance, clock, log })
+  const telemetry = new Telemetry({
+    ...{ store, fleet, sealing, damage, maintenance, clock, log },
+    hasUpstream,
+  })
   const of = (deviceId: number): Device => {
     const device = fleet.all().find(({ row }) => row.deviceId === deviceId)
     if (device === undefined) throw new Error(`no device ${deviceId}`)

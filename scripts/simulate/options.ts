@@ -48,6 +48,8 @@ Past days, as fast as the gateway takes them:
                      and options again send the same samples again
 
   --help             this text
+
+With --sites N: N sites with their gateways that replicate to one hub; --sites 1 --help lists the options.
 `
 
 const SPECIFICATION = {

@@ -78,7 +78,7 @@ export const deviceListSchema = z
   .object({ devices: z.array(deviceSchema), pagination: paginationSchema })
   .meta({ id: 'DeviceList' })
 
-/** `attr_<name>` parameters come beside these; `gateway/domain/device-filter.ts` reads them. */
+/** `attr_<name>` parameters come beside these; `shared/device-filter.ts` reads them. */
 export const deviceListQuerySchema = z
   .object({
     hardware_ids: stringListParam

@@ -272,6 +272,7 @@ export const entityRowSchema = z.looseObject({
 export type EntitySyncRow = z.infer<typeof entityRowSchema>
 
 export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user.disable', 'resend'] as const
+/** Kinds a gateway of this version knows. */
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
 
@@ -279,7 +280,8 @@ export type IntentKind = z.infer<typeof intentKindSchema>
 export const intentSchema = z.object({
   intent_id: z.string().min(1).max(64),
   seq: seqSchema,
-  kind: intentKindSchema,
+  /** One of `INTENT_KINDS`; a gateway rejects one it does not know and goes on with the next. */
+  kind: z.string().min(1).max(32),
   body: z.record(z.string(), z.unknown()),
   issued_at_ms: timeMsSchema,
   expires_at_ms: timeMsSchema,

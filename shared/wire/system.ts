@@ -51,6 +51,17 @@ export const damagedSchema = z
     description: 'Telemetry that is not on the disk as it was written; the rest is whole and served.',
   })
 
+export const diskUseSchema = z
+  .object({
+    state: z.enum(['low', 'critical']).meta({
+      description: 'low: 80 % of the budget is used. critical: 98 %, and what nobody else has is in danger.',
+    }),
+    used_bytes: z.number().int().meta({ description: 'What the data folder uses.', example: 24_100_000_000 }),
+    budget_bytes: z.number().int().meta({ description: 'What it may use.', example: 29_800_000_000 }),
+    detail: z.string().meta({ description: 'What is done about it, for people.', example: '80 % is used' }),
+  })
+  .meta({ id: 'DiskUse' })
+
 export const healthSchema = z
   .object({
     status: z.enum(['ok', 'error']).meta({ description: 'error: nothing can be stored.' }),
@@ -63,6 +74,7 @@ export const healthSchema = z
     damaged_telemetry: damagedSchema
       .optional()
       .meta({ description: 'Absent when nothing is damaged. For admins.' }),
+    disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })
   .meta({ id: 'Health' })

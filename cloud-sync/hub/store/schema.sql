@@ -5,7 +5,8 @@ CREATE TABLE IF NOT EXISTS site (
   site_id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   created_at_ms BIGINT NOT NULL,
-  intent_seq BIGINT NOT NULL,
+  intent_seq BIGINT NOT NULL, -- of the last intent
+  intents_after BIGINT NOT NULL, -- behind which intent the gateway last asked for more
   epoch TEXT, -- of the last hello
   program TEXT,
   clock_offset_ms BIGINT, -- the gateway's clock less the hub's, at the last hello
@@ -35,7 +36,6 @@ CREATE TABLE IF NOT EXISTS site_epoch (
   entities_end BIGINT NOT NULL, -- when the cursor is there, entities of earlier epochs are gone
   PRIMARY KEY (site_id, epoch)
 );
-CREATE INDEX IF NOT EXISTS site_epoch_by_epoch ON site_epoch (epoch);
 
 CREATE TABLE IF NOT EXISTS site_instance (
   site_id TEXT NOT NULL,
@@ -119,7 +119,8 @@ CREATE TABLE IF NOT EXISTS erasure (
   telemetry_through BIGINT NOT NULL,
   history_through BIGINT NOT NULL,
   at_ms BIGINT NOT NULL,
-  PRIMARY KEY (site_id, note_id)
+  received_at_ms BIGINT NOT NULL,
+  PRIMARY KEY (site_id, note_id, epoch)
 );
 
 CREATE TABLE IF NOT EXISTS entity (
@@ -192,3 +193,7 @@ CREATE TABLE IF NOT EXISTS hub_user (
   created_at_ms BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX IF NOT EXISTS hub_user_by_key ON hub_user (key_hash);
+
+CREATE TABLE IF NOT EXISTS hub_schema_version (
+  version INTEGER PRIMARY KEY
+);

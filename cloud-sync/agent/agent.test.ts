@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
+import { AgentRig } from '../testing/agent-rig.ts'
+import type { Fault } from '../testing/test-hub.ts'
+
+const rigs: AgentRig[] = []
+after(() => Promise.all(rigs.map((rig) => rig.stop())))
+
+async function startRig(options?: ConstructorParameters<typeof AgentRig>[0]): Promise<AgentRig> {
+  const rig = new AgentRig(options)
+  rigs.push(rig)
+  return rig.start()
+}
+
+function assertSame(rig: AgentRig, what = ''): void {
+  const { epoch } = rig.source.identity()
+  for (const stream of SYNC_STREAMS) {
+    const sent = rig.hub.idsOf(epoch, stream)
+    assert.deepEqual(
+      sent,
+      rig.source.rows[stream].map(({ id }) => id),
+      `${stream} ${what}`,
+    )
+  }
+  assert.equal(rig.hub.duplicates, 0, `duplicates ${what}`)
+}
+
+test('everything arrives once and in order, and is acknowledged', async () => {
+  const rig = await startRig()
+  for (const stream of SYNC_STREAMS) rig.source.append(stream, 50)
+  await rig.until(() => rig.isDrained, 'drained')
+  assertSame(rig)
+  assert.deepEqual([...rig.hub.keys].length, 1)
+  await rig.until(() => rig.agent.status.state === 'in_sync', 'in sync')
+})
+
+const FAULTS: Fault[] = [
+  ...(['cut_before', 'cut_after', 'truncate', 'garble', 'late', 'hang'] as const),
+  { status: 429, headers: { 'retry-after': '3' } },
+  { status: 503, headers: { 'retry-after': '2' } },
+  { status: 503 },
+  { status: 502, body: '<html>Bad gateway</html>' },
+  { status: 413 },
+  { status: 400, code: 'invalid_body' },
+  { status: 401, code: 'invalid_site_key' },
+  { status: 409, code: 'unknown_epoch' },
+]
+
+for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+  test(`whatever happens on the way, everything arrives once and in order (${seed})`, async () => {
+    const rig = await startRig({ seed, timeoutMs: 60 })
+    const { random, hub, source } = rig
+    const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
+    for (const stream of SYNC_STREAMS) source.append(stream, 20)
+    hub.limits = { ...hub.limits, part_bytes: 1024, body_bytes: 4096, parts: 4 }
+    hub.faultOf = () => (random() < 0.35 ? pick(FAULTS) : null)
+    for (let n = 0; n < 60; n++) {
+      source.append(pick(SYNC_STREAMS), Math.floor(random() * 10))
+      if (random() < 0.1) hub.release()
+      // a process that ends between what it sent and what it heard
+      if (random() < 0.1) await rig.restart()
+      await rig.round(300_000)
+    }
+    hub.faultOf = () => null
+    await rig.until(() => rig.isDrained, 'drained', 600, 300_000)
+    hub.release()
+    source.append('telemetry', 10)
+    await rig.until(() => rig.isDrained, 'drained again', 200, 300_000)
+    assertSame(rig, `seed ${seed}`)
+    assert.deepEqual([source.calls.fork, source.calls.adopt], [0, 0], 'nothing was mistaken for a loss')
+  })
+}

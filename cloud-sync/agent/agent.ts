@@ -1,0 +1,249 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import type { SyncStatus } from '../../shared/sync-status.ts'
+import { Tally } from '../../shared/tally.ts'
+import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
+import { Auditor } from './audit.ts'
+import { Cursors } from './cursors.ts'
+import { Intents } from './intents.ts'
+import { LatestLane } from './latest-lane.ts'
+import { type AgentClock, Link } from './link.ts'
+import { Loop } from './loop.ts'
+import { Monitor } from './monitor.ts'
+import { Priorities } from './priorities.ts'
+import { Progress } from './progress.ts'
+import type { IntentInbox, LatestStates, SyncSource } from './source.ts'
+import { explain, type Situation, stateOf } from './state.ts'
+import { type LaneOptions, StreamLane } from './stream-lane.ts'
+import { StreamSender } from './stream-sender.ts'
+import { Upstream, type UpstreamOptions } from './upstream.ts'
+
+export interface AgentOptions {
+  readonly source: SyncSource
+  readonly inbox: IntentInbox
+  readonly latest: LatestStates
+  readonly upstream: UpstreamOptions
+  /** As which site this gateway is replicated. */
+  readonly site: string
+  /** Where the side files are kept, beside the database. */
+  readonly dataDir: string
+  /** Name and version of this program. */
+  readonly program: string
+  readonly clock: AgentClock
+  readonly log: Log
+  /** Devices wait for the disk. */
+  readonly isBusy: () => boolean
+  /** Stands for chance, from 0 to 1. */
+  readonly random?: () => number
+}
+
+const FAILURES = [
+  'network',
+  'timeout',
+  'busy',
+  'unavailable',
+  'bad_answer',
+  'refused',
+  'rejected',
+  'too_large',
+]
+
+const NOT_HELD = { ms: 0, positions: 1 }
+/** p95 of what is held is then below ten seconds at the hub; with so many waiting, more would not make them smaller. */
+const HELD = { ms: 6_500, positions: 20_000 }
+const ROWS = 20_000
+
+/**
+ * Replicates a gateway to its head office: live data first, what has piled up behind it, and whatever the head office
+ * turns out to lack. Nothing counts as sent before the hub has said that it has it.
+ */
+export class SyncAgent implements Part {
+  /** How requests failed, by reason. */
+  readonly failures = new Tally(FAILURES)
+  /** The loops, for whoever wants one step of them and not the timers. */
+  readonly loops: Readonly<
+    Record<'link' | 'events' | 'latest' | 'telemetry' | 'history' | 'intents' | 'audit' | 'monitor', Loop>
+  >
+  readonly #options: AgentOptions
+  readonly #upstream: Upstream
+  readonly #cursors: Cursors
+  readonly #link: Link
+  readonly #monitor: Monitor
+  readonly #auditor: Auditor
+  readonly #progress: Progress
+  readonly #senders: readonly StreamSender[]
+  readonly #lanes: readonly StreamLane[]
+  readonly #states: LatestLane
+  #isStarted = false
+
+  constructor(options: AgentOptions) {
+    const { source, inbox, latest, site, dataDir, program, clock, log, isBusy } = options
+    const { random = Math.random } = options
+    const { failures } = this
+    this.#options = options
+    const upstream = new Upstream(options.upstream)
+    const progress = new Progress(clock)
+    const onAcked = progress.add.bind(progress)
+    const cursors = new Cursors({ source, site, dataDir, log, onAcked })
+    const link = new Link({
+      ...{ source, upstream, cursors, site, program, clock, random, log, failures },
+      onUp: () => this.#begin(),
+      onDown: () => this.loops.link.wake(),
+      onWentBack: () => void this.audit(),
+    })
+    const senders = SYNC_STREAMS.map((stream) => new StreamSender(stream, clock, random))
+    const priorities = new Priorities()
+    const monitor = new Monitor({ source, link, progress, senders, clock, log })
+    const onIntents = () => this.loops.intents.wake()
+    const onReceived = () => this.loops.events.wake()
+    const common = { source, upstream, cursors, link, priorities, clock, onIntents }
+    const lane = (streams: readonly string[], laneOptions: Omit<LaneOptions, 'senders' | 'rows'>) =>
+      new StreamLane(
+        { ...common, isBusy },
+        { ...laneOptions, rows: ROWS, senders: senders.filter(({ stream }) => streams.includes(stream)) },
+      )
+    const events = lane(['notes', 'lock_events', 'geofence_events', 'entities'], {
+      ...{ priority: 0, density: 'loose', hold: NOT_HELD, keepsInterval: false, isBacklog: false },
+    })
+    const telemetry = lane(['telemetry'], {
+      ...{ priority: 2, density: 'loose', hold: HELD, keepsInterval: true, isBacklog: false },
+    })
+    const history = lane(['history'], {
+      ...{ priority: 3, density: 'dense', hold: NOT_HELD, keepsInterval: true, isBacklog: true },
+    })
+    const states = new LatestLane({ ...common, latest, backlog: () => monitor.total })
+    const auditor = new Auditor({
+      ...{ source, upstream, cursors, link, priorities, clock, random, dataDir, log },
+      isDrained: () => monitor.isDrained,
+      flush: (signal) => this.#flush(signal),
+    })
+    const intents = new Intents({
+      ...{ inbox, upstream, cursors, link, random, failures, log, onReceived },
+      onResend: () => void this.audit(),
+    })
+    const loop = (name: string, part: { step(signal: AbortSignal): Promise<number> }) =>
+      new Loop({ name, random, log, step: (signal) => part.step(signal) })
+    this.loops = {
+      link: loop('link', link),
+      events: loop('events', events),
+      latest: loop('latest', states),
+      telemetry: loop('telemetry', telemetry),
+      history: loop('history', history),
+      intents: loop('intents', intents),
+      audit: loop('audit', auditor),
+      monitor: loop('monitor', monitor),
+    }
+    this.#upstream = upstream
+    this.#cursors = cursors
+    this.#link = link
+    this.#monitor = monitor
+    this.#auditor = auditor
+    this.#progress = progress
+    this.#senders = senders
+    this.#lanes = [events, telemetry, history]
+    this.#states = states
+  }
+
+  async start(): Promise<void> {
+    await this.load()
+    this.#isStarted = true
+    for (const loop of Object.values(this.loops)) loop.start()
+  }
+
+  /** Ends what is under way; what the hub took of it is found out at the next start. */
+  async stop(): Promise<void> {
+    this.#upstream.close()
+    if (!this.#isStarted) return
+    this.#isStarted = false
+    await Promise.all(Object.values(this.loops).map((loop) => loop.stop()))
+    await this.#cursors.save()
+  }
+
+  /** Takes up where it was left, without beginning. */
+  async load(): Promise<void> {
+    const isOlder = await this.#cursors.load()
+    if (isOlder) await this.#link.fork('restored from a backup: this database is older than what it had sent')
+    await this.#auditor.load()
+  }
+
+  /** Something new is to be sent. */
+  wake(): void {
+    this.loops.events.wake()
+    this.loops.latest.wake()
+  }
+
+  /** Compares everything with the hub, as soon as what is waiting has been sent. */
+  async audit(): Promise<void> {
+    await this.#auditor.request()
+    this.loops.audit.wake()
+  }
+
+  get status(): SyncStatus {
+    const { source, site } = this.#options
+    const { backlog, total } = this.#monitor
+    const situation = this.#situation()
+    const state = stateOf(situation)
+    const { rowsPerSecond } = this.#progress
+    const { epoch, forkedFrom } = source.identity()
+    const troubles = new Map(this.#senders.map(({ stream, trouble }) => [stream, trouble?.detail ?? null]))
+    return {
+      ...{ state, explanation: explain(state, situation), site, epoch, forkedFrom, rowsPerSecond },
+      host: this.#upstream.host,
+      lastContactMs: this.#link.lastContactMs,
+      lastError: this.#link.lastError,
+      retryInMs: this.#link.state === 'up' ? null : this.#link.retryInMs,
+      warnings: this.#link.warnings,
+      streams: SYNC_STREAMS.map((stream) => ({
+        stream,
+        ackedSeq: this.#cursors.at(stream).seq,
+        ackedRows: this.#progress.rowsOf(stream),
+        waitingRows: backlog[stream].rows,
+        oldestMs: backlog[stream].oldestMs,
+        trouble: troubles.get(stream) ?? null,
+      })),
+      sentBytes: this.#upstream.sentBytes,
+      ackedRows: this.#progress.rows,
+      timeToGoMs:
+        total.rows === 0 || rowsPerSecond === 0 ? null : Math.round((total.rows * 1000) / rowsPerSecond),
+      audit: { state: this.#auditor.state, last: this.#auditor.last },
+    }
+  }
+
+  #situation(): Situation {
+    const { source, site, clock } = this.#options
+    return {
+      link: this.#link.state,
+      detail: this.#link.detail,
+      host: this.#upstream.host,
+      site,
+      identity: source.identity(),
+      warnings: this.#link.warnings,
+      backlog: this.#monitor.backlog,
+      stuck: this.#monitor.stuck,
+      refusedParts: this.#senders.flatMap(({ stream, trouble }) =>
+        trouble === null ? [] : [{ stream, detail: trouble.detail }],
+      ),
+      nowMs: clock.nowMs(),
+    }
+  }
+
+  #begin(): void {
+    this.#states.begin()
+    for (const loop of Object.values(this.loops)) loop.wake()
+  }
+
+  /** Sends what has come so far, also what is held; ends when nothing moves any more. */
+  async #flush(signal: AbortSignal): Promise<void> {
+    const { events, telemetry, history } = this.loops
+    while (!signal.aborted) {
+      const { acked } = this.#cursors.known
+      for (const lane of this.#lanes) lane.hurry()
+      await Promise.all([events.runOnce(), telemetry.runOnce(), history.runOnce()])
+      const hasMoved = acked !== this.#cursors.known.acked
+      const pauseMs = Math.max(...this.#lanes.map((lane) => lane.intervalMs))
+      if (!hasMoved && pauseMs === 0) return
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}

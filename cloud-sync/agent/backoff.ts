@@ -1,0 +1,42 @@
+/** Ceilings of how long to wait, in milliseconds. */
+export interface BackoffRange {
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+export const FIRST_BACKOFF_MS = 1_000
+export const LONGEST_BACKOFF_MS = 300_000
+
+const LEAST_MS = 100
+
+/**
+ * How long to wait after failures: anything up to a ceiling that doubles with each ("full jitter"), so that thousands
+ * who lost the hub at the same moment do not come back at the same moment.
+ */
+export class Backoff {
+  readonly #random: () => number
+  readonly #firstMs: number
+  readonly #longestMs: number
+  #failures = 0
+
+  constructor(random: () => number, { firstMs, longestMs }: Partial<BackoffRange> = {}) {
+    this.#random = random
+    this.#firstMs = firstMs ?? FIRST_BACKOFF_MS
+    this.#longestMs = longestMs ?? LONGEST_BACKOFF_MS
+  }
+
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** After one more failure; at least `leastMs`, and never all at once at its end. */
+  nextMs(leastMs = 0, longestMs = this.#longestMs): number {
+    const ceilingMs = Math.min(this.#firstMs * 2 ** this.#failures, longestMs, this.#longestMs)
+    this.#failures = Math.min(this.#failures + 1, 30)
+    return Math.max(LEAST_MS, leastMs + this.#random() * ceilingMs)
+  }
+
+  reset(): void {
+    this.#failures = 0
+  }
+}

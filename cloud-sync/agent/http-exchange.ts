@@ -1,0 +1,93 @@
+import {
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as requestHttp,
+} from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import type { RawAnswer } from './outcome.ts'
+
+export interface Exchange {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: OutgoingHttpHeaders
+  readonly body: Buffer | undefined
+  readonly maxAnswerBytes: number
+  readonly signal: AbortSignal
+}
+
+/** The answer is longer than anything a hub says. */
+export class LongAnswerError extends Error {}
+
+/** One request and its answer over connections that are kept. Never follows a redirect: the key is for this host. */
+export class HttpExchange {
+  readonly #base: URL
+  readonly #agent: HttpAgent | HttpsAgent
+
+  /** Of a gateway, each lane has a request in flight, and the intents another: they never wait for a connection. */
+  constructor(base: URL, maxSockets = 8) {
+    this.#base = base
+    // most recently used first, for the hub closes idle ones
+    const options = { keepAlive: true, maxSockets, scheduling: 'lifo' as const }
+    this.#agent = base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** Rejects when there is no whole answer. */
+  async send(exchange: Exchange): Promise<RawAnswer> {
+    try {
+      return await this.#once(exchange)
+    } catch (error) {
+      // the other side closed the connection while it was idle; at worst the hub gets the same twice, and takes it once
+      if (!(error instanceof ReusedSocketError) || exchange.signal.aborted) throw error
+      return this.#once(exchange)
+    }
+  }
+
+  #once({ method, path, headers, body, maxAnswerBytes, signal }: Exchange): Promise<RawAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>()
+    const start = this.#base.protocol === 'https:' ? requestHttps : requestHttp
+    const url = new URL(this.#base.pathname.replace(/\/$/, '') + path, this.#base)
+    const request = start(url, { method, headers, agent: this.#agent, signal })
+    let isAnswered = false
+    request.on('response', (response) => {
+      isAnswered = true
+      readText(response, maxAnswerBytes).then(
+        (text) => resolve(toRawAnswer(response, text)),
+        (error) => {
+          request.destroy()
+          reject(error)
+        },
+      )
+    })
+    request.on('error', (error) => {
+      const isClosedIdle =
+        request.reusedSocket && !isAnswered && 'code' in error && error.code === 'ECONNRESET'
+      reject(isClosedIdle ? new ReusedSocketError('closed while idle', { cause: error }) : error)
+    })
+    request.end(body)
+    return promise
+  }
+}
+
+class ReusedSocketError extends Error {}
+
+async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new LongAnswerError(`the answer is longer than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  if (!response.complete) throw new Error('the answer was cut off')
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function toRawAnswer({ statusCode = 0, headers }: IncomingMessage, text: string): RawAnswer {
+  return { status: statusCode, text, retryAfter: headers['retry-after'] }
+}

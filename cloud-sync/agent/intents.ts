@@ -1,0 +1,74 @@
+import type { Log } from '../../shared/log.ts'
+import type { Tally } from '../../shared/tally.ts'
+import { Backoff } from './backoff.ts'
+import type { Cursors } from './cursors.ts'
+import type { Link } from './link.ts'
+import type { IntentInbox } from './source.ts'
+import type { Upstream } from './upstream.ts'
+
+interface IntentsDeps {
+  readonly inbox: IntentInbox
+  readonly upstream: Upstream
+  readonly cursors: Cursors
+  readonly link: Link
+  readonly random: () => number
+  readonly failures: Tally
+  readonly log: Log
+  /** The head office wishes to have everything compared. */
+  readonly onResend: () => void
+  /** There are results to tell. */
+  readonly onReceived: () => void
+}
+
+const LONGEST_WAIT_S = 50
+const SHORTEST_WAIT_S = 5
+/** Between two questions that had no answer worth having. */
+const PAUSE_MS = 1_000
+
+/** Asks the hub what the head office wishes, and hands it over: each wish once, in order. */
+export class Intents {
+  readonly #deps: IntentsDeps
+  readonly #backoff: Backoff
+  #receivedSeq = 0
+  #waitS = LONGEST_WAIT_S
+
+  constructor(deps: IntentsDeps) {
+    this.#deps = deps
+    this.#backoff = new Backoff(deps.random)
+  }
+
+  /** Asks once; the hub answers when there is something, or after a while. Returns when to ask again. */
+  async step(signal: AbortSignal): Promise<number> {
+    const { inbox, upstream, cursors, link, failures } = this.#deps
+    if (link.holdMs > 0) return link.holdMs
+    const asked = cursors.known
+    const outcome = await upstream.intents(this.#lastSeq, this.#waitS, signal)
+    if (signal.aborted) return 0
+    if (outcome.kind === 'retry') {
+      // a proxy may not let anybody wait so long; whether the hub is there, the lanes will find out
+      failures.add(outcome.reason)
+      this.#waitS = Math.max(SHORTEST_WAIT_S, Math.floor(this.#waitS / 2))
+      return this.#backoff.nextMs(outcome.retryAfterMs)
+    }
+    if (outcome.kind !== 'ok') {
+      await link.failed(outcome, asked)
+      return this.#backoff.nextMs(PAUSE_MS)
+    }
+    this.#backoff.reset()
+    link.succeeded({})
+    for (const intent of outcome.answer.toSorted((a, b) => a.seq - b.seq)) {
+      if (intent.seq <= this.#lastSeq) continue
+      const { status, reason } = await inbox.receive(intent)
+      this.#receivedSeq = intent.seq
+      const { intent_id: intentId, kind } = intent
+      this.#deps.log.info({ intentId, kind, status, reason }, 'wish of the head office')
+      if (kind === 'resend' && status === 'applied') this.#deps.onResend()
+      this.#deps.onReceived()
+    }
+    return outcome.answer.length === 0 ? PAUSE_MS : 0
+  }
+
+  get #lastSeq(): number {
+    return Math.max(this.#deps.inbox.lastSeq(), this.#receivedSeq)
+  }
+}

@@ -1,0 +1,135 @@
+import type { Cursors } from './cursors.ts'
+import type { AgentClock, Link } from './link.ts'
+import type { Priorities } from './priorities.ts'
+import type { LatestStates, StreamBacklog, SyncSource } from './source.ts'
+import type { Upstream } from './upstream.ts'
+
+interface LatestLaneDeps {
+  readonly source: SyncSource
+  readonly latest: LatestStates
+  readonly upstream: Upstream
+  readonly cursors: Cursors
+  readonly link: Link
+  readonly priorities: Priorities
+  readonly clock: AgentClock
+  readonly backlog: () => StreamBacklog
+  readonly onIntents: () => void
+}
+
+const FIRST_PRIORITY = 0
+const PRIORITY = 1
+const LOOK_MS = 1_000
+/** So often the hub hears of this gateway even when nothing changes. */
+const HEARTBEAT_MS = 30_000
+const ENVELOPE_BYTES = 1_024
+
+/** Sends the states of devices: all of them, before anything else, when the link comes up; then what changed. */
+export class LatestLane {
+  readonly #deps: LatestLaneDeps
+  readonly #unsent = new Set<string>()
+  #isAllUnsent = true
+  #isFirst = true
+  #sentAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: LatestLaneDeps) {
+    this.#deps = deps
+  }
+
+  /** The link is up: the head office may have missed anything. */
+  begin(): void {
+    this.#isFirst = true
+    this.#isAllUnsent = true
+    this.#sentAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  async step(signal: AbortSignal): Promise<number> {
+    const { link, clock, priorities } = this.#deps
+    if (link.holdMs > 0) return link.holdMs
+    const waitMs = this.#sentAtMs + link.limits.latest_interval_ms - clock.monotonicMs()
+    if (waitMs > 0) return waitMs
+    this.#collect()
+    const isSilent = clock.monotonicMs() - this.#sentAtMs >= HEARTBEAT_MS
+    if (!this.#isAllUnsent && this.#unsent.size === 0 && !isSilent) return LOOK_MS
+    const priority = this.#isFirst ? FIRST_PRIORITY : PRIORITY
+    return priorities.run(priority, signal, async () => {
+      if (link.holdMs > 0) return link.holdMs
+      await this.#send(signal)
+      return link.limits.latest_interval_ms
+    })
+  }
+
+  #collect(): void {
+    const changed = this.#deps.latest.takeChanged()
+    if (changed === null) this.#isAllUnsent = true
+    else for (const hardwareId of changed) this.#unsent.add(hardwareId)
+  }
+
+  async #send(signal: AbortSignal): Promise<void> {
+    const { latest, link, clock } = this.#deps
+    this.#collect()
+    const isAll = this.#isAllUnsent
+    const hardwareIds = isAll ? latest.hardwareIds() : [...this.#unsent]
+    this.#isAllUnsent = false
+    this.#unsent.clear()
+    const pages = [...this.#pages(hardwareIds)]
+    for (const devices of pages) {
+      if (await this.#sendPage(devices, isAll && pages.length === 1, signal)) continue
+      // whatever became of the others, the newest of all these is still to be told
+      if (isAll) this.#isAllUnsent = true
+      else for (const hardwareId of hardwareIds) this.#unsent.add(hardwareId)
+      if (link.state === 'up') this.#sentAtMs = clock.monotonicMs()
+      return
+    }
+    this.#isFirst = false
+    this.#sentAtMs = clock.monotonicMs()
+  }
+
+  async #sendPage(
+    devices: Record<string, unknown>[],
+    isComplete: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { source, upstream, cursors, link, clock, backlog, onIntents } = this.#deps
+    const asked = cursors.known
+    const { rows, oldestMs } = backlog()
+    const outcome = await upstream.latest(
+      {
+        epoch: source.identity().epoch,
+        instance: link.instance,
+        at_ms: clock.nowMs(),
+        is_complete: isComplete,
+        devices,
+        backlog: { rows, oldest_ms: oldestMs },
+      },
+      signal,
+    )
+    if (signal.aborted) return false
+    if (outcome.kind !== 'ok') {
+      await link.failed(outcome, asked)
+      return false
+    }
+    link.succeeded(outcome.answer)
+    if (outcome.answer.intents_waiting) onIntents()
+    return true
+  }
+
+  /** States in requests as large as the hub takes; at least one, which may be empty. */
+  *#pages(hardwareIds: readonly string[]): Generator<Record<string, unknown>[]> {
+    const maxBytes = this.#deps.link.limits.body_bytes - ENVELOPE_BYTES
+    let page: Record<string, unknown>[] = []
+    let bytes = 0
+    for (const hardwareId of hardwareIds) {
+      const device = this.#deps.latest.deviceJson(hardwareId)
+      if (device === undefined) continue
+      const size = Buffer.byteLength(JSON.stringify(device)) + 1
+      if (page.length > 0 && bytes + size > maxBytes) {
+        yield page
+        page = []
+        bytes = 0
+      }
+      page.push(device)
+      bytes += size
+    }
+    yield page
+  }
+}

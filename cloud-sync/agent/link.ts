@@ -1,0 +1,288 @@
+import { newUuid } from '../../shared/ids.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Tally } from '../../shared/tally.ts'
+import type { Clock, MonotonicClock } from '../../shared/time.ts'
+import { type HelloAnswer, SYNC_PROTOCOL, type SyncLimits, type SyncWarning } from '../../shared/wire/sync.ts'
+import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
+import type { Cursors, KnownCursors, Reconciled } from './cursors.ts'
+import { ForkGuard } from './fork-guard.ts'
+import type { Failure, Outcome } from './outcome.ts'
+import type { SyncSource } from './source.ts'
+import type { Upstream } from './upstream.ts'
+
+export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site'
+
+export type AgentClock = Clock & MonotonicClock & { readonly isTrusted: boolean }
+
+interface LinkDeps {
+  readonly source: SyncSource
+  readonly upstream: Upstream
+  readonly cursors: Cursors
+  readonly site: string
+  readonly program: string
+  readonly clock: AgentClock
+  readonly random: () => number
+  readonly log: Log
+  readonly failures: Tally
+  /** The hub has said hello. */
+  readonly onUp: () => void
+  /** Hello is to be said again, now or soon. */
+  readonly onDown: () => void
+  /** The hub has less than it once acknowledged. */
+  readonly onWentBack: () => void
+}
+
+/** What a hub that has not been heard yet can surely take. */
+const FIRST_LIMITS: SyncLimits = {
+  part_bytes: 65_536,
+  body_bytes: 262_144,
+  parts: 16,
+  min_interval_ms: 1000,
+  latest_interval_ms: 5000,
+}
+/** What never got to the hub does it no harm: a line that comes and goes is noticed soon. */
+const LONGEST_LOCAL_MS = 30_000
+/** After the hub was away so long, a backlog begins at some time within `DRAIN_SPREAD_MS`: all sites have one then. */
+const LONG_FAILURE_MS = 60_000
+const DRAIN_SPREAD_MS = 60_000
+const FOREIGN =
+  'the head office has parts that this database did not send: another gateway has its identity, or had'
+
+/**
+ * The agreement with the hub: begins with hello, in which both say where they are, and ends with every answer that leaves
+ * in doubt what the hub has. Nothing is sent without it.
+ */
+export class Link {
+  readonly instance = newUuid()
+  readonly #deps: LinkDeps
+  readonly #backoff: Backoff
+  readonly #forks: ForkGuard
+  #state: LinkState = 'connecting'
+  #detail = ''
+  #isGreeting = false
+  #limits = FIRST_LIMITS
+  #warnings: readonly SyncWarning[] = []
+  #helloAtMs = 0
+  #busyUntilMs = 0
+  #drainAtMs = 0
+  #hubFailingSinceMs: number | null = null
+  #contact: { atMs: number; monotonicMs: number } | null = null
+  #error: { atMs: number; detail: string } | null = null
+
+  constructor(deps: LinkDeps) {
+    this.#deps = deps
+    this.#backoff = new Backoff(deps.random)
+    this.#forks = new ForkGuard(deps.clock)
+  }
+
+  get state(): LinkState {
+    return this.#state
+  }
+
+  /** Why it is not up, in words. */
+  get detail(): string {
+    return this.#detail
+  }
+
+  get limits(): SyncLimits {
+    return this.#limits
+  }
+
+  get warnings(): readonly SyncWarning[] {
+    return this.#warnings
+  }
+
+  get lastError(): { atMs: number; detail: string } | null {
+    return this.#error
+  }
+
+  get lastContactMs(): number | null {
+    return this.#contact?.atMs ?? null
+  }
+
+  /** Whether the hub has answered within so many milliseconds. */
+  heardWithin(ms: number): boolean {
+    return this.#contact !== null && this.#deps.clock.monotonicMs() - this.#contact.monotonicMs <= ms
+  }
+
+  /** When hello is said again, from now; 0 while there is no need. */
+  get retryInMs(): number {
+    return this.#state === 'up' ? 0 : Math.max(0, this.#helloAtMs - this.#deps.clock.monotonicMs())
+  }
+
+  /** How long to send nothing; Infinity until the link is up. */
+  get holdMs(): number {
+    if (this.#state !== 'up') return Number.POSITIVE_INFINITY
+    return Math.max(0, this.#busyUntilMs - this.#deps.clock.monotonicMs())
+  }
+
+  /** The same for a backlog. */
+  get drainHoldMs(): number {
+    return Math.max(this.holdMs, this.#drainAtMs - this.#deps.clock.monotonicMs())
+  }
+
+  /** Says hello if that is due. Returns in how many milliseconds to look again. */
+  async step(signal: AbortSignal): Promise<number> {
+    const { source, upstream, cursors, site } = this.#deps
+    if (this.#state === 'up') return Number.POSITIVE_INFINITY
+    if (this.retryInMs > 0) return this.retryInMs
+    const { site: siteBefore } = source.identity()
+    if (siteBefore !== null && siteBefore !== site) return this.#beOtherSite(siteBefore)
+    const asked = cursors.known
+    this.#isGreeting = true
+    try {
+      const outcome = await upstream.hello(this.#hello(), signal)
+      if (signal.aborted) return 0
+      if (outcome.kind !== 'ok') await this.failed(outcome, asked)
+      else await this.#agree(outcome.answer, asked)
+    } finally {
+      this.#isGreeting = false
+    }
+    return this.state === 'up' ? Number.POSITIVE_INFINITY : this.retryInMs
+  }
+
+  /** An answer that took what was sent. */
+  succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
+    this.#heard()
+    this.#backoff.reset()
+    if (limits !== undefined) this.#limits = limits
+    if (warnings !== undefined) this.#warnings = warnings
+  }
+
+  /** Any other answer. What is wrong with a part itself is its sender's to mend. */
+  async failed<Answer>(
+    outcome: Exclude<Outcome<Answer>, { kind: 'ok' }>,
+    asked: KnownCursors,
+  ): Promise<void> {
+    const { cursors, failures } = this.#deps
+    failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
+    if (outcome.kind !== 'retry') this.#heard()
+    if ('detail' in outcome) this.#note(outcome.detail)
+    // another lane has begun anew since: the answer is to what nobody says any more
+    if (asked.generation !== cursors.known.generation) return
+    // one lane after the other finds out what the first one told
+    if (this.#state !== 'up' && !this.#isGreeting) return
+    switch (outcome.kind) {
+      case 'cursor':
+        return this.#reconcile(await cursors.reconcile(outcome.cursors, asked))
+      case 'unknown_epoch':
+        return this.#down('waiting', outcome.detail, this.#backoff.nextMs())
+      case 'ahead':
+        return this.#fork('restored from a backup: the head office has more than this database')
+      case 'foreign_epoch':
+        return this.#down('other_site', outcome.detail, LONGEST_BACKOFF_MS)
+      case 'refused':
+        return this.#down('refused', outcome.detail, LONGEST_BACKOFF_MS)
+      case 'retry':
+        return this.#wait(outcome)
+      case 'too_large':
+      case 'rejected':
+        // of a hello: nothing that waiting would mend, but a hub may be replaced
+        if (this.#state !== 'up') this.#down('refused', outcome.detail, LONGEST_BACKOFF_MS)
+    }
+  }
+
+  /** Begins with hello again, as after a while in which nothing moved. */
+  renew(reason: string): void {
+    if (this.#state === 'up') this.#down('waiting', reason, 0)
+  }
+
+  /** This database is not what was replicated: goes on as a new epoch. */
+  async fork(reason: string): Promise<void> {
+    await this.#fork(reason)
+  }
+
+  #hello() {
+    const { source, site, program, clock } = this.#deps
+    const { epoch, forkedFrom } = source.identity()
+    return {
+      protocol: SYNC_PROTOCOL,
+      ...{ site, epoch, program },
+      instance: this.instance,
+      forked_from: forkedFrom,
+      clock_ms: clock.nowMs(),
+      clock_trusted: clock.isTrusted,
+      ends: source.ends(),
+    }
+  }
+
+  async #agree(answer: HelloAnswer, asked: KnownCursors): Promise<void> {
+    const { source, cursors, site, clock, random, log } = this.#deps
+    this.#heard()
+    this.#limits = answer.limits
+    this.#warnings = answer.warnings
+    if (source.identity().site === null) await source.claim(site)
+    const reconciled = await cursors.reconcile(answer.cursors, asked)
+    if (reconciled === 'foreign') return this.#fork(FOREIGN)
+    const failedMs = this.#hubFailingSinceMs === null ? 0 : clock.monotonicMs() - this.#hubFailingSinceMs
+    if (failedMs >= LONG_FAILURE_MS) this.#drainAtMs = clock.monotonicMs() + random() * DRAIN_SPREAD_MS
+    this.#hubFailingSinceMs = null
+    this.#state = 'up'
+    this.#detail = ''
+    log.info({ site, epoch: source.identity().epoch }, 'connected to the head office')
+    if (reconciled === 'went_back') this.#wentBack()
+    this.#deps.onUp()
+  }
+
+  async #reconcile(reconciled: Reconciled): Promise<void> {
+    if (reconciled === 'foreign') return this.#fork(FOREIGN)
+    if (reconciled === 'went_back') this.#wentBack()
+  }
+
+  #wentBack(): void {
+    this.#deps.log.warn({}, 'the head office has lost data: what it lacks is sent again')
+    this.#deps.onWentBack()
+  }
+
+  async #fork(reason: string): Promise<void> {
+    const { cursors, source, log } = this.#deps
+    if (!this.#forks.take()) {
+      return this.#down(
+        'refused',
+        `cursors that nobody knows, again and again: ${reason}`,
+        LONGEST_BACKOFF_MS,
+      )
+    }
+    const { epoch } = source.identity()
+    await cursors.fork(reason)
+    log.warn({ reason, from: epoch, epoch: source.identity().epoch }, 'replication goes on as a new epoch')
+    this.#down('waiting', reason, 0)
+  }
+
+  #wait(outcome: Extract<Failure, { kind: 'retry' }>): void {
+    const { clock } = this.#deps
+    const nowMs = clock.monotonicMs()
+    const waitMs = this.#backoff.nextMs(outcome.retryAfterMs, outcome.isLocal ? LONGEST_LOCAL_MS : undefined)
+    if (outcome.reason === 'busy' && this.#state === 'up') {
+      this.#busyUntilMs = Math.max(this.#busyUntilMs, nowMs + waitMs)
+      return
+    }
+    if (!outcome.isLocal) this.#hubFailingSinceMs ??= nowMs
+    this.#down('waiting', outcome.detail, waitMs)
+  }
+
+  #beOtherSite(site: string): number {
+    const detail = `this database is replicated as site ${site}`
+    if (this.#state !== 'other_site') this.#note(detail)
+    this.#down('other_site', detail, LONGEST_BACKOFF_MS)
+    return LONGEST_BACKOFF_MS
+  }
+
+  #down(state: 'waiting' | 'refused' | 'other_site', detail: string, waitMs: number): void {
+    const { clock, log } = this.#deps
+    if (this.#state !== state || state !== 'waiting') log.warn({ state, detail }, 'no replication for now')
+    this.#state = state
+    this.#detail = detail
+    this.#helloAtMs = clock.monotonicMs() + waitMs
+    this.#deps.onDown()
+  }
+
+  #heard(): void {
+    const { clock } = this.#deps
+    this.#contact = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
+  }
+
+  #note(detail: string): void {
+    this.#error = { atMs: this.#deps.clock.nowMs(), detail }
+  }
+}

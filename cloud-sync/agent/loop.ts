@@ -1,0 +1,79 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { Turns } from '../../shared/turns.ts'
+import { Backoff } from './backoff.ts'
+
+interface LoopDeps {
+  readonly name: string
+  /** Does what is due; returns in how many milliseconds to look again. */
+  readonly step: (signal: AbortSignal) => Promise<number>
+  readonly random: () => number
+  readonly log: Log
+}
+
+/** Timers cannot wait longer than 24 days, and a loop that looks in vain costs nothing. */
+const LONGEST_MS = 60_000
+
+/** Steps that go on for ever: when the last one said, or at once when woken. An error is logged and backed off from. */
+export class Loop {
+  readonly #deps: LoopDeps
+  readonly #turns = new Turns()
+  readonly #backoff: Backoff
+  #stopping = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #isRunning = false
+  #isWoken = false
+
+  constructor(deps: LoopDeps) {
+    this.#deps = deps
+    this.#backoff = new Backoff(deps.random)
+  }
+
+  start(): void {
+    this.#stopping = new AbortController()
+    this.#isRunning = true
+    this.#schedule(0)
+  }
+
+  /** Ends what is under way. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stopping.abort()
+    await this.#turns.idle()
+  }
+
+  /** Looks now, or again at once if a step is under way. */
+  wake(): void {
+    this.#isWoken = true
+    if (this.#timer !== undefined) this.#schedule(0)
+  }
+
+  /** One step, behind one that is under way. Returns in how many milliseconds the next is due. */
+  runOnce(): Promise<number> {
+    return this.#turns.take(async () => {
+      const { signal } = this.#stopping
+      try {
+        const nextMs = await this.#deps.step(signal)
+        this.#backoff.reset()
+        return nextMs
+      } catch (error) {
+        const nextMs = this.#backoff.nextMs()
+        const { name, log } = this.#deps
+        if (!signal.aborted) log.warn({ lane: name, reason: describeError(error) }, 'replication failed here')
+        return nextMs
+      }
+    })
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#isRunning) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#isWoken = false
+      void this.runOnce().then((nextMs) => this.#schedule(this.#isWoken ? 0 : Math.min(nextMs, LONGEST_MS)))
+    }, ms)
+  }
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { cursorProblemSchema, type SyncCursors } from '../../shared/wire/sync.ts'
+
+/** Why a request is to be made again, for a tally. */
+export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'
+
+/** What became of a request to the hub. */
+export type Outcome<Answer> =
+  | { readonly kind: 'ok'; readonly answer: Answer }
+  /** The streams are elsewhere; nothing was taken. */
+  | { readonly kind: 'cursor'; readonly cursors: SyncCursors }
+  | Failure
+
+export type Failure =
+  | { readonly kind: 'unknown_epoch' | 'ahead' | 'foreign_epoch'; readonly detail: string }
+  /** Nothing will be taken until somebody does something. */
+  | { readonly kind: 'refused'; readonly detail: string }
+  | { readonly kind: 'too_large'; readonly detail: string }
+  /** The hub cannot take this, now or later. */
+  | { readonly kind: 'rejected'; readonly code: string; readonly detail: string }
+  /** Nobody knows whether it was taken, except that what is `busy` was not. */
+  | {
+      readonly kind: 'retry'
+      readonly reason: RetryReason
+      readonly detail: string
+      readonly retryAfterMs: number
+      /** It never got as far as the hub. */
+      readonly isLocal: boolean
+    }
+
+/** An answer as it came. */
+export interface RawAnswer {
+  readonly status: number
+  readonly text: string
+  readonly retryAfter: string | undefined
+}
+
+const problemSchema = z.object({ code: z.string().max(100), detail: z.string().optional() })
+
+const MAX_RETRY_AFTER_MS = 3_600_000
+const MAX_DETAIL = 300
+
+export function retry(
+  reason: RetryReason,
+  detail: string,
+  { retryAfterMs = 0, isLocal = false }: { retryAfterMs?: number; isLocal?: boolean } = {},
+): Failure {
+  return { kind: 'retry', reason, detail, retryAfterMs, isLocal }
+}
+
+/** Reads an answer; whatever is no answer of a hub is a reason to try again. */
+export function readOutcome<Schema extends z.ZodType>(
+  { status, text, retryAfter }: RawAnswer,
+  schema: Schema,
+): Outcome<z.output<Schema>> {
+  const value = parseJson(text)
+  if (status === 200) {
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return { kind: 'ok', answer: parsed.data }
+    return retry('bad_answer', 'the answer is not one of a hub that this gateway understands')
+  }
+  if (status === 429 || status >= 500) {
+    const words = `the hub answers ${status}`
+    return retry(status === 429 ? 'busy' : 'unavailable', words, { retryAfterMs: readRetryAfter(retryAfter) })
+  }
+  const problem = problemSchema.safeParse(value)
+  // a proxy on the way refuses large bodies in words of its own
+  if (status === 413) return { kind: 'too_large', detail: detailOf(problem.data, status) }
+  if (!problem.success) return retry('bad_answer', `answered with ${status}, and not by a hub`)
+  const detail = detailOf(problem.data, status)
+  const { code } = problem.data
+  if (status === 401 || status === 403 || code === 'unsupported_protocol') return { kind: 'refused', detail }
+  if (status === 409) return readConflict(code, detail, value)
+  if (status === 400) return { kind: 'rejected', code, detail }
+  return retry('bad_answer', detail)
+}
+
+function readConflict(code: string, detail: string, value: unknown): Outcome<never> {
+  if (code === 'unknown_epoch' || code === 'ahead' || code === 'foreign_epoch') return { kind: code, detail }
+  const conflict = cursorProblemSchema.safeParse(value)
+  if (conflict.success) return { kind: 'cursor', cursors: conflict.data.cursors }
+  return retry('bad_answer', detail)
+}
+
+function detailOf(problem: z.infer<typeof problemSchema> | undefined, status: number): string {
+  if (problem === undefined) return `answered with ${status}`
+  return `${problem.detail ?? 'no words for it'} (${problem.code})`.slice(0, MAX_DETAIL)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 9110, 10.2.3, in seconds; a date would need a clock that is right here. */
+function readRetryAfter(value: string | undefined): number {
+  if (value === undefined || !/^\d{1,9}$/.test(value)) return 0
+  return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS)
+}

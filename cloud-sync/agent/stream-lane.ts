@@ -1,0 +1,239 @@
+import type { PushAnswer, SyncPart, SyncStream } from '../../shared/wire/sync.ts'
+import type { Cursors } from './cursors.ts'
+import type { AgentClock, Link } from './link.ts'
+import { retry } from './outcome.ts'
+import type { Priorities } from './priorities.ts'
+import type { SyncSource } from './source.ts'
+import { type StreamSender, toSyncPart } from './stream-sender.ts'
+import type { Density, Upstream } from './upstream.ts'
+
+export interface LaneOptions {
+  readonly priority: number
+  readonly senders: readonly StreamSender[]
+  /** Of a part, at most. */
+  readonly rows: number
+  readonly density: Density
+  /** What has come is held so long, so that more can go with it; unless so many positions wait. */
+  readonly hold: { readonly ms: number; readonly positions: number }
+  /** Keeps the hub's interval between two pushes. */
+  readonly keepsInterval: boolean
+  /** It is a backlog, which gives way to devices and, after a failure of the hub, to other sites. */
+  readonly isBacklog: boolean
+}
+
+export interface LaneDeps {
+  readonly source: SyncSource
+  readonly upstream: Upstream
+  readonly cursors: Cursors
+  readonly link: Link
+  readonly priorities: Priorities
+  readonly clock: AgentClock
+  /** Devices wait for the disk. */
+  readonly isBusy: () => boolean
+  /** The hub has intents for this site. */
+  readonly onIntents: () => void
+}
+
+/** How often a lane looks by itself whether there is something new. */
+const LOOK_MS = 500
+/** The fields of a part besides its data, with room to spare. */
+const PART_BYTES = 600
+const LEAST_PART_BYTES = 256
+const BUSY_LOOK_MS = 20
+const LONGEST_BUSY_MS = 200
+const LONGEST_REST_MS = 2_000
+
+interface Gathered {
+  readonly sender: StreamSender
+  readonly part: SyncPart
+}
+
+/** Sends streams part by part: reads behind their cursors, pushes, and moves them when the hub says so. */
+export class StreamLane {
+  readonly #deps: LaneDeps
+  readonly #options: LaneOptions
+  readonly #heldSinceMs = new Map<SyncStream, number>()
+  #sentAtMs = Number.NEGATIVE_INFINITY
+  #busyMs = 0
+
+  constructor(deps: LaneDeps, options: LaneOptions) {
+    this.#deps = deps
+    this.#options = options
+  }
+
+  /** Sends what is due, as much as one request holds. Returns in how many milliseconds to look again. */
+  async step(signal: AbortSignal): Promise<number> {
+    const waitMs = this.#waitMs()
+    if (waitMs > 0) return waitMs
+    const { due, lookMs } = this.#due()
+    if (due.length === 0) return lookMs
+    const { clock, priorities, isBusy } = this.#deps
+    const { priority, isBacklog } = this.#options
+    return priorities.run(priority, signal, async () => {
+      // whoever went first may have found the hub gone
+      if (this.#deps.link.holdMs > 0) return this.#deps.link.holdMs
+      const startedAtMs = clock.monotonicMs()
+      const nextMs = await this.#sendOnce(due, signal)
+      const tookMs = clock.monotonicMs() - startedAtMs
+      return isBacklog && nextMs === 0 && isBusy() ? Math.min(tookMs, LONGEST_REST_MS) : nextMs
+    })
+  }
+
+  /** Holds nothing back in the next step: for what needs the hub to have it now. */
+  hurry(): void {
+    for (const { stream } of this.#options.senders) this.#heldSinceMs.set(stream, Number.NEGATIVE_INFINITY)
+  }
+
+  /** What is left of the hub's interval between two pushes. */
+  get intervalMs(): number {
+    const { link, clock } = this.#deps
+    if (!this.#options.keepsInterval) return 0
+    return Math.max(0, this.#sentAtMs + link.limits.min_interval_ms - clock.monotonicMs())
+  }
+
+  #waitMs(): number {
+    const { link, isBusy } = this.#deps
+    const { isBacklog } = this.#options
+    const holdMs = isBacklog ? link.drainHoldMs : link.holdMs
+    if (holdMs > 0) return holdMs
+    if (this.intervalMs > 0) return this.intervalMs
+    if (isBacklog && isBusy() && this.#busyMs < LONGEST_BUSY_MS) {
+      this.#busyMs += BUSY_LOOK_MS
+      return BUSY_LOOK_MS
+    }
+    this.#busyMs = 0
+    return 0
+  }
+
+  #due(): { due: StreamSender[]; lookMs: number } {
+    const { source, cursors, clock } = this.#deps
+    const { senders, hold } = this.#options
+    const ends = source.ends()
+    const nowMs = clock.monotonicMs()
+    const due: StreamSender[] = []
+    let lookMs = LOOK_MS
+    for (const sender of senders) {
+      const { stream, holdMs } = sender
+      const waiting = ends[stream] - cursors.at(stream).seq
+      if (waiting <= 0) {
+        this.#heldSinceMs.delete(stream)
+        continue
+      }
+      const sinceMs = this.#heldSinceMs.get(stream) ?? nowMs
+      this.#heldSinceMs.set(stream, sinceMs)
+      const leftMs = waiting >= hold.positions ? holdMs : Math.max(holdMs, sinceMs + hold.ms - nowMs)
+      if (leftMs <= 0) due.push(sender)
+      else lookMs = Math.min(lookMs, leftMs)
+    }
+    return { due, lookMs }
+  }
+
+  async #sendOnce(due: readonly StreamSender[], signal: AbortSignal): Promise<number> {
+    const { source, upstream, cursors, link, clock } = this.#deps
+    const asked = cursors.known
+    const { epoch } = source.identity()
+    const gathered = await this.#gather(chooseSenders(due), signal)
+    if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0)
+      return LOOK_MS
+    await cursors.sending(
+      gathered.map(({ part }) => ({
+        stream: part.stream,
+        from: { seq: part.from, hash: part.prev_hash },
+        to: { seq: part.to, hash: part.hash },
+        rows: part.count,
+      })),
+    )
+    this.#sentAtMs = clock.monotonicMs()
+    const parts = gathered.map(({ part }) => part)
+    const push = { epoch, instance: link.instance, parts }
+    const outcome = await upstream.push(push, signal, this.#options.density)
+    if (signal.aborted) return 0
+    const senders = [...new Set(gathered.map(({ sender }) => sender))]
+    if (outcome.kind === 'ok' && isAckOf(parts, outcome.answer.acked)) {
+      const isTaken = await cursors.acknowledge(outcome.answer.acked, asked)
+      link.succeeded(outcome.answer)
+      if (isTaken) this.#settle(senders)
+      if (outcome.answer.intents_waiting) this.#deps.onIntents()
+      return 0
+    }
+    if (outcome.kind === 'ok') {
+      await link.failed(retry('bad_answer', 'acknowledged what was not sent'), asked)
+      return 0
+    }
+    const wasAlone = senders.length === 1
+    const before = cursors.known
+    await link.failed(outcome, asked)
+    for (const sender of senders) {
+      if (outcome.kind === 'too_large')
+        sender.tooLarge(largestOf(gathered, sender), wasAlone && parts.length === 1, outcome.detail)
+      else if (outcome.kind === 'rejected') sender.rejected(wasAlone, outcome.detail)
+      else if (outcome.kind === 'retry' && outcome.reason === 'timeout') sender.tookTooLong()
+      // a hub that contradicts itself would be asked again for ever
+      else if (
+        outcome.kind === 'cursor' &&
+        before.acked[sender.stream] === cursors.known.acked[sender.stream]
+      )
+        sender.hold()
+    }
+    return 0
+  }
+
+  #settle(senders: readonly StreamSender[]): void {
+    for (const sender of senders) {
+      sender.succeeded()
+      this.#heldSinceMs.delete(sender.stream)
+    }
+  }
+
+  async #gather(senders: readonly StreamSender[], signal: AbortSignal): Promise<Gathered[]> {
+    const { source, cursors, link } = this.#deps
+    const { body_bytes, part_bytes, parts } = link.limits
+    const gathered: Gathered[] = []
+    let leftBytes = body_bytes
+    for (const sender of senders) {
+      const { stream, shrink, isAlone } = sender
+      let from = cursors.at(stream)
+      // what had to be made smaller goes one by one
+      const most = isAlone || shrink > 0 ? 1 : parts - gathered.length
+      for (let n = 0; n < most && gathered.length < parts; n++) {
+        const bytes = Math.floor(Math.min(part_bytes, ((leftBytes - PART_BYTES) * 3) / 4) / 2 ** shrink)
+        if (bytes < LEAST_PART_BYTES && gathered.length > 0) return gathered
+        const limits = {
+          bytes: Math.max(1, bytes),
+          rows: Math.max(1, Math.floor(this.#options.rows / 2 ** shrink)),
+        }
+        const read = await source.nextPart(stream, from.seq, limits, signal)
+        if (read === null) break
+        if (read.to <= from.seq) throw new Error(`a part of ${stream} that leads nowhere`)
+        const part = toSyncPart(stream, from, read)
+        // what one row needs is only known once it is read: it goes with the next request, alone
+        if (gathered.length > 0 && part.data.length + PART_BYTES > leftBytes) return gathered
+        gathered.push({ sender, part })
+        leftBytes -= part.data.length + PART_BYTES
+        from = { seq: part.to, hash: part.hash }
+      }
+    }
+    return gathered
+  }
+}
+
+/** Those that may share a request; one that may not goes first, by itself. */
+function chooseSenders(due: readonly StreamSender[]): readonly StreamSender[] {
+  const alone = due.find(({ isAlone }) => isAlone)
+  return alone === undefined ? due : [alone]
+}
+
+function largestOf(gathered: readonly Gathered[], sender: StreamSender): number {
+  return Math.max(...gathered.filter((one) => one.sender === sender).map(({ part }) => part.count))
+}
+
+/** Of each stream that was sent, the cursor behind its last part. */
+function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolean {
+  const last = new Map(parts.map((part) => [part.stream, part]))
+  return (
+    Object.keys(acked).length === last.size &&
+    [...last.values()].every(
+      ({ stream, to, hash }) => acked[stream]?.seq === to && acked[stream].hash === hash,
+    )
+  )
+}

@@ -1,0 +1,113 @@
+import { partHash } from '../../shared/sync-hash.ts'
+import type { MonotonicClock } from '../../shared/time.ts'
+import type { SyncCursor, SyncPart, SyncStream } from '../../shared/wire/sync.ts'
+import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
+import type { SourcePart } from './source.ts'
+
+/** What stands in a stream's way that only people can clear. */
+export interface StreamTrouble {
+  readonly state: 'part_refused'
+  readonly detail: string
+}
+
+/** So often the same is refused before it is said that it will be refused for ever. */
+const REJECTIONS = 3
+const LARGEST_SHRINK = 20
+/** Parts that were taken before they may be larger again. */
+const GROW_AFTER = 8
+
+/** How the parts of one stream fare: how large they may be, when the next may be tried, and whether it goes alone. */
+export class StreamSender {
+  readonly stream: SyncStream
+  readonly #clock: MonotonicClock
+  readonly #backoff: Backoff
+  #notBeforeMs = 0
+  #shrink = 0
+  #taken = 0
+  #rejections = 0
+  #isAlone = false
+  #trouble: StreamTrouble | null = null
+
+  constructor(stream: SyncStream, clock: MonotonicClock, random: () => number) {
+    this.stream = stream
+    this.#clock = clock
+    this.#backoff = new Backoff(random)
+  }
+
+  get trouble(): StreamTrouble | null {
+    return this.#trouble
+  }
+
+  /** One of those of its last request was refused: until it is known which, it shares none. */
+  get isAlone(): boolean {
+    return this.#isAlone
+  }
+
+  /** Milliseconds until the next part may be tried. */
+  get holdMs(): number {
+    return Math.max(0, this.#notBeforeMs - this.#clock.monotonicMs())
+  }
+
+  /** So often its parts were halved. */
+  get shrink(): number {
+    return this.#shrink
+  }
+
+  succeeded(): void {
+    this.#rejections = 0
+    this.#isAlone = false
+    this.#trouble = null
+    this.#backoff.reset()
+    if (this.#shrink > 0 && ++this.#taken >= GROW_AFTER) {
+      this.#taken = 0
+      this.#shrink--
+    }
+  }
+
+  /** Its request was too large, or took too long; `rows` are those of its part. */
+  tooLarge(rows: number, wasAlone: boolean, detail: string): void {
+    this.#taken = 0
+    if (!wasAlone) this.#isAlone = true
+    else if (rows > 1 && this.#shrink < LARGEST_SHRINK) this.#shrink++
+    else this.#give(`one row is too large for the head office: ${detail}`)
+  }
+
+  /** It took too long: a smaller one may get through. */
+  tookTooLong(): void {
+    this.#taken = 0
+    this.#shrink = Math.min(this.#shrink + 1, LARGEST_SHRINK)
+  }
+
+  /** The hub cannot read or apply it. */
+  rejected(wasAlone: boolean, detail: string): void {
+    if (!wasAlone) {
+      this.#isAlone = true
+      return
+    }
+    this.#rejections++
+    if (this.#rejections >= REJECTIONS) this.#give(`the head office refuses a part: ${detail}`)
+    else this.hold()
+  }
+
+  /** Waits a little, longer each time. */
+  hold(): void {
+    this.#notBeforeMs = this.#clock.monotonicMs() + this.#backoff.nextMs()
+  }
+
+  #give(detail: string): void {
+    this.#trouble = { state: 'part_refused', detail }
+    this.#isAlone = true
+    this.#notBeforeMs = this.#clock.monotonicMs() + LONGEST_BACKOFF_MS
+  }
+}
+
+/** The part as it goes over the wire, behind `from`. */
+export function toSyncPart(stream: SyncStream, from: SyncCursor, part: SourcePart): SyncPart {
+  const { to, count, encoding, data } = part
+  const head = { stream, from: from.seq, to, count, prev_hash: from.hash, encoding }
+  return { ...head, hash: partHash(head, data), data: toBase64(data) }
+}
+
+export function toBase64(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+}

@@ -1,0 +1,176 @@
+import { promisify } from 'node:util'
+import { constants, gzip as gzipCallback } from 'node:zlib'
+import type { z } from 'zod'
+import { describeError } from '../../shared/errors.ts'
+import {
+  type Audit,
+  type AuditAnswer,
+  auditAnswerSchema,
+  type Hello,
+  type HelloAnswer,
+  helloAnswerSchema,
+  type Intent,
+  intentsAnswerSchema,
+  type Latest,
+  latestAnswerSchema,
+  type Push,
+  type PushAnswer,
+  pushAnswerSchema,
+} from '../../shared/wire/sync.ts'
+import { HttpExchange, LongAnswerError } from './http-exchange.ts'
+import { type Outcome, readOutcome, retry } from './outcome.ts'
+
+const gzip = promisify(gzipCallback)
+
+export interface UpstreamOptions {
+  readonly url: string
+  readonly key: string
+  /** Lets the key travel in the clear to other machines. */
+  readonly isInsecureAllowed: boolean
+  /** Stands for the times requests may take, in milliseconds. */
+  readonly timeoutsMs?: Partial<Timeouts>
+  /** Connections to the address that others use too; they are theirs to close. */
+  readonly exchange?: HttpExchange
+}
+
+interface Timeouts {
+  readonly short: number
+  readonly push: number
+  readonly audit: number
+  /** Besides what the hub is asked to wait. */
+  readonly intents: number
+}
+
+const TIMEOUTS_MS: Timeouts = { short: 20_000, push: 90_000, audit: 120_000, intents: 20_000 }
+const ANSWER_BYTES = 1_048_576
+const LONG_ANSWER_BYTES = 16_777_216
+/** A host that was never reached: no route, no name, no network. */
+const LOCAL_CODES = ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EAI_AGAIN', 'ENOTFOUND']
+
+/** How well a body can be made smaller: base64 of what is dense already gives six of its eight bits back, at once. */
+export type Density = 'loose' | 'dense'
+
+/** The hub, over HTTP: every request has its time, every answer its size and its form. Never throws. */
+export class Upstream {
+  readonly host: string
+  readonly #exchange: HttpExchange
+  readonly #key: string
+  readonly #timeouts: Timeouts
+  #sentBytes = 0
+
+  /** Throws for an address the key must not be sent to. */
+  constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions) {
+    const base = checkUpstreamUrl(url, isInsecureAllowed)
+    this.host = base.host
+    this.#exchange = exchange ?? new HttpExchange(base)
+    this.#key = key
+    this.#timeouts = { ...TIMEOUTS_MS, ...timeoutsMs }
+  }
+
+  /** Bytes of bodies, as they went over the wire. */
+  get sentBytes(): number {
+    return this.#sentBytes
+  }
+
+  close(): void {
+    this.#exchange.close()
+  }
+
+  hello(hello: Hello, signal: AbortSignal): Promise<Outcome<HelloAnswer>> {
+    return this.#post('/sync/v1/hello', hello, helloAnswerSchema, this.#timeouts.short, signal)
+  }
+
+  push(push: Push, signal: AbortSignal, density: Density = 'loose'): Promise<Outcome<PushAnswer>> {
+    return this.#post('/sync/v1/push', push, pushAnswerSchema, this.#timeouts.push, signal, density)
+  }
+
+  latest(latest: Latest, signal: AbortSignal): Promise<Outcome<z.infer<typeof latestAnswerSchema>>> {
+    return this.#post('/sync/v1/latest', latest, latestAnswerSchema, this.#timeouts.short, signal)
+  }
+
+  audit(audit: Audit, signal: AbortSignal): Promise<Outcome<AuditAnswer>> {
+    return this.#post('/sync/v1/audit', audit, auditAnswerSchema, this.#timeouts.audit, signal)
+  }
+
+  /** Waits for intents behind `after`; none after `waitS` seconds. */
+  async intents(after: number, waitS: number, signal: AbortSignal): Promise<Outcome<readonly Intent[]>> {
+    const path = `/sync/v1/intents?after=${after}&wait=${waitS}`
+    const timeoutMs = waitS * 1000 + this.#timeouts.intents
+    const outcome = await this.#request('GET', path, undefined, intentsAnswerSchema, timeoutMs, signal)
+    return outcome.kind === 'ok' ? { kind: 'ok', answer: outcome.answer.intents } : outcome
+  }
+
+  async #post<Schema extends z.ZodType>(
+    path: string,
+    value: unknown,
+    schema: Schema,
+    timeoutMs: number,
+    signal: AbortSignal,
+    density: Density = 'loose',
+  ): Promise<Outcome<z.output<Schema>>> {
+    const { Z_HUFFMAN_ONLY, Z_DEFAULT_STRATEGY } = constants
+    const strategy = density === 'dense' ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY
+    const body = await gzip(JSON.stringify(value), { strategy })
+    return this.#request('POST', path, body, schema, timeoutMs, signal)
+  }
+
+  async #request<Schema extends z.ZodType>(
+    method: 'GET' | 'POST',
+    path: string,
+    body: Buffer | undefined,
+    schema: Schema,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Outcome<z.output<Schema>>> {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    this.#sentBytes += body?.length ?? 0
+    try {
+      const answer = await this.#exchange.send({
+        ...{ method, path, body },
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          accept: 'application/json',
+          ...(body === undefined
+            ? {}
+            : {
+                'content-type': 'application/json',
+                'content-encoding': 'gzip',
+                'content-length': body.length,
+              }),
+        },
+        maxAnswerBytes: method === 'GET' || path.endsWith('/audit') ? LONG_ANSWER_BYTES : ANSWER_BYTES,
+        signal: AbortSignal.any([signal, timeout]),
+      })
+      return readOutcome(answer, schema)
+    } catch (error) {
+      if (timeout.aborted) return retry('timeout', `no answer within ${timeoutMs / 1000} s`)
+      if (error instanceof LongAnswerError) return retry('bad_answer', error.message)
+      return retry('network', describeNetworkError(error), { isLocal: LOCAL_CODES.includes(codeOf(error)) })
+    }
+  }
+}
+
+/** Reads the address of a hub; throws, in words for people, when the key must not be sent there. */
+export function checkUpstreamUrl(text: string, isInsecureAllowed: boolean): URL {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('must be an https:// address')
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new Error('must be a plain address, without user, query or fragment')
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isInsecureAllowed)
+    throw new Error('must be https://, or the key could be read on the way')
+  return url
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** An attempt at several addresses of a host has no words of its own. */
+function describeNetworkError(error: unknown): string {
+  const words = describeError(error)
+  return words === '' ? codeOf(error) || 'no connection' : words
+}

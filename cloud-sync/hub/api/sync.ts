@@ -1,0 +1,122 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { AppError, ForbiddenError, InvalidRequestError } from '../../../shared/errors.ts'
+import type { RequestEnv } from '../../../shared/http/api-env.ts'
+import { problemOf } from '../../../shared/http/problem.ts'
+import type { Clock } from '../../../shared/time.ts'
+import {
+  auditSchema,
+  helloSchema,
+  latestSchema,
+  pushSchema,
+  SYNC_PROTOCOL,
+} from '../../../shared/wire/sync.ts'
+import { answerAudit } from '../audits.ts'
+import { CursorConflictError } from '../cursor-conflict.ts'
+import { sayHello } from '../hello.ts'
+import type { IntentWatch } from '../intent-watch.ts'
+import { nextIntents } from '../intents.ts'
+import { takeParts } from '../push.ts'
+import { authenticateSite } from '../site-keys.ts'
+import type { Database } from '../store/database.ts'
+import { LIMITS } from '../sync-limits.ts'
+import { takeLatest } from '../take-latest.ts'
+import { parseBody, readJson } from './sync-body.ts'
+
+export interface SyncApiDeps {
+  database: Database
+  intentWatch: IntentWatch
+  clock: Clock
+}
+
+interface SyncEnv {
+  Variables: RequestEnv['Variables'] & { siteId: string }
+}
+
+/** Requests with a body in memory at once; more of them would only wait for each other. */
+const MAX_BODIES = 64
+const BUSY_RETRY_S = 5
+const MAX_WAIT_S = 55
+
+const protocolSchema = z.looseObject({ protocol: z.number().int() })
+const siteSchema = z.looseObject({ site: z.string() })
+const intentsQuerySchema = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .default('0')
+    .transform(Number),
+  wait: z
+    .string()
+    .regex(/^\d{1,4}$/)
+    .default('0')
+    .transform(Number),
+})
+
+/** What gateways call; `/sync/v1`. */
+export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
+  const app = new Hono<SyncEnv>()
+  let bodies = 0
+
+  app.use(async (c, next) => {
+    c.set('siteId', await authenticateSite(deps.database, c.req.header('authorization')))
+    await next()
+  })
+  app.use(async (c, next) => {
+    if (c.req.method !== 'POST') return next()
+    if (bodies >= MAX_BODIES) {
+      throw new AppError('unavailable', 'busy', 'the hub is busy', { retryAfterS: BUSY_RETRY_S })
+    }
+    bodies++
+    try {
+      await next()
+    } finally {
+      bodies--
+    }
+  })
+
+  app.post('/hello', async (c) => {
+    const body = await readJson(c.req.raw, LIMITS.body_bytes)
+    const { protocol } = parseBody(protocolSchema, body)
+    if (protocol > SYNC_PROTOCOL) {
+      throw new InvalidRequestError(
+        'unsupported_protocol',
+        `this hub speaks protocols up to ${SYNC_PROTOCOL}: update the hub before its gateways`,
+      )
+    }
+    const { siteId } = c.var
+    if (parseBody(siteSchema, body).site !== siteId) {
+      throw new ForbiddenError('wrong_site', `this is the key of the site ${siteId}`)
+    }
+    return c.json(await sayHello(deps, siteId, parseBody(helloSchema, body)))
+  })
+  app.post('/push', async (c) => {
+    const push = parseBody(pushSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    return c.json(await takeParts(deps, c.var.siteId, push))
+  })
+  app.post('/latest', async (c) => {
+    const latest = parseBody(latestSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    return c.json(await takeLatest(deps, c.var.siteId, latest))
+  })
+  app.post('/audit', async (c) => {
+    const audit = parseBody(auditSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    return c.json(await answerAudit(deps, c.var.siteId, audit))
+  })
+  app.get('/intents', async (c) => {
+    const query = intentsQuerySchema.safeParse(c.req.query())
+    if (!query.success) {
+      throw new InvalidRequestError('invalid_number', 'after and wait must be whole numbers')
+    }
+    const { after, wait } = query.data
+    const waitMs = Math.min(wait, MAX_WAIT_S) * 1000
+    return c.json(await nextIntents(deps, c.var.siteId, { after, waitMs, signal: c.req.raw.signal }))
+  })
+  return app
+}
+
+/** An error of these endpoints that says where the streams are; null for all others. */
+export function cursorProblem(error: Error, requestId: string): Response | null {
+  if (!(error instanceof CursorConflictError)) return null
+  const { status, body, headers } = problemOf(error, requestId)
+  return new Response(JSON.stringify({ ...body, cursors: error.cursors }), { status, headers })
+}

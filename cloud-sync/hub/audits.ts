@@ -1,0 +1,105 @@
+import { InvalidRequestError } from '../../shared/errors.ts'
+import { addRecords } from '../../shared/record-sum.ts'
+import { RowSum } from '../../shared/sync-hash.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '../../shared/telemetry-records.ts'
+import { type Clock, DAY_MS } from '../../shared/time.ts'
+import type { Audit, AuditAnswer, AuditKind } from '../../shared/wire/sync.ts'
+import { meetSender } from './senders.ts'
+import { recordAudit } from './store/audits.ts'
+import { compactSegments } from './store/compactor.ts'
+import type { Database } from './store/database.ts'
+import { livingEntities } from './store/entities.ts'
+import { eventsBetween } from './store/events.ts'
+import { inSite } from './store/sites.ts'
+import { devicesBetween, readTelemetry } from './store/telemetry.ts'
+
+/** Compares what a gateway has with what is here, group by group. */
+export async function answerAudit(
+  { database, clock }: { database: Database; clock: Clock },
+  siteId: string,
+  audit: Audit,
+): Promise<AuditAnswer> {
+  const { kind, day_ms, groups } = audit
+  if ((day_ms === null) !== (kind === 'entities') || (day_ms !== null && day_ms % DAY_MS !== 0)) {
+    throw new InvalidRequestError('invalid_body', `day_ms: cannot be ${day_ms} for ${kind}`)
+  }
+  await inSite(database, siteId, (sql, site) => meetSender(sql, site, audit, clock.nowMs()))
+  const sums = await sumsOf(
+    database,
+    siteId,
+    kind,
+    { dayMs: day_ms ?? 0, nowMs: clock.nowMs() },
+    groups.map(({ group }) => group),
+  )
+  const resend: string[] = []
+  const extra: AuditAnswer['extra'] = []
+  let rows = 0
+  for (const { group, count, sum } of groups) {
+    rows += count
+    const mine = sums.get(group) ?? new RowSum()
+    sums.delete(group)
+    if (mine.count > count) extra.push({ group, count: mine.count - count })
+    else if (mine.count < count || mine.toString() !== sum) resend.push(group)
+  }
+  for (const [group, { count }] of sums) if (count > 0) extra.push({ group, count })
+  await inSite(database, siteId, (sql) =>
+    recordAudit(sql, siteId, {
+      kind,
+      dayMs: day_ms ?? -1,
+      auditedAtMs: clock.nowMs(),
+      rows,
+      missingGroups: resend.length,
+      extra: extra.reduce((sum, { count }) => sum + count, 0),
+    }),
+  )
+  return { resend, extra }
+}
+
+async function sumsOf(
+  sql: Database,
+  siteId: string,
+  kind: AuditKind,
+  at: { dayMs: number; nowMs: number },
+  groups: readonly string[],
+): Promise<Map<string, RowSum>> {
+  if (kind === 'gps') return recordSums(sql, siteId, GPS, at, groups)
+  if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at, groups)
+  const sums = new Map<string, RowSum>()
+  const add = (group: string, text: string) => {
+    const sum = sums.get(group) ?? new RowSum()
+    sum.addText(text)
+    sums.set(group, sum)
+  }
+  if (kind === 'entities') {
+    for (const { table, key, body } of await livingEntities(sql, siteId)) {
+      add(table, `[${JSON.stringify(table)},${JSON.stringify(key)},${body}]`)
+    }
+  } else {
+    for (const { hardwareId, body } of await eventsBetween(sql, siteId, kind, at.dayMs, at.dayMs + DAY_MS)) {
+      add(hardwareId, body)
+    }
+  }
+  return sums
+}
+
+/** One device after the other: those of a day may be millions of records. */
+async function recordSums<R extends Records>(
+  sql: Database,
+  siteId: string,
+  kind: RecordKind<R>,
+  { dayMs, nowMs }: { dayMs: number; nowMs: number },
+  groups: readonly string[],
+): Promise<Map<string, RowSum>> {
+  // or each device would have to be looked for in each of them
+  while ((await compactSegments(sql, siteId, nowMs)) > 0);
+  const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
+  const devices = new Set([...groups, ...(await devicesBetween(sql, siteId, kind.name, range))])
+  const sums = new Map<string, RowSum>()
+  for (const hardwareId of devices) {
+    const records = await readTelemetry(sql, kind, { siteId, hardwareId }, range)
+    const sum = new RowSum()
+    addRecords(sum, kind, records)
+    sums.set(hardwareId, sum)
+  }
+  return sums
+}

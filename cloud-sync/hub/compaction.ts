@@ -1,0 +1,62 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/time.ts'
+import { compactSegments, isDue } from './store/compactor.ts'
+import type { Database } from './store/database.ts'
+import { segmentBacklogs } from './store/segments.ts'
+
+const CHECK_EVERY_MS = 20_000
+
+/** Makes segments into blocks where there are enough of them. */
+export class Compaction implements Part {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #log: Log
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+  #isStopping = false
+
+  constructor(database: Database, clock: Clock, log: Log) {
+    this.#database = database
+    this.#clock = clock
+    this.#log = log
+  }
+
+  async start(): Promise<void> {
+    this.#isStopping = false
+    this.#schedule()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  /** Now; a failure is logged and tried again with the next time. */
+  async run(): Promise<void> {
+    try {
+      const due = (await segmentBacklogs(this.#database)).filter((site) => isDue(site, this.#clock.nowMs()))
+      for (const { siteId } of due) {
+        // those that come meanwhile wait for the next time
+        let left = true
+        while (left && !this.#isStopping) {
+          left = (await compactSegments(this.#database, siteId, this.#clock.nowMs())) > 1
+        }
+      }
+    } catch (error) {
+      this.#log.warn({ reason: describeError(error) }, 'segments not compacted')
+    }
+  }
+
+  // several hubs of one database should not do it at the same moment
+  #schedule(): void {
+    const delayMs = CHECK_EVERY_MS * (0.5 + Math.random())
+    this.#timer = setTimeout(() => {
+      this.#running = this.run().then(() => {
+        if (!this.#isStopping) this.#schedule()
+      })
+    }, delayMs)
+  }
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+
+const port = z.preprocess(
+  // digits only: an empty variable must not become 0, which means any port
+  (value) => (typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value),
+  z.number({ error: 'must be a whole number' }).int().min(0).max(65_535),
+)
+
+/** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
+const SETTINGS = {
+  HUB_HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
+  HUB_PORT: { schema: port.default(8090), help: 'port of HTTP; 0 takes any free port' },
+  HUB_DATABASE_URL: {
+    schema: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+      .optional(),
+    help: 'postgres://… of PostgreSQL; several hubs may share it',
+  },
+  HUB_DATA_DIR: {
+    schema: z.string().min(1).default('./hub-data'),
+    help: 'folder of the embedded database, which is used without a URL; created 0700',
+  },
+  HUB_ADMIN_API_KEY: {
+    schema: z.string().min(24).optional(),
+    help: "the first admin's key, at the first start only; at least 24 characters",
+  },
+  HUB_LOG_LEVEL: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    help: 'debug, info, warn, error or silent',
+  },
+  HUB_TLS_CERT: {
+    schema: z.string().min(1).optional(),
+    help: 'PEM file of the certificate and its chain; with it HTTP is HTTPS; a new file is noticed',
+  },
+  HUB_TLS_KEY: {
+    schema: z.string().min(1).optional(),
+    help: 'PEM file of the private key of the certificate',
+  },
+} as const
+
+type SettingName = keyof typeof SETTINGS
+const NAMES = Object.keys(SETTINGS) as SettingName[] // its own keys
+
+const schema = z.strictObject(
+  // the same names, each with its own schema
+  Object.fromEntries(NAMES.map((name) => [name, SETTINGS[name].schema])) as {
+    [K in SettingName]: (typeof SETTINGS)[K]['schema']
+  },
+)
+
+/** How one hub is to run; made by `readHubConfig`, or by a test. */
+export interface HubConfig {
+  host: string
+  port: number
+  /** Undefined: the embedded database. */
+  databaseUrl: string | undefined
+  dataDir: string
+  adminApiKey: string | undefined
+  logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
+  tls: { certPath: string; keyPath: string } | undefined
+}
+
+/** A setting that cannot be used, in words for the person who set it. */
+export class ConfigError extends Error {}
+
+const PREFIX = 'CARTBARN_'
+
+/** Reads `CARTBARN_HUB_*` of the environment. Unknown names and bad values throw a `ConfigError` that lists all. */
+export function readHubConfig(environment: Record<string, string | undefined>): HubConfig {
+  const given = Object.entries(environment)
+    // compose files write an unset variable as an empty one
+    .filter(([name, value]) => name.startsWith(`${PREFIX}HUB_`) && value !== undefined && value !== '')
+    .map(([name, value]) => [name.slice(PREFIX.length), value])
+  const parsed = schema.safeParse(Object.fromEntries(given))
+  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
+  const s = parsed.data
+  if ((s.HUB_TLS_CERT === undefined) !== (s.HUB_TLS_KEY === undefined)) {
+    throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: one needs the other`)
+  }
+  return {
+    host: s.HUB_HOST,
+    port: s.HUB_PORT,
+    databaseUrl: s.HUB_DATABASE_URL,
+    dataDir: s.HUB_DATA_DIR,
+    adminApiKey: s.HUB_ADMIN_API_KEY,
+    logLevel: s.HUB_LOG_LEVEL,
+    tls:
+      s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined
+        ? undefined
+        : { certPath: s.HUB_TLS_CERT, keyPath: s.HUB_TLS_KEY },
+  }
+}
+
+/** One line per setting, for `--help` and the README. */
+export function describeHubSettings(): { name: string; defaultValue: string; help: string }[] {
+  return NAMES.map((name) => {
+    const { schema: setting, help } = SETTINGS[name]
+    const result = setting.safeParse(undefined)
+    const defaultValue = String(result.success ? (result.data ?? 'none') : 'none')
+    return { name: PREFIX + name, defaultValue, help }
+  })
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${PREFIX}${key} is no setting of the hub; --help lists them`).join('\n')
+  }
+  return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
+}

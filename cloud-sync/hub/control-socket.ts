@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import { createConnection, createServer, type Server, type Socket } from 'node:net'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { z } from 'zod'
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+
+const requestSchema = z.array(z.string().max(1000)).max(20)
+const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })
+type Answer = z.infer<typeof answerSchema>
+
+/** The path of a socket is kept in so many bytes, less one. */
+const MAX_PATH_BYTES = 107
+const MAX_REQUEST_CHARACTERS = 65_536
+
+/**
+ * Takes the commands of `npm run hub -- …` while this process has the folder of the embedded database: whoever may read
+ * the folder may give them.
+ */
+export class ControlSocket implements Part {
+  readonly #path: string
+  readonly #run: (args: readonly string[]) => Promise<string>
+  readonly #log: Log
+  #server: Server | undefined
+
+  constructor(dataDir: string, run: (args: readonly string[]) => Promise<string>, log: Log) {
+    this.#path = socketPath(dataDir)
+    this.#run = run
+    this.#log = log
+  }
+
+  async start(): Promise<void> {
+    // the folder is ours: what is there was left by a process that was killed
+    rmSync(this.#path, { force: true })
+    const server = createServer({ allowHalfOpen: true }, (socket) => void this.#answer(socket))
+    try {
+      if (Buffer.byteLength(this.#path) > MAX_PATH_BYTES) throw new Error('the path is too long for a socket')
+      server.listen(this.#path)
+      await once(server, 'listening')
+      chmodSync(this.#path, 0o600)
+      this.#server = server
+    } catch (error) {
+      const fields = { path: this.#path, reason: describeError(error) }
+      this.#log.warn(fields, 'no commands while the hub runs')
+    }
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    server.close()
+    await once(server, 'close')
+  }
+
+  async #answer(socket: Socket): Promise<void> {
+    socket.on('error', () => socket.destroy())
+    try {
+      socket.end(JSON.stringify(await this.#do(socket)))
+    } catch {
+      socket.destroy()
+    }
+  }
+
+  async #do(socket: Socket): Promise<Answer> {
+    const request = await text(socket)
+    if (request.length > MAX_REQUEST_CHARACTERS) throw new Error('too long')
+    try {
+      return { isDone: true, text: await this.#run(requestSchema.parse(JSON.parse(request))) }
+    } catch (error) {
+      return { isDone: false, text: describeError(error) }
+    }
+  }
+}
+
+/** Gives a running hub a command; undefined when none listens. */
+export async function askRunningHub(dataDir: string, args: readonly string[]): Promise<Answer | undefined> {
+  const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true })
+  try {
+    await once(socket, 'connect')
+  } catch {
+    return undefined
+  }
+  socket.end(JSON.stringify(args))
+  return answerSchema.parse(JSON.parse(await text(socket)))
+}
+
+function socketPath(dataDir: string): string {
+  return join(resolve(dataDir), 'hub.sock')
+}

@@ -1,0 +1,55 @@
+import { type Part, startAll, stopAll } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { type Clock, systemClock } from '../../shared/time.ts'
+import { createHubApp } from './api/app.ts'
+import { Compaction } from './compaction.ts'
+import type { HubConfig } from './config.ts'
+import { ControlSocket } from './control-socket.ts'
+import { HttpListener } from './http-listener.ts'
+import { IntentWatch } from './intent-watch.ts'
+import { runSiteCommand } from './site-commands.ts'
+import { Sites } from './sites.ts'
+import type { Database } from './store/database.ts'
+import { openDatabase } from './store/open-database.ts'
+
+export interface Hub extends Part {
+  readonly app: ReturnType<typeof createHubApp>
+  readonly database: Database
+  readonly sites: Sites
+  /** Where it listens, once it is started. */
+  url(): string
+}
+
+/** What tests put in the place of what a hub has of the machine. */
+export interface HubOverrides {
+  clock?: Clock
+  /** One that may be shared; the hub starts and stops it all the same. */
+  database?: Database
+}
+
+/** Builds a hub: every part, and who knows whom. */
+export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
+  const clock = overrides.clock ?? systemClock
+  const database =
+    overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
+  const sites = new Sites(database, clock)
+  const intentWatch = new IntentWatch(database, log)
+  const compaction = new Compaction(database, clock, log)
+  const app = createHubApp({ database, intentWatch, clock, log })
+  const http = new HttpListener(config, app.fetch, log)
+  // only the embedded database cannot be opened by a second process
+  const control =
+    config.databaseUrl === undefined
+      ? [new ControlSocket(config.dataDir, (args) => runSiteCommand(sites, args), log)]
+      : []
+  // stopped last to first: the door, then those that wait, then what still works
+  const parts: Part[] = [database, compaction, ...control, http, intentWatch]
+  return {
+    app,
+    database,
+    sites,
+    start: () => startAll(parts),
+    stop: () => stopAll(parts),
+    url: () => http.url,
+  }
+}

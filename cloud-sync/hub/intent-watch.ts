@@ -1,0 +1,90 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Sql } from './store/database.ts'
+import { lastIntents } from './store/intents.ts'
+
+const POLL_MS = 2_000
+
+interface Waiter {
+  readonly siteId: string
+  readonly after: number
+  readonly wake: () => void
+}
+
+/**
+ * Gateways that wait for intents: those made in this process wake them at once, those of other hubs when the table is
+ * looked at, which is once for all of them.
+ */
+export class IntentWatch implements Part {
+  readonly #sql: Sql
+  readonly #log: Log
+  readonly #pollMs: number
+  readonly #waiters = new Set<Waiter>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = true
+  #polling: Promise<void> | undefined
+
+  constructor(sql: Sql, log: Log, pollMs = POLL_MS) {
+    this.#sql = sql
+    this.#log = log
+    this.#pollMs = pollMs
+  }
+
+  async start(): Promise<void> {
+    this.#isStopped = false
+    this.#timer = setInterval(() => {
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = undefined
+      })
+    }, this.#pollMs)
+  }
+
+  /** Whoever waits is sent home. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+    for (const { wake } of this.#waiters) wake()
+    await this.#polling
+  }
+
+  /** There is a new intent for this site. */
+  wake(siteId: string): void {
+    for (const waiter of this.#waiters) if (waiter.siteId === siteId) waiter.wake()
+  }
+
+  get waitingCount(): number {
+    return this.#waiters.size
+  }
+
+  /** Resolves when there may be an intent behind `after`, or after a while, or when nobody listens any more. */
+  async wait(siteId: string, after: number, waitMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#isStopped || signal.aborted || waitMs <= 0) return
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', wake)
+        this.#waiters.delete(waiter)
+        resolve()
+      }
+      const timer = setTimeout(wake, waitMs)
+      const waiter: Waiter = { siteId, after, wake }
+      this.#waiters.add(waiter)
+      signal.addEventListener('abort', wake)
+    })
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#waiters.size === 0) return
+    try {
+      const newest = await lastIntents(this.#sql, [
+        ...new Set([...this.#waiters].map(({ siteId }) => siteId)),
+      ])
+      for (const waiter of this.#waiters) {
+        if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
+      }
+    } catch (error) {
+      this.#log.warn({ reason: describeError(error) }, 'intents not looked for')
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { z } from 'zod'
+import type { Intent, intentsAnswerSchema } from '../../shared/wire/sync.ts'
+import type { IntentWatch } from './intent-watch.ts'
+import type { Database } from './store/database.ts'
+import { recordIntentsAsked, waitingIntents } from './store/intents.ts'
+
+const INTENTS_AT_ONCE = 100
+
+/** The intents of a site behind `after`, as soon as there are any; none when there are none for `waitMs`. */
+export async function nextIntents(
+  { database, intentWatch }: { database: Database; intentWatch: IntentWatch },
+  siteId: string,
+  { after, waitMs, signal }: { after: number; waitMs: number; signal: AbortSignal },
+): Promise<z.infer<typeof intentsAnswerSchema>> {
+  await recordIntentsAsked(database, siteId, after)
+  const read = async () => ({ intents: await readIntents(database, siteId, after) })
+  const found = await read()
+  if (found.intents.length > 0 || waitMs === 0) return found
+  await intentWatch.wait(siteId, after, waitMs, signal)
+  return signal.aborted ? { intents: [] } : read()
+}
+
+async function readIntents(database: Database, siteId: string, after: number): Promise<Intent[]> {
+  const rows = await waitingIntents(database, siteId, after, INTENTS_AT_ONCE)
+  return rows.map(({ intentId, seq, kind, body, issuedAtMs, expiresAtMs, baseRev }) => ({
+    intent_id: intentId,
+    seq,
+    kind,
+    // written from a JSON object
+    body: JSON.parse(body) as Record<string, unknown>,
+    issued_at_ms: issuedAtMs,
+    expires_at_ms: expiresAtMs,
+    base_rev: baseRev,
+  }))
+}

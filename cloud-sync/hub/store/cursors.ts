@@ -1,0 +1,46 @@
+import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '../../../shared/wire/sync.ts'
+import type { Sql } from './database.ts'
+import { insertRows } from './insert-rows.ts'
+
+/** Where the streams of an epoch are; nothing yet is where each begins. */
+export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {
+  const rows = await sql.all<{ stream: SyncStream; seq: number; hash: string }>(
+    'SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2',
+    [siteId, epoch],
+  )
+  const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors // all of them
+  for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
+  return cursors
+}
+
+/** Makes the cursors of an epoch that has none. */
+export async function insertCursors(sql: Sql, siteId: string, epoch: string, nowMs: number): Promise<void> {
+  await insertRows(
+    sql,
+    'sync_cursor',
+    ['site_id', 'epoch', 'stream', 'seq', 'hash', 'row_count', 'moved_at_ms'],
+    SYNC_STREAMS.map((stream) => [siteId, epoch, stream, NO_CURSOR.seq, NO_CURSOR.hash, 0, nowMs]),
+  )
+}
+
+export interface CursorMove {
+  readonly stream: SyncStream
+  readonly from: { readonly seq: number; readonly hash: string }
+  readonly to: { readonly seq: number; readonly hash: string }
+  readonly rows: number
+}
+
+/** Compares and sets: false when the cursor is not where the move begins. */
+export async function moveCursor(
+  sql: Sql,
+  of: { readonly siteId: string; readonly epoch: string },
+  { stream, from, to, rows }: CursorMove,
+  nowMs: number,
+): Promise<boolean> {
+  const moved = await sql.run(
+    `UPDATE sync_cursor SET seq = $6, hash = $7, row_count = row_count + $8, moved_at_ms = $9
+      WHERE site_id = $1 AND epoch = $2 AND stream = $3 AND seq = $4 AND hash = $5`,
+    [of.siteId, of.epoch, stream, from.seq, from.hash, to.seq, to.hash, rows, nowMs],
+  )
+  return moved === 1
+}

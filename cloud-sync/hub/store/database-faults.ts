@@ -1,0 +1,51 @@
+import { describeError, UnavailableError } from '../../../shared/errors.ts'
+
+/** Serialization failure and deadlock: the database broke off one of two transactions that were in each other's way. */
+const RETRIED = new Set(['40001', '40P01'])
+const MAX_ATTEMPTS = 12
+const FIRST_DELAY_MS = 10
+const MAX_DELAY_MS = 1_000
+
+/** Tries again what was broken off, after a random time that grows. */
+export async function withRetries<Result>(
+  work: () => Promise<Result>,
+  isRetried: (error: unknown) => boolean = isBrokenOff,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= MAX_ATTEMPTS || !isRetried(error)) throw error
+    }
+    const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * Math.random()
+    await new Promise((resolve) => setTimeout(resolve, delayMs))
+  }
+}
+
+/** The SQLSTATE of an error of the database, or the code of one of the network. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+function isBrokenOff(error: unknown): boolean {
+  return RETRIED.has(codeOf(error) ?? '')
+}
+
+// connections (08), resources (53), the operator (57), the system (58); 25006: a server that became a standby
+const SQLSTATE_GONE = /^(08...|53...|57...|58...|25006)$/
+const NETWORK_GONE = /^(E[A-Z]+|ENOTFOUND|EAI_AGAIN)$/
+/** What pg says without a code. */
+const CONNECTION_GONE =
+  /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
+
+/** The same error, or an `UnavailableError` when the database is what is missing. */
+export function asUnavailable(error: unknown): unknown {
+  const code = codeOf(error)
+  const isGone =
+    code === undefined
+      ? error instanceof Error && CONNECTION_GONE.test(error.message)
+      : SQLSTATE_GONE.test(code) || NETWORK_GONE.test(code)
+  return isGone
+    ? new UnavailableError(`the database is not available: ${describeError(error)}`, error)
+    : error
+}

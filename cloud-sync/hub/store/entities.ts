@@ -1,0 +1,61 @@
+import type { Sql } from './database.ts'
+import { inPieces, insertRows, placeholders } from './insert-rows.ts'
+
+export interface EntityRow {
+  readonly table: string
+  readonly key: string
+  readonly seq: number
+  /** JSON; null when it is gone. */
+  readonly body: string | null
+}
+
+/**
+ * Makes entities what these rows say. A row that is older than what is there of the same epoch leaves it: what an audit
+ * sends again may have been read before a change that was sent meanwhile. At most one row for each key.
+ */
+export async function putEntities(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  rows: readonly EntityRow[],
+): Promise<void> {
+  await insertRows(
+    sql,
+    'entity',
+    ['site_id', 'entity_table', 'entity_key', 'epoch', 'seq', 'body'],
+    rows.map(({ table, key, seq, body }) => [siteId, table, key, epoch, seq, body]),
+  )
+  for (const some of inPieces(rows)) {
+    const values = placeholders(some.length, 4, 2, ['TEXT', 'TEXT', 'BIGINT', 'TEXT'])
+    await sql.run(
+      `UPDATE entity SET epoch = $2, seq = v.seq, body = v.body
+         FROM (VALUES ${values}) AS v (entity_table, entity_key, seq, body)
+        WHERE entity.site_id = $1 AND entity.entity_table = v.entity_table
+          AND entity.entity_key = v.entity_key AND (entity.epoch <> $2 OR entity.seq <= v.seq)`,
+      [siteId, epoch, ...some.flatMap(({ table, key, seq, body }) => [table, key, seq, body])],
+    )
+  }
+}
+
+/** Deletes what only earlier epochs had: all that this epoch has was sent again. */
+export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: string): Promise<number> {
+  return sql.run(
+    `DELETE FROM entity WHERE site_id = $1 AND epoch <> $2 AND epoch IN
+       (SELECT earlier.epoch FROM site_epoch earlier, site_epoch mine
+         WHERE earlier.site_id = $1 AND mine.site_id = $1 AND mine.epoch = $2
+           AND earlier.first_seen_ms <= mine.first_seen_ms)`,
+    [siteId, epoch],
+  )
+}
+
+/** What there is, without what is gone. */
+export async function livingEntities(
+  sql: Sql,
+  siteId: string,
+): Promise<{ table: string; key: string; body: string }[]> {
+  return sql.all(
+    `SELECT entity_table AS "table", entity_key AS "key", body FROM entity
+      WHERE site_id = $1 AND body IS NOT NULL`,
+    [siteId],
+  )
+}

@@ -1,0 +1,89 @@
+import type { Hello } from '../../../shared/wire/sync.ts'
+import type { Sql } from './database.ts'
+
+/** Whether another site has this epoch: a copy of a gateway that was given the key of its own site. */
+export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string): Promise<boolean> {
+  const row = await sql.get('SELECT site_id FROM site_epoch WHERE epoch = $1 AND site_id <> $2 LIMIT 1', [
+    epoch,
+    siteId,
+  ])
+  return row !== undefined
+}
+
+/** Writes down that this epoch and this start of a gateway said hello. */
+export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<void> {
+  const { epoch, instance, forked_from } = hello
+  await sql.run(
+    `INSERT INTO site_epoch (site_id, epoch, forked_from, reason, first_seen_ms, last_seen_ms, entities_end)
+       VALUES ($1, $2, $3, $4, $5, $5, $6) ON CONFLICT DO NOTHING`,
+    [siteId, epoch, forked_from?.epoch ?? null, forked_from?.reason ?? null, nowMs, hello.ends.entities],
+  )
+  await sql.run(
+    `INSERT INTO site_instance (site_id, instance, epoch, first_seen_ms, last_seen_ms)
+       VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`,
+    [siteId, instance, epoch, nowMs],
+  )
+  // after a fork the same start goes on as another epoch
+  await sql.run('UPDATE site_instance SET epoch = $3 WHERE site_id = $1 AND instance = $2', [
+    siteId,
+    instance,
+    epoch,
+  ])
+  await sql.run(
+    `UPDATE site SET epoch = $2, program = $3, clock_offset_ms = $4, is_clock_trusted = $5,
+            last_hello_ms = $6, last_seen_ms = $6 WHERE site_id = $1`,
+    [siteId, epoch, hello.program, hello.clock_ms - nowMs, hello.clock_trusted, nowMs],
+  )
+}
+
+/** Forgets starts of gateways that ended long ago. */
+export async function forgetInstances(sql: Sql, siteId: string, before: number): Promise<void> {
+  await sql.run('DELETE FROM site_instance WHERE site_id = $1 AND last_seen_ms < $2', [siteId, before])
+}
+
+export interface Sender {
+  readonly epoch: string
+  readonly instance: string
+}
+
+/** What the hub knows of who sends: when it first saw the start of the gateway, and the next one after it. */
+export interface KnownSender {
+  readonly entitiesEnd: number
+  readonly firstSeenMs: number
+  readonly newerSinceMs: number | null
+}
+
+/** Undefined before its hello. */
+export async function findSender(
+  sql: Sql,
+  siteId: string,
+  { epoch, instance }: Sender,
+): Promise<KnownSender | undefined> {
+  return sql.get<KnownSender>(
+    `SELECT site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
+            (SELECT MIN(newer.first_seen_ms) FROM site_instance newer
+              WHERE newer.site_id = $1 AND newer.first_seen_ms > site_instance.first_seen_ms) AS "newerSinceMs"
+       FROM site_epoch, site_instance
+      WHERE site_epoch.site_id = $1 AND site_epoch.epoch = $2
+        AND site_instance.site_id = $1 AND site_instance.instance = $3`,
+    [siteId, epoch, instance],
+  )
+}
+
+export async function recordSeen(sql: Sql, siteId: string, sender: Sender, nowMs: number): Promise<void> {
+  await sql.run('UPDATE site SET last_seen_ms = $2 WHERE site_id = $1', [siteId, nowMs])
+  await sql.run('UPDATE site_epoch SET last_seen_ms = $3 WHERE site_id = $1 AND epoch = $2', [
+    siteId,
+    sender.epoch,
+    nowMs,
+  ])
+  await sql.run('UPDATE site_instance SET last_seen_ms = $3 WHERE site_id = $1 AND instance = $2', [
+    siteId,
+    sender.instance,
+    nowMs,
+  ])
+}
+
+export async function recordTwoGateways(sql: Sql, siteId: string, nowMs: number): Promise<void> {
+  await sql.run('UPDATE site SET two_gateways_ms = $2 WHERE site_id = $1', [siteId, nowMs])
+}

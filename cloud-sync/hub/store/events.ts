@@ -1,0 +1,64 @@
+import type { Sql } from './database.ts'
+import { inPieces, insertRows } from './insert-rows.ts'
+
+export type EventStream = 'lock_events' | 'geofence_events' | 'notes'
+
+export interface EventRow {
+  readonly eventId: string
+  /** '' for notes. */
+  readonly hardwareId: string
+  readonly atMs: number
+  /** JSON of the row as it came, without its position. */
+  readonly body: string
+}
+
+/** Which of these events are there already. */
+export async function knownEvents(
+  sql: Sql,
+  siteId: string,
+  stream: EventStream,
+  eventIds: readonly string[],
+): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (const some of inPieces(eventIds)) {
+    const rows = await sql.all<{ eventId: string }>(
+      'SELECT event_id AS "eventId" FROM event WHERE site_id = $1 AND stream = $2 AND event_id = ANY($3)',
+      [siteId, stream, some],
+    )
+    for (const { eventId } of rows) known.add(eventId)
+  }
+  return known
+}
+
+export async function insertEvents(
+  sql: Sql,
+  siteId: string,
+  stream: EventStream,
+  rows: readonly EventRow[],
+  nowMs: number,
+): Promise<void> {
+  await insertRows(
+    sql,
+    'event',
+    ['site_id', 'stream', 'event_id', 'hardware_id', 'at_ms', 'received_at_ms', 'body'],
+    rows.map(({ eventId, hardwareId, atMs, body }) => [
+      ...[siteId, stream, eventId, hardwareId, atMs],
+      ...[nowMs, body],
+    ]),
+  )
+}
+
+/** The events of a time, its end not included. */
+export async function eventsBetween(
+  sql: Sql,
+  siteId: string,
+  stream: EventStream,
+  fromMs: number,
+  untilMs: number,
+): Promise<{ hardwareId: string; body: string }[]> {
+  return sql.all(
+    `SELECT hardware_id AS "hardwareId", body FROM event
+      WHERE site_id = $1 AND stream = $2 AND at_ms >= $3 AND at_ms < $4`,
+    [siteId, stream, fromMs, untilMs],
+  )
+}

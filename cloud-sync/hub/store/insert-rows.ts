@@ -1,0 +1,41 @@
+import type { Sql, SqlValue } from './database.ts'
+
+/** Of one statement: a protocol message knows 65,535 parameters. */
+const ROWS_AT_ONCE = 250
+
+/** Inserts rows, many with each statement; those whose key is taken are left out. Returns how many it inserted. */
+export async function insertRows(
+  sql: Sql,
+  table: string,
+  columns: readonly string[],
+  rows: readonly (readonly SqlValue[])[],
+): Promise<number> {
+  let inserted = 0
+  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+    const some = rows.slice(from, from + ROWS_AT_ONCE)
+    inserted += await sql.run(
+      `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${placeholders(some.length, columns.length)}
+         ON CONFLICT DO NOTHING`,
+      some.flat(),
+    )
+  }
+  return inserted
+}
+
+/** Rows in pieces, as `updateRows` and others send them. */
+export function inPieces<T>(rows: readonly T[]): T[][] {
+  const pieces: T[][] = []
+  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+    pieces.push(rows.slice(from, from + ROWS_AT_ONCE))
+  return pieces
+}
+
+/** `($1, $2), ($3, $4)`; with types for lists that stand alone, and behind `before` other parameters. */
+export function placeholders(rows: number, columns: number, before = 0, types?: readonly string[]): string {
+  const one = (row: number) =>
+    Array.from({ length: columns }, (_, column) => {
+      const place = `$${before + row * columns + column + 1}`
+      return types === undefined ? place : `CAST(${place} AS ${types[column]})`
+    })
+  return Array.from({ length: rows }, (_, row) => `(${one(row).join(', ')})`).join(', ')
+}

@@ -1,0 +1,59 @@
+import type { IntentKind, IntentResult } from '../../../shared/wire/sync.ts'
+import type { Sql } from './database.ts'
+
+export interface WaitingIntent {
+  readonly intentId: string
+  readonly seq: number
+  readonly kind: IntentKind
+  readonly body: string
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+  readonly baseRev: string | null
+}
+
+/** Intents behind a position that have no result yet, in order. */
+export async function waitingIntents(
+  sql: Sql,
+  siteId: string,
+  after: number,
+  limit: number,
+): Promise<WaitingIntent[]> {
+  return sql.all<WaitingIntent>(
+    `SELECT intent_id AS "intentId", seq, kind, body, issued_at_ms AS "issuedAtMs",
+            expires_at_ms AS "expiresAtMs", base_rev AS "baseRev"
+       FROM intent WHERE site_id = $1 AND seq > $2 AND status = 'pending' ORDER BY seq LIMIT $3`,
+    [siteId, after, limit],
+  )
+}
+
+/** The newest intent of each of these sites. */
+export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await sql.all<{ siteId: string; seq: number }>(
+    'SELECT site_id AS "siteId", intent_seq AS seq FROM site WHERE site_id = ANY($1)',
+    [siteIds],
+  )
+  return new Map(rows.map(({ siteId, seq }) => [siteId, seq]))
+}
+
+/** Remembers behind which intent the gateway asked for more. */
+export async function recordIntentsAsked(sql: Sql, siteId: string, after: number): Promise<void> {
+  await sql.run('UPDATE site SET intents_after = $2 WHERE site_id = $1 AND intents_after <> $2', [
+    siteId,
+    after,
+  ])
+}
+
+/** Writes down what became of an intent; the first result stays. */
+export async function finishIntent(
+  sql: Sql,
+  siteId: string,
+  { intent_id, status, reason }: IntentResult,
+  atMs: number,
+): Promise<void> {
+  if (status === 'pending') return
+  await sql.run(
+    `UPDATE intent SET status = $3, reason = $4, finished_at_ms = $5
+      WHERE site_id = $1 AND intent_id = $2 AND status = 'pending'`,
+    [siteId, intent_id, status, reason, atMs],
+  )
+}

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto'
+import type { SyncStream } from '../../../shared/wire/sync.ts'
+import type { Sql } from './database.ts'
+import { insertRows } from './insert-rows.ts'
+
+/** What came whole and could not be read or applied, as it came. */
+export interface QuarantinedPiece {
+  readonly stream: SyncStream
+  readonly from: number
+  readonly to: number
+  readonly reason: string
+  readonly body: Uint8Array
+}
+
+/** Keeps pieces; one that comes again is kept once. */
+export async function insertQuarantine(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  pieces: readonly QuarantinedPiece[],
+  nowMs: number,
+): Promise<void> {
+  await insertRows(
+    sql,
+    'quarantine',
+    [
+      ...['site_id', 'quarantine_id', 'epoch', 'stream', 'seq_from', 'seq_to'],
+      ...['reason', 'received_at_ms', 'body'],
+    ],
+    pieces.map(({ stream, from, to, reason, body }) => [
+      ...[siteId, hash('sha256', body, 'hex'), epoch, stream, from, to],
+      ...[reason.slice(0, 500), nowMs, body],
+    ]),
+  )
+}
+
+export async function hasQuarantine(sql: Sql, siteId: string): Promise<boolean> {
+  const row = await sql.get('SELECT quarantine_id FROM quarantine WHERE site_id = $1 LIMIT 1', [siteId])
+  return row !== undefined
+}

@@ -1,0 +1,116 @@
+import { ConflictError, NotFoundError } from '../../../shared/errors.ts'
+import type { Database, Sql } from './database.ts'
+
+/** What of a site whoever writes to it needs to know. */
+export interface LockedSite {
+  readonly siteId: string
+  readonly intentSeq: number
+  readonly intentsAfter: number
+  readonly twoGatewaysMs: number | null
+}
+
+/**
+ * One transaction at a time for each site, over all hubs of a database: each begins with this lock, and nothing of a site
+ * is written without it.
+ */
+export function inSite<Result>(
+  database: Database,
+  siteId: string,
+  work: (sql: Sql, site: LockedSite) => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (sql) => {
+    const site = await sql.get<LockedSite>(
+      `SELECT site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS "intentsAfter",
+              two_gateways_ms AS "twoGatewaysMs"
+         FROM site WHERE site_id = $1 FOR UPDATE`,
+      [siteId],
+    )
+    if (site === undefined) throw siteNotFound(siteId)
+    return work(sql, site)
+  })
+}
+
+/** For whoever names a site that is not there. */
+export function siteNotFound(siteId: string): NotFoundError {
+  return new NotFoundError('site_not_found', `there is no site ${siteId}`)
+}
+
+export interface NewSite {
+  readonly siteId: string
+  readonly name: string
+  readonly keyHash: string
+  readonly nowMs: number
+}
+
+/** Throws `site_exists`. */
+export async function insertSite(
+  database: Database,
+  { siteId, name, keyHash, nowMs }: NewSite,
+): Promise<void> {
+  await database.transaction(async (sql) => {
+    const inserted = await sql.run(
+      `INSERT INTO site (site_id, name, created_at_ms, intent_seq, intents_after) VALUES ($1, $2, $3, 0, 0)
+         ON CONFLICT DO NOTHING`,
+      [siteId, name, nowMs],
+    )
+    if (inserted === 0) throw new ConflictError('site_exists', `there is a site ${siteId} already`)
+    await insertSiteKey(sql, siteId, keyHash, nowMs)
+  })
+}
+
+/** Replaces all keys of a site, by one or by none. Returns how many were in use. Throws `site_not_found`. */
+export async function replaceSiteKeys(
+  database: Database,
+  siteId: string,
+  keyHash: string | null,
+  nowMs: number,
+): Promise<number> {
+  return inSite(database, siteId, async (sql) => {
+    const revoked = await sql.run(
+      'UPDATE site_key SET revoked_at_ms = $2 WHERE site_id = $1 AND revoked_at_ms IS NULL',
+      [siteId, nowMs],
+    )
+    if (keyHash !== null) await insertSiteKey(sql, siteId, keyHash, nowMs)
+    return revoked
+  })
+}
+
+export interface SiteSummary {
+  readonly siteId: string
+  readonly name: string
+  readonly createdAtMs: number
+  readonly lastSeenMs: number | null
+  /** Keys in use. */
+  readonly keys: number
+}
+
+/** All sites, by id. */
+export async function listSites(sql: Sql): Promise<SiteSummary[]> {
+  return sql.all<SiteSummary>(
+    `SELECT site.site_id AS "siteId", name, created_at_ms AS "createdAtMs", last_seen_ms AS "lastSeenMs",
+            (SELECT COUNT(*) FROM site_key WHERE site_key.site_id = site.site_id AND revoked_at_ms IS NULL) AS keys
+       FROM site ORDER BY site.site_id`,
+  )
+}
+
+/** Whether a key of a site is good, was revoked, or never was one. */
+export async function siteKeyState(
+  sql: Sql,
+  siteId: string,
+  keyHash: string,
+): Promise<'good' | 'revoked' | 'unknown'> {
+  const row = await sql.get<{ revokedAtMs: number | null }>(
+    'SELECT revoked_at_ms AS "revokedAtMs" FROM site_key WHERE site_id = $1 AND key_hash = $2',
+    [siteId, keyHash],
+  )
+  if (row === undefined) return 'unknown'
+  return row.revokedAtMs === null ? 'good' : 'revoked'
+}
+
+async function insertSiteKey(sql: Sql, siteId: string, keyHash: string, nowMs: number): Promise<void> {
+  await sql.run('INSERT INTO site_key (site_id, key_hash, created_at_ms) VALUES ($1, $2, $3)', [
+    siteId,
+    keyHash,
+    nowMs,
+  ])
+}

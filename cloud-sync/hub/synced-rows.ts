@@ -1,0 +1,54 @@
+import type { z } from 'zod'
+import { describeError } from '../../shared/errors.ts'
+import { isNestedTooDeep } from '../../shared/json-depth.ts'
+
+/** A row that is what its schema says, and all of it. */
+export interface GoodRow<Row> {
+  readonly row: Row
+  /** JSON of it as it came, without its position. */
+  readonly body: string
+}
+
+/** A row that is not, as it came. */
+export interface BadRow {
+  readonly reason: string
+  readonly body: Uint8Array
+}
+
+/** Divides rows; fields the schema does not know are kept. */
+export function readRows<Row>(
+  schema: z.ZodType<Row>,
+  rows: readonly unknown[],
+): { good: GoodRow<Row>[]; bad: BadRow[] } {
+  const good: GoodRow<Row>[] = []
+  const bad: BadRow[] = []
+  for (const row of rows) {
+    const problem = findProblem(schema, row)
+    if (problem === undefined) {
+      // it fits the schema, which only reads it: what zod makes of it may have its fields in another order
+      const { seq: _, ...body } = row as { seq: unknown }
+      good.push({ row: row as Row, body: JSON.stringify(body) })
+    } else {
+      bad.push(badRow(row, problem))
+    }
+  }
+  return { good, bad }
+}
+
+/** The row for the quarantine. */
+export function badRow(row: unknown, reason: string): BadRow {
+  return { reason, body: Buffer.from(isNestedTooDeep(row) ? 'nested too deep' : JSON.stringify(row)) }
+}
+
+function findProblem(schema: z.ZodType, row: unknown): string | undefined {
+  if (isNestedTooDeep(row)) return 'nested too deep'
+  const parsed = schema.safeParse(row)
+  if (!parsed.success) return describeError(parsed.error)
+  const text = Object.values(row as object).find((value) => typeof value === 'string' && !isStorable(value))
+  return text === undefined ? undefined : 'a text no database can hold'
+}
+
+/** PostgreSQL has no U+0000 in texts, and half a character would come back as another. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}

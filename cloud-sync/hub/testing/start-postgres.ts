@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, mkdtempSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import pg from 'pg'
+import { findPostgres } from './postgres-binaries.ts'
+
+export interface PostgresServerOptions {
+  /** Writes reach the disk before they are committed, as for real; off for speed. */
+  readonly fsync?: boolean
+}
+
+/** `nobody`: PostgreSQL refuses to be run by root. */
+const NOBODY = 65_534
+const START_TIMEOUT_MS = 60_000
+const PORT_ATTEMPTS = 5
+
+// Holds PostgreSQL for as long as somebody holds its standard input: whatever becomes of the tests, neither a process nor
+// a folder stays behind. $1 is the folder.
+const SUPERVISOR = `
+folder="$1"; shift
+"$@" </dev/null & server=$!
+cat >/dev/null
+kill -QUIT $server 2>/dev/null
+wait $server 2>/dev/null
+[ -e "$folder/keep" ] || rm -rf "$folder"`
+
+/** A real PostgreSQL in a temporary folder on a free port of 127.0.0.1. */
+export class PostgresServer {
+  readonly #native: string
+  readonly #folder: string
+  readonly #fsync: boolean
+  #port = 0
+  #supervisor: ChildProcess | undefined
+
+  constructor(native: string, { fsync = false }: PostgresServerOptions = {}) {
+    this.#native = native
+    this.#fsync = fsync
+    this.#folder = mkdtempSync(join(tmpdir(), 'cartbarn-postgres-data-'))
+    const { uid } = identity()
+    if (uid !== undefined) chownSync(this.#folder, uid, uid)
+  }
+
+  /** Of the database that is there from the beginning. */
+  get url(): string {
+    return this.#urlOf('postgres')
+  }
+
+  /** Creates an empty database; returns its URL. */
+  async createDatabase(): Promise<string> {
+    const name = `test_${randomBytes(6).toString('hex')}`
+    const client = new pg.Client(this.url)
+    await client.connect()
+    try {
+      await client.query(`CREATE DATABASE ${name}`)
+    } finally {
+      await client.end()
+    }
+    return this.#urlOf(name)
+  }
+
+  async start(): Promise<void> {
+    const { status, stderr } = spawnSync(
+      join(this.#native, 'bin/initdb'),
+      ['-D', this.#dataDir, '-U', 'cartbarn', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+      { ...identity(), cwd: this.#folder, encoding: 'utf8' },
+    )
+    if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
+    await this.#run()
+  }
+
+  /** As if its machine were switched off. */
+  async kill(): Promise<void> {
+    const pid = Number(readFileSync(join(this.#dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+    process.kill(pid, 'SIGKILL')
+    await this.#end(true)
+  }
+
+  /** After `kill`: on the same folder and port. */
+  async restart(): Promise<void> {
+    await this.#run()
+  }
+
+  async stop(): Promise<void> {
+    await this.#end(false)
+  }
+
+  get #dataDir(): string {
+    return join(this.#folder, 'data')
+  }
+
+  #urlOf(database: string): string {
+    return `postgres://cartbarn@127.0.0.1:${this.#port}/${database}`
+  }
+
+  async #run(): Promise<void> {
+    const isFixed = this.#port !== 0
+    for (let attempt = 1; ; attempt++) {
+      // between this and its start another process may take it
+      if (!isFixed) this.#port = await findFreePort()
+      const problem = await this.#tryToRun()
+      if (problem === undefined) return
+      if (attempt >= PORT_ATTEMPTS) throw new Error(`PostgreSQL did not start: ${problem}`)
+    }
+  }
+
+  async #tryToRun(): Promise<string | undefined> {
+    const isSafe = this.#fsync ? 'on' : 'off'
+    const settings = {
+      port: this.#port,
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: 60,
+      shared_buffers: '64MB',
+      fsync: isSafe,
+      synchronous_commit: isSafe,
+      full_page_writes: isSafe,
+      lc_messages: 'C',
+      // tests provoke deadlocks, and would wait a second for each
+      deadlock_timeout: '50ms',
+      restart_after_crash: 'off',
+    }
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const supervisor = spawn(
+      'sh',
+      [
+        '-c',
+        SUPERVISOR,
+        'sh',
+        this.#folder,
+        join(this.#native, 'bin/postgres'),
+        '-D',
+        this.#dataDir,
+        ...args,
+      ],
+      // a session of its own: Ctrl-C is for the tests, and the folder is to be tidied up then
+      { ...identity(), cwd: this.#folder, stdio: ['pipe', 'ignore', 'pipe'], detached: true },
+    )
+    this.#supervisor = supervisor
+    const lines: string[] = []
+    const isReady = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), START_TIMEOUT_MS)
+      timer.unref()
+      const output = createInterface({ input: supervisor.stderr })
+      output.on('line', (line) => {
+        lines.push(line)
+        if (/ready to accept connections/.test(line)) resolve(true)
+        // the supervisor waits for us, not for the server
+        if (/\bFATAL\b|database system is shut down/.test(line)) resolve(false)
+      })
+      supervisor.once('exit', () => resolve(false))
+    })
+    if (!isReady) {
+      await this.#end(true)
+      return lines.join('\n')
+    }
+    supervisor.stderr.resume()
+    // nothing of it keeps the process of the tests alive
+    supervisor.unref()
+    for (const stream of [supervisor.stdin, supervisor.stderr]) {
+      if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+    }
+    return undefined
+  }
+
+  async #end(isKept: boolean): Promise<void> {
+    const supervisor = this.#supervisor
+    this.#supervisor = undefined
+    if (supervisor === undefined || supervisor.exitCode !== null) return
+    if (isKept) spawnSync('touch', [join(this.#folder, 'keep')])
+    else spawnSync('rm', ['-f', join(this.#folder, 'keep')])
+    const exited = once(supervisor, 'exit')
+    supervisor.ref()
+    supervisor.stdin?.end()
+    await exited
+  }
+}
+
+/** Starts a PostgreSQL of one's own. Throws where there is none for this machine. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const native = findPostgres()
+  if (native === undefined) throw new Error(`no PostgreSQL for ${process.platform}-${process.arch}`)
+  const server = new PostgresServer(native, options)
+  await server.start()
+  return server
+}
+
+function identity(): { uid?: number; gid?: number } {
+  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../../shared/log.ts'
+import type { Intent, IntentResult } from '../../shared/wire/sync.ts'
+import { SyncAgent } from '../agent/agent.ts'
+import type { IntentInbox, LatestStates } from '../agent/source.ts'
+import { ManualClock } from './manual-clock.ts'
+import { MemorySource } from './memory-source.ts'
+import { seededRandom } from './random.ts'
+import { TestHub } from './test-hub.ts'
+
+export const SITE_KEY = 'cbs_links_abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG'
+
+/** Intents as they were received. */
+export class MemoryInbox implements IntentInbox {
+  readonly received: Intent[] = []
+
+  lastSeq(): number {
+    return this.received.at(-1)?.seq ?? 0
+  }
+
+  async receive(intent: Intent): Promise<IntentResult> {
+    this.received.push(intent)
+    return { intent_id: intent.intent_id, status: 'applied', reason: null }
+  }
+}
+
+/** States of carts that only have a name. */
+export class MemoryStates implements LatestStates {
+  readonly devices = new Map<string, Record<string, unknown>>()
+  #changed = new Set<string>()
+
+  set(hardwareId: string, fields: Record<string, unknown> = {}): void {
+    this.devices.set(hardwareId, { hardware_id: hardwareId, ...fields })
+    this.#changed.add(hardwareId)
+  }
+
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  deviceJson(hardwareId: string): Record<string, unknown> | undefined {
+    return this.devices.get(hardwareId)
+  }
+
+  hardwareIds(): readonly string[] {
+    return [...this.devices.keys()]
+  }
+}
+
+interface RigOptions {
+  readonly site?: string
+  readonly seed?: number
+  readonly clock?: ManualClock
+  readonly timeoutMs?: number
+}
+
+/** An agent with a hub of its own, whose clock only goes on when told to. */
+export class AgentRig {
+  readonly hub = new TestHub()
+  readonly inbox = new MemoryInbox()
+  readonly states = new MemoryStates()
+  readonly clock: ManualClock
+  readonly random: () => number
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-agent-'))
+  readonly #options: RigOptions
+  source: MemorySource
+  isBusy = false
+  #agent: SyncAgent | undefined
+
+  constructor(options: RigOptions = {}) {
+    this.#options = options
+    this.clock = options.clock ?? new ManualClock()
+    this.random = seededRandom(options.seed ?? 1)
+    this.source = new MemorySource(this.clock)
+  }
+
+  get agent(): SyncAgent {
+    if (this.#agent === undefined) throw new Error('not started')
+    return this.#agent
+  }
+
+  async start(): Promise<this> {
+    await this.hub.start()
+    await this.restart()
+    return this
+  }
+
+  /** A new process on the same data; the old one is simply not asked any more. */
+  async restart(): Promise<void> {
+    await this.#agent?.stop()
+    const { site = 'links', timeoutMs } = this.#options
+    const { source, inbox, states, dataDir, clock, random } = this
+    const timeoutsMs =
+      timeoutMs === undefined ? {} : { timeoutsMs: { short: timeoutMs, push: timeoutMs, audit: timeoutMs } }
+    this.#agent = new SyncAgent({
+      ...{ source, inbox, site, dataDir, clock, random },
+      latest: states,
+      upstream: { url: this.hub.url, key: SITE_KEY, isInsecureAllowed: false, ...timeoutsMs },
+      program: 'cartbarn 0.0.0',
+      log: createLog('silent'),
+      isBusy: () => this.isBusy,
+    })
+    await this.#agent.load()
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent?.stop()
+    await this.hub.stop()
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+
+  /** One step of each lane, all at once as in life, and as much time as the soonest asks for, at most `mostMs`. */
+  async round(mostMs = 1_000): Promise<void> {
+    const { link, events, latest, telemetry, history, monitor } = this.agent.loops
+    await link.runOnce()
+    const lanes = [events, latest, telemetry, history, monitor]
+    const pauses = await Promise.all(lanes.map((loop) => loop.runOnce()))
+    this.clock.advance(Math.max(1, Math.min(mostMs, ...pauses)))
+  }
+
+  /** Rounds until it is so; throws after too many. */
+  async until(isSo: () => boolean, what: string, rounds = 2_000, mostMs?: number): Promise<void> {
+    for (let n = 0; n < rounds; n++) {
+      if (isSo()) return
+      await this.round(mostMs)
+    }
+    throw new Error(`not within ${rounds} rounds: ${what}: ${JSON.stringify(this.agent.status)}`)
+  }
+
+  /** Whether the hub has acknowledged everything. */
+  get isDrained(): boolean {
+    const ends = this.source.ends()
+    const cursors = this.source.cursors()
+    return Object.entries(ends).every(([stream, end]) => cursors[stream as keyof typeof cursors].seq === end)
+  }
+}

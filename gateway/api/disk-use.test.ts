@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { eventually, metric } from '../testing/observe.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+
+const BUDGET = 100_000_000
+
+async function start(t: TestContext) {
+  const g = await startGateway({ CARTBARN_DISK_BUDGET: String(BUDGET) })
+  t.after(() => g.stop())
+  await eventually(async () => (await metric(g, 'cartbarn_disk_used_bytes')) > 0, 'it is looked at')
+  return g
+}
+
+test('a disk that fills up is told to admins in /health and in the metrics', async (t) => {
+  const g = await start(t)
+  assert.equal('disk' in (await g.request('GET', '/health')).body, false)
+  assert.equal(await metric(g, 'cartbarn_disk_budget_bytes'), BUDGET)
+  const { key } = await g.createUser({ role: 'user' })
+  await g.restart(() => {
+    const path = join(g.config.dataDir, 'film')
+    writeFileSync(path, '')
+    truncateSync(path, BUDGET - (16 << 20))
+  })
+  const health = async () => (await g.request('GET', '/health')).body
+  await eventually(async () => 'disk' in (await health()), 'it is noticed')
+  const { status, disk } = await health()
+  const { used_bytes: usedBytes, detail, ...others } = disk
+  assert.deepEqual([status, others], ['ok', { state: 'critical', budget_bytes: BUDGET }])
+  assert.ok(usedBytes > BUDGET && usedBytes < 1.1 * BUDGET)
+  assert.match(detail, /^100 % of the disk budget is used; nothing is deleted/)
+  assert.equal(await metric(g, 'cartbarn_disk_used_bytes'), usedBytes)
+  for (const other of [key, null]) {
+    assert.equal('disk' in (await g.request('GET', '/health', { key: other })).body, false)
+  }
+})

@@ -1,0 +1,47 @@
+import type { Tags } from '../../shared/http/operation-names.ts'
+
+/** The parts of the gateway's API. */
+export const TAGS: Tags = {
+  order: ['Devices', 'Telemetry', 'Lock events', 'Commands', 'Trips', 'Groups', 'Configuration'],
+  rules: [
+    {
+      name: 'Commands',
+      description: 'Tell a device to do something, and learn what became of it.',
+      paths: /commands(\/|$)/,
+    },
+    {
+      name: 'Configuration',
+      description: 'Defaults of a device type, settings of a group and of one device, merged in that order.',
+      paths: /config(\/|$)|^\/device-types/,
+    },
+    {
+      name: 'Geofences',
+      description: 'The zones of a group, and who went in and out.',
+      paths: /geofence/,
+    },
+    {
+      name: 'Telemetry',
+      description: 'GPS and battery: the newest record, the history, files of it, and how to delete it.',
+      paths: /\/(gps|battery|telemetry)(\/|$)/,
+    },
+    { name: 'Groups', description: 'Devices that belong together.', paths: /^\/groups/ },
+    {
+      name: 'Devices',
+      description: 'The register, and the latest state of each device.',
+      paths: /^\/devices/,
+    },
+    {
+      name: 'Lock events',
+      description: 'Who locked and unlocked what, when and with what.',
+      paths: /^\/lock-events/,
+    },
+    { name: 'Trips', description: 'Trips and stops, detected from GPS history.', paths: /^\/trips/ },
+    { name: 'Users', description: 'People and programs, their keys and scopes.', paths: /^\/users/ },
+    {
+      name: 'MQTT',
+      description: 'The broker: who is connected, and what could not be read.',
+      paths: /^\/mqtt/,
+    },
+    { name: 'System', description: 'How the gateway is doing, and these documents.', paths: /^/ },
+  ],
+}

@@ -1,0 +1,243 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Part } from '../../shared/lifecycle.ts'
+import type { Log } from '../../shared/log.ts'
+import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import type { Turns } from '../../shared/turns.ts'
+import type { BlockStream, DeletedRecords } from '../store/block-deletion.ts'
+import type { Store } from '../store/store.ts'
+import { type FolderSpace, folderSpace } from './disk-space.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+import { Pace } from './pace.ts'
+
+/** What the data folder may use. */
+export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }
+
+/** How full the budget is. `low`: it is told. `critical`: what nobody else has is in danger, or is being dropped. */
+export interface DiskUse {
+  state: 'ok' | 'low' | 'critical'
+  usedBytes: number
+  budgetBytes: number
+}
+
+interface DiskGuardDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
+  /** Whatever changes blocks takes turns. */
+  maintenance: Turns
+  clock: Pick<GatewayClock, 'nowMs'>
+  log: Log
+  dataDir: string
+  budget: DiskBudget
+  /** There is a head office that has, or will have, the data. */
+  hasUpstream: boolean
+  /** Stands for what the file system says. */
+  look?: (dataDir: string) => Promise<FolderSpace>
+}
+
+// Shares of the budget. Each has another below it at which it is over, so that nothing begins and ends all the time.
+const LOW = { from: 0.8, below: 0.78 }
+const DELETE_SENT = { from: 0.9, below: 0.85 }
+const DROP_UNSENT = { from: 0.98, below: 0.95 }
+
+const EVERY_MS = MINUTE_MS
+/** After a look through all blocks that did not help. */
+const FRUITLESS_MS = 10 * MINUTE_MS
+/** Of a volume others use as well so much stays free: 2 %, and no more than 256 MB. */
+const RESERVED_SHARE = 0.02
+const MAX_RESERVED_BYTES = 256 << 20
+/** Blocks a transaction: deleted, and given up. */
+const DELETED_A_STEP = 64
+const GIVEN_UP_A_STEP = 2048
+/** For whom reader threads look for blocks. */
+const OWNER = 'disk guard'
+
+/**
+ * Keeps the data folder within its budget. What the head office has goes first, oldest first by the records' own times;
+ * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the newest
+ * hours of any device. Without a head office nobody else has the data: then it only warns.
+ */
+export class DiskGuard implements Part {
+  /** Records that went before the head office had them, and records it had. */
+  readonly counts = { droppedUnsent: 0, deletedSent: 0 }
+  readonly #deps: DiskGuardDeps
+  readonly #pace: Pace
+  readonly #look: (dataDir: string) => Promise<FolderSpace>
+  #use: DiskUse = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
+  #folder: FolderSpace | undefined
+  #isFruitless = false
+  #stopping = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: DiskGuardDeps) {
+    this.#deps = deps
+    this.#look = deps.look ?? folderSpace
+    this.#pace = new Pace(() => deps.store.queue.waitingRows)
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = new AbortController()
+    this.#pace.start()
+    this.#runIn(0)
+  }
+
+  /** Ends a run behind the transaction that is under way. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stopping.abort()
+    this.#pace.stop()
+    await this.#running
+  }
+
+  /** How it was when it was last looked at. */
+  get use(): DiskUse {
+    return this.#use
+  }
+
+  /** What to say to people; null when all is well. */
+  get detail(): string | null {
+    const { state, usedBytes, budgetBytes } = this.#use
+    if (state === 'ok') return null
+    const percent = Math.min(999, Math.floor((100 * usedBytes) / budgetBytes))
+    const full = `${percent} % of the disk budget is used`
+    if (!this.#deps.hasUpstream)
+      return `${full}; nothing is deleted, because no head office has the data: make room, keep it for fewer days, or raise the budget`
+    if (state === 'low')
+      return `${full}; from ${DELETE_SENT.from * 100} % on, history the head office has is deleted here, oldest first`
+    return `${full}; telemetry the head office does not have is dropped, oldest first`
+  }
+
+  /** Looks, and makes room if it has to. Never throws. */
+  async runOnce(): Promise<DiskUse> {
+    const { log, dataDir, hasUpstream } = this.#deps
+    this.#isFruitless = false
+    try {
+      this.#folder = await this.#look(dataDir)
+      if (hasUpstream && this.#level() >= DELETE_SENT.from) await this.#deleteSent(DELETE_SENT.below)
+      if (hasUpstream && this.#level() >= DROP_UNSENT.from) await this.#dropUnsent()
+      this.#isFruitless = this.#level() >= DELETE_SENT.from && hasUpstream
+    } catch (error) {
+      if (!this.#stopping.signal.aborted)
+        log.warn({ reason: describeError(error) }, 'the disk budget is not looked after')
+    }
+    return this.#use
+  }
+
+  #runIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.runOnce().then(() => {
+        if (!this.#stopping.signal.aborted) this.#runIn(this.#isFruitless ? FRUITLESS_MS : EVERY_MS)
+      })
+    }, ms)
+  }
+
+  /** Which share of the budget is used now. What is free within the database counts as free. */
+  #level(): number {
+    const { store, budget } = this.#deps
+    if (this.#folder === undefined) return 0
+    const { otherBytes, volumeBytes, volumeFreeBytes } = this.#folder
+    const database = store.read.space()
+    const usedBytes = database.usedBytes + otherBytes
+    const reservedBytes = Math.min(MAX_RESERVED_BYTES, volumeBytes * RESERVED_SHARE)
+    // others use the volume as well: what they leave
+    const leftBytes = usedBytes + database.freeBytes + volumeFreeBytes - reservedBytes
+    const budgetBytes =
+      budget.kind === 'bytes' ? budget.bytes : Math.min((volumeBytes * budget.percent) / 100, leftBytes)
+    const level = usedBytes / Math.max(1, budgetBytes)
+    this.#judge(level, { usedBytes, budgetBytes: Math.max(1, Math.floor(budgetBytes)) })
+    return level
+  }
+
+  #judge(level: number, bytes: Omit<DiskUse, 'state'>): void {
+    const was = this.#use.state
+    const isCritical = level >= (was === 'critical' ? DROP_UNSENT.below : DROP_UNSENT.from)
+    const isLow = level >= (was === 'ok' ? LOW.from : LOW.below)
+    const state = isCritical ? 'critical' : isLow ? 'low' : 'ok'
+    this.#use = { state, ...bytes }
+    if (state === was) return
+    const { log } = this.#deps
+    if (state === 'ok') log.info(bytes, 'the disk budget is kept again')
+    else
+      log[state === 'critical' ? 'error' : 'warn'](
+        { ...bytes, detail: this.detail },
+        'the disk is filling up',
+      )
+  }
+
+  /** Deletes what the head office has, oldest first, until less than a share of the budget is used. */
+  async #deleteSent(below: number): Promise<void> {
+    const deleted = { gps: 0, battery: 0 }
+    for await (const { blockIds } of this.#blocks(false)) {
+      await this.#delete(blockIds, below, deleted)
+      if (this.#level() < below) break
+    }
+    this.counts.deletedSent += deleted.gps + deleted.battery
+    if (deleted.gps + deleted.battery > 0)
+      this.#deps.log.info(deleted, 'telemetry the head office has deleted, to make room')
+  }
+
+  /** Drops what the head office does not have, day by day. */
+  async #dropUnsent(): Promise<void> {
+    const { store, clock, maintenance, log } = this.#deps
+    const dropped = { gps: 0, battery: 0 }
+    for await (const { blockIds } of this.#blocks(true)) {
+      for (let from = 0; from < blockIds.length && this.#level() >= DROP_UNSENT.below; ) {
+        const step = blockIds.slice(from, from + GIVEN_UP_A_STEP)
+        from += step.length
+        const input = { blockIds: step, nowMs: clock.nowMs() }
+        const given = await this.#step(() => maintenance.take(() => store.write('giveUpBlocks', input)))
+        add(dropped, given)
+        await this.#delete(step, 0, { gps: 0, battery: 0 })
+      }
+      if (this.#level() < DROP_UNSENT.below) break
+    }
+    this.counts.droppedUnsent += dropped.gps + dropped.battery
+    if (dropped.gps + dropped.battery > 0)
+      log.error(dropped, 'telemetry the head office does not have dropped, to make room')
+  }
+
+  async #delete(blockIds: readonly number[], below: number, deleted: DeletedRecords): Promise<void> {
+    const { store, maintenance } = this.#deps
+    for (let from = 0; from < blockIds.length && this.#level() >= below; from += DELETED_A_STEP) {
+      const step = { blockIds: blockIds.slice(from, from + DELETED_A_STEP) }
+      add(deleted, await this.#step(() => maintenance.take(() => store.write('deleteSentBlocks', step))))
+    }
+  }
+
+  /** Blocks that may go, in the order of the days on which they begin. */
+  async *#blocks(isUnsent: boolean): AsyncGenerator<{ blockIds: number[] }> {
+    const { readers } = this.#deps.store
+    const options = { owner: OWNER, signal: this.#stopping.signal }
+    let fromMs = Number.MIN_SAFE_INTEGER
+    for (;;) {
+      const dayMs = await readers.run('oldestBlockDay', { fromMs }, options)
+      if (dayMs === null) return
+      let after: BlockStream | null = null
+      do {
+        const part: { blockIds: number[]; after: BlockStream | null } = await readers.run(
+          'blocksOfDay',
+          { dayMs, isUnsent, after },
+          options,
+        )
+        if (part.blockIds.length > 0) {
+          yield part
+          // what was given back meanwhile is free on the volume now
+          this.#folder = await this.#look(this.#deps.dataDir)
+        }
+        after = part.after
+      } while (after !== null)
+      fromMs = dayMs + DAY_MS
+    }
+  }
+
+  #step<Result>(step: () => Promise<Result>): Promise<Result> {
+    this.#stopping.signal.throwIfAborted()
+    return this.#pace.take(step)
+  }
+}
+
+function add(total: DeletedRecords, { gps, battery }: DeletedRecords): void {
+  total.gps += gps
+  total.battery += battery
+}

@@ -1,0 +1,35 @@
+import { readdir, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** What the database may grow to and stays at: its log is counted as if it were this long. See `WriterConnection`. */
+const LOG_BYTES = 16 << 20
+const DATABASE = 'cartbarn.db'
+
+/** Bytes of a data folder and of the volume it is on. */
+export interface FolderSpace {
+  /** Of all but the database itself. */
+  otherBytes: number
+  volumeBytes: number
+  volumeFreeBytes: number
+}
+
+/** Looks at a data folder as the file system has it. */
+export async function folderSpace(dataDir: string): Promise<FolderSpace> {
+  const { bsize, blocks, bavail } = await statfs(dataDir)
+  let otherBytes = LOG_BYTES
+  for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || entry.name === DATABASE) continue
+    const bytes = await sizeOf(join(entry.parentPath, entry.name))
+    otherBytes += entry.name === `${DATABASE}-wal` ? Math.max(0, bytes - LOG_BYTES) : bytes
+  }
+  return { otherBytes, volumeBytes: blocks * bsize, volumeFreeBytes: bavail * bsize }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size
+  } catch {
+    // gone since the folder was read
+    return 0
+  }
+}

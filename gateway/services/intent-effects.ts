@@ -1,0 +1,145 @@
+import type { z } from 'zod'
+import { ConflictError, InvalidRequestError } from '../../shared/errors.ts'
+import { intentCommandId } from '../../shared/intent-command-id.ts'
+import { fieldErrors } from '../../shared/wire/field-errors.ts'
+import {
+  commandSendSchema,
+  configSetSchema,
+  geofencePutSchema,
+  resendSchema,
+  userDisableSchema,
+} from '../../shared/wire/intents.ts'
+import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '../../shared/wire/sync.ts'
+import type { Caller } from '../domain/access.ts'
+import { readZones } from '../domain/geofences.ts'
+import type { EntityTable } from '../store/sync-entities.ts'
+import type { NamedWrite } from '../store/writes.ts'
+import type { Commands } from './commands.ts'
+import type { DeviceConfigs } from './device-configs.ts'
+import type { Fleet } from './fleet.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { Geofences } from './geofences.ts'
+import type { Groups } from './groups.ts'
+import type { Users } from './users.ts'
+
+/** What is to be compared with the head office again; null for all of it. */
+export interface WantedResend {
+  kind: AuditKind | null
+  /** Midnight, UTC. */
+  dayMs: number | null
+}
+
+export interface IntentEffectsDeps {
+  fleet: Pick<Fleet, 'require'>
+  groups: Pick<Groups, 'require'>
+  deviceConfigs: Pick<DeviceConfigs, 'setDeviceLayer' | 'setGroupLayer'>
+  geofences: Pick<Geofences, 'replace'>
+  commands: Pick<Commands, 'create'>
+  users: Pick<Users, 'change'>
+  clock: Pick<GatewayClock, 'isTrusted'>
+  /** Is to compare something with the head office again, soon. */
+  onResend: (wanted: WantedResend) => void
+}
+
+/** What an intent is about, as the head office names it. */
+export interface IntentSubject {
+  table: EntityTable
+  key: string
+}
+
+/** Makes the write that records an intent as applied. */
+type Record = (subject: IntentSubject | null) => NamedWrite
+
+/** As whom the head office acts. */
+const HEAD_OFFICE: Caller = { userId: 'head office', role: 'admin', allowedHardwareIds: null }
+
+/**
+ * Does what an intent wishes, as the API would for an admin; `record` goes into the same transaction. Returns false for
+ * one that writes nothing itself. Throws the rule's `AppError` when it must not be done.
+ */
+export async function performIntent(
+  deps: IntentEffectsDeps,
+  intent: Intent,
+  record: Record,
+): Promise<boolean> {
+  const kind = intentKindSchema.safeParse(intent.kind)
+  if (!kind.success) throw new InvalidRequestError('unknown_intent', `${intent.kind} is not known here`)
+  return PERFORMERS[kind.data](deps, intent, record)
+}
+
+type Performer = (deps: IntentEffectsDeps, intent: Intent, record: Record) => Promise<boolean>
+
+const PERFORMERS: Readonly<{ [Kind in IntentKind]: Performer }> = {
+  'config.set': setConfig,
+  'geofence.put': putGeofences,
+  'command.send': sendCommand,
+  'user.disable': disableUser,
+  resend: wantResend,
+}
+
+async function setConfig(
+  { fleet, deviceConfigs }: IntentEffectsDeps,
+  { body }: Intent,
+  record: Record,
+): Promise<boolean> {
+  const wish = parse(configSetSchema, body)
+  if ('hardware_id' in wish) {
+    const device = fleet.require(wish.hardware_id)
+    const subject = { table: 'device_config' as const, key: device.row.hardwareId }
+    await deviceConfigs.setDeviceLayer(device, wish.config, record(subject))
+  } else {
+    const { group_id: groupId, device_type: deviceType, config } = wish
+    const subject = { table: 'group_config' as const, key: `${groupId}/${deviceType}` }
+    await deviceConfigs.setGroupLayer(groupId, deviceType, config, record(subject))
+  }
+  return true
+}
+
+async function putGeofences(
+  { groups, geofences }: IntentEffectsDeps,
+  { body }: Intent,
+  record: Record,
+): Promise<boolean> {
+  const wish = parse(geofencePutSchema, body)
+  const { groupId } = groups.require(wish.group_id)
+  const zones = readZones(wish.geofences)
+  const subject = { table: 'geofence_set' as const, key: String(groupId) }
+  await geofences.replace(groupId, zones, () => groups.require(groupId), record(subject))
+  return true
+}
+
+async function sendCommand(
+  { fleet, commands, clock }: IntentEffectsDeps,
+  { intent_id: intentId, body, expires_at_ms: expiresAtMs }: Intent,
+  record: Record,
+): Promise<boolean> {
+  const { hardware_id, command, params, metadata, ttl_s: ttlS } = parse(commandSendSchema, body)
+  // nobody knows whether it is too late
+  if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
+  const device = fleet.require(hardware_id)
+  const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS }
+  const wish = { commandId: intentCommandId(intentId), expiresAtMs, also: record(null) }
+  await commands.create(device, request, { caller: HEAD_OFFICE, wish })
+  return true
+}
+
+async function disableUser({ users }: IntentEffectsDeps, { body }: Intent, record: Record): Promise<boolean> {
+  const { user_id: userId } = parse(userDisableSchema, body)
+  await users.change(userId, { isActive: false }, record({ table: 'user', key: userId }))
+  return true
+}
+
+async function wantResend({ onResend }: IntentEffectsDeps, { body }: Intent): Promise<boolean> {
+  const { kind = null, day } = parse(resendSchema, body)
+  // if the gateway ends before this is recorded, the intent comes again: comparing twice does no harm
+  onResend({ kind, dayMs: day === undefined ? null : Date.parse(day) })
+  return false
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const errors = parsed.error.issues.flatMap((issue) => fieldErrors('body', issue, body))
+  const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
+  throw new InvalidRequestError('invalid_body', message, errors)
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { entityRev } from '../../shared/entity-rev.ts'
+import { intentCommandId } from '../../shared/intent-command-id.ts'
+import type { Intent, IntentResult } from '../../shared/wire/sync.ts'
+import { openReader } from '../store/connection.ts'
+import { entityBody } from '../store/sync-entities.ts'
+import { CommandedDevice, commandBecomes, readCommand } from '../testing/commanded-device.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { eventually } from '../testing/observe.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const HOUR_MS = 3_600_000
+const clock = new FakeClock()
+let g: TestGateway
+let seq = 0
+
+before(async () => {
+  g = await startGateway({}, { clock, isTimeSynchronized: () => false })
+})
+after(() => g.stop())
+
+function intentOf(kind: string, body: Record<string, unknown>, fields: Partial<Intent> = {}): Intent {
+  return {
+    intent_id: randomUUID(),
+    seq: ++seq,
+    kind,
+    body,
+    issued_at_ms: clock.nowMs(),
+    expires_at_ms: clock.nowMs() + HOUR_MS,
+    base_rev: null,
+    ...fields,
+  }
+}
+
+function receive(kind: string, body: Record<string, unknown>, fields: Partial<Intent> = {}) {
+  return g.intents.receive(intentOf(kind, body, fields))
+}
+
+function read<Row>(sql: string, ...values: string[]): Row[] {
+  const db = new Database(join(g.config.dataDir, 'cartbarn.db'), { readonly: true })
+  const rows = db.prepare<string[], Row>(sql).all(...values)
+  db.close()
+  return rows
+}
+
+/** What the head office will be told of an intent: there must be one note, and it says what was answered. */
+function assertToldOnce({ intent_id, status, reason }: IntentResult): void {
+  const notes = read<{ body: string }>(
+    `SELECT body FROM note WHERE kind = 'intent_result' AND json_extract(body, '$.intent_id') = ?`,
+    intent_id,
+  )
+  assert.deepEqual(
+    notes.map(({ body }) => JSON.parse(body)),
+    [{ intent_id, status, reason }],
+  )
+}
+
+/** The revision the head office would know. */
+function revOf(table: Parameters<typeof entityBody>[1], key: string): string {
+  const connection = openReader(join(g.config.dataDir, 'cartbarn.db'))
+  // as it comes out of the text it crosses as
+  const body = JSON.parse(JSON.stringify(entityBody(connection, table, key)))
+  connection.close()
+  return entityRev(body)
+}
+
+async function get(path: string) {
+  return (await g.request('GET', path)).body
+}
+
+async function newGroup(): Promise<number> {
+  return (await g.request('POST', '/groups', { body: { name: 'Group' } })).body.group_id
+}
+
+const zones = (name: string) => ({
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      id: 'p',
+      geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
+      properties: { name, type: 'parking', radius_m: 25 },
+    },
+  ],
+})
+
+test('a configuration is set and published, once however often it comes, also after a restart', async () => {
+  const device = await g.device('set-1')
+  const heard: string[] = []
+  device.on('message', (_topic, payload) => heard.push(payload.toString()))
+  await device.subscribeAsync('dev/set-1/cfg', { qos: 1 })
+  await eventually(() => heard.length === 1, 'what it was told before')
+  const intent = intentOf('config.set', { hardware_id: 'set-1', config: { beep: 1 } })
+  const result = { intent_id: intent.intent_id, status: 'applied', reason: null }
+  assert.deepEqual(await Promise.all([g.intents.receive(intent), g.intents.receive(intent)]), [
+    result,
+    result,
+  ])
+  await eventually(() => heard.length === 2, 'it is told')
+  assert.equal(JSON.parse(heard[1] ?? '').config.beep, 1)
+  await g.request('PUT', '/devices/set-1/config', { body: { beep: 2 } })
+  await g.restart()
+  assert.equal(g.intents.lastSeq(), intent.seq)
+  assert.deepEqual(await g.intents.receive(intent), { ...result, status: 'applied' })
+  assert.deepEqual((await get('/devices/set-1/config')).layers.device, { beep: 2 })
+  assertToldOnce(await g.intents.receive(intent))
+})
+
+test('a layer of a group is set for its devices', async () => {
+  const groupId = await newGroup()
+  await g.register('grouped-1')
+  await g.request('PUT', `/groups/${groupId}/devices/grouped-1`)
+  const body = { group_id: groupId, device_type: 'teebox', config: { key_keyless_state: 'keyless' } }
+  assertToldOnce(await receive('config.set', body))
+  assert.equal((await get('/devices/grouped-1/config')).resolved.key_keyless_state, 'keyless')
+})
+
+test('zones are put', async () => {
+  const groupId = await newGroup()
+  const { status } = await receive('geofence.put', { group_id: groupId, geofences: zones('Barn') })
+  assert.equal(status, 'applied')
+  const { features } = await get(`/groups/${groupId}/geofences`)
+  assert.equal(features[0].properties.name, 'Barn')
+})
+
+test('a command is sent, under an id the head office knows, for no longer than it is wanted', async () => {
+  const device = await CommandedDevice.connect(g, 'told-1', await g.register('told-1', 'cartcaddie'))
+  const body = { hardware_id: 'told-1', command: 'unlock', metadata: { name: 'Jane' }, ttl_s: 50 }
+  const expiresAtMs = clock.nowMs() + 20_500
+  const result = await receive('command.send', body, { expires_at_ms: expiresAtMs })
+  assert.equal(result.status, 'applied')
+  const { id, ttl } = await device.next()
+  assert.deepEqual([id, ttl], [intentCommandId(result.intent_id), 20])
+  const { requested_by, metadata, expires_at } = await readCommand(g, id)
+  assert.deepEqual([requested_by, metadata], ['head office', { name: 'Jane' }])
+  assert.ok(Date.parse(expires_at) <= expiresAtMs)
+  await device.ack(id, 'completed')
+  await device.leave()
+})
+
+test('a lock for a device that is away never runs late, not even after a restart', async () => {
+  const password = await g.register('away-1', 'cartcaddie')
+  const { intent_id } = await receive(
+    'command.send',
+    { hardware_id: 'away-1', command: 'lock' },
+    { expires_at_ms: clock.nowMs() + 30_000 },
+  )
+  await g.restart(() => clock.advance(30_000))
+  const device = await CommandedDevice.connect(g, 'away-1', password)
+  await commandBecomes(g, intentCommandId(intent_id), 'timeout')
+  assert.deepEqual(await device.flush(), [])
+  await device.leave()
+})
+
+test('what comes too late is not done', async () => {
+  await g.register('late-1')
+  for (const [kind, body] of [
+    ['config.set', { hardware_id: 'late-1', config: { beep: 9 } }],
+    ['command.send', { hardware_id: 'late-1', command: 'unlock' }],
+  ] as const) {
+    const result = await receive(kind, body, { expires_at_ms: clock.nowMs() })
+    assert.deepEqual([result.status, result.reason], ['expired', 'it came too late'])
+    assertToldOnce(result)
+  }
+  // less than a second is left: no command can be that short
+  const body = { hardware_id: 'late-1', command: 'unlock' }
+  const almost = await receive('command.send', body, { expires_at_ms: clock.nowMs() + 999 })
+  assert.equal(almost.status, 'expired')
+  assert.deepEqual((await get('/devices/late-1/config')).layers.device, {})
+  assert.deepEqual((await get('/devices/late-1/commands')).commands, [])
+})
+
+test('a user is disabled at once, but not the last active admin', async () => {
+  const { userId, key } = await g.createUser({ role: 'user' })
+  assert.equal((await receive('user.disable', { user_id: userId })).status, 'applied')
+  assert.equal((await g.request('GET', '/devices', { key })).status, 401)
+  const result = await receive('user.disable', { user_id: await g.adminId() })
+  assert.deepEqual([result.status, result.reason], ['rejected', 'this would leave no active admin'])
+  assertToldOnce(result)
+  assert.equal((await g.request('GET', '/users')).status, 200)
+})
+
+test('what was changed here in the meantime stays', async () => {
+  const groupId = await newGroup()
+  await g.register('rev-1')
+  await g.request('PUT', `/groups/${groupId}/geofences`, { body: zones('One') })
+  const layer = { group_id: groupId, device_type: 'teebox' }
+  const [none, zonesRev] = [revOf('device_config', 'rev-1'), revOf('geofence_set', String(groupId))]
+  const groupRev = revOf('group_config', `${groupId}/teebox`)
+  const cases: [string, Record<string, unknown>, string][] = [
+    ['config.set', { hardware_id: 'rev-1', config: { beep: 1 } }, none],
+    ['config.set', { ...layer, config: { beep: 1 } }, groupRev],
+    ['geofence.put', { group_id: groupId, geofences: zones('Two') }, zonesRev],
+  ]
+  for (const [kind, body, rev] of cases) {
+    assert.equal((await receive(kind, body, { base_rev: rev })).status, 'applied', kind)
+    const again = await receive(kind, body, { base_rev: rev })
+    assert.deepEqual([again.status, again.reason], ['superseded', 'it was changed here in the meantime'])
+    assertToldOnce(again)
+  }
+  const { version } = await get(`/groups/${groupId}/geofences`)
+  assert.equal(version, 2)
+  const changed = revOf('device_config', 'rev-1')
+  const undone = { hardware_id: 'rev-1', config: {} }
+  assert.equal((await receive('config.set', undone, { base_rev: changed })).status, 'applied')
+  assert.equal(revOf('device_config', 'rev-1'), none, 'what is not there has a revision too')
+})
+
+test('what cannot be done is rejected, in words', async () => {
+  await g.register('bad-1', 'cartcaddie')
+  const cases: [string, Record<string, unknown>, RegExp][] = [
+    ['reboot.all', {}, /reboot\.all is not known here/],
+    ['config.set', { hardware_id: 'nobody', config: {} }, /there is no device nobody/],
+    ['config.set', { hardware_id: 'bad-1' }, /config/],
+    ['config.set', { group_id: 4711, device_type: 'teebox', config: {} }, /4711/],
+    ['config.set', { hardware_id: 'bad-1', config: { a: 'x'.repeat(9000) } }, /8192 bytes/],
+    [
+      'config.set',
+      { group_id: await newGroup(), device_type: 'zeppelin', config: {} },
+      /device_type must be/,
+    ],
+    ['geofence.put', { group_id: 4711, geofences: zones('x') }, /4711/],
+    ['geofence.put', { group_id: await newGroup(), geofences: { type: 'Feature' } }, /geofences\.type/],
+    ['command.send', { hardware_id: 'bad-1', command: 'fly' }, /fly: /],
+    ['command.send', { hardware_id: 'bad-1', command: 'unlock', params: { x: 1 } }, /params\.x/],
+    ['command.send', { hardware_id: 'bad-1', command: 'unlock', ttl_s: 0 }, /ttl_s/],
+    ['command.send', { hardware_id: 'bad-1', command: 'unlock', by: 'me' }, /by: is no field/],
+    ['user.disable', { user_id: 'nobody' }, /there is no user nobody/],
+    ['resend', { kind: 'everything' }, /kind/],
+    ['resend', { day: '2026-13-01' }, /day/],
+  ]
+  for (const [kind, body, reason] of cases) {
+    const result = await receive(kind, body)
+    assert.equal(result.status, 'rejected', `${kind} ${JSON.stringify(result)}`)
+    assert.match(result.reason ?? '', reason)
+    assertToldOnce(result)
+  }
+  assert.deepEqual((await get('/devices/bad-1/commands')).commands, [])
+})
+
+test('an intent with the id of a command that is there is rejected', async () => {
+  await g.register('twice-1', 'cartcaddie')
+  const body = { hardware_id: 'twice-1', command: 'unlock' }
+  const { body: local } = await g.request('POST', '/devices/twice-1/commands', { body: { command: 'lock' } })
+  const result = await receive('command.send', body, { intent_id: local.command_id })
+  assert.equal(result.status, 'rejected')
+  assertToldOnce(result)
+})
+
+test('while nobody knows what time it is, commands are rejected and configurations are set', async () => {
+  await g.register('timeless-1', 'cartcaddie')
+  const nowMs = clock.nowMs()
+  await g.restart(() => clock.set(0))
+  try {
+    const config = { hardware_id: 'timeless-1', config: { beep: 1 } }
+    assert.equal((await receive('config.set', config, { expires_at_ms: 1 })).status, 'applied')
+    const command = { hardware_id: 'timeless-1', command: 'unlock' }
+    const expiresAtMs = nowMs + HOUR_MS
+    const { status, reason } = await receive('command.send', command, { expires_at_ms: expiresAtMs })
+    assert.deepEqual([status, reason], ['rejected', 'the clock of the gateway is not set'])
+  } finally {
+    await g.restart(() => clock.set(nowMs))
+  }
+})

@@ -1,0 +1,118 @@
+import { AppError, describeError, UnavailableError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { Turns } from '../../shared/turns.ts'
+import type { Intent, IntentResult } from '../../shared/wire/sync.ts'
+import type { IntentRecord, StoredIntent } from '../store/intents.ts'
+import type { Store } from '../store/store.ts'
+import type { NamedWrite } from '../store/writes.ts'
+import type { GatewayClock } from './gateway-clock.ts'
+import type { QueuedMessage } from './ingest.ts'
+import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
+
+interface IntentInboxDeps extends IntentEffectsDeps {
+  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
+  log: Log
+}
+
+/** For people who read why an intent was rejected. */
+const REASON_LENGTH = 1000
+
+/**
+ * Does what the head office wishes, once: what becomes of an intent is recorded in the transaction that does it, together
+ * with the note that tells so. One that comes again finds its record.
+ */
+export class IntentInbox {
+  readonly #deps: IntentInboxDeps
+  readonly #turns = new Turns()
+  /** Those of which nobody knows whether they were applied, by `seq`: the store did not answer. */
+  readonly #undecided = new Map<number, Intent>()
+
+  constructor(deps: IntentInboxDeps) {
+    this.#deps = deps
+  }
+
+  /** Behind it the next ones are to be asked for. Throws `store_unavailable`. */
+  lastSeq(): number {
+    const lastSeq = this.#deps.store.read.lastIntentSeq()
+    return Math.min(lastSeq, ...[...this.#undecided.keys()].map((seq) => seq - 1))
+  }
+
+  /**
+   * Applies an intent, however often it comes, and tells what became of it. Throws `store_unavailable` only: then it is
+   * to be given again, before those behind it.
+   */
+  receive(intent: Intent): Promise<IntentResult> {
+    return this.#turns.take(async () => {
+      // a record of this one would say that those before it are done
+      const earlier = [...this.#undecided.values()].filter(({ seq }) => seq < intent.seq)
+      for (const undecided of earlier.sort((a, b) => a.seq - b.seq)) await this.#decide(undecided)
+      return this.#decide(intent)
+    })
+  }
+
+  async #decide(intent: Intent): Promise<IntentResult> {
+    this.#undecided.set(intent.seq, intent)
+    const known = this.#deps.store.read.intent(intent.intent_id)
+    const { status, reason } = known ?? (await this.#apply(intent))
+    this.#undecided.delete(intent.seq)
+    const { intent_id, kind } = intent
+    if (known === undefined)
+      this.#deps.log.info({ intentId: intent_id, kind, status, reason }, 'intent of the head office')
+    return { intent_id, status, reason }
+  }
+
+  async #apply(intent: Intent): Promise<StoredIntent> {
+    const { clock } = this.#deps
+    const nowMs = clock.nowMs()
+    if (clock.isTrusted && nowMs >= intent.expires_at_ms)
+      return this.#record(intent, { status: 'expired', reason: 'it came too late' })
+    const applied: StoredIntent = { status: 'applied', reason: null }
+    try {
+      const record = (subject: IntentSubject | null) => this.#recordOf(intent, applied, subject)
+      const isRecorded = await performIntent(this.#deps, intent, record)
+      return isRecorded ? applied : await this.#record(intent, applied)
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error
+      if (!(error instanceof AppError))
+        this.#deps.log.error({ intentId: intent.intent_id, reason: describeError(error) }, 'intent failed')
+      return this.#record(intent, refusalOf(error))
+    }
+  }
+
+  /** Records one that was not applied; what is recorded already stands. */
+  async #record(intent: Intent, outcome: StoredIntent): Promise<StoredIntent> {
+    const { store } = this.#deps
+    const { name, input } = this.#recordOf(intent, outcome, null)
+    try {
+      await store.write(name, input)
+      return outcome
+    } catch (error) {
+      const known = store.read.intent(intent.intent_id)
+      if (known === undefined) throw error
+      return known
+    }
+  }
+
+  #recordOf(
+    { intent_id: intentId, seq, kind, base_rev: rev }: Intent,
+    { status, reason }: StoredIntent,
+    subject: IntentSubject | null,
+  ): Extract<NamedWrite, { name: 'recordIntent' }> {
+    const { clock } = this.#deps
+    const atMs = clock.nowMs()
+    const base = subject === null || rev === null ? null : { ...subject, rev }
+    const trustedNowMs = clock.isTrusted ? atMs : null
+    const input: IntentRecord = { intentId, seq, kind, status, reason, base, atMs, trustedNowMs }
+    return { name: 'recordIntent', input }
+  }
+}
+
+function refusalOf(error: unknown): StoredIntent {
+  if (!(error instanceof AppError))
+    return { status: 'rejected', reason: 'something went wrong at the gateway' }
+  const reason = error.message.slice(0, REASON_LENGTH)
+  if (error.code === 'intent_superseded') return { status: 'superseded', reason }
+  if (error.code === 'intent_expired') return { status: 'expired', reason }
+  return { status: 'rejected', reason }
+}

@@ -1,0 +1,141 @@
+import { RowSum } from '../../shared/sync-hash.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import type { Turns } from '../../shared/turns.ts'
+import { type AuditGroup, type AuditKind, ENTITY_TABLES } from '../../shared/wire/sync.ts'
+import type { JobOptions } from '../store/reader-pool.ts'
+import type { Store } from '../store/store.ts'
+import type { AuditPortion } from '../store/sync-audit.ts'
+import type { DaysPortion } from '../store/sync-days.ts'
+import type { EventPlace } from '../store/sync-events.ts'
+import type { PartLimits, StreamPart } from '../store/sync-part.ts'
+import type { ResentPart } from '../store/sync-resend.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+/** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
+const OWNER = 'audit'
+
+/** Reads what is stored, day by day, to be compared with what a head office has. */
+export class SyncAudit {
+  readonly #readers: Store<QueuedMessage>['readers']
+  readonly #maintenance: Turns
+
+  constructor(readers: Store<QueuedMessage>['readers'], maintenance: Turns) {
+    this.#readers = readers
+    this.#maintenance = maintenance
+  }
+
+  /** Days that may have rows of a kind, oldest first; [null] for entities. */
+  async days(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]> {
+    if (kind === 'entities') return [null]
+    const options = optionsOf(signal)
+    const days = new Set<number>()
+    if (kind === 'gps' || kind === 'battery') {
+      // the log first: what is sealed meanwhile is found in a block
+      await collectDays(days, 0, () => this.#readers.run('loggedDays', { stream: kind }, options))
+      await collectDays(days, 0, (after) => this.#readers.run('blockDays', { stream: kind, after }, options))
+    } else {
+      await collectDays(days, Number.MIN_SAFE_INTEGER, (after) =>
+        this.#readers.run('eventDays', { stream: kind, after }, options),
+      )
+    }
+    return [...days].sort((a, b) => a - b)
+  }
+
+  /** Count and sum of each group of a day that has rows. */
+  async groups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
+    const options = optionsOf(signal)
+    const groups = new Map<string, RowSum>()
+    if (kind === 'entities') {
+      for (const table of ENTITY_TABLES) {
+        await collectGroups(groups, 0, (after) =>
+          this.#readers.run('auditEntities', { table, after }, options),
+        )
+      }
+    } else if (kind === 'gps' || kind === 'battery') {
+      await collectGroups(groups, 0, (after) =>
+        this.#readers.run('auditTelemetry', { kind, dayMs: dayMs ?? 0, after }, options),
+      )
+    } else {
+      await collectGroups<EventPlace | null>(groups, null, (after) =>
+        this.#readers.run('auditEvents', { stream: kind, dayMs: dayMs ?? 0, after }, options),
+      )
+    }
+    return [...groups].map(([group, sum]) => ({ group, count: sum.count, sum: sum.toString() }))
+  }
+
+  /** All rows of a group of a day. */
+  resend(
+    kind: AuditKind,
+    dayMs: number | null,
+    group: string,
+    limits: PartLimits,
+    signal: AbortSignal,
+  ): AsyncIterable<StreamPart> {
+    const options = optionsOf(signal)
+    const fromMs = dayMs ?? 0
+    const toMs = fromMs + DAY_MS - 1
+    if (kind === 'entities') {
+      return partsOf('', (after) =>
+        this.#readers.run('resendEntities', { table: group, after, limits }, options),
+      )
+    }
+    if (kind === 'gps' || kind === 'battery') {
+      const of = { kind, hardwareId: group, toMs, limits }
+      // in a turn: what is being erased must not be sent once more in the middle of it
+      return partsOf(fromMs, (next) =>
+        this.#maintenance.take(() => this.#readers.run('resendTelemetry', { ...of, fromMs: next }, options)),
+      )
+    }
+    const of = { stream: kind, fromMs, toMs, group, limits }
+    return partsOf<EventPlace | null>(null, (after) =>
+      this.#readers.run('resendEvents', { ...of, after }, options),
+    )
+  }
+}
+
+function optionsOf(signal: AbortSignal): JobOptions {
+  return { owner: OWNER, signal, isPartOfLongRead: true }
+}
+
+async function collectDays(
+  days: Set<number>,
+  first: number,
+  read: (after: number) => Promise<DaysPortion>,
+): Promise<void> {
+  for (let after: number | null = first; after !== null; ) {
+    const portion: DaysPortion = await read(after)
+    for (const day of portion.days) days.add(day)
+    after = portion.after
+  }
+}
+
+async function collectGroups<Place>(
+  groups: Map<string, RowSum>,
+  first: Place,
+  read: (after: Place) => Promise<AuditPortion<Place>>,
+): Promise<void> {
+  let after = first
+  for (;;) {
+    const portion = await read(after)
+    for (const { group, count, sum } of portion.groups) {
+      const all = groups.get(group) ?? new RowSum()
+      all.add(BigInt(`0x${sum}`), count)
+      groups.set(group, all)
+    }
+    if (portion.after === null) return
+    after = portion.after
+  }
+}
+
+async function* partsOf<Place>(
+  first: Place,
+  read: (next: Place) => Promise<ResentPart<Place>>,
+): AsyncGenerator<StreamPart> {
+  let next = first
+  for (;;) {
+    const found = await read(next)
+    if (found.part !== null) yield found.part
+    if (found.next === null) return
+    next = found.next
+  }
+}

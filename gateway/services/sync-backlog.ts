@@ -1,0 +1,88 @@
+import type { SyncCursors, SyncStream } from '../../shared/wire/sync.ts'
+import type { JobOptions } from '../store/reader-pool.ts'
+import type { Store } from '../store/store.ts'
+import { type BacklogPortion, earlier, type HistoryChunk, type RowStream } from '../store/sync-backlog.ts'
+import type { QueuedMessage } from './ingest.ts'
+
+/** What is still to be sent of a stream. */
+export interface StreamBacklog {
+  readonly rows: number
+  readonly oldestMs: number | null
+}
+
+interface KnownChunk extends StreamBacklog {
+  readonly entries: number
+}
+
+/** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
+const OWNER = 'backlog'
+const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
+
+/** Counts what is behind the cursors, in portions. What it found out of the blocks of a long backlog it remembers. */
+export class SyncBacklog {
+  readonly #readers: Store<QueuedMessage>['readers']
+  #chunks = new Map<number, KnownChunk>()
+
+  constructor(readers: Store<QueuedMessage>['readers']) {
+    this.#readers = readers
+  }
+
+  async count(cursors: SyncCursors, signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>> {
+    const rows = (stream: RowStream) =>
+      sumOf(cursors[stream].seq, (after) =>
+        this.#readers.run('countRows', { stream, after }, optionsOf(signal)),
+      )
+    return {
+      notes: await rows('notes'),
+      lock_events: await rows('lock_events'),
+      geofence_events: await rows('geofence_events'),
+      entities: await rows('entities'),
+      telemetry: await sumOf(cursors.telemetry.seq, (after) =>
+        this.#readers.run('countLogged', { after }, optionsOf(signal)),
+      ),
+      history: await this.#history(cursors.history.seq, signal),
+    }
+  }
+
+  async #history(after: number, signal: AbortSignal): Promise<StreamBacklog> {
+    const chunks = await this.#readers.run('historyChunks', { after }, optionsOf(signal))
+    const known = new Map<number, KnownChunk>()
+    let sum = NOTHING
+    for (const chunk of chunks) {
+      const found = await this.#chunk(chunk, after, signal)
+      // the last may get new entries for those it loses
+      if (chunk !== chunks.at(-1)) known.set(chunk.chunk, found)
+      sum = added(sum, found)
+    }
+    this.#chunks = known
+    return sum
+  }
+
+  async #chunk({ chunk, entries }: HistoryChunk, after: number, signal: AbortSignal): Promise<KnownChunk> {
+    const known = this.#chunks.get(chunk)
+    if (known?.entries === entries) return known
+    const found = await this.#readers.run('countChunk', { chunk, after }, optionsOf(signal))
+    return { ...found, entries }
+  }
+}
+
+function optionsOf(signal: AbortSignal): JobOptions {
+  return { owner: OWNER, signal, isPartOfLongRead: true }
+}
+
+async function sumOf(
+  first: number,
+  count: (after: number) => Promise<BacklogPortion>,
+): Promise<StreamBacklog> {
+  let sum = NOTHING
+  for (let after: number | null = first; after !== null; ) {
+    const portion: BacklogPortion = await count(after)
+    sum = added(sum, portion)
+    after = portion.after
+  }
+  return sum
+}
+
+function added(a: StreamBacklog, b: StreamBacklog): StreamBacklog {
+  return { rows: a.rows + b.rows, oldestMs: earlier(a.oldestMs, b.oldestMs) }
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { createLog } from '../../shared/log.ts'
+import { Turns } from '../../shared/turns.ts'
+import type { SyncCursor, SyncStream } from '../../shared/wire/sync.ts'
+import { BlockDamage } from '../services/block-damage.ts'
+import type { QueuedMessage } from '../services/ingest.ts'
+import { SyncSource } from '../services/sync-source.ts'
+import { dropLog, replaceBlocks } from '../store/blocks.ts'
+import { openWriter } from '../store/open-writer.ts'
+import { planSealing, type SealPlan } from '../store/seal-plan.ts'
+import { Store } from '../store/store.ts'
+import { FakeClock } from './fake-clock.ts'
+
+/** A source of replication on a real store in a folder of its own, with a connection that writes beside it. */
+export async function openSyncSource(t: TestContext) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sync-'))
+  const log = createLog('silent')
+  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  await store.start()
+  const beside = openWriter(join(dataDir, 'cartbarn.db'))
+  beside.db.pragma('synchronous = OFF')
+  t.after(async () => {
+    beside.close()
+    await store.stop()
+    rmSync(dataDir, { recursive: true })
+  })
+  const clock = new FakeClock()
+  const maintenance = new Turns()
+  const damage = new BlockDamage({ store, maintenance, clock, log })
+  const source = new SyncSource({ store, damage, maintenance, clock, monotonic: clock, log })
+
+  /** Moves the log into blocks; those with what was not acknowledged enter the block log. */
+  const seal = () => {
+    let part: SealPlan | undefined
+    do {
+      part = planSealing(beside, {
+        fromSeq: 0,
+        throughSeq: part?.throughSeq ?? Number.MAX_SAFE_INTEGER,
+        maxSamples: 1_000_000,
+        afterDeviceId: part?.lastDeviceId ?? null,
+      })
+      const { replacements } = part
+      const throughSeq = part.throughSeq ?? 0
+      beside.db.transaction(() => replaceBlocks(beside, { replacements, throughSeq }))()
+    } while (part.lastDeviceId !== null)
+    const throughSeq = part.throughSeq ?? 0
+    beside.db.transaction(() => dropLog(beside, { fromSeq: 0, throughSeq, limit: 1_000_000 }))()
+  }
+  /** The head office has so much of a stream. */
+  const acknowledge = (stream: SyncStream, seq: number) => {
+    const cursor: SyncCursor = { seq, hash: 'a'.repeat(64) }
+    return source.acknowledge({ [stream]: cursor })
+  }
+  return { store, source, beside, clock, damage, maintenance, seal, acknowledge }
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import type { TelemetryStream } from '../../shared/ids.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '../../shared/telemetry-block.ts'
+import { BATTERY, GPS } from '../../shared/telemetry-records.ts'
+import type { Erase, Gap } from '../../shared/wire/sync.ts'
+import { acknowledge, claimSite, syncCursors } from '../store/sync-cursors.ts'
+import { decodeBatch, HAS_BATTERY, HAS_GPS } from '../store/telemetry-batch.ts'
+import type { WriterTables } from '../store/writer-tables.ts'
+
+interface Place {
+  /** `hardware_id stream time` */
+  readonly key: string
+  /** Of the sample, or of the entry of the block. */
+  readonly seq: number | null
+}
+
+interface Part {
+  readonly stream: 'telemetry' | 'history'
+  readonly to: number
+  readonly keys: readonly string[]
+}
+
+const SITE = 'links'
+const HASH = 'a'.repeat(64)
+
+/** A head office as simple as can be, and the rules of what may be sent to it when. */
+export class ReplicationModel {
+  readonly #tables: WriterTables
+  /** What it has. */
+  readonly records = new Set<string>()
+  #erasures: Erase[] = []
+  readonly gaps: Gap[] = []
+  readonly #noteIds = new Set<string>()
+  #parts: Part[] = []
+
+  constructor(tables: WriterTables) {
+    this.#tables = tables
+  }
+
+  /** Reads a part, which is delivered some time. */
+  read(stream: Part['stream'], rows: number): void {
+    claimSite(this.#tables, { site: SITE })
+    if (this.#parts.some((part) => part.stream === stream)) return
+    const part = this.#nextPart(stream, rows)
+    if (part !== null) this.#parts.push(part)
+  }
+
+  /** Delivers what is under way, and acknowledges it unless the answer is lost. */
+  deliver(isAnswered: boolean): void {
+    const parts = this.#parts
+    this.#parts = []
+    for (const { stream, to, keys } of parts) {
+      for (const key of keys) if (!this.#isErased(stream, to, key)) this.records.add(key)
+      if (isAnswered) this.#acknowledge(stream, to)
+    }
+  }
+
+  /** What is under way arrives, but its answer does not: the gateway has become another. */
+  beginEpoch(): void {
+    this.deliver(false)
+    this.#erasures = []
+  }
+
+  sendNotes(): void {
+    claimSite(this.#tables, { site: SITE })
+    const { seq } = syncCursors(this.#tables).notes
+    const notes = this.#tables.all<{ seq: number; id: string; kind: string; body: string }>(
+      'SELECT seq, note_id AS id, kind, body FROM note WHERE seq > ? ORDER BY seq',
+      seq,
+    )
+    for (const note of notes) {
+      if (this.#noteIds.has(note.id)) continue
+      this.#noteIds.add(note.id)
+      if (note.kind === 'gap') this.gaps.push(JSON.parse(note.body))
+      else this.#erase(JSON.parse(note.body))
+    }
+    const last = notes.at(-1)
+    if (last !== undefined) this.#acknowledge('notes', last.seq)
+  }
+
+  /** Sends until there is nothing to send. */
+  drain(): void {
+    this.sendNotes()
+    for (const stream of ['telemetry', 'history'] as const) {
+      for (let rounds = 0; ; rounds++) {
+        assert.ok(rounds < 10_000, `${stream} comes to an end`)
+        this.deliver(true)
+        this.read(stream, 3)
+        if (this.#parts.length === 0) break
+      }
+    }
+  }
+
+  /** All records of registered devices, and where each would be sent from. */
+  stored(): Place[] {
+    return [...this.#logged(), ...this.#inBlocks()]
+  }
+
+  /** Fails for a record that it has not and will not get, which nobody is told of. */
+  assertNothingForgotten(): void {
+    const { telemetry } = syncCursors(this.#tables)
+    for (const { key, seq } of this.#logged()) {
+      assert.ok(this.records.has(key) || (seq ?? 0) > telemetry.seq, `${key} in the log is sent some time`)
+    }
+    for (const { key, seq } of this.#inBlocks()) {
+      assert.ok(this.records.has(key) || seq !== null, `the block of ${key} has an entry`)
+    }
+  }
+
+  #nextPart(stream: Part['stream'], rows: number): Part | null {
+    const from = syncCursors(this.#tables)[stream].seq
+    const mark = this.#tables.get<{ telemetry: number | null; history: number | null }>(
+      'SELECT min(telemetry_seq) AS telemetry, min(history_seq) AS history FROM erase_mark',
+    )
+    const through = mark?.[stream] ?? Number.POSITIVE_INFINITY
+    const ends = stream === 'telemetry' ? this.#rowEnds(from) : this.#entries(from)
+    const to = ends
+      .filter((end) => end <= through)
+      .slice(0, rows)
+      .at(-1)
+    if (to === undefined) return null
+    const places = stream === 'telemetry' ? this.#logged() : this.#inBlocks()
+    const keys = places.filter(({ seq }) => seq !== null && seq > from && seq <= to).map(({ key }) => key)
+    return { stream, to, keys }
+  }
+
+  #rowEnds(from: number): number[] {
+    return this.#logRows()
+      .map(({ firstSeq, samples }) => firstSeq + decodeBatch(samples).count - 1)
+      .filter((end) => end > from)
+  }
+
+  #entries(from: number): number[] {
+    return this.#tables
+      .all<{ seq: number }>('SELECT seq FROM block_log WHERE seq > ? ORDER BY seq', from)
+      .map(({ seq }) => seq)
+  }
+
+  #acknowledge(stream: Part['stream'] | 'notes', seq: number): void {
+    this.#tables.db.transaction(() =>
+      acknowledge(this.#tables, { cursors: { [stream]: { seq, hash: HASH } } }),
+    )()
+  }
+
+  #erase(erase: Erase): void {
+    this.#erasures.push(erase)
+    for (const key of this.records) if (isOf(erase, key)) this.records.delete(key)
+  }
+
+  #isErased(stream: Part['stream'], to: number, key: string): boolean {
+    return this.#erasures.some((erase) => {
+      const through = stream === 'telemetry' ? erase.telemetry_through : erase.history_through
+      return to <= through && isOf(erase, key)
+    })
+  }
+
+  #logRows(): { firstSeq: number; samples: Uint8Array }[] {
+    return this.#tables.all('SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq')
+  }
+
+  #logged(): Place[] {
+    const hardwareIds = this.#hardwareIds()
+    const places: Place[] = []
+    for (const { firstSeq, samples } of this.#logRows()) {
+      const batch = decodeBatch(samples)
+      for (let i = 0; i < batch.count; i++) {
+        const hardwareId = hardwareIds.get(batch.deviceId[i] ?? 0)
+        if (hardwareId === undefined) continue
+        const has = batch.streams[i] ?? 0
+        const seq = firstSeq + i
+        if (has & HAS_GPS) places.push({ key: `${hardwareId} gps ${batch.atMs[i]}`, seq })
+        if (has & HAS_BATTERY) places.push({ key: `${hardwareId} battery ${batch.atMs[i]}`, seq })
+      }
+    }
+    return places
+  }
+
+  #inBlocks(): Place[] {
+    const rows = this.#tables.all<{
+      hardwareId: string
+      stream: TelemetryStream
+      records: Uint8Array
+      seq: number | null
+    }>(
+      `SELECT d.hardware_id AS hardwareId, b.stream, b.records, l.seq
+       FROM telemetry_block b JOIN device d USING (device_id) LEFT JOIN block_log l USING (block_id)`,
+    )
+    return rows.flatMap(({ hardwareId, stream, records, seq }) =>
+      timesOf(stream, records).map((atMs) => ({ key: `${hardwareId} ${stream} ${atMs}`, seq })),
+    )
+  }
+
+  #hardwareIds(): Map<number, string> {
+    const rows = this.#tables.all<{ id: number; hardwareId: string }>(
+      'SELECT device_id AS id, hardware_id AS hardwareId FROM device',
+    )
+    return new Map(rows.map(({ id, hardwareId }) => [id, hardwareId]))
+  }
+}
+
+/** Whether a record may be one that a gap tells of. */
+export function isInGap(gap: Gap, key: string): boolean {
+  const [hardwareId = '', stream, atMs] = key.split(' ')
+  const time = Number(atMs)
+  return (
+    gap.stream === stream && gap.hardware_ids.includes(hardwareId) && time >= gap.from_ms && time <= gap.to_ms
+  )
+}
+
+function isOf({ hardware_id, kinds }: Erase, key: string): boolean {
+  return kinds.some((kind) => key.startsWith(`${hardware_id} ${kind} `))
+}
+
+function timesOf(stream: TelemetryStream, block: Uint8Array): number[] {
+  const gps = GPS.allocate(MAX_BLOCK_RECORDS)
+  const battery = BATTERY.allocate(MAX_BLOCK_RECORDS)
+  const count = stream === 'gps' ? decodeBlock(GPS, block, gps) : decodeBlock(BATTERY, block, battery)
+  return [...(stream === 'gps' ? gps : battery).atMs.subarray(0, count)]
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type AttributeValue, attributeFilters, matchesAttributes, matchesSearch } from './device-filter.ts'
+
+const cart = { name: 'Würzburg 100%_a', hardwareId: 'Cart-7.B', shortId: 'k3x9qq01' }
+
+function matchesQuery(attributes: Record<string, AttributeValue>, query: Record<string, string[]>): boolean {
+  const { filters, errors } = attributeFilters(query)
+  assert.deepEqual(errors, [])
+  return matchesAttributes(attributes, filters)
+}
+
+for (const [search, expected] of [
+  ['', true],
+  ['   ', true],
+  ['würz', true],
+  ['WÜRZ', true],
+  [' burg ', true],
+  ['cart-7', true],
+  ['K3X9', true],
+  ['100%', true],
+  ['%_', true],
+  ['%', true],
+  ['_a', true],
+  ['a%b', false],
+  ['1_0', false],
+  ['cart.7', false],
+  ['wurz', false],
+  ['null', false],
+] as const) {
+  test(`searching for ${JSON.stringify(search)} ${expected ? 'finds' : 'does not find'} the cart`, () => {
+    assert.equal(matchesSearch(cart, search), expected)
+  })
+}
+
+test('a device without a name is found by its ids, and never by the word null', () => {
+  assert.equal(matchesSearch({ ...cart, name: null }, 'null'), false)
+  assert.equal(matchesSearch({ ...cart, name: null }, 'CART'), true)
+})
+
+for (const [name, search] of [
+  ['Straße', 'STRASSE'],
+  ['STRASSE', 'straße'],
+  ['ΚΑΣΑ', 'κας'],
+  ['ΚΑΣΑ', 'ΑΣ'],
+  ['Οδυσσέας', 'ΟΔΥΣΣΈΑΣ'],
+  ['Œuvre', 'œuvre'],
+  ['ĐẠI LỘC', 'đại lộc'],
+  ['ИЖ-7', 'иж'],
+  ['ςίγμα', 'ΣΊΓΜΑ'],
+] as const) {
+  test(`case does not matter: ${search} finds ${name}`, () => {
+    assert.equal(matchesSearch({ ...cart, name }, search), true)
+  })
+}
+
+test('every part of a name finds it, in capitals and in small letters', () => {
+  const anyName = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(anyName, fc.nat(20), fc.nat(20), (name, a, b) => {
+      const part = [...name].slice(Math.min(a, b), Math.max(a, b)).join('')
+      for (const search of [part, part.toUpperCase(), part.toLowerCase()]) {
+        assert.equal(matchesSearch({ ...cart, name }, search), true, JSON.stringify({ name, search }))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+for (const [value, text, expected] of [
+  [12.4, '12.40', true],
+  [12.4, '12.4', true],
+  [12.4, '1.24e1', true],
+  [12.4, '12.41', false],
+  [12, '12', true],
+  [0, '', false],
+  [0, ' ', false],
+  [-0, '0', true],
+  [1, 'one', false],
+  [true, 'true', true],
+  [true, '1', true],
+  [true, '0', false],
+  [true, 'yes', false],
+  [false, 'false', true],
+  [false, '0', true],
+  [false, '', false],
+  [1, 'true', true],
+  [0, 'false', true],
+  [0, 'true', false],
+  [2, 'true', false],
+  ['red', 'red', true],
+  ['red', 'Red', false],
+  ['red', 're', false],
+  ['12.4', '12.40', false],
+  ['', '', true],
+  ['true', '1', false],
+] as const) {
+  test(`attribute ${JSON.stringify(value)} ${expected ? 'equals' : 'is not'} "${text}"`, () => {
+    assert.equal(matchesQuery({ x: value }, { attr_x: [text] }), expected)
+  })
+}
+
+test('several attributes must all match, of the same one any', () => {
+  const attributes = { color: 'red', speed: 5 }
+  assert.equal(matchesQuery(attributes, { attr_color: ['red'], attr_speed: ['5'] }), true)
+  assert.equal(matchesQuery(attributes, { attr_color: ['red'], attr_speed: ['6'] }), false)
+  assert.equal(matchesQuery(attributes, { attr_color: ['blue', 'red'] }), true)
+  assert.equal(matchesQuery(attributes, { attr_color: ['blue', 'green'], attr_speed: ['5'] }), false)
+})
+
+test('a device without the attribute does not match, whatever every object inherits', () => {
+  for (const name of ['missing', 'toString', 'constructor', '__proto__']) {
+    assert.equal(matchesQuery({ x: 1 }, { [`attr_${name}`]: ['undefined', '', 'NaN'] }), false)
+  }
+})
+
+test('other parameters are no filters', () => {
+  assert.deepEqual(attributeFilters({ limit: ['1'], attribute: ['x'], ATTR_X: ['1'] }), {
+    filters: [],
+    errors: [],
+  })
+})
+
+test('every name that can be no attribute is named', () => {
+  const names = ['attr_', 'attr_a-b', 'attr_a b', 'attr_ü', `attr_${'x'.repeat(65)}`]
+  const { filters, errors } = attributeFilters({
+    ...Object.fromEntries(names.map((name) => [name, ['1']])),
+    [`attr_${'x'.repeat(64)}`]: ['1'],
+  })
+  assert.equal(filters.length, 1)
+  assert.deepEqual(
+    errors.map(({ in: where, name, code }) => [where, name, code]),
+    names.map((name) => ['query', name, 'invalid_attribute_name']),
+  )
+})
+
+test('any number is found by the text JSON gives it', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+      assert.equal(matchesQuery({ x: number }, { attr_x: [JSON.stringify(number)] }), true)
+    }),
+  )
+})

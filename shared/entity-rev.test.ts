@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { entityRev } from './entity-rev.ts'
+
+test('the same body has the same revision on both sides, another body another', () => {
+  const body = { group_id: 7, zones: [{ id: 'a' }], name: 'Wäldchen' }
+  assert.equal(entityRev(body), '05d1029b0e8ef439')
+  assert.equal(entityRev(JSON.parse(JSON.stringify(body))), entityRev(body))
+  assert.notEqual(entityRev({ ...body, group_id: 8 }), entityRev(body))
+})
+
+test('what is not there has a revision too', () => {
+  assert.equal(entityRev(null), '74234e98afe7498f')
+})

@@ -1,0 +1,62 @@
+import { getConnInfo } from '@hono/node-server/conninfo'
+import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { type FieldError, InvalidRequestError } from '../errors.ts'
+import { fieldErrors } from '../wire/field-errors.ts'
+
+/** What a handler of any API finds on `c.var`. */
+export interface RequestEnv {
+  Variables: { requestId: string }
+}
+
+/** A part of an API: routes with schemas; what does not fit them is answered with 400. */
+export function createApiOf<Env extends RequestEnv>(): OpenAPIHono<Env> {
+  return new OpenAPIHono<Env>({ strict: false, defaultHook: refuse })
+}
+
+/** A long list of the wrong kind is one mistake, not an answer larger than the request. */
+const ERRORS_MAX = 100
+
+function refuse(result: Parameters<Hook<unknown, RequestEnv, string, unknown>>[0]): void {
+  if (result.success) return
+  // there at run time, though not in the type
+  throw refuseInvalid({ ...result, data: 'data' in result ? result.data : undefined })
+}
+
+/** The refusal of what does not fit a schema, with each place. */
+export function refuseInvalid({
+  target,
+  error,
+  data,
+}: {
+  target: string
+  error: z.ZodError
+  data: unknown
+}): InvalidRequestError {
+  const where = PLACES[target] ?? 'header'
+  const errors = error.issues.flatMap((issue) => fieldErrors(where, issue, data)).slice(0, ERRORS_MAX)
+  const [first] = errors
+  const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
+  return new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
+}
+
+/** Where a part of a request is, by Hono's name for it. */
+const PLACES: Record<string, FieldError['in']> = { json: 'body', param: 'path', query: 'query' }
+
+/** The refusal of one parameter of the query. */
+export function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
+  return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
+}
+
+/** The network address of the caller; requests made in a test have none. */
+export function addressOf(c: Context): string {
+  return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'
+}
+
+/** Gives an answer that is still to be made a header. */
+export function setHeader(c: Context, name: string, value: string): void {
+  // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most handlers
+  if (c.env !== undefined && 'outgoing' in c.env) c.env.outgoing.setHeader(name, value)
+  else c.header(name, value)
+}

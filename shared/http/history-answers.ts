@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { wholeNumber } from '../wire/params.ts'
+import {
+  gpsFeaturesSchema,
+  HISTORY_LIMIT_MAX,
+  type HistoryFormat,
+  type historyQuerySchema,
+} from '../wire/telemetry.ts'
+import { acceptedType } from './accept.ts'
+import { invalidQuery } from './api-env.ts'
+
+export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
+
+const MEDIA_TYPES = {
+  json: 'application/json',
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  gpx: 'application/gpx+xml',
+  geojson: 'application/geo+json',
+} as const satisfies Record<HistoryFormat, string>
+
+/** The content type of what is handed out as a file. Source for `header`: RFC 4180 3. */
+const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
+  csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
+  ndjson: `${MEDIA_TYPES.ndjson}; charset=utf-8`,
+  gpx: `${MEDIA_TYPES.gpx}; charset=utf-8`,
+  // RFC 7946 has no parameters for it
+  geojson: MEDIA_TYPES.geojson,
+}
+
+const DEFAULT_LIMIT = 100
+const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
+
+/** What a route answers with: the records as JSON, and as files. */
+export function historyContent(schema: z.ZodType, formats: readonly HistoryFormat[]) {
+  const files = formats.filter((format) => format !== 'json')
+  return {
+    'application/json': { schema: z.array(schema) },
+    ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: fileSchema(format) }])),
+  }
+}
+
+/** The headers of a history; `file` is its name without an ending. */
+export function historyHeaders(format: HistoryFormat, file: string): Record<string, string> {
+  if (format === 'json') return { 'content-type': MEDIA_TYPES.json }
+  return {
+    'content-type': FILE_TYPES[format],
+    'content-disposition': `attachment; filename="${file}.${format}"`,
+  }
+}
+
+function fileSchema(format: HistoryFormat): z.ZodType {
+  return format === 'geojson' ? gpsFeaturesSchema : z.string()
+}
+
+/** The form a history is wanted in. */
+export function acceptedFormat(accept: string | undefined, formats: readonly HistoryFormat[]): HistoryFormat {
+  const type = acceptedType(
+    accept,
+    formats.map((format) => MEDIA_TYPES[format]),
+  )
+  return formats.find((format) => MEDIA_TYPES[format] === type) ?? 'json'
+}
+
+/** Which records are asked for; of the newest there may be a limit. Source: spec 4.3 rules 1 to 3. */
+export function historyRange({ from, to, limit }: HistoryQuery): {
+  fromMs: number
+  toMs: number
+  limit: number
+} {
+  if (from === undefined && to === undefined) {
+    return { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: parseLimit(limit) }
+  }
+  if (from === undefined || to === undefined) {
+    const name = from === undefined ? 'from' : 'to'
+    throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
+  }
+  if (from > to)
+    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
+  // from and to win: limit is ignored then, even an invalid one
+  return { fromMs: from, toMs: to, limit: Number.MAX_SAFE_INTEGER }
+}
+
+function parseLimit(text: HistoryQuery['limit']): number {
+  if (text === undefined) return DEFAULT_LIMIT
+  const limit = limitParam.safeParse(text)
+  if (limit.success) return limit.data
+  throw invalidQuery({
+    name: 'limit',
+    code: 'invalid_number',
+    detail: `must be a whole number from 1 to ${HISTORY_LIMIT_MAX}`,
+  })
+}

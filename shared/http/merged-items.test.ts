@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonItems } from '../found-trips.ts'
+import { mergedItems } from './merged-items.ts'
+
+interface Item {
+  list: number
+  startMs: number
+  text: string
+}
+
+function listOf(items: readonly Item[]): JsonItems {
+  const texts = items.map((item) => JSON.stringify(item))
+  let end = -1
+  const ends = texts.map(({ length }) => {
+    end += length + 1
+    return end
+  })
+  return {
+    text: new TextEncoder().encode(texts.join(',')),
+    ends: Uint32Array.from(ends),
+    startMs: Float64Array.from(items, ({ startMs }) => startMs),
+  }
+}
+
+/** Lists of items with few different times; some of them are large enough for more than one piece. */
+const lists = fc
+  .array(
+    fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.constantFrom(0, 3, 30_000)), { maxLength: 12 }),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((all) =>
+    all.map((items, list) =>
+      items
+        .toSorted(([a], [b]) => a - b)
+        .map(([startMs, length]) => ({ list, startMs, text: 'x'.repeat(length) })),
+    ),
+  )
+
+test('many lists become one by time, equal times in the order of the lists', async () => {
+  await fc.assert(
+    fc.asyncProperty(lists, async (all) => {
+      const pieces = await piecesOf(all.map(listOf))
+      const merged: Item[] = JSON.parse(`[${Buffer.concat(pieces)}]`)
+      // a sort in JavaScript is stable
+      assert.deepEqual(
+        merged,
+        all.flat().sort((a, b) => a.startMs - b.startMs),
+      )
+    }),
+  )
+})
+
+test('a long list comes in pieces', async () => {
+  const items = (list: number) =>
+    Array.from({ length: 500 }, (_, i) => ({ list, startMs: i, text: 'x'.repeat(500) }))
+  const pieces = await piecesOf([items(0), items(1)].map(listOf))
+  assert.ok(pieces.length >= 5, `${pieces.length} pieces`)
+  assert.ok(pieces.every(({ length }) => length < 100_000))
+})
+
+async function piecesOf(all: JsonItems[]): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of mergedItems(all)) pieces.push(piece)
+  return pieces
+}

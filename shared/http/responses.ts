@@ -1,0 +1,47 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { problemSchema } from '../wire/problem.ts'
+
+export const PROBLEM_TYPE = 'application/problem+json'
+const problem = { [PROBLEM_TYPE]: { schema: problemSchema } }
+
+/** What the statuses of errors mean wherever a route does not say it more exactly. */
+export const PROBLEMS = {
+  400: 'A parameter or the body is malformed or out of range.',
+  401: 'No API key, or a bad one.',
+  403: 'Not an admin, or the device is outside the scope.',
+  404: 'There is no such thing.',
+  409: 'It conflicts with what is there.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  429: 'Too many requests, or too many failed keys.',
+  503: 'The store cannot be used now; try again after Retry-After.',
+} as const
+
+type ProblemStatus = keyof typeof PROBLEMS
+
+/** A JSON answer for a route's `responses`. */
+export function json<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+/** The answer to a request whose JSON is written already. */
+export function jsonText(c: Context, text: string | Uint8Array<ArrayBuffer>): never {
+  // the text is what the route's schema says; the types only know values
+  return c.body(text, 200, { 'content-type': 'application/json' }) as never
+}
+
+/** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
+export function problems<Status extends ProblemStatus>(...statuses: Status[]) {
+  const all: ProblemStatus[] = [401, 429, 503, ...statuses]
+  return Object.fromEntries(
+    all.map((status) => [status, { description: PROBLEMS[status], content: problem }]),
+  ) as {
+    [S in Status | 401 | 429 | 503]: { description: string; content: typeof problem }
+  }
+}
+
+/** A JSON body for a route's `request`. */
+export function body<Schema extends z.ZodType>(schema: Schema) {
+  return { required: true, content: { 'application/json': { schema } } }
+}

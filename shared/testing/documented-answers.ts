@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import type { ApiResponse, OpenApiDocument, Operation } from '../http/openapi.ts'
+import { findOperation } from '../http/openapi-paths.ts'
+import type { JsonSchema } from '../http/openapi-schemas.ts'
+
+interface GivenAnswer {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+/** What is answered where there is no operation: unknown paths, wrong methods, no key, CORS. */
+const WITHOUT_OPERATION = [204, 400, 401, 404, 405, 429]
+
+/** Holds every answer to the OpenAPI document: its status, its headers, its content type, and its body to the letter. */
+export class DocumentedAnswers {
+  readonly #document: OpenApiDocument
+  readonly #checks = new Map<string, z.ZodType>()
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document
+  }
+
+  /** The operation a request is for, as the router finds it. */
+  operationOf(method: string, path: string): Operation | undefined {
+    return findOperation(this.#document, method, path)
+  }
+
+  /** Throws when the document does not promise this answer. */
+  check(method: string, path: string, answer: GivenAnswer): void {
+    const operation = this.operationOf(method, path)
+    const place = `${method} ${path} ${answer.status}`
+    if (operation === undefined) {
+      assert.ok(WITHOUT_OPERATION.includes(answer.status), `${place}: there is no such operation`)
+      if (answer.status >= 400)
+        this.#checkBody(this.#resolve('#/components/responses/Unexpected'), answer, place, method)
+      return
+    }
+    const response =
+      operation.responses[answer.status] ?? (answer.status === 500 ? operation.responses.default : undefined)
+    assert.ok(response !== undefined, `${place} is not documented for ${operation.operationId}`)
+    this.#checkBody('$ref' in response ? this.#resolve(response.$ref) : response, answer, place, method)
+  }
+
+  #checkBody(
+    response: ApiResponse,
+    { status, headers, body }: GivenAnswer,
+    place: string,
+    method: string,
+  ): void {
+    for (const [name, header] of Object.entries(response.headers ?? {})) {
+      const { required, schema } =
+        '$ref' in header
+          ? this.#resolve<typeof header & { required: boolean; schema: JsonSchema }>(header.$ref)
+          : header
+      const value = headers.get(name)
+      assert.ok(value !== null || !required, `${place} has no header ${name}`)
+      if (value !== null)
+        this.#checkValue(schema.type === 'integer' ? Number(value) : value, schema, `${place} header ${name}`)
+    }
+    if (response.content === undefined) {
+      assert.equal(body, '', `${place} is documented without a body`)
+      return
+    }
+    const type = (headers.get('content-type') ?? '').split(';')[0]
+    const [, content] = Object.entries(response.content).find(([one]) => one.split(';')[0] === type) ?? []
+    assert.ok(content !== undefined, `${place} is not documented as ${type}`)
+    if (method === 'HEAD' || content.schema === undefined) return
+    this.#checkValue(body, content.schema, place)
+    if (status < 400 || typeof body !== 'object' || body === null || !('code' in body)) return
+    const known = this.#document['x-error-codes'][String(body.code)]
+    assert.ok(known !== undefined, `${place}: ${body.code} is not in x-error-codes`)
+    assert.equal(known.status, status, `${place}: the status of ${body.code} in the document`)
+  }
+
+  #checkValue(value: unknown, schema: JsonSchema, place: string): void {
+    const key = JSON.stringify(schema)
+    let check = this.#checks.get(key)
+    if (check === undefined) {
+      const $defs = this.#document.components.schemas
+      check = z.fromJSONSchema(closed({ ...schema, $defs }) as Parameters<typeof z.fromJSONSchema>[0])
+      this.#checks.set(key, check)
+    }
+    const result = check.safeParse(value)
+    if (!result.success) assert.fail(`${place} is not as documented: ${z.prettifyError(result.error)}`)
+  }
+
+  #resolve<Component = ApiResponse>(ref: string): Component {
+    const found = ref
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((value, key) => Reflect.get(Object(value), key), this.#document)
+    assert.ok(found !== undefined, `${ref} is nowhere`)
+    // what a reference in a document points at has the kind of the place it stands in
+    return found as Component
+  }
+}
+
+/** The same schema without room for what it does not name: an answer has no undocumented field. */
+function closed(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
+    if (key === '$ref' && typeof value === 'string') return value.replace('#/components/schemas/', '#/$defs/')
+    if (!isObjectSchema(value)) return value
+    return 'additionalProperties' in value ? value : { ...value, additionalProperties: false }
+  })
+}
+
+function isObjectSchema(value: unknown): value is JsonSchema {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    value.type === 'object' &&
+    'properties' in value &&
+    typeof value.properties === 'object'
+  )
+}
