@@ -60,6 +60,7 @@ test('without any setting the defaults hold', () => {
     readerThreads: 0,
     retentionDays: 400,
     diskBudget: { kind: 'share', percent: 80 },
+    upstream: undefined,
   })
 })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { upstreamUrlFault } from '../cloud-sync/agent/upstream-url.ts'
 import type { DiskBudget } from './services/disk-guard.ts'
 
 // digits only: an empty variable must not become 0, which means "no limit" or "any port" here
@@ -143,6 +144,28 @@ const SETTINGS = {
     schema: bytesOrShare.default('80%'),
     help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
   },
+  UPSTREAM_URL: {
+    schema: z.string().min(1).optional(),
+    help: 'https:// address of the head office this gateway is replicated to; none without it',
+  },
+  UPSTREAM_KEY: {
+    schema: z
+      .string()
+      .regex(/^cbs_[a-z0-9-]{1,32}_[A-Za-z0-9_-]{43}$/, { error: 'must be a site key of the head office' })
+      .optional(),
+    help: 'the site key the head office has given out for this gateway',
+  },
+  SITE_ID: {
+    schema: z
+      .string()
+      .regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 lower-case letters, digits or hyphens' })
+      .optional(),
+    help: 'which site of the head office this gateway is',
+  },
+  UPSTREAM_INSECURE: {
+    schema: z.enum(['true', 'false']).default('false'),
+    help: 'true lets the site key and all data travel over plain http://, where anybody on the way can read them',
+  },
 } as const
 
 type SettingName = keyof typeof SETTINGS
@@ -193,6 +216,8 @@ export interface Config {
   readerThreads: number
   retentionDays: number
   diskBudget: DiskBudget
+  /** Undefined: there is no head office. */
+  upstream: { url: string; key: string; siteId: string; isInsecureAllowed: boolean } | undefined
 }
 
 /** A setting that cannot be used, in words for the person who set it. */
@@ -257,6 +282,13 @@ export function readConfig(environment: Record<string, string | undefined>, file
       typeof s.DISK_BUDGET === 'number'
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }
         : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
+    upstream:
+      s.UPSTREAM_URL === undefined || s.UPSTREAM_KEY === undefined || s.SITE_ID === undefined
+        ? undefined
+        : {
+            ...{ url: s.UPSTREAM_URL, key: s.UPSTREAM_KEY, siteId: s.SITE_ID },
+            isInsecureAllowed: s.UPSTREAM_INSECURE === 'true',
+          },
   }
 }
 
@@ -295,7 +327,8 @@ function readFile(path: string): Record<string, unknown> {
   )
 }
 
-function findContradictions({ MQTT_PORT, MQTTS_PORT, TLS_CERT, TLS_KEY }: Settings): string[] {
+function findContradictions(settings: Settings): string[] {
+  const { MQTT_PORT, MQTTS_PORT, TLS_CERT, TLS_KEY } = settings
   const lines: string[] = []
   if ((TLS_CERT === undefined) !== (TLS_KEY === undefined)) {
     const [missing, given] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']
@@ -305,6 +338,27 @@ function findContradictions({ MQTT_PORT, MQTTS_PORT, TLS_CERT, TLS_KEY }: Settin
     lines.push(`${PREFIX}MQTTS_PORT: needs a certificate: ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY`)
   if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
     lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
+  return [...lines, ...findUpstreamContradictions(settings)]
+}
+
+function findUpstreamContradictions(settings: Settings): string[] {
+  const { UPSTREAM_URL, UPSTREAM_KEY, SITE_ID, UPSTREAM_INSECURE } = settings
+  const together = { UPSTREAM_URL, UPSTREAM_KEY, SITE_ID }
+  const given = Object.entries(together).filter(([, value]) => value !== undefined)
+  const lines: string[] = []
+  if (given.length > 0) {
+    const names = given.map(([name]) => PREFIX + name).join(' and ')
+    for (const [name, value] of Object.entries(together))
+      if (value === undefined) lines.push(`${PREFIX}${name}: is needed with ${names}`)
+  }
+  if (UPSTREAM_INSECURE === 'true' && UPSTREAM_URL === undefined)
+    lines.push(`${PREFIX}UPSTREAM_INSECURE: means nothing without ${PREFIX}UPSTREAM_URL`)
+  if (UPSTREAM_URL !== undefined) {
+    const fault = upstreamUrlFault(UPSTREAM_URL, UPSTREAM_INSECURE === 'true')
+    if (fault !== null) lines.push(`${PREFIX}UPSTREAM_URL: ${fault}`)
+  }
+  if (UPSTREAM_KEY !== undefined && SITE_ID !== undefined && !UPSTREAM_KEY.startsWith(`cbs_${SITE_ID}_`))
+    lines.push(`${PREFIX}SITE_ID: is not the site that ${PREFIX}UPSTREAM_KEY was given out for`)
   return lines
 }
 

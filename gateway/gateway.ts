@@ -1,11 +1,14 @@
 import type { Duplex } from 'node:stream'
+import { SyncAgent } from '../cloud-sync/agent/agent.ts'
 import { type Part, startAll, stopAll } from '../shared/lifecycle.ts'
 import type { Log } from '../shared/log.ts'
 import { countRows } from '../shared/mqtt-sessions.ts'
 import type { MqttTransport } from '../shared/mqtt-status.ts'
 import { type Clock, type MonotonicClock, systemClock } from '../shared/time.ts'
 import { Turns } from '../shared/turns.ts'
+import { readVersion } from '../shared/version.ts'
 import { createApp } from './api/app.ts'
+import { toDeviceJson } from './api/device-json.ts'
 import { Broker, type BrokerOptions, type NetworkOptions } from './broker/broker.ts'
 import { Connections } from './broker/connections.ts'
 import { ReadGate } from './broker/read-gate.ts'
@@ -38,10 +41,12 @@ import { Groups } from './services/groups.ts'
 import { Ingest, type QueuedMessage } from './services/ingest.ts'
 import { IntentInbox } from './services/intent-inbox.ts'
 import { KeyGuard } from './services/key-guard.ts'
+import { LatestStates } from './services/latest-states.ts'
 import { deviceOwner, MqttAccess, userOwner } from './services/mqtt-access.ts'
 import { Presence } from './services/presence.ts'
 import { Retention } from './services/retention.ts'
 import { Sealing } from './services/sealing.ts'
+import { SyncSource } from './services/sync-source.ts'
 import { Telemetry } from './services/telemetry.ts'
 import { TelemetryImport } from './services/telemetry-import.ts'
 import { isTimeSynchronized } from './services/time-sync.ts'
@@ -77,6 +82,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     system: overrides.clock ?? systemClock,
     isSynchronized: overrides.isTimeSynchronized ?? isTimeSynchronized,
   })
+  const hasUpstream = config.upstream !== undefined
   const events = new Events(log)
   const store = new Store<QueuedMessage>(config, log)
   const clockMark = new ClockMark({ clock, store, log })
@@ -106,17 +112,17 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     onUnreadable: (blocks) => damage.judge(blocks),
     onSetAside: () => damage.load(),
     minSamples: config.sealSamples,
-    acknowledgedThrough: () => null,
+    acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
   })
   const telemetry = new Telemetry({
     ...{ store, fleet, sealing, damage, maintenance, clock, log },
-    hasUpstream: false,
+    hasUpstream,
   })
   const { queue } = store
   const retention = new Retention({ telemetry, fleet, queue, clock, log, days: config.retentionDays })
   const diskGuard = new DiskGuard({
     ...{ store, maintenance, clock, log, dataDir: config.dataDir, budget: config.diskBudget },
-    hasUpstream: false,
+    hasUpstream,
   })
   const trips = new Trips({ store, clock })
   const telemetryImport = new TelemetryImport({ store, clock, log })
@@ -177,8 +183,24 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const intents = new IntentInbox({
     ...{ store, fleet, groups, deviceConfigs, geofences, commands, users, clock, log },
-    onResend: () => undefined,
+    onResend: () => void sync?.audit(),
   })
+  const sync =
+    config.upstream === undefined
+      ? undefined
+      : new SyncAgent({
+          source: new SyncSource({ store, damage, maintenance, clock, monotonic: clock, log }),
+          inbox: intents,
+          latest: new LatestStates({ fleet, events, toDeviceJson }),
+          upstream: config.upstream,
+          site: config.upstream.siteId,
+          dataDir: config.dataDir,
+          program: readVersion(),
+          ...{ clock, log },
+          isBusy: () => store.queue.waitingRows > BUSY_ROWS,
+        })
+  events.on('lockChanged', () => sync?.wake())
+  events.on('zoneCrossed', () => sync?.wake())
   store.queue.setAppender(ingest)
   store.setOnUnreadable((blocks) => damage.report(blocks))
   store.queue.setOnRoom(() => gate.open())
@@ -227,6 +249,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     commands: delivery.outcomes,
     dropped: ingest.dropped,
     mqtt: () => broker.status.stats(),
+    sync: sync === undefined ? undefined : { failures: sync.failures, clock, status: () => sync.status },
     keysRefused: keyGuard.refused,
     realtime: realtime.counts,
     storeFaults: store.faults,
@@ -315,6 +338,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     presence,
     users,
     keyGuard,
+    sync,
     clock,
     log,
     corsOrigins: config.corsOrigins,
@@ -380,6 +404,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[publisher, unpublished],
     ...present<Part>(tcp, tls),
     http,
+    // waits for nobody, and nobody for it
+    ...present(sync),
   ]
   return {
     app,
@@ -399,6 +425,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     },
   }
 }
+
+/** With so many rows waiting for the disk a backlog for the head office can wait too. */
+const BUSY_ROWS = 200
 
 /** QoS 2 messages a client may publish without releasing one, in windows of what it may be sent. */
 const RECEIVING_WINDOWS = 10

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MqttStats } from '../shared/mqtt-status.ts'
 import type { Tally } from '../shared/tally.ts'
 import { registerMqttMetrics } from './mqtt-metrics.ts'
+import { registerSyncMetrics, type SyncFigures } from './sync-metrics.ts'
 
 /** Where the figures come from when `/metrics` is asked; nothing is counted for it on the way. */
 export interface MetricSources {
@@ -9,6 +10,8 @@ export interface MetricSources {
   dropped: Tally
   commands: Tally
   mqtt: () => MqttStats
+  /** Undefined without a head office. */
+  sync: SyncFigures | undefined
   keysRefused: Tally
   realtime: Tally
   storeFaults: Tally
@@ -92,6 +95,17 @@ export function createMetrics(sources: MetricSources): () => Promise<string> {
   }
   for (const [name, { help, read }] of Object.entries(sources.gauges)) {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
+  }
+  if (sources.sync !== undefined) {
+    const { failures } = sources.sync
+    tallyMetric(
+      registry,
+      'cartbarn_sync_failures_total',
+      'Requests to the head office that failed, by reason.',
+      'reason',
+      failures,
+    )
+    registerSyncMetrics(registry, sources.sync)
   }
   // read once for all of its metrics
   let mqtt: MqttStats | undefined

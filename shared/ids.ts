@@ -27,6 +27,11 @@ export function newApiKey(): string {
   return `flt_${randomBytes(32).toString('base64url')}`
 }
 
+/** The key of somebody of the head office: 32 random bytes, shown once, kept only as its hash. */
+export function newHubKey(): string {
+  return `cbh_${randomBytes(32).toString('base64url')}`
+}
+
 /** A device's MQTT password: 24 random bytes, shown once, kept only as its hash. */
 export function newMqttPassword(): string {
   return randomBytes(24).toString('base64url')

@@ -76,6 +76,7 @@ export class SyncAgent implements Part {
   readonly #lanes: readonly StreamLane[]
   readonly #states: LatestLane
   #isStarted = false
+  #isLoaded = false
 
   constructor(options: AgentOptions) {
     const { source, inbox, latest, site, dataDir, program, clock, log, isBusy } = options
@@ -118,14 +119,16 @@ export class SyncAgent implements Part {
       isDrained: () => monitor.isDrained,
       flush: (signal) => this.#flush(signal),
     })
-    const intents = new Intents({
-      ...{ inbox, upstream, cursors, link, random, failures, log, onReceived },
-      onResend: () => void this.audit(),
-    })
+    const intents = new Intents({ inbox, upstream, cursors, link, random, failures, onReceived })
     const loop = (name: string, part: { step(signal: AbortSignal): Promise<number> }) =>
       new Loop({ name, random, log, step: (signal) => part.step(signal) })
     this.loops = {
-      link: loop('link', link),
+      link: loop('link', {
+        step: async (signal) => {
+          if (!this.#isLoaded) await this.#load()
+          return link.step(signal)
+        },
+      }),
       events: loop('events', events),
       latest: loop('latest', states),
       telemetry: loop('telemetry', telemetry),
@@ -146,7 +149,6 @@ export class SyncAgent implements Part {
   }
 
   async start(): Promise<void> {
-    await this.load()
     this.#isStarted = true
     for (const loop of Object.values(this.loops)) loop.start()
   }
@@ -157,14 +159,15 @@ export class SyncAgent implements Part {
     if (!this.#isStarted) return
     this.#isStarted = false
     await Promise.all(Object.values(this.loops).map((loop) => loop.stop()))
-    await this.#cursors.save()
+    if (this.#isLoaded) await this.#cursors.save()
   }
 
-  /** Takes up where it was left, without beginning. */
-  async load(): Promise<void> {
+  /** Takes up where it was left; before that nothing is sent. */
+  async #load(): Promise<void> {
     const isOlder = await this.#cursors.load()
     if (isOlder) await this.#link.fork('restored from a backup: this database is older than what it had sent')
     await this.#auditor.load()
+    this.#isLoaded = true
   }
 
   /** Something new is to be sent. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS, startOfDayMs } from '../../shared/time.ts'
-import { type AuditKind, auditKindSchema } from '../../shared/wire/sync.ts'
+import { auditKindSchema } from '../../shared/wire/sync.ts'
 
 /** Of one kind, what an audit compared. */
 export const auditCountSchema = z.object({
@@ -34,8 +34,6 @@ export const auditRecordSchema = z.object({
   isWanted: z.boolean(),
 })
 export type AuditRecord = z.infer<typeof auditRecordSchema>
-
-export const AUDIT_KINDS: readonly AuditKind[] = auditKindSchema.options
 
 const RECENT_DAYS = 7
 /** So that a day is compared at least every 30 days, with some nights to spare. */

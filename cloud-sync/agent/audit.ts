@@ -4,20 +4,14 @@ import { describeError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { partHash } from '../../shared/sync-hash.ts'
 import {
+  AUDIT_KINDS,
   type AuditGroup,
   type AuditKind,
   NO_CURSOR,
   type SyncPart,
   type SyncStream,
 } from '../../shared/wire/sync.ts'
-import {
-  AUDIT_KINDS,
-  type AuditCount,
-  type AuditRecord,
-  auditRecordSchema,
-  daysOfTonight,
-  nightOf,
-} from './audit-plan.ts'
+import { type AuditCount, type AuditRecord, auditRecordSchema, daysOfTonight, nightOf } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import { JsonFile } from './json-file.ts'
 import type { AgentClock, Link } from './link.ts'

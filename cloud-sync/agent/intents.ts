@@ -1,4 +1,3 @@
-import type { Log } from '../../shared/log.ts'
 import type { Tally } from '../../shared/tally.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
@@ -13,9 +12,6 @@ interface IntentsDeps {
   readonly link: Link
   readonly random: () => number
   readonly failures: Tally
-  readonly log: Log
-  /** The head office wishes to have everything compared. */
-  readonly onResend: () => void
   /** There are results to tell. */
   readonly onReceived: () => void
 }
@@ -58,11 +54,8 @@ export class Intents {
     link.succeeded({})
     for (const intent of outcome.answer.toSorted((a, b) => a.seq - b.seq)) {
       if (intent.seq <= this.#lastSeq) continue
-      const { status, reason } = await inbox.receive(intent)
+      await inbox.receive(intent)
       this.#receivedSeq = intent.seq
-      const { intent_id: intentId, kind } = intent
-      this.#deps.log.info({ intentId, kind, status, reason }, 'wish of the head office')
-      if (kind === 'resend' && status === 'applied') this.#deps.onResend()
       this.#deps.onReceived()
     }
     return outcome.answer.length === 0 ? PAUSE_MS : 0

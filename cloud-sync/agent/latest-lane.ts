@@ -21,6 +21,8 @@ const PRIORITY = 1
 const LOOK_MS = 1_000
 /** So often the hub hears of this gateway even when nothing changes. */
 const HEARTBEAT_MS = 30_000
+/** What changes without anybody saying so, as a name does, is put right so often. */
+const ALL_MS = 900_000
 const ENVELOPE_BYTES = 1_024
 
 /** Sends the states of devices: all of them, before anything else, when the link comes up; then what changed. */
@@ -30,6 +32,7 @@ export class LatestLane {
   #isAllUnsent = true
   #isFirst = true
   #sentAtMs = Number.NEGATIVE_INFINITY
+  #sentAllAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: LatestLaneDeps) {
     this.#deps = deps
@@ -48,6 +51,7 @@ export class LatestLane {
     const waitMs = this.#sentAtMs + link.limits.latest_interval_ms - clock.monotonicMs()
     if (waitMs > 0) return waitMs
     this.#collect()
+    if (clock.monotonicMs() - this.#sentAllAtMs >= ALL_MS) this.#isAllUnsent = true
     const isSilent = clock.monotonicMs() - this.#sentAtMs >= HEARTBEAT_MS
     if (!this.#isAllUnsent && this.#unsent.size === 0 && !isSilent) return LOOK_MS
     const priority = this.#isFirst ? FIRST_PRIORITY : PRIORITY
@@ -82,6 +86,7 @@ export class LatestLane {
     }
     this.#isFirst = false
     this.#sentAtMs = clock.monotonicMs()
+    if (isAll) this.#sentAllAtMs = this.#sentAtMs
   }
 
   async #sendPage(

@@ -59,11 +59,12 @@ export function readOutcome<Schema extends z.ZodType>(
     if (parsed.success) return { kind: 'ok', answer: parsed.data }
     return retry('bad_answer', 'the answer is not one of a hub that this gateway understands')
   }
-  if (status === 429 || status >= 500) {
-    const words = `the hub answers ${status}`
-    return retry(status === 429 ? 'busy' : 'unavailable', words, { retryAfterMs: readRetryAfter(retryAfter) })
-  }
   const problem = problemSchema.safeParse(value)
+  if (status === 429 || status >= 500) {
+    const isBusy = status === 429 || problem.data?.code === 'busy'
+    const words = `the hub answers ${status}`
+    return retry(isBusy ? 'busy' : 'unavailable', words, { retryAfterMs: readRetryAfter(retryAfter) })
+  }
   // a proxy on the way refuses large bodies in words of its own
   if (status === 413) return { kind: 'too_large', detail: detailOf(problem.data, status) }
   if (!problem.success) return retry('bad_answer', `answered with ${status}, and not by a hub`)

@@ -19,6 +19,7 @@ import {
 } from '../../shared/wire/sync.ts'
 import { HttpExchange, LongAnswerError } from './http-exchange.ts'
 import { type Outcome, readOutcome, retry } from './outcome.ts'
+import { upstreamUrlFault } from './upstream-url.ts'
 
 const gzip = promisify(gzipCallback)
 
@@ -60,7 +61,9 @@ export class Upstream {
 
   /** Throws for an address the key must not be sent to. */
   constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions) {
-    const base = checkUpstreamUrl(url, isInsecureAllowed)
+    const fault = upstreamUrlFault(url, isInsecureAllowed)
+    if (fault !== null) throw new Error(`the address of the head office ${fault}`)
+    const base = new URL(url)
     this.host = base.host
     this.#exchange = exchange ?? new HttpExchange(base)
     this.#key = key
@@ -148,21 +151,6 @@ export class Upstream {
       return retry('network', describeNetworkError(error), { isLocal: LOCAL_CODES.includes(codeOf(error)) })
     }
   }
-}
-
-/** Reads the address of a hub; throws, in words for people, when the key must not be sent there. */
-export function checkUpstreamUrl(text: string, isInsecureAllowed: boolean): URL {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('must be an https:// address')
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new Error('must be a plain address, without user, query or fragment')
-  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isInsecureAllowed)
-    throw new Error('must be https://, or the key could be read on the way')
-  return url
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 function codeOf(error: unknown): string {

@@ -6,6 +6,11 @@ const port = z.preprocess(
   z.number({ error: 'must be a whole number' }).int().min(0).max(65_535),
 )
 
+const rate = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value),
+  z.number({ error: 'must be a whole number' }).int().min(0),
+)
+
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
   HUB_HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
@@ -24,6 +29,10 @@ const SETTINGS = {
   HUB_ADMIN_API_KEY: {
     schema: z.string().min(24).optional(),
     help: "the first admin's key, at the first start only; at least 24 characters",
+  },
+  HUB_REQUESTS_PER_SECOND: {
+    schema: rate.default(50),
+    help: 'request rate of each user, with bursts of four times that; 0 is no limit',
   },
   HUB_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -57,6 +66,7 @@ export interface HubConfig {
   databaseUrl: string | undefined
   dataDir: string
   adminApiKey: string | undefined
+  requestsPerSecond: number
   logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
@@ -84,6 +94,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     databaseUrl: s.HUB_DATABASE_URL,
     dataDir: s.HUB_DATA_DIR,
     adminApiKey: s.HUB_ADMIN_API_KEY,
+    requestsPerSecond: s.HUB_REQUESTS_PER_SECOND,
     logLevel: s.HUB_LOG_LEVEL,
     tls:
       s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined

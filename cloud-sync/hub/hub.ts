@@ -6,6 +6,7 @@ import { Compaction } from './compaction.ts'
 import type { HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
 import { HttpListener } from './http-listener.ts'
+import { ensureHubAdmin } from './hub-users.ts'
 import { IntentWatch } from './intent-watch.ts'
 import { runSiteCommand } from './site-commands.ts'
 import { Sites } from './sites.ts'
@@ -16,6 +17,9 @@ export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>
   readonly database: Database
   readonly sites: Sites
+  /** The key of the first admin, given out once; null when there was an admin already, or its key was given. */
+  takeNewAdminKey(): string | null
+  readonly intentWatch: IntentWatch
   /** Where it listens, once it is started. */
   url(): string
 }
@@ -35,7 +39,19 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const sites = new Sites(database, clock)
   const intentWatch = new IntentWatch(database, log)
   const compaction = new Compaction(database, clock, log)
-  const app = createHubApp({ database, intentWatch, clock, log })
+  const app = createHubApp({
+    ...{ database, sites, intentWatch, clock, log },
+    monotonicClock: systemClock,
+    requestsPerSecond: config.requestsPerSecond,
+    onIntent: (siteId) => intentWatch.wake(siteId),
+  })
+  let newAdminKey: string | null = null
+  const admins: Part = {
+    start: async () => {
+      newAdminKey = await ensureHubAdmin(database, config.adminApiKey, clock.nowMs())
+    },
+    stop: async () => undefined,
+  }
   const http = new HttpListener(config, app.fetch, log)
   // only the embedded database cannot be opened by a second process
   const control =
@@ -43,13 +59,19 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
       ? [new ControlSocket(config.dataDir, (args) => runSiteCommand(sites, args), log)]
       : []
   // stopped last to first: the door, then those that wait, then what still works
-  const parts: Part[] = [database, compaction, ...control, http, intentWatch]
+  const parts: Part[] = [database, admins, compaction, ...control, http, intentWatch]
   return {
     app,
     database,
     sites,
+    intentWatch,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
+    takeNewAdminKey: () => {
+      const key = newAdminKey
+      newAdminKey = null
+      return key
+    },
     url: () => http.url,
   }
 }

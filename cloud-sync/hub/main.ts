@@ -24,7 +24,7 @@ const USAGE = `cartbarn hub: where the gateways of many golf courses send what t
 async function main(args: readonly string[]): Promise<void> {
   const [command, ...rest] = args
   if (command === '--help') return help()
-  if (command === 'citus') return print(citusStatements().join('\n'))
+  if (command === 'citus') return print(citusStatements().join(''))
   const config = readSettings()
   if (config === null) return
   if (command === undefined) return run(config)
@@ -52,7 +52,11 @@ function run(config: HubConfig): void {
   process.on('SIGINT', () => stop('SIGINT'))
   process.on('SIGTERM', () => stop('SIGTERM'))
   hub.start().then(
-    () => log.info({ http: hub.url(), database: describeDatabase(config) }, 'listening'),
+    () => {
+      log.info({ http: hub.url(), database: describeDatabase(config) }, 'listening')
+      const key = hub.takeNewAdminKey()
+      if (key !== null) print(`\n  The admin key, shown this once (keep it):\n\n    export KEY=${key}\n\n`)
+    },
     (error: unknown) => {
       log.error({ reason: describeError(error) }, 'not started')
       process.exitCode = 1

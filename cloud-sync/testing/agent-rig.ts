@@ -104,7 +104,6 @@ export class AgentRig {
       log: createLog('silent'),
       isBusy: () => this.isBusy,
     })
-    await this.#agent.load()
   }
 
   async stop(): Promise<void> {

@@ -33,13 +33,14 @@ import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMqttApi, type MqttApiDeps } from './mqtt.ts'
 import { createGatewayDocument } from './openapi.ts'
+import { createSyncApi, type SyncApiDeps } from './sync.ts'
 import { createHealthApi, createSystemApi, type SystemApiDeps } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
 import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 
-export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps {
+export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps, SyncApiDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'health' | 'queue'>
   devices: Devices
   commands: Commands
@@ -117,6 +118,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createGeofencesApi(deps))
   app.route('/', createGeofenceEventsApi(store))
   app.route('/', createUsersApi(users))
+  app.route('/', createSyncApi(deps))
 
   app.onError(createErrorHandler(log))
   app.notFound(createNotFoundHandler(app))

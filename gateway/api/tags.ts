@@ -42,6 +42,11 @@ export const TAGS: Tags = {
       description: 'The broker: who is connected, and what could not be read.',
       paths: /^\/mqtt/,
     },
+    {
+      name: 'Head office',
+      description: 'The replication of this gateway, if it has a head office.',
+      paths: /^\/sync/,
+    },
     { name: 'System', description: 'How the gateway is doing, and these documents.', paths: /^/ },
   ],
 }

@@ -15,9 +15,10 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
   readPage: (request: Request & { previousMs: number | null }) => Promise<HistoryPage>,
   request: Request,
   { head, foot }: HistoryFrame,
+  pageRows = PAGE_ROWS,
 ): Promise<ReadableStream<Uint8Array>> {
   const separator = recordSeparator(request.format)
-  let rest = { ...request, limit: Math.min(PAGE_ROWS, request.limit), previousMs: null as number | null }
+  let rest = { ...request, limit: Math.min(pageRows, request.limit), previousMs: null as number | null }
   let rowsLeft = request.limit
   let page: HistoryPage | null = await readPage(rest)
   let isFirst = true
@@ -37,7 +38,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
         rowsLeft -= rows
         rest = {
           ...rest,
-          limit: Math.min(PAGE_ROWS, rowsLeft),
+          limit: Math.min(pageRows, rowsLeft),
           previousMs: lastAtMs,
           // times are unique within a stream, so the next page begins right beside the last record
           ...(rest.order === 'asc' ? { fromMs: lastAtMs + 1 } : { toMs: lastAtMs - 1 }),

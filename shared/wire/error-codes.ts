@@ -78,6 +78,7 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
     status: 409,
     meaning: 'The clock of the gateway cannot be right, so nothing is deleted by age.',
   },
+  sync_not_configured: { status: 409, meaning: 'The gateway has no head office.' },
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
   too_many_commands: { status: 409, meaning: 'Too many commands are still waiting.' },
   payload_too_large: { status: 413, meaning: 'The body is too large; the detail says how large it may be.' },

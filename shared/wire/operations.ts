@@ -54,6 +54,7 @@ import {
   removedMqttClientSchema,
 } from './mqtt-status.ts'
 import { pageQuerySchema } from './params.ts'
+import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
 import {
   BATTERY_FORMATS,
@@ -101,6 +102,8 @@ interface OperationSchemas {
  */
 export const operations = {
   'GET /health': { answer: healthSchema },
+  'GET /sync/status': { answer: syncStatusSchema },
+  'POST /sync/audit': { answer: startedAuditSchema },
   'GET /stats': { answer: statsSchema },
   'GET /metrics': { answer: z.string() },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },

@@ -149,6 +149,7 @@ export const auditKindSchema = z.enum([
   'entities',
 ])
 export type AuditKind = z.infer<typeof auditKindSchema>
+export const AUDIT_KINDS: readonly AuditKind[] = auditKindSchema.options
 
 export const auditGroupSchema = z.strictObject({
   /** hardware_id, or the table of entities. */

@@ -6,7 +6,7 @@ import {
   type RecordKind,
   type Records,
 } from '../../../shared/telemetry-records.ts'
-import { decodeRuns, encodeRuns } from '../../../shared/telemetry-runs.ts'
+import { decodeRuns, encodeRuns, type TelemetryRun } from '../../../shared/telemetry-runs.ts'
 import type { Erase } from '../../../shared/wire/sync.ts'
 import { blockSpans, type DeviceOfSite, insertBlocks, readBlocks } from './blocks.ts'
 import type { Sql } from './database.ts'
@@ -88,12 +88,23 @@ export async function eraseRecords(
   if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs)
   for (const segment of await segmentsBetween(sql, siteId, { fromMs: 0, toMs: throughMs })) {
     const runs = decodeRuns(segment.body)
-    const left = withoutErased(runs, [{ hardwareId, streams }])
-    if (left.length === runs.length) continue
+    const kept = withoutErased(runs, [{ hardwareId, streams }])
+    if (kept.length === runs.length) continue
+    const later = runs.filter((run) => !kept.includes(run)).flatMap((run) => recordsAfter(run, throughMs))
+    const left = [...kept, ...later]
     const rows = left.reduce((sum, { records }) => sum + records.atMs.length, 0)
     if (rows === 0) await deleteSegments(sql, siteId, [segment])
     else await replaceSegment(sql, siteId, segment, encodeRuns(left), rows)
   }
+}
+
+function recordsAfter(run: TelemetryRun, throughMs: number): TelemetryRun[] {
+  const { atMs } = run.records
+  const from = indexAtOrAfter(atMs, throughMs + 1)
+  if (from === atMs.length) return []
+  return run.stream === 'gps'
+    ? [{ ...run, records: GPS.view(run.records, from, atMs.length) }]
+    : [{ ...run, records: BATTERY.view(run.records, from, atMs.length) }]
 }
 
 async function eraseBlocks<R extends Records>(

@@ -43,7 +43,7 @@ export async function recordIntentsAsked(sql: Sql, siteId: string, after: number
   ])
 }
 
-/** Writes down what became of an intent; the first result stays. */
+/** Writes down what became of an intent, also of one that was withdrawn too late; the first result stays. */
 export async function finishIntent(
   sql: Sql,
   siteId: string,
@@ -53,7 +53,7 @@ export async function finishIntent(
   if (status === 'pending') return
   await sql.run(
     `UPDATE intent SET status = $3, reason = $4, finished_at_ms = $5
-      WHERE site_id = $1 AND intent_id = $2 AND status = 'pending'`,
+      WHERE site_id = $1 AND intent_id = $2 AND status IN ('pending', 'withdrawn')`,
     [siteId, intent_id, status, reason, atMs],
   )
 }

@@ -23,6 +23,7 @@ export class PgliteDatabase implements Database {
 
   /** Throws `FolderInUseError` when another process has the folder. */
   async start(): Promise<void> {
+    if (this.#db !== undefined) return
     if (this.#folder !== undefined) mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     this.#lock?.take()
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')

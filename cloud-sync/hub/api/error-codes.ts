@@ -1,0 +1,33 @@
+import type { ErrorCodes } from '../../../shared/http/openapi.ts'
+import { ERROR_CODES } from '../../../shared/wire/error-codes.ts'
+
+/** What the head office answers in the words of a gateway. */
+const SHARED_CODES = [
+  ...['invalid_request', 'invalid_json', 'invalid_body', 'missing_field', 'invalid_field', 'unknown_field'],
+  ...['missing_parameter', 'invalid_parameter', 'invalid_number', 'invalid_date', 'invalid_range'],
+  ...['range_too_large', 'too_many_devices', 'too_many_positions', 'too_many_trips', 'empty_list'],
+  ...['invalid_format', 'invalid_status', 'invalid_attribute_name', 'too_large', 'too_many_zones'],
+  ...['too_many_points', 'holes_not_supported', 'unsupported_geometry'],
+  ...['missing_api_key', 'invalid_api_key', 'user_inactive', 'admin_required'],
+  ...['not_found', 'device_not_found', 'user_not_found', 'no_telemetry', 'method_not_allowed', 'last_admin'],
+  ...['payload_too_large', 'unsupported_media_type', 'rate_limited', 'internal_error', 'store_unavailable'],
+]
+
+const OWN_CODES: ErrorCodes = {
+  operator_required: { status: 403, meaning: 'Only for operators and admins.' },
+  site_forbidden: { status: 403, meaning: 'The site is not in the scope of this user.' },
+  site_not_found: { status: 404, meaning: 'No site has this site_id.' },
+  intent_not_found: { status: 404, meaning: 'No such intent at this site.' },
+  quarantine_not_found: { status: 404, meaning: 'Nothing is in quarantine under this id.' },
+  site_exists: { status: 409, meaning: 'The site_id is taken.' },
+  intent_over: { status: 409, meaning: 'It is known already what became of the intent.' },
+  intent_fetched: { status: 409, meaning: 'The gateway has the intent: it cannot be withdrawn any more.' },
+  internal_error: { status: 500, meaning: 'A fault of the head office. Its log has the request_id.' },
+  store_unavailable: { status: 503, meaning: 'The database does not answer; try again later.' },
+}
+
+/** Every `code` an error answer of the head office can carry. */
+export const HUB_ERROR_CODES: ErrorCodes = {
+  ...Object.fromEntries(Object.entries(ERROR_CODES).filter(([code]) => SHARED_CODES.includes(code))),
+  ...OWN_CODES,
+}

@@ -1,0 +1,41 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { json } from '../../../shared/http/responses.ts'
+import { type Clock, toIso } from '../../../shared/time.ts'
+import { isoSchema } from '../../../shared/wire/params.ts'
+import type { Sql } from '../store/database.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+
+const hubHealthSchema = z
+  .object({
+    status: z.enum(['ok', 'error']).meta({ description: 'error: the database does not answer.' }),
+    timestamp: isoSchema,
+  })
+  .meta({ id: 'HubHealth' })
+
+/** `/health` needs no key; it comes before the door. */
+export function createHealthApi({ sql, clock }: { sql: Sql; clock: Clock }): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/health',
+      summary: 'Ask whether all is well',
+      description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
+      responses: {
+        200: json(hubHealthSchema, 'Running, and the database answers.'),
+        503: json(hubHealthSchema, 'The database does not answer.'),
+      },
+    }),
+    async (c) => {
+      const timestamp = toIso(clock.nowMs())
+      try {
+        await sql.get('SELECT 1 AS one')
+        return c.json({ status: 'ok' as const, timestamp }, 200)
+      } catch {
+        return c.json({ status: 'error' as const, timestamp }, 503)
+      }
+    },
+  )
+  return api
+}

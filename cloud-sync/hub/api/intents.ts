@@ -1,0 +1,163 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { ConflictError, NotFoundError } from '../../../shared/errors.ts'
+import { jsonBodyUpTo } from '../../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../../shared/http/responses.ts'
+import { newUuid } from '../../../shared/ids.ts'
+import { type Clock, toIso } from '../../../shared/time.ts'
+import {
+  INTENT_EXPIRES_S,
+  newSiteIntentSchema,
+  type SiteIntentJson,
+  siteIntentListQuerySchema,
+  siteIntentListSchema,
+  siteIntentParams,
+  siteIntentSchema,
+} from '../../../shared/wire/site-intents.ts'
+import { siteParams } from '../../../shared/wire/sites.ts'
+import { requireSite } from '../hub-access.ts'
+import type { Database } from '../store/database.ts'
+import {
+  findIntent,
+  type IntentRow,
+  insertIntent,
+  listIntents,
+  withdrawIntent,
+} from '../store/site-intents.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+import { operatorOnly } from './hub-guards.ts'
+
+interface IntentsApiDeps {
+  database: Database
+  clock: Clock
+  /** There is something new for the gateway of this site. */
+  onIntent: (siteId: string) => void
+}
+
+/** A set of a hundred zones fits. */
+const intentBody = jsonBodyUpTo(1024 * 1024)
+
+/** `/sites/:site/intents`: what the head office wishes for at a site, and what became of it. */
+export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  /** Throws `intent_not_found`. */
+  async function requireIntent(siteId: string, intentId: string): Promise<IntentRow> {
+    const row = await findIntent(database, siteId, intentId)
+    if (row === undefined) throw new NotFoundError('intent_not_found', `there is no intent ${intentId}`)
+    return row
+  }
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/sites/{site}/intents',
+      summary: 'Wish for something at a site',
+      description:
+        'Its gateway fetches it within seconds while it is connected, does it once or not at all, and tells what became of it. For operators and admins.',
+      middleware: [operatorOnly, intentBody] as const,
+      request: { params: siteParams, body: body(newSiteIntentSchema) },
+      responses: {
+        201: json(siteIntentSchema, 'Waiting to be fetched.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { site: siteId } = c.req.valid('param')
+      const { kind, body: wish, expires_in_s, base_rev } = c.req.valid('json')
+      const { user } = c.var
+      await requireSite(database, user, siteId)
+      const intentId = newUuid()
+      const nowMs = clock.nowMs()
+      await insertIntent(database, {
+        ...{ siteId, intentId, kind, body: JSON.stringify(wish), requestedBy: user.userId },
+        ...{
+          issuedAtMs: nowMs,
+          expiresAtMs: nowMs + (expires_in_s ?? INTENT_EXPIRES_S[kind]) * 1000,
+          baseRev: base_rev ?? null,
+        },
+      })
+      onIntent(siteId)
+      c.header('location', `/sites/${siteId}/intents/${intentId}`)
+      return c.json(toIntentJson(await requireIntent(siteId, intentId), nowMs), 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/intents',
+      summary: 'List what was wished for at a site',
+      request: { params: siteParams, query: siteIntentListQuerySchema },
+      responses: { 200: json(siteIntentListSchema, 'Intents, newest first.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { limit, offset, status, kind } = c.req.valid('query')
+      await requireSite(database, c.var.user, site)
+      const nowMs = clock.nowMs()
+      const rows = await listIntents(database, site, { status, kind, nowMs, limit, offset })
+      const intents = rows.map((row) => toIntentJson(row, nowMs))
+      return c.json({ intents, pagination: { limit, offset, returned: intents.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/intents/{id}',
+      summary: 'Get what became of a wish',
+      request: { params: siteIntentParams },
+      responses: { 200: json(siteIntentSchema, 'The intent.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      return c.json(toIntentJson(await requireIntent(site, id), clock.nowMs()), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/sites/{site}/intents/{id}',
+      operationId: 'withdrawSiteIntent',
+      summary: 'Withdraw a wish',
+      description:
+        'While it is pending and its gateway has not asked for it. Should the gateway be fetching it in this moment, what it tells counts. For operators and admins.',
+      middleware: [operatorOnly] as const,
+      request: { params: siteIntentParams },
+      responses: { 200: json(siteIntentSchema, 'Withdrawn.'), ...problems(403, 404, 409) },
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      const { status } = await requireIntent(site, id)
+      const nowMs = clock.nowMs()
+      if (status !== 'pending') throw new ConflictError('intent_over', `the intent is ${status}`)
+      if (!(await withdrawIntent(database, site, id, nowMs)))
+        throw new ConflictError('intent_fetched', 'the gateway has fetched the intent already')
+      return c.json(toIntentJson(await requireIntent(site, id), nowMs), 200)
+    },
+  )
+
+  return api
+}
+
+function toIntentJson(row: IntentRow, nowMs: number): SiteIntentJson {
+  // nobody writes down that an intent which nobody fetched is over
+  const isMissed = row.status === 'pending' && !row.is_fetched && row.expires_at_ms < nowMs
+  return {
+    intent_id: row.intent_id,
+    site_id: row.site_id,
+    kind: row.kind,
+    body: JSON.parse(row.body),
+    base_rev: row.base_rev,
+    status: isMissed ? 'expired' : row.status,
+    reason: isMissed ? 'its gateway did not fetch it in time' : row.reason,
+    is_fetched: row.is_fetched,
+    requested_by: row.requested_by,
+    issued_at: toIso(row.issued_at_ms),
+    expires_at: toIso(row.expires_at_ms),
+    finished_at: row.finished_at_ms === null ? null : toIso(row.finished_at_ms),
+  }
+}

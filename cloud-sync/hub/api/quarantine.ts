@@ -1,0 +1,70 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { NotFoundError } from '../../../shared/errors.ts'
+import { json, problems } from '../../../shared/http/responses.ts'
+import { toIso } from '../../../shared/time.ts'
+import { pageQuerySchema } from '../../../shared/wire/params.ts'
+import { quarantineListSchema, quarantineParams, siteParams } from '../../../shared/wire/sites.ts'
+import { requireSite } from '../hub-access.ts'
+import type { Sql } from '../store/database.ts'
+import { listQuarantine, quarantinedBytes } from '../store/site-losses.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+import { adminOnly } from './hub-guards.ts'
+
+/** `/sites/:site/quarantine`: what came whole and could not be applied, as it came. For admins. */
+export function createQuarantineApi(sql: Sql): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/quarantine',
+      summary: 'List what could not be applied',
+      description: 'Parts and rows that came whole and could not be read, newest first. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: siteParams, query: pageQuerySchema },
+      responses: { 200: json(quarantineListSchema, 'Pieces, newest first.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { limit, offset } = c.req.valid('query')
+      await requireSite(sql, c.var.user, site)
+      const rows = await listQuarantine(sql, site, { limit, offset })
+      const entries = rows.map(({ seq_from, seq_to, received_at_ms, ...row }) => ({
+        ...row,
+        from: seq_from,
+        to: seq_to,
+        received_at: toIso(received_at_ms),
+      }))
+      return c.json({ entries, pagination: { limit, offset, returned: entries.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/quarantine/{id}',
+      summary: 'Download what could not be applied',
+      description: 'Its bytes as the gateway sent them. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: quarantineParams },
+      responses: {
+        200: { description: 'The bytes.', content: { 'application/octet-stream': { schema: z.string() } } },
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      await requireSite(sql, c.var.user, site)
+      const bytes = await quarantinedBytes(sql, site, id)
+      if (bytes === undefined)
+        throw new NotFoundError('quarantine_not_found', `nothing is in quarantine as ${id}`)
+      c.header('content-disposition', `attachment; filename="quarantine-${site}.bin"`)
+      c.header('x-content-type-options', 'nosniff')
+      // a copy that is no part of a larger buffer; the types only know values
+      return c.body(Uint8Array.from(bytes), 200, { 'content-type': 'application/octet-stream' }) as never
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,107 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { attributeFilters } from '../../../shared/device-filter.ts'
+import { InvalidRequestError } from '../../../shared/errors.ts'
+import { json, jsonText, problems } from '../../../shared/http/responses.ts'
+import {
+  type DeviceListQuery,
+  deviceListQuerySchema,
+  deviceListSchema,
+  deviceSchema,
+} from '../../../shared/wire/devices.ts'
+import {
+  hubDeviceListQuerySchema,
+  hubDeviceListSchema,
+  siteDeviceParams,
+  siteParams,
+} from '../../../shared/wire/sites.ts'
+import { type DeviceSearch, searchDevices } from '../device-search.ts'
+import { requireDevice, requireSite, visibleSites } from '../hub-access.ts'
+import type { Sql } from '../store/database.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+
+/** The devices of sites with their latest states, as their gateways told them. */
+export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/devices',
+      operationId: 'listDevices',
+      summary: 'List devices of all sites',
+      description:
+        'For a map: the devices of all sites in the scope of the caller, with their latest states.',
+      request: { query: hubDeviceListQuerySchema },
+      responses: {
+        200: json(hubDeviceListSchema, 'Devices in scope, by site_id, then hardware_id.'),
+        ...problems(400),
+      },
+    }),
+    async (c) => {
+      const { site_ids: wanted, ...query } = c.req.valid('query')
+      const visible = visibleSites(c.var.user)
+      // what is asked for and out of scope has no devices, as a device out of scope is in no list
+      const siteIds =
+        wanted === undefined ? visible : wanted.filter((site) => visible === null || visible.includes(site))
+      const rows = await searchDevices(sql, searchOf(query, siteIds))
+      const texts = rows.map(({ site_id, body }) => `{"site_id":${JSON.stringify(site_id)},${body.slice(1)}`)
+      return jsonText(c, listText(texts, query))
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/devices',
+      summary: 'List the devices of a site',
+      description: 'As GET /devices of its gateway: the latest states, by hardware_id.',
+      request: { params: siteParams, query: deviceListQuerySchema },
+      responses: { 200: json(deviceListSchema, 'Devices, by hardware_id.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const query = c.req.valid('query')
+      const search = searchOf(query, [site])
+      await requireSite(sql, c.var.user, site)
+      const rows = await searchDevices(sql, search)
+      return jsonText(
+        c,
+        listText(
+          rows.map(({ body }) => body),
+          query,
+        ),
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/devices/{id}',
+      summary: 'Get a device',
+      request: { params: siteDeviceParams },
+      responses: { 200: json(deviceSchema, 'The device as its gateway told last.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      return jsonText(c, (await requireDevice(sql, c.var.user, site, id)).text)
+    },
+  )
+
+  return api
+}
+
+/** Throws what a wrong name of an attribute calls for. */
+function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
+  const { hardware_ids: hardwareIds, device_type: deviceType, search = '', limit, offset, ...others } = query
+  const { filters, errors } = attributeFilters(others)
+  const [error] = errors
+  if (error !== undefined) throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
+  return { siteIds, hardwareIds, deviceType, search, attributes: filters, limit, offset }
+}
+
+/** The bodies are JSON as they are kept: written once, by the gateway. */
+function listText(devices: readonly string[], { limit, offset }: { limit: number; offset: number }): string {
+  const pagination = JSON.stringify({ limit, offset, returned: devices.length })
+  return `{"devices":[${devices.join(',')}],"pagination":${pagination}}`
+}

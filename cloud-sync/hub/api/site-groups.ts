@@ -1,0 +1,41 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { json, problems } from '../../../shared/http/responses.ts'
+import { toIso } from '../../../shared/time.ts'
+import { groupSchema } from '../../../shared/wire/groups.ts'
+import { siteParams } from '../../../shared/wire/sites.ts'
+import { requireSite } from '../hub-access.ts'
+import type { Sql } from '../store/database.ts'
+import { listSiteGroups } from '../store/site-groups.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+
+/** `/sites/:site/groups`: the groups of a site as its gateway has them. */
+export function createSiteGroupsApi(sql: Sql): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/groups',
+      summary: 'List the groups of a site',
+      request: { params: siteParams },
+      responses: { 200: json(z.array(groupSchema), 'Groups, by group_id.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(sql, c.var.user, site)
+      const groups = await listSiteGroups(sql, site)
+      return c.json(
+        groups.map((group) => ({
+          group_id: group.groupId,
+          name: group.name,
+          device_count: group.deviceCount,
+          geofence_version: group.geofenceVersion,
+          created_at: toIso(group.createdAtMs),
+          updated_at: toIso(group.updatedAtMs),
+        })),
+        200,
+      )
+    },
+  )
+  return api
+}

@@ -1,0 +1,162 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { NotFoundError } from '../../../shared/errors.ts'
+import { fromE7, fromMilli } from '../../../shared/geo.ts'
+import { type HistoryPage, type HistoryRequest, historyPageOf } from '../../../shared/history-page.ts'
+import { historyFrame } from '../../../shared/history-text.ts'
+import {
+  acceptedFormat,
+  type HistoryQuery,
+  historyContent,
+  historyHeaders,
+  historyRange,
+} from '../../../shared/http/history-answers.ts'
+import { streamHistory } from '../../../shared/http/history-stream.ts'
+import { json, problems } from '../../../shared/http/responses.ts'
+import { recordId, recordIdPrefix, type TelemetryStream } from '../../../shared/ids.ts'
+import { BATTERY, GPS, NO_SPEED } from '../../../shared/telemetry-records.ts'
+import { toIso } from '../../../shared/time.ts'
+import { siteDeviceParams } from '../../../shared/wire/sites.ts'
+import {
+  BATTERY_FORMATS,
+  batteryRecordSchema,
+  GPS_FORMATS,
+  gpsRecordSchema,
+  HISTORY_LIMIT_MAX,
+  type HistoryFormat,
+  historyQuerySchema,
+} from '../../../shared/wire/telemetry.ts'
+import { requireDevice, type SiteDevice } from '../hub-access.ts'
+import type { Sql } from '../store/database.ts'
+import { readTelemetry } from '../store/telemetry.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+
+/** Records a page: each is read from the database, so they are more than at a gateway. */
+const PAGE_ROWS = 4000
+const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
+
+/** GPS and battery history of the devices of sites, in the forms of their gateways. */
+export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  async function answer(
+    c: Context<HubEnv>,
+    stream: TelemetryStream,
+    device: SiteDevice,
+    query: HistoryQuery,
+    formats: readonly HistoryFormat[],
+  ): Promise<never> {
+    const { hardwareId, shortId, name } = device
+    const format = query.format ?? acceptedFormat(c.req.header('accept'), formats)
+    const request = { hardwareId, shortId, order: query.order, format, ...historyRange(query) }
+    if (format === 'gpx') await writeForward(request, device)
+    const frame = historyFrame(format, stream, name ?? hardwareId)
+    const text = await streamHistory((page) => readPage(stream, device, page), request, frame, PAGE_ROWS)
+    c.header('vary', 'Accept', { append: true })
+    // the text of the stream is what the route's schema says; the types only know values
+    return c.body(text, 200, historyHeaders(format, `${stream}-${hardwareId}`)) as never
+  }
+
+  /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
+  async function writeForward(
+    request: Omit<HistoryRequest, 'previousMs'>,
+    device: SiteDevice,
+  ): Promise<void> {
+    if (request.order === 'asc') return
+    request.order = 'asc'
+    if (request.limit > HISTORY_LIMIT_MAX) return
+    const { atMs } = await readTelemetry(sql, GPS, device, { ...NEWEST, limit: request.limit })
+    request.fromMs = atMs[0] ?? 0
+  }
+
+  async function readPage(
+    stream: TelemetryStream,
+    device: SiteDevice,
+    request: HistoryRequest,
+  ): Promise<HistoryPage> {
+    const { fromMs, toMs, order, limit } = request
+    const range = { fromMs, toMs, order, limit }
+    return historyPageOf(
+      request,
+      stream === 'gps'
+        ? { gps: await readTelemetry(sql, GPS, device, range) }
+        : { battery: await readTelemetry(sql, BATTERY, device, range) },
+    )
+  }
+
+  api.openapi(historyRoute('gps', gpsRecordSchema, GPS_FORMATS), async (c) => {
+    const { site, id } = c.req.valid('param')
+    const device = await requireDevice(sql, c.var.user, site, id)
+    return answer(c, 'gps', device, c.req.valid('query'), GPS_FORMATS)
+  })
+
+  api.openapi(historyRoute('battery', batteryRecordSchema, BATTERY_FORMATS), async (c) => {
+    const { site, id } = c.req.valid('param')
+    const device = await requireDevice(sql, c.var.user, site, id)
+    return answer(c, 'battery', device, c.req.valid('query'), BATTERY_FORMATS)
+  })
+
+  api.openapi(latestRoute('gps', gpsRecordSchema), async (c) => {
+    const { site, id } = c.req.valid('param')
+    const device = await requireDevice(sql, c.var.user, site, id)
+    const { atMs, latE7, longE7, speedMilliKmh } = await readTelemetry(sql, GPS, device, NEWEST)
+    const speed = speedMilliKmh[0] ?? NO_SPEED
+    const place = { lat: fromE7(latE7[0] ?? 0), long: fromE7(longE7[0] ?? 0) }
+    const record = { ...headOf('gps', device, atMs[0]), ...place }
+    return c.json(speed === NO_SPEED ? record : { ...record, speed: fromMilli(speed) }, 200)
+  })
+
+  api.openapi(latestRoute('battery', batteryRecordSchema), async (c) => {
+    const { site, id } = c.req.valid('param')
+    const device = await requireDevice(sql, c.var.user, site, id)
+    const { atMs, voltageMv } = await readTelemetry(sql, BATTERY, device, NEWEST)
+    const head = headOf('battery', device, atMs[0])
+    return c.json({ ...head, battery_voltage: fromMilli(voltageMv[0] ?? 0) }, 200)
+  })
+
+  return api
+}
+
+/** Throws `no_telemetry` when there is no record. */
+function headOf(stream: TelemetryStream, { hardwareId, shortId }: SiteDevice, atMs: number | undefined) {
+  if (atMs === undefined) throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
+  return {
+    _id: recordId(recordIdPrefix(hardwareId, stream), atMs),
+    device_id: shortId,
+    hardware_id: hardwareId,
+    timestamp: toIso(atMs),
+  }
+}
+
+function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, Format extends HistoryFormat>(
+  stream: Stream,
+  schema: Schema,
+  formats: readonly Format[],
+) {
+  const files = formats.filter((format) => format !== 'json')
+  return createRoute({
+    method: 'get',
+    path: `/sites/{site}/devices/{id}/${stream}`,
+    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
+    description: `The newest records, or all between from and to, however many: the answer is streamed. As a file with Accept or format: ${files.join(', ')}.`,
+    request: { params: siteDeviceParams, query: historyQuerySchema(formats) },
+    responses: {
+      200: { description: 'Records, newest first unless told.', content: historyContent(schema, formats) },
+      ...problems(400, 403, 404),
+    },
+  })
+}
+
+function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
+  stream: Stream,
+  schema: Schema,
+) {
+  return createRoute({
+    method: 'get',
+    path: `/sites/{site}/devices/{id}/${stream}/latest`,
+    summary: `Get the newest ${stream} record`,
+    request: { params: siteDeviceParams },
+    responses: { 200: json(schema, `The newest ${stream} record that is here.`), ...problems(403, 404) },
+  })
+}

@@ -1,0 +1,210 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { invalidQuery } from '../../../shared/http/api-env.ts'
+import { json, problems } from '../../../shared/http/responses.ts'
+import { requireTripRange, summaryRange, tripListTexts } from '../../../shared/http/trip-answers.ts'
+import type { Clock } from '../../../shared/time.ts'
+import { type TripConfig, tripConfigOf } from '../../../shared/trip-config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '../../../shared/trip-json.ts'
+import { siteParams } from '../../../shared/wire/sites.ts'
+import {
+  activeTripsQuerySchema,
+  activeTripsSchema,
+  deviceActiveTripQuerySchema,
+  deviceActiveTripSchema,
+  deviceTripsQuerySchema,
+  deviceTripsSchema,
+  TRIP_DEVICES_MAX,
+  tripDeviceParams,
+  tripSummaryQuerySchema,
+  tripSummarySchema,
+  tripsQuerySchema,
+  tripsSchema,
+} from '../../../shared/wire/trips.ts'
+import { searchDevices } from '../device-search.ts'
+import { requireDevice, requireSite } from '../hub-access.ts'
+import type { SiteTrips } from '../site-trips.ts'
+import type { Sql } from '../store/database.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+
+interface SiteTripsApiDeps {
+  sql: Sql
+  trips: SiteTrips
+  clock: Clock
+}
+
+interface TripDevice {
+  siteId: string
+  hardwareId: string
+}
+
+const siteTripParams = siteParams.extend(tripDeviceParams.shape)
+
+/** `/sites/:site/trips`: what devices drove and where they stopped, found by the same rules as at their gateway. */
+export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  /** The devices of a list that the site has, all of them where none are named; by hardware id. */
+  async function queriedDevices(
+    siteId: string,
+    hardwareIds: readonly string[] | undefined,
+  ): Promise<TripDevice[]> {
+    if (hardwareIds !== undefined && hardwareIds.length > TRIP_DEVICES_MAX) throw tooMany()
+    const found = await searchDevices(sql, {
+      ...{ siteIds: [siteId], hardwareIds, deviceType: undefined, search: '', attributes: [] },
+      ...{ limit: TRIP_DEVICES_MAX + 1, offset: 0 },
+    })
+    if (found.length > TRIP_DEVICES_MAX) throw tooMany()
+    return found.map(({ hardware_id }) => ({ siteId, hardwareId: hardware_id }))
+  }
+
+  async function answer(
+    c: Context<HubEnv>,
+    devices: readonly TripDevice[],
+    { range, config }: { range: { fromMs: number; toMs: number }; config: TripConfig },
+    more: { devicesQueried?: number } = {},
+  ): Promise<never> {
+    const lists = await trips.find(devices, { range, config, signal: c.req.raw.signal })
+    const totals = toTotalsJson(
+      lists.map(({ sums }) => sums),
+      config,
+    )
+    const { configUsed, ...figures } = totals
+    c.header('content-type', 'application/json')
+    const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
+    // the text of the stream is what the route's schema says; the types only know values
+    return c.body(ReadableStream.from(texts), 200) as never
+  }
+
+  // before the routes with an id: the word is never one
+  api.openapi(
+    createRoute({
+      operationId: 'listSiteActiveTrips',
+      method: 'get',
+      path: '/sites/{site}/trips/active',
+      summary: 'List who is on a trip now',
+      description: `Of the devices of the site, or up to ${TRIP_DEVICES_MAX} of them: a site with more must be told which.`,
+      request: { params: siteParams, query: activeTripsQuerySchema },
+      responses: {
+        200: json(activeTripsSchema, 'Devices in motion, by hardware_id.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { hardware_ids, maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      await requireSite(sql, c.var.user, site)
+      const devices = await queriedDevices(site, hardware_ids)
+      const config = tripConfigOf(query)
+      const search = { config, maxAgeSeconds, lookbackSeconds, nowMs: clock.nowMs() }
+      const activeTrips = await trips.active(devices, search, c.req.raw.signal)
+      const summary = {
+        activeCount: activeTrips.length,
+        devicesQueried: devices.length,
+        configUsed: config,
+        maxAgeSeconds,
+        lookbackSeconds,
+      }
+      return c.json({ activeTrips, summary }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'listSiteTrips',
+      method: 'get',
+      path: '/sites/{site}/trips',
+      summary: 'List trips and stops of the devices of a site',
+      description: `Found on demand in GPS history, of up to ${TRIP_DEVICES_MAX} devices: a site with more must be told which.`,
+      request: { params: siteParams, query: tripsQuerySchema },
+      responses: { 200: json(tripsSchema, 'Trips and stops, by time.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { hardware_ids, from, to, ...query } = c.req.valid('query')
+      const range = requireTripRange(from, to)
+      await requireSite(sql, c.var.user, site)
+      const devices = await queriedDevices(site, hardware_ids)
+      const search = { range, config: tripConfigOf(query) }
+      return answer(c, devices, search, { devicesQueried: devices.length })
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getSiteDeviceTrips',
+      method: 'get',
+      path: '/sites/{site}/trips/{hardwareId}',
+      summary: 'List trips and stops of a device',
+      description: 'Found on demand in GPS history.',
+      request: { params: siteTripParams, query: deviceTripsQuerySchema },
+      responses: { 200: json(deviceTripsSchema, 'Trips and stops, by time.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site, hardwareId } = c.req.valid('param')
+      const { from, to, ...query } = c.req.valid('query')
+      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      return answer(c, [device], { range: requireTripRange(from, to), config: tripConfigOf(query) })
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getSiteDeviceActiveTrip',
+      method: 'get',
+      path: '/sites/{site}/trips/{hardwareId}/active',
+      summary: 'Tell whether a device is on a trip now',
+      request: { params: siteTripParams, query: deviceActiveTripQuerySchema },
+      responses: {
+        200: json(deviceActiveTripSchema, 'The trip so far, if there is one.'),
+        ...problems(400, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { site, hardwareId } = c.req.valid('param')
+      const { maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const config = tripConfigOf(query)
+      const search = { config, maxAgeSeconds, lookbackSeconds, nowMs: clock.nowMs() }
+      const [activeTrip] = await trips.active([device], search, c.req.raw.signal)
+      return c.json(
+        {
+          hardware_id: device.hardwareId,
+          active: activeTrip !== undefined,
+          ...(activeTrip === undefined ? {} : { activeTrip }),
+          summary: { configUsed: config, maxAgeSeconds, lookbackSeconds },
+        },
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      operationId: 'getSiteTripSummary',
+      method: 'get',
+      path: '/sites/{site}/trips/{hardwareId}/summary',
+      summary: 'Sum up the trips of a device',
+      description: 'Of the last 24 hours, or from and to.',
+      request: { params: siteTripParams, query: tripSummaryQuerySchema },
+      responses: { 200: json(tripSummarySchema, 'What the trips add up to.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site, hardwareId } = c.req.valid('param')
+      const { from, to, ...query } = c.req.valid('query')
+      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const range = summaryRange(from, to, clock.nowMs())
+      const search = { range, config: tripConfigOf(query), signal: c.req.raw.signal }
+      const [found] = await trips.find([device], search)
+      const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
+      return c.json(toTripSummaryJson(device.hardwareId, range, sums), 200)
+    },
+  )
+
+  return api
+}
+
+function tooMany() {
+  const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
+  return invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
+}

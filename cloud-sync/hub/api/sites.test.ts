@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { People, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/people.ts'
+
+const [PGLITE] = DATABASE_KINDS
+
+let hub: TestHub
+let people: People
+let keys: Record<Who, string | null>
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  for (const site_id of ['north', 'south'])
+    await people.request('POST', '/sites', { body: { site_id, name: `${site_id} course` } })
+  keys = await people.callers('north')
+})
+
+after(() => hub.stop())
+
+for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
+  test(`${who} is told nothing of a site`, async () => {
+    for (const path of ['/sites/north', '/sites/north/gaps']) {
+      const { status: answered, body } = await people.request('GET', path, { key: keys[who] })
+      assert.deepEqual([answered, body.code], [status, code], path)
+    }
+  })
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} changes no site`, async () => {
+    for (const [method, path, body] of [
+      ['POST', '/sites', { name: 'Another' }],
+      ['PATCH', '/sites/north', { name: 'Another' }],
+      ['POST', '/sites/north/keys', undefined],
+      ['DELETE', '/sites/north/keys', undefined],
+      ['GET', '/sites/north/quarantine', undefined],
+      ['GET', '/sites/north/quarantine/x', undefined],
+    ] as const) {
+      const answer = await people.request(method, path, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}`)
+    }
+  })
+}
+
+test('everybody sees the sites in scope, and only those', async () => {
+  const seen = async (who: Who) =>
+    (await people.request('GET', '/sites', { key: keys[who] })).body.sites.map(
+      (site: { site_id: string }) => site.site_id,
+    )
+  assert.deepEqual(await seen('admin'), ['north', 'south'])
+  assert.deepEqual(await seen('a viewer'), ['north'])
+  assert.deepEqual(await seen('an operator'), ['north'])
+  assert.deepEqual(await seen('no scope'), [])
+  const everywhere = await people.createUser({ site_ids: null })
+  const { body } = await people.request('GET', '/sites?limit=1&offset=1', { key: everywhere.key })
+  assert.deepEqual(body.pagination, { limit: 1, offset: 1, returned: 1 })
+  assert.equal(body.sites[0].site_id, 'south')
+})
+
+test('a key may come as a bearer token', async () => {
+  const headers = { authorization: `Bearer ${keys['a viewer']}` }
+  assert.equal((await people.request('GET', '/sites/north', { key: null, headers })).status, 200)
+})
+
+test('the key of a site opens nothing here', async () => {
+  const { key } = (await people.request('POST', '/sites', { body: { name: 'Key' } })).body
+  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
+})
+
+test('a site that is nowhere is 404 for everybody', async () => {
+  for (const who of ['admin', 'a viewer'] as const) {
+    const { status, body } = await people.request('GET', '/sites/nowhere', { key: keys[who] })
+    assert.deepEqual([status, body.code], [404, 'site_not_found'])
+  }
+  for (const [method, path, body] of [
+    ['PATCH', '/sites/nowhere', {}],
+    ['POST', '/sites/nowhere/keys', undefined],
+    ['DELETE', '/sites/nowhere/keys', undefined],
+    ['GET', '/sites/nowhere/gaps', undefined],
+    ['GET', '/sites/nowhere/quarantine', undefined],
+  ] as const)
+    assert.equal((await people.request(method, path, { body })).body.code, 'site_not_found')
+})
+
+test('a new site has a key with which its gateway is let in, until the next is issued', async () => {
+  const { status, body, headers } = await people.request('POST', '/sites', { body: { name: 'East  Course!' } })
+  assert.equal(status, 201)
+  assert.equal(body.site_id, 'east-course')
+  assert.equal(headers.get('location'), '/sites/east-course')
+  assert.match(body.key, /^cbs_east-course_[A-Za-z0-9_-]{43}$/)
+  assert.equal((await hub.client('east-course', body.key).hello()).status, 200)
+  const rotated = await people.request('POST', '/sites/east-course/keys')
+  assert.equal((await hub.client('east-course', body.key).hello()).body.code, 'revoked_site_key')
+  assert.equal((await hub.client('east-course', rotated.body.key).hello()).status, 200)
+  assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 1)
+  assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 0)
+  assert.equal((await hub.client('east-course', rotated.body.key).hello()).body.code, 'revoked_site_key')
+  const site = (await people.request('GET', '/sites/east-course')).body
+  assert.equal(site.keys, 0)
+})
+
+for (const [body, code] of [
+  [{ name: 'North', site_id: 'north' }, 'site_exists'],
+  [{ site_id: 'x' }, 'missing_field'],
+  [{ name: '' }, 'invalid_field'],
+  [{ name: 7 }, 'invalid_field'],
+  [{ name: 'x', site_id: 'North' }, 'invalid_field'],
+  [{ name: 'x', site_id: 'a'.repeat(33) }, 'invalid_field'],
+  [{ name: 'x', sight_id: 'y' }, 'unknown_field'],
+  ['{', 'invalid_json'],
+  ['[]', 'invalid_body'],
+  [{ name: 'x'.repeat(70_000) }, 'payload_too_large'],
+] as const) {
+  test(`a new site is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    assert.equal((await people.request('POST', '/sites', { body })).body.code, code)
+  })
+}
+
+test('a site is renamed, and nothing moves without a name', async () => {
+  const renamed = await people.request('PATCH', '/sites/south', { body: { name: ' Sunny South ' } })
+  assert.equal(renamed.body.name, 'Sunny South')
+  assert.equal((await people.request('PATCH', '/sites/south', { body: {} })).body.name, 'Sunny South')
+})
+
+test('a site says how it is doing, for programs and in words', async () => {
+  const gateway = await hub.site()
+  const path = `/sites/${gateway.siteId}`
+  await gateway.latest({ backlog: { rows: 0, oldest_ms: null }, devices: [{ hardware_id: 'cart-1' }] })
+  const well = (await people.request('GET', path)).body
+  assert.deepEqual([well.state, well.devices, well.backlog, well.keys], ['ok', 1, { rows: 0, oldest: null }, 1])
+  assert.match(well.explanation, /^All is well: last heard of \d+ seconds? ago, everything is here\.$/)
+  assert.equal(well.audit, null)
+  assert.equal(well.program, 'cartbarn 0.1.0')
+  await gateway.latest({ backlog: { rows: 12_345, oldest_ms: Date.UTC(2026, 0, 1) } })
+  const behind = (await people.request('GET', path)).body
+  assert.equal(behind.state, 'behind')
+  assert.match(behind.explanation, /12,345 records are still to come, the oldest of 2026-01-01T/)
+  hub.clock.aheadMs += 3_600_000
+  const silent = (await people.request('GET', path)).body
+  hub.clock.aheadMs -= 3_600_000
+  assert.equal(silent.state, 'silent')
+  assert.match(silent.explanation, /^Not heard of since 20/)
+  assert.ok(silent.freshness.seconds >= 3600)
+  assert.equal((await people.request('GET', '/sites/north')).body.state, 'never_seen')
+})
+
+test('what was dropped before it was sent is listed with its reason', async () => {
+  const gateway = await hub.site()
+  const gap = { stream: 'gps', from_ms: 1000, to_ms: 5000, count: 42, hardware_ids: ['cart-1'], reason: 'disk' }
+  const note = { seq: 1, note_id: 'n1', kind: 'gap', at_ms: 9000, body: gap }
+  const data = Buffer.from(JSON.stringify([note]))
+  await gateway.push(gateway.part('notes', { data, count: 1, encoding: 'rows-1' }))
+  const { body } = await people.request('GET', `/sites/${gateway.siteId}/gaps`)
+  assert.deepEqual(body.gaps, [
+    {
+      note_id: 'n1',
+      stream: 'gps',
+      from: '1970-01-01T00:00:01.000Z',
+      to: '1970-01-01T00:00:05.000Z',
+      rows: 42,
+      reason: 'disk',
+      recorded_at: '1970-01-01T00:00:09.000Z',
+    },
+  ])
+  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  assert.deepEqual(site.gaps, { count: 1, rows: 42 })
+  assert.match(site.explanation, /42 records were dropped/)
+})
+
+test('what could not be read can be looked at as it came', async () => {
+  const gateway = await hub.site()
+  const data = Buffer.from('no runs at all')
+  await gateway.push(gateway.part('telemetry', { data, count: 3, encoding: 'runs-1' }))
+  const path = `/sites/${gateway.siteId}/quarantine`
+  const { body } = await people.request('GET', path)
+  assert.equal(body.entries.length, 1)
+  const [entry] = body.entries
+  assert.deepEqual([entry.stream, entry.from, entry.bytes], ['telemetry', 0, data.length])
+  const raw = await people.request('GET', `${path}/${entry.quarantine_id}`)
+  assert.equal(raw.body, 'no runs at all')
+  assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'quarantine_not_found')
+  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  assert.deepEqual([site.state, site.warnings], ['quarantined', ['quarantined']])
+})
+
+test('a restore is told in words', async () => {
+  const gateway = await hub.site()
+  const before = gateway.epoch
+  gateway.epoch = 'f'.repeat(32)
+  await gateway.hello({ forked_from: { epoch: before, reason: 'restored from a backup' } })
+  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  assert.deepEqual(
+    site.epochs.map((one: { forked_from: string | null }) => one.forked_from),
+    [before, null],
+  )
+  assert.match(site.explanation, /another one than before \(restored from a backup\)/)
+})

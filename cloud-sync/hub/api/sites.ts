@@ -1,0 +1,196 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { jsonBody } from '../../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../../shared/http/responses.ts'
+import { type Clock, toIso } from '../../../shared/time.ts'
+import { pageQuerySchema } from '../../../shared/wire/params.ts'
+import {
+  gapListSchema,
+  issuedSiteSchema,
+  newSiteSchema,
+  revokedSiteKeysSchema,
+  rotatedSiteKeySchema,
+  type SiteJson,
+  siteListQuerySchema,
+  siteListSchema,
+  siteParams,
+  sitePatchSchema,
+  siteSchema,
+} from '../../../shared/wire/sites.ts'
+import { requireSite, visibleSites } from '../hub-access.ts'
+import type { Sites } from '../sites.ts'
+import type { Database } from '../store/database.ts'
+import { pageOfSites, renameSite, type SiteRow, siteFigures } from '../store/site-figures.ts'
+import { listGaps } from '../store/site-losses.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+import { adminOnly } from './hub-guards.ts'
+import { toSiteJson } from './site-json.ts'
+
+const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+
+interface SitesApiDeps {
+  database: Database
+  sites: Sites
+  clock: Clock
+}
+
+/** `/sites`: the sites there are, how each is doing, and what their gateways replicate with. */
+export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  async function toJson(sites: readonly SiteRow[]): Promise<SiteJson[]> {
+    const figures = await siteFigures(
+      database,
+      sites.map(({ site_id }) => site_id),
+    )
+    const nowMs = clock.nowMs()
+    return sites.flatMap((site) => {
+      const ofSite = figures.get(site.site_id)
+      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, nowMs)]
+    })
+  }
+
+  async function oneJson(site: SiteRow): Promise<SiteJson> {
+    const [only] = await toJson([site])
+    if (only === undefined) throw new Error(`nothing was counted of ${site.site_id}`)
+    return only
+  }
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites',
+      summary: 'List sites',
+      description: 'The sites in the scope of the caller and how they are doing, by site_id.',
+      request: { query: siteListQuerySchema },
+      responses: { 200: json(siteListSchema, 'Sites in scope, by site_id.'), ...problems(400) },
+    }),
+    async (c) => {
+      const { limit, offset } = c.req.valid('query')
+      const rows = await pageOfSites(database, visibleSites(c.var.user), { limit, offset })
+      const sites = await toJson(rows)
+      return c.json({ sites, pagination: { limit, offset, returned: sites.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/sites',
+      summary: 'Add a site',
+      description: 'Issues the key its gateway replicates with, which is shown only here. For admins.',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(newSiteSchema) },
+      responses: {
+        201: json(issuedSiteSchema, 'The site and its key.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { site_id, name } = c.req.valid('json')
+      const { siteId, key } = await all.add(name, site_id)
+      c.header('location', `/sites/${siteId}`)
+      return c.json({ site_id: siteId, name, key, warning: KEY_WARNING }, 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}',
+      summary: 'Get a site',
+      request: { params: siteParams },
+      responses: { 200: json(siteSchema, 'The site and how it is doing.'), ...problems(403, 404) },
+    }),
+    async (c) =>
+      c.json(await oneJson(await requireSite(database, c.var.user, c.req.valid('param').site)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'patch',
+      path: '/sites/{site}',
+      summary: 'Rename a site',
+      description: 'For admins.',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { params: siteParams, body: body(sitePatchSchema) },
+      responses: {
+        200: json(siteSchema, 'The site as it is now.'),
+        ...problems(400, 403, 404, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { name } = c.req.valid('json')
+      await requireSite(database, c.var.user, site)
+      if (name !== undefined) await renameSite(database, site, name)
+      return c.json(await oneJson(await requireSite(database, c.var.user, site)), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/sites/{site}/keys',
+      operationId: 'rotateSiteKey',
+      summary: 'Issue a new key for a site',
+      description:
+        'The keys it had are void at once; its gateway goes on alone until it has the new one. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: siteParams },
+      responses: { 200: json(rotatedSiteKeySchema, 'The new key, shown only here.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      const key = await all.rotate(site)
+      return c.json({ success: true as const, site_id: site, key, warning: KEY_WARNING }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/sites/{site}/keys',
+      summary: 'Revoke all keys of a site',
+      description: 'What is here stays; nothing more comes in. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: siteParams },
+      responses: { 200: json(revokedSiteKeysSchema, 'Void at once, so many.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      const revoked = await all.revoke(site)
+      return c.json({ success: true as const, revoked }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/gaps',
+      summary: 'List what will never come',
+      description: 'Records that were dropped at the site before they could be sent, newest first.',
+      request: { params: siteParams, query: pageQuerySchema },
+      responses: { 200: json(gapListSchema, 'Gaps, newest first.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { limit, offset } = c.req.valid('query')
+      await requireSite(database, c.var.user, site)
+      const rows = await listGaps(database, site, { limit, offset })
+      const gaps = rows.map((row) => ({
+        note_id: row.note_id,
+        stream: row.stream,
+        from: toIso(row.from_ms),
+        to: toIso(row.to_ms),
+        rows: row.row_count,
+        reason: row.reason,
+        recorded_at: toIso(row.at_ms),
+      }))
+      return c.json({ gaps, pagination: { limit, offset, returned: gaps.length } }, 200)
+    },
+  )
+
+  return api
+}

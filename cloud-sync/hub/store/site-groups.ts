@@ -1,0 +1,48 @@
+import type { Sql } from './database.ts'
+
+/** A group of a site as its gateway has it. */
+export interface SiteGroup {
+  readonly groupId: number
+  readonly name: string
+  readonly deviceCount: number
+  readonly geofenceVersion: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+/** By group_id. */
+export async function listSiteGroups(sql: Sql, siteId: string): Promise<SiteGroup[]> {
+  const [groups, devices, zones] = await Promise.all([
+    bodiesOf(sql, siteId, 'device_group'),
+    sql.all<{ group_id: string; count: number }>(
+      `SELECT CAST(body AS jsonb) ->> 'group_id' AS group_id, COUNT(*) AS count FROM entity
+       WHERE site_id = $1 AND entity_table = 'device' AND body IS NOT NULL GROUP BY 1`,
+      [siteId],
+    ),
+    sql.all<{ group_id: string; version: string }>(
+      `SELECT entity_key AS group_id, CAST(body AS jsonb) ->> 'version' AS version FROM entity
+       WHERE site_id = $1 AND entity_table = 'geofence_set' AND body IS NOT NULL`,
+      [siteId],
+    ),
+  ])
+  const counts = new Map(devices.map(({ group_id, count }) => [group_id, count]))
+  const versions = new Map(zones.map(({ group_id, version }) => [group_id, Number(version)]))
+  return groups
+    .map((group) => ({
+      groupId: Number(group.group_id),
+      name: String(group.name),
+      deviceCount: counts.get(String(group.group_id)) ?? 0,
+      geofenceVersion: versions.get(String(group.group_id)) ?? 0,
+      createdAtMs: Number(group.created_at_ms),
+      updatedAtMs: Number(group.updated_at_ms),
+    }))
+    .sort((a, b) => a.groupId - b.groupId)
+}
+
+async function bodiesOf(sql: Sql, siteId: string, table: string): Promise<Record<string, unknown>[]> {
+  const rows = await sql.all<{ body: string }>(
+    'SELECT body FROM entity WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL',
+    [siteId, table],
+  )
+  return rows.map(({ body }) => JSON.parse(body))
+}

@@ -1,0 +1,58 @@
+import type { Sql } from './database.ts'
+
+interface Page {
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface GapRow {
+  note_id: string
+  stream: string
+  from_ms: number
+  to_ms: number
+  row_count: number
+  reason: string
+  at_ms: number
+}
+
+/** What was dropped before it was sent, newest first. */
+export function listGaps(sql: Sql, siteId: string, { limit, offset }: Page): Promise<GapRow[]> {
+  return sql.all<GapRow>(
+    `SELECT note_id, stream, from_ms, to_ms, row_count, reason, at_ms FROM gap
+     WHERE site_id = $1 ORDER BY at_ms DESC, note_id LIMIT $2 OFFSET $3`,
+    [siteId, limit, offset],
+  )
+}
+
+export interface QuarantineRow {
+  quarantine_id: string
+  epoch: string
+  stream: string
+  seq_from: number
+  seq_to: number
+  reason: string
+  received_at_ms: number
+  bytes: number
+}
+
+/** What could not be applied, newest first, without what it is. */
+export function listQuarantine(sql: Sql, siteId: string, { limit, offset }: Page): Promise<QuarantineRow[]> {
+  return sql.all<QuarantineRow>(
+    `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
+     FROM quarantine WHERE site_id = $1 ORDER BY received_at_ms DESC, quarantine_id LIMIT $2 OFFSET $3`,
+    [siteId, limit, offset],
+  )
+}
+
+/** The bytes of a piece in quarantine. */
+export async function quarantinedBytes(
+  sql: Sql,
+  siteId: string,
+  quarantineId: string,
+): Promise<Uint8Array | undefined> {
+  const row = await sql.get<{ body: Uint8Array }>(
+    'SELECT body FROM quarantine WHERE site_id = $1 AND quarantine_id = $2',
+    [siteId, quarantineId],
+  )
+  return row?.body
+}

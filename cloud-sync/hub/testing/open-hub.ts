@@ -1,0 +1,64 @@
+import { createLog } from '../../../shared/log.ts'
+import { type Clock, systemClock } from '../../../shared/time.ts'
+import type { HubConfig } from '../config.ts'
+import { createHub, type Hub } from '../hub.ts'
+import type { DatabaseKind } from './databases.ts'
+import { SiteClient } from './site-client.ts'
+
+/** A clock that goes on, and that a test may set forward. */
+export class SetClock implements Clock {
+  aheadMs = 0
+
+  nowMs(): number {
+    return systemClock.nowMs() + this.aheadMs
+  }
+}
+
+/** A whole hub with a database of its own. */
+export class TestHub {
+  readonly hub: Hub
+  readonly clock: SetClock
+  #sites = 0
+
+  constructor(hub: Hub, clock: SetClock) {
+    this.hub = hub
+    this.clock = clock
+  }
+
+  /** A new site and a gateway of it that has said hello. */
+  async site(): Promise<SiteClient> {
+    const { siteId, key } = await this.hub.sites.add(`Site ${++this.#sites}`)
+    const client = this.client(siteId, key)
+    await client.hello()
+    return client
+  }
+
+  client(siteId: string, key: string): SiteClient {
+    return new SiteClient((path, init) => this.hub.app.request(path, init), siteId, key)
+  }
+
+  stop(): Promise<void> {
+    return this.hub.stop()
+  }
+}
+
+export const HUB_CONFIG: HubConfig = {
+  host: '127.0.0.1',
+  port: 0,
+  // not opened: the database is given
+  databaseUrl: 'postgres://none',
+  dataDir: '',
+  adminApiKey: 'hub_admin_key_for_tests_0123456789',
+  requestsPerSecond: 0,
+  logLevel: 'silent',
+  tls: undefined,
+}
+
+/** Starts a hub on a free port. */
+export async function openHub(kind: DatabaseKind): Promise<TestHub> {
+  const clock = new SetClock()
+  const database = await kind.open()
+  const hub = createHub(HUB_CONFIG, createLog('silent'), { clock, database })
+  await hub.start()
+  return new TestHub(hub, clock)
+}

@@ -1,0 +1,128 @@
+import { DocumentedAnswers } from '../../../shared/testing/documented-answers.ts'
+import type { HubRole } from '../../../shared/wire/hub-users.ts'
+import type { TestHub } from './open-hub.ts'
+
+/** The key of the first admin of a `TestHub`. */
+export const ADMIN_KEY = 'hub_admin_key_for_tests_0123456789'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any
+}
+
+interface RequestOptions {
+  /** Null for none. */
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** Everybody an endpoint must tell apart. */
+export type Who =
+  | 'nobody'
+  | 'a bad key'
+  | 'a disabled user'
+  | 'out of scope'
+  | 'no scope'
+  | 'a viewer'
+  | 'an operator'
+  | 'admin'
+
+/** What people and programs ask of a hub. Every answer is held to the OpenAPI document. */
+export class People {
+  readonly #hub: TestHub
+  #documented: Promise<DocumentedAnswers> | undefined
+
+  constructor(hub: TestHub) {
+    this.#hub = hub
+  }
+
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    this.#documented ??= this.#send('GET', '/openapi.json', { key: null }).then(
+      ({ body }) => new DocumentedAnswers(body),
+    )
+    const documented = await this.#documented
+    const answer = await this.#send(method, path, options)
+    documented.check(method, path, answer)
+    return answer
+  }
+
+  async createUser(fields: { role?: HubRole; site_ids?: string[] | null; name?: string }) {
+    const { body } = await this.request('POST', '/users', { body: { name: 'Somebody', ...fields } })
+    return { userId: String(body.user.user_id), key: String(body.api_key) }
+  }
+
+  /** A user of each kind; those in scope see `siteId`. The result is each one's key. */
+  async callers(siteId: string): Promise<Record<Who, string | null>> {
+    const disabled = await this.createUser({ site_ids: [siteId] })
+    await this.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
+    const keyOf = async (role: HubRole, siteIds: string[]) =>
+      (await this.createUser({ role, site_ids: siteIds })).key
+    return {
+      nobody: null,
+      'a bad key': 'cbh_this_key_opens_nothing_at_all',
+      'a disabled user': disabled.key,
+      'out of scope': await keyOf('operator', ['some-other-site']),
+      'no scope': await keyOf('operator', []),
+      'a viewer': await keyOf('viewer', [siteId]),
+      'an operator': await keyOf('operator', [siteId]),
+      admin: ADMIN_KEY,
+    }
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    { key = ADMIN_KEY, body, headers = {} }: RequestOptions,
+  ): Promise<Answer> {
+    const init: RequestInit = { method, headers: { ...headers } }
+    if (key !== null) init.headers = { 'x-api-key': key, ...init.headers }
+    if (body !== undefined) {
+      init.headers = { 'content-type': 'application/json', ...init.headers }
+      init.body = typeof body === 'string' ? body : JSON.stringify(body)
+    }
+    const response = await this.#hub.hub.app.request(path, init)
+    const text = await response.text()
+    const isJson = /json\s*(;|$)/.test(response.headers.get('content-type') ?? '')
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    }
+  }
+}
+
+type Refusal = [who: Who, status: number, code: string]
+
+const NOT_LET_IN: Refusal[] = [
+  ['nobody', 401, 'missing_api_key'],
+  ['a bad key', 401, 'invalid_api_key'],
+  ['a disabled user', 401, 'user_inactive'],
+]
+
+/** Who is refused by the endpoints of one site. */
+export const REFUSED_OUTSIDE_SCOPE: Refusal[] = [
+  ...NOT_LET_IN,
+  ['out of scope', 403, 'site_forbidden'],
+  ['no scope', 403, 'site_forbidden'],
+]
+
+/** Who is refused by endpoints for admins. */
+export const REFUSED_AS_NO_ADMIN: Refusal[] = [
+  ...NOT_LET_IN,
+  ['a viewer', 403, 'admin_required'],
+  ['an operator', 403, 'admin_required'],
+  ['no scope', 403, 'admin_required'],
+]
+
+/** Who is refused by endpoints that ask a site for something. */
+export const REFUSED_AS_NO_OPERATOR: Refusal[] = [
+  ...REFUSED_OUTSIDE_SCOPE,
+  ['a viewer', 403, 'operator_required'],
+]
+
+/** Who is refused by endpoints for everybody with a key. */
+export const REFUSED_WITHOUT_KEY: Refusal[] = NOT_LET_IN

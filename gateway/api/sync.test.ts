@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { TestHub } from '../../cloud-sync/testing/test-hub.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { eventually, metric } from '../testing/observe.ts'
+import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const SITE_KEY = `cbs_links_${'k'.repeat(43)}`
+
+let hub: TestHub
+let alone: TestGateway
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  hub = await new TestHub().start()
+  alone = await startGateway()
+  g = await startGateway({
+    CARTBARN_UPSTREAM_URL: hub.url,
+    CARTBARN_UPSTREAM_KEY: SITE_KEY,
+    CARTBARN_SITE_ID: 'links',
+  })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(async () => {
+  await g.stop()
+  await alone.stop()
+  await hub.stop()
+})
+
+for (const [method, path] of [
+  ['GET', '/sync/status'],
+  ['POST', '/sync/audit'],
+] as const) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, { key: keys[who] })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('a gateway without a head office says so, and has nothing to compare', async () => {
+  const { status, body } = await alone.request('GET', '/sync/status')
+  assert.deepEqual([status, body.configured, body.state, body.details], [200, false, 'not_configured', null])
+  assert.match(body.explanation, /CARTBARN_UPSTREAM_URL/)
+  const audit = await alone.request('POST', '/sync/audit')
+  assert.deepEqual([audit.status, audit.body.code], [409, 'sync_not_configured'])
+  assert.doesNotMatch((await alone.request('GET', '/metrics')).body, /cartbarn_sync/)
+})
+
+test('what devices do arrives, and the status says that the head office has it', async () => {
+  const device = await g.device('cart-1')
+  await device.publishAsync('dev/cart-1/evt', JSON.stringify({ event: 'lock', source: 'key', eid: 'e-1' }), {
+    qos: 1,
+  })
+  const isThere = () => [...hub.epochs.values()].some(({ cursors }) => cursors.lock_events.seq > 0)
+  await eventually(isThere, 'the lock event at the hub')
+  await eventually(
+    () => hub.latest.some(({ devices }) => devices.some(({ hardware_id }) => hardware_id === 'cart-1')),
+    'the state at the hub',
+  )
+  const { status, body } = await g.request('GET', '/sync/status')
+  assert.deepEqual([status, body.configured], [200, true])
+  const { details } = body
+  assert.deepEqual(
+    [details.upstream, details.site, details.forked_from, details.retry_in_s],
+    [new URL(hub.url).host, 'links', null, null],
+  )
+  assert.ok(details.last_contact_at !== null && details.sent_bytes > 0)
+  const events = details.streams.find(({ stream }: { stream: string }) => stream === 'lock_events')
+  assert.deepEqual([events.acked_seq, events.acked_rows, events.trouble], [1, 1, null])
+  assert.ok(!JSON.stringify(body).includes(SITE_KEY))
+  assert.deepEqual([...hub.keys], [`Bearer ${SITE_KEY}`])
+})
+
+test('metrics tell of it', async () => {
+  assert.ok((await metric(g, 'cartbarn_sync_acked_rows_total')) > 0)
+  assert.ok((await metric(g, 'cartbarn_sync_bytes_sent_total')) > 0)
+  assert.ok((await metric(g, 'cartbarn_sync_last_contact_seconds')) < 60)
+  const { body } = await g.request('GET', '/metrics')
+  assert.match(body, /cartbarn_sync_backlog_rows\{stream="history"\} 0/)
+  assert.match(body, /cartbarn_sync_failures_total\{reason="network"\} \d/)
+  assert.equal(body.match(/cartbarn_sync_state\{state="\w+"\} 1/g)?.length, 1)
+})
+
+test('an audit that is asked for is taken and remembered', async () => {
+  const { status, body } = await g.request('POST', '/sync/audit')
+  assert.deepEqual([status, body], [202, { success: true }])
+  const after = await g.request('GET', '/sync/status')
+  assert.ok(['wanted', 'running', 'idle'].includes(after.body.details.audit.state))
+})

@@ -1,0 +1,48 @@
+import type { Events } from '../events.ts'
+import type { Device, Fleet } from './fleet.ts'
+
+interface LatestStatesDeps {
+  fleet: Pick<Fleet, 'byHardwareId' | 'all'>
+  events: Events
+  toDeviceJson: (device: Device) => Record<string, unknown>
+}
+
+/** Which devices have changed since somebody last asked, and what the API says of them. */
+export class LatestStates {
+  readonly #deps: LatestStatesDeps
+  #changed = new Set<string>()
+  /** A device was taken off the register: only all of those that are left tell that. */
+  #isAny = false
+
+  constructor(deps: LatestStatesDeps) {
+    this.#deps = deps
+    const { events } = deps
+    const change = ({ hardwareId }: { hardwareId: string }) => this.#changed.add(hardwareId)
+    events.on('reported', change)
+    events.on('lockChanged', change)
+    events.on('presenceChanged', change)
+    events.on('deviceRegistered', change)
+    events.on('groupChanged', change)
+    events.on('deviceRemoved', () => {
+      this.#isAny = true
+    })
+  }
+
+  /** Hardware ids of devices whose state changed since the last call; null when all are to be told. */
+  takeChanged(): ReadonlySet<string> | null {
+    const changed = this.#isAny ? null : this.#changed
+    this.#changed = new Set()
+    this.#isAny = false
+    return changed
+  }
+
+  /** As `GET /devices/:id`; undefined for one that is gone. */
+  deviceJson(hardwareId: string): Record<string, unknown> | undefined {
+    const device = this.#deps.fleet.byHardwareId(hardwareId)
+    return device === undefined ? undefined : this.#deps.toDeviceJson(device)
+  }
+
+  hardwareIds(): readonly string[] {
+    return this.#deps.fleet.all().map(({ row }) => row.hardwareId)
+  }
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { isoSchema } from './params.ts'
+import { siteIdSchema } from './sites.ts'
+
+/** What somebody of the head office may do: read its sites; wish for things there as well; everything. */
+export const HUB_ROLES = ['viewer', 'operator', 'admin'] as const
+const hubRoleSchema = z.enum(HUB_ROLES).meta({
+  description: 'viewer reads its sites, operator also makes intents there, admin does everything everywhere.',
+  example: 'viewer',
+})
+export type HubRole = z.infer<typeof hubRoleSchema>
+
+const SITES_MAX = 5000
+
+const nameSchema = z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Jane' })
+
+const siteIdsSchema = z
+  .array(siteIdSchema)
+  .transform((ids) => [...new Set(ids)])
+  .refine((ids) => ids.length <= SITES_MAX, `must name at most ${SITES_MAX} sites`)
+  .nullable()
+  .meta({
+    description:
+      'The sites it may see, also such as do not exist yet; null is all of them, now and later. Means nothing for an admin.',
+    example: ['north'],
+  })
+
+export const hubUserSchema = z
+  .object({
+    user_id: z
+      .string()
+      .meta({ description: 'Made up here.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+    name: z.string().meta({ description: 'For people.', example: 'Jane' }),
+    role: hubRoleSchema,
+    site_ids: z
+      .array(z.string())
+      .nullable()
+      .meta({
+        description: 'The sites it may see; null is all of them. Means nothing for an admin.',
+        example: ['north'],
+      }),
+    is_active: z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' }),
+    created_at: isoSchema,
+  })
+  .meta({ id: 'HubUser' })
+export type HubUserJson = z.infer<typeof hubUserSchema>
+
+export const newHubUserSchema = z
+  .strictObject({
+    name: nameSchema,
+    role: hubRoleSchema.default('viewer'),
+    site_ids: siteIdsSchema.default([]),
+  })
+  .meta({ id: 'NewHubUser' })
+
+/** RFC 7396: absent is unchanged; null as `site_ids` is all sites. */
+export const hubUserPatchSchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    role: hubRoleSchema.optional(),
+    site_ids: siteIdsSchema.optional(),
+    is_active: z
+      .boolean()
+      .optional()
+      .meta({ description: 'false makes its key void until it is true again.' }),
+  })
+  .meta({ id: 'HubUserPatch', description: 'What is left out stays as it is.' })
+
+const apiKeySchema = z.string().meta({
+  description: 'Shown only here; kept as a hash.',
+  example: 'cbh_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
+})
+const warningSchema = z
+  .string()
+  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
+
+export const issuedHubKeySchema = z
+  .object({ user: hubUserSchema, api_key: apiKeySchema, warning: warningSchema })
+  .meta({ id: 'IssuedHubKey' })
+
+export const rotatedHubKeySchema = z
+  .object({ success: z.literal(true), api_key: apiKeySchema, warning: warningSchema })
+  .meta({ id: 'RotatedHubKey' })
+
+export const deletedHubUserSchema = z.object({
+  success: z.literal(true),
+  deleted: z.string().meta({ description: 'user_id' }),
+})

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import {
+  commandSendSchema,
+  configSetSchema,
+  geofencePutSchema,
+  resendSchema,
+  userDisableSchema,
+} from './intents.ts'
+import { choiceParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import { siteParams } from './sites.ts'
+import { INTENT_KINDS, intentKindSchema } from './sync.ts'
+
+const DAY_S = 86_400
+const EXPIRES_MAX_S = 90 * DAY_S
+
+/** A wish is worth so long, in seconds, where nothing is said: lock and unlock must never run late. */
+export const INTENT_EXPIRES_S = {
+  'command.send': 120,
+  'config.set': 7 * DAY_S,
+  'geofence.put': 7 * DAY_S,
+  'user.disable': 30 * DAY_S,
+  resend: 7 * DAY_S,
+} as const
+
+const common = {
+  expires_in_s: z
+    .number()
+    .int()
+    .min(1)
+    .max(EXPIRES_MAX_S)
+    .optional()
+    .meta({ description: 'Seconds it is worth; 120 for commands, days for the rest.', example: 120 }),
+  base_rev: z.string().min(1).max(64).optional().meta({
+    description: 'The revision it is made on: if the thing has another by then, what the site decided stays.',
+  }),
+}
+
+function wish<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(kind: Kind, body: Body) {
+  return z.strictObject({ kind: z.literal(kind), body, ...common })
+}
+
+/** What the head office may wish for at a site. */
+export const newSiteIntentSchema = z
+  .discriminatedUnion('kind', [
+    wish('config.set', configSetSchema).meta({
+      description: 'As PUT /devices/{id}/config or PUT /groups/{groupId}/config/{type} of the gateway.',
+    }),
+    wish('geofence.put', geofencePutSchema).meta({
+      description: 'As PUT /groups/{groupId}/geofences of the gateway.',
+    }),
+    wish('command.send', commandSendSchema).meta({
+      description: 'As POST /devices/{id}/commands of the gateway.',
+    }),
+    wish('user.disable', userDisableSchema).meta({
+      description: 'A user of the gateway, whose key is void then.',
+    }),
+    wish('resend', resendSchema).meta({
+      description: 'Compare at once what is here with what is there, and send what is missing.',
+    }),
+  ])
+  .meta({
+    id: 'NewSiteIntent',
+    example: { kind: 'command.send', body: { hardware_id: 'cart-07', command: 'lock' } },
+  })
+export type NewSiteIntent = z.infer<typeof newSiteIntentSchema>
+
+/** The life of an intent; all but the first are final. */
+export const SITE_INTENT_STATUSES = [
+  'pending',
+  'applied',
+  'rejected',
+  'expired',
+  'superseded',
+  'withdrawn',
+] as const
+const statusSchema = z.enum(SITE_INTENT_STATUSES)
+export type SiteIntentStatus = z.infer<typeof statusSchema>
+
+export const siteIntentSchema = z
+  .object({
+    intent_id: z.string().meta({ description: 'Unique.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+    site_id: z.string().meta({ description: 'Where it is to be done.', example: 'north' }),
+    kind: intentKindSchema,
+    body: z.record(z.string(), z.unknown()).meta({ description: 'As it was given.' }),
+    base_rev: z.string().nullable().meta({ description: 'As it was given; null for none.' }),
+    status: statusSchema.meta({
+      description: 'pending: the gateway has not told yet what became of it. The others are final.',
+    }),
+    reason: z.string().nullable().meta({ description: 'Why it was not applied, for people.' }),
+    is_fetched: z
+      .boolean()
+      .meta({ description: 'The gateway has asked for it; from then on it cannot be withdrawn.' }),
+    requested_by: z.string().meta({ description: 'The user_id of who made it.' }),
+    issued_at: isoSchema,
+    expires_at: isoSchema.meta({ description: 'After this it is not done any more.' }),
+    finished_at: isoSchema.nullable().meta({ description: 'When it was known what became of it.' }),
+  })
+  .meta({ id: 'SiteIntent' })
+export type SiteIntentJson = z.infer<typeof siteIntentSchema>
+
+export const siteIntentParams = siteParams.extend({ id: z.string().meta({ description: 'intent_id' }) })
+export const siteIntentListQuerySchema = pageQuerySchema.extend({
+  status: choiceParam(SITE_INTENT_STATUSES, 'invalid_status')
+    .optional()
+    .meta({ description: 'Only in this state.' }),
+  kind: choiceParam(INTENT_KINDS, 'invalid_parameter').optional().meta({ description: 'Only of this kind.' }),
+})
+export const siteIntentListSchema = z.object({
+  intents: z.array(siteIntentSchema).meta({ description: 'Newest first.' }),
+  pagination: paginationSchema,
+})

@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import { deviceListQuerySchema, deviceListSchema, deviceSchema } from './devices.ts'
+import { isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
+
+/** A site in paths, in keys and in the tables of the head office. */
+export const siteIdSchema = z
+  .string()
+  .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
+  .meta({ description: 'For ever; 1 to 32 lower-case letters, digits and hyphens.', example: 'north' })
+
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .meta({ description: 'For people.', example: 'North course' })
+
+/** The `:site` of the paths of a site. */
+export const siteParams = z.object({ site: z.string().meta({ description: 'site_id', example: 'north' }) })
+export const siteDeviceParams = siteParams.extend({
+  id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
+})
+
+export const newSiteSchema = z
+  .strictObject({
+    site_id: siteIdSchema.optional().meta({ description: 'Made of the name where it is left out.' }),
+    name: nameSchema,
+  })
+  .meta({ id: 'NewSite' })
+
+export const sitePatchSchema = z.strictObject({ name: nameSchema.optional() }).meta({ id: 'SitePatch' })
+
+const siteKeySchema = z.string().meta({
+  description: 'What the gateway of the site replicates with. Shown only here; kept as a hash.',
+  example: 'cbs_north_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
+})
+const warningSchema = z
+  .string()
+  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
+
+export const issuedSiteSchema = z
+  .object({ site_id: siteIdSchema, name: nameSchema, key: siteKeySchema, warning: warningSchema })
+  .meta({ id: 'IssuedSite' })
+
+export const rotatedSiteKeySchema = z
+  .object({ success: z.literal(true), site_id: siteIdSchema, key: siteKeySchema, warning: warningSchema })
+  .meta({ id: 'RotatedSiteKey' })
+
+export const revokedSiteKeysSchema = z.object({
+  success: z.literal(true),
+  revoked: z.number().int().meta({ description: 'Keys that were good until now.', example: 1 }),
+})
+
+/** How a site is doing, the worst first. */
+export const SITE_STATES = ['two_gateways', 'never_seen', 'silent', 'quarantined', 'behind', 'ok'] as const
+const siteStateSchema = z.enum(SITE_STATES).meta({
+  description:
+    'two_gateways: two push as this site. never_seen: no gateway has come yet. silent: not heard of for two minutes. quarantined: something of it could not be read. behind: more than ten minutes of data are still to come.',
+})
+export type SiteState = z.infer<typeof siteStateSchema>
+
+const rowsSchema = z.number().int().min(0).meta({ description: 'Records and events.', example: 306_179 })
+
+export const siteSchema = z
+  .object({
+    site_id: siteIdSchema,
+    name: nameSchema,
+    created_at: isoSchema,
+    state: siteStateSchema,
+    explanation: z.string().meta({
+      description: 'The state in words, with what else is worth knowing.',
+      example: 'All is well: last heard of 4 seconds ago, everything is here.',
+    }),
+    warnings: z
+      .array(z.enum(['two_gateways', 'quarantined']))
+      .meta({ description: 'What somebody should look at.' }),
+    devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
+    freshness: z.object({
+      last_seen: isoSchema
+        .nullable()
+        .meta({ description: 'When its gateway was last heard of; null for never.' }),
+      seconds: z.number().nullable().meta({ description: 'Seconds since then.', example: 4 }),
+    }),
+    backlog: z.object({
+      rows: rowsSchema
+        .nullable()
+        .meta({ description: 'Records its gateway still has to send; null while it has said nothing.' }),
+      oldest: isoSchema.nullable().meta({ description: 'Of the oldest of them.' }),
+    }),
+    gaps: z.object({
+      count: z
+        .number()
+        .int()
+        .meta({ description: 'How often records were dropped before they were sent.', example: 0 }),
+      rows: rowsSchema.meta({ description: 'Records that will never come, at most.' }),
+    }),
+    audit: z
+      .object({
+        audited_at: isoSchema.meta({ description: 'Of the newest comparison.' }),
+        rows: rowsSchema.meta({ description: 'What the gateway has, by the last comparison of each day.' }),
+        confirmed: rowsSchema.meta({ description: 'Of these, in days without a difference.' }),
+        missing: z
+          .number()
+          .int()
+          .meta({ description: 'Groups that lacked rows and are sent again.', example: 0 }),
+        extra: z
+          .number()
+          .int()
+          .meta({ description: 'Rows that are here and not at the gateway.', example: 0 }),
+        summary: z.string().meta({ description: 'The same in words.', example: '306,179 of 306,179' }),
+      })
+      .nullable()
+      .meta({ description: 'What was compared row by row; null before the first time.' }),
+    clock: z.object({
+      offset_ms: z
+        .number()
+        .int()
+        .nullable()
+        .meta({ description: 'How far its clock is ahead of ours.', example: 12 }),
+      is_trusted: z.boolean().nullable().meta({ description: 'Whether the gateway believes its own clock.' }),
+    }),
+    program: z.string().nullable().meta({ description: 'What its gateway runs.', example: 'cartbarn 0.1.0' }),
+    epochs: z
+      .array(
+        z.object({
+          epoch: z
+            .string()
+            .meta({ description: 'One life of a database.', example: '0f0e0d0c0b0a09080706050403020100' }),
+          forked_from: z
+            .string()
+            .nullable()
+            .meta({ description: 'The epoch it went on from after a restore, or beside another gateway.' }),
+          reason: z
+            .string()
+            .nullable()
+            .meta({ description: 'Why it did, for people.', example: 'restored from a backup' }),
+          first_seen: isoSchema,
+          last_seen: isoSchema,
+        }),
+      )
+      .meta({ description: 'Newest first.' }),
+    keys: z.number().int().meta({ description: 'Keys that are good now.', example: 1 }),
+  })
+  .meta({ id: 'Site' })
+export type SiteJson = z.infer<typeof siteSchema>
+
+export const siteListSchema = z
+  .object({ sites: z.array(siteSchema), pagination: paginationSchema })
+  .meta({ id: 'SiteList' })
+export const siteListQuerySchema = pageQuerySchema
+
+export const gapListSchema = z.object({
+  gaps: z.array(
+    z.object({
+      note_id: z.string().meta({ description: 'Unique in the site.' }),
+      stream: z.string().meta({ description: 'gps or battery.', example: 'gps' }),
+      from: isoSchema.meta({ description: 'Of the oldest record that is missing.' }),
+      to: isoSchema.meta({ description: 'Of the newest.' }),
+      rows: rowsSchema.meta({ description: 'Records, at most.' }),
+      reason: z.string().meta({ description: 'purge, disk or damage.', example: 'disk' }),
+      recorded_at: isoSchema.meta({ description: 'When they were dropped.' }),
+    }),
+  ),
+  pagination: paginationSchema,
+})
+
+export const quarantineEntrySchema = z
+  .object({
+    quarantine_id: z.string().meta({ description: 'Unique in the site.' }),
+    epoch: z.string().meta({ description: 'Of the gateway that sent it.' }),
+    stream: z.string().meta({ description: 'Of what it is a part.', example: 'telemetry' }),
+    from: z.number().int().meta({ description: 'Position behind which it begins.', example: 4711 }),
+    to: z.number().int().meta({ description: 'Its last position.', example: 4811 }),
+    reason: z.string().meta({ description: 'Why it could not be applied, for people.' }),
+    bytes: z.number().int().meta({ description: 'Of what was sent.', example: 2048 }),
+    received_at: isoSchema,
+  })
+  .meta({ id: 'QuarantineEntry' })
+
+export const quarantineListSchema = z.object({
+  entries: z.array(quarantineEntrySchema).meta({ description: 'Newest first.' }),
+  pagination: paginationSchema,
+})
+export const quarantineParams = siteParams.extend({ id: z.string().meta({ description: 'quarantine_id' }) })
+
+/** Devices of all sites in scope, for the map. */
+export const hubDeviceListQuerySchema = deviceListQuerySchema.safeExtend({
+  site_ids: stringListParam
+    .optional()
+    .meta({ description: 'Only of these sites; repeated or comma-separated.', example: ['north'] }),
+})
+export const hubDeviceListSchema = z
+  .object({
+    devices: z.array(deviceSchema.extend({ site_id: siteIdSchema })),
+    pagination: deviceListSchema.shape.pagination,
+  })
+  .meta({ id: 'HubDeviceList' })
