@@ -127,6 +127,12 @@ for (const [name, value] of [
   ['RETENTION_DAYS', '0.5'],
   ['RETENTION_DAYS', '3651'],
   ['RETENTION_DAYS', 'never'],
+  ['DISK_BUDGET', '0'],
+  ['DISK_BUDGET', '99999999'],
+  ['DISK_BUDGET', '0%'],
+  ['DISK_BUDGET', '101%'],
+  ['DISK_BUDGET', '80 %'],
+  ['DISK_BUDGET', '20GB'],
   ['LOG_LEVEL', 'INFO'],
   ['ADMIN_API_KEY', 'x'.repeat(23)],
   ['ENROLMENT_KEY', 'x'.repeat(15)],
@@ -137,6 +143,13 @@ for (const [name, value] of [
     assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `))
   })
 }
+
+test('a disk budget is bytes or a share', () => {
+  const budgetOf = (value: string) => readConfig({ CARTBARN_DISK_BUDGET: value }).diskBudget
+  assert.deepEqual(budgetOf('20000000000'), { kind: 'bytes', bytes: 20_000_000_000 })
+  assert.deepEqual(budgetOf('5%'), { kind: 'share', percent: 5 })
+  assert.deepEqual(budgetOf('100%'), { kind: 'share', percent: 100 })
+})
 
 const TLS = { CARTBARN_TLS_CERT: '/etc/cert.pem', CARTBARN_TLS_KEY: '/etc/key.pem' }
 
@@ -235,4 +248,52 @@ test('the README lists every setting with its default', () => {
     return `| ${name} | ${defaultValue === 'none' ? '' : `\`${defaultValue}\``} | ${help} |`
   })
   assert.ok(readme.includes(rows.join('\n')), `the table should be:\n${rows.join('\n')}`)
+})
+
+const HEAD_OFFICE = {
+  CARTBARN_UPSTREAM_URL: 'https://hub.example.com',
+  CARTBARN_UPSTREAM_KEY: `cbs_links_${'k'.repeat(43)}`,
+  CARTBARN_SITE_ID: 'links',
+}
+
+test('a head office takes an address, a key and a site', () => {
+  const { upstream } = readConfig(HEAD_OFFICE)
+  assert.deepEqual(upstream, {
+    url: HEAD_OFFICE.CARTBARN_UPSTREAM_URL,
+    key: HEAD_OFFICE.CARTBARN_UPSTREAM_KEY,
+    siteId: 'links',
+    isInsecureAllowed: false,
+  })
+})
+
+for (const name of Object.keys(HEAD_OFFICE)) {
+  test(`${name} is missed when the others are there, and is nothing alone`, () => {
+    assert.match(refusalOf({ ...HEAD_OFFICE, [name]: '' }).join(), new RegExp(`^${name}: is needed with`))
+    const alone = Object.entries(HEAD_OFFICE).filter(([other]) => other === name)
+    assert.equal(refusalOf(Object.fromEntries(alone)).length, 2)
+  })
+}
+
+for (const [what, settings, line] of [
+  ['another site than its key', { CARTBARN_SITE_ID: 'palms' }, /SITE_ID: is not the site/],
+  ['a site that cannot be one', { CARTBARN_SITE_ID: 'The Links' }, /SITE_ID: must be/],
+  ['a key that is none', { CARTBARN_UPSTREAM_KEY: 'flt_secret' }, /UPSTREAM_KEY: must be a site key/],
+  ['a plain address', { CARTBARN_UPSTREAM_URL: 'http://hub.example.com' }, /UPSTREAM_URL: must be https/],
+  ['no address', { CARTBARN_UPSTREAM_URL: 'hub' }, /UPSTREAM_URL: must be an https/],
+  ['a doubtful yes', { CARTBARN_UPSTREAM_INSECURE: 'yes' }, /UPSTREAM_INSECURE/],
+] as const) {
+  test(`a head office with ${what} is refused`, () => {
+    const lines = refusalOf({ ...HEAD_OFFICE, ...settings }).join('\n')
+    assert.match(lines, line)
+    assert.doesNotMatch(lines, /secret|kkk/)
+  })
+}
+
+test('a plain address is taken when that is said, and from this machine', () => {
+  const CARTBARN_UPSTREAM_URL = 'http://hub.example.com'
+  assert.ok(
+    readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_INSECURE: 'true' }).upstream,
+  )
+  assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:8090' }).upstream)
+  assert.match(refusalOf({ CARTBARN_UPSTREAM_INSECURE: 'true' }).join(), /means nothing without/)
 })

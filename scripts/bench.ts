@@ -3,6 +3,7 @@ import { blocksUsage, runBlocks } from './bench/blocks.ts'
 import { brokerUsage, runBroker } from './bench/broker.ts'
 import { historyUsage, runHistory } from './bench/history.ts'
 import { ingestUsage, runIngest } from './bench/ingest.ts'
+import { runSync, syncUsage } from './bench/sync.ts'
 import { Workbench } from './bench/workbench.ts'
 
 interface Benchmark {
@@ -36,6 +37,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     summary: 'long histories: bytes on the disk, trips, sealing',
     usage: historyUsage,
     run: runHistory,
+  },
+  {
+    name: 'sync',
+    summary: 'replication to a head office: lag, drain, bytes, many sites',
+    usage: syncUsage,
+    run: runSync,
   },
   {
     name: 'blocks',

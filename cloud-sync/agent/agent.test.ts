@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
-import { AgentRig } from '../testing/agent-rig.ts'
+import type { AgentRig } from '../testing/agent-rig.ts'
+import { eventually } from '../testing/eventually.ts'
+import { realClock } from '../testing/manual-clock.ts'
+import { startRig } from '../testing/rigs.ts'
 import type { Fault } from '../testing/test-hub.ts'
-
-const rigs: AgentRig[] = []
-after(() => Promise.all(rigs.map((rig) => rig.stop())))
-
-async function startRig(options?: ConstructorParameters<typeof AgentRig>[0]): Promise<AgentRig> {
-  const rig = new AgentRig(options)
-  rigs.push(rig)
-  return rig.start()
-}
 
 function assertSame(rig: AgentRig, what = ''): void {
   const { epoch } = rig.source.identity()
@@ -26,8 +20,8 @@ function assertSame(rig: AgentRig, what = ''): void {
   assert.equal(rig.hub.duplicates, 0, `duplicates ${what}`)
 }
 
-test('everything arrives once and in order, and is acknowledged', async () => {
-  const rig = await startRig()
+test('everything arrives once and in order, and is acknowledged', async (t) => {
+  const rig = await startRig(t)
   for (const stream of SYNC_STREAMS) rig.source.append(stream, 50)
   await rig.until(() => rig.isDrained, 'drained')
   assertSame(rig)
@@ -48,8 +42,8 @@ const FAULTS: Fault[] = [
 ]
 
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
-  test(`whatever happens on the way, everything arrives once and in order (${seed})`, async () => {
-    const rig = await startRig({ seed, timeoutMs: 60 })
+  test(`whatever happens on the way, everything arrives once and in order (${seed})`, async (t) => {
+    const rig = await startRig(t, { seed, timeoutMs: 150 })
     const { random, hub, source } = rig
     const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
     for (const stream of SYNC_STREAMS) source.append(stream, 20)
@@ -71,3 +65,40 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
     assert.deepEqual([source.calls.fork, source.calls.adopt], [0, 0], 'nothing was mistaken for a loss')
   })
 }
+
+test('a backlog is sent without anything new, by timers alone', async (t) => {
+  const rig = await startRig(t, { clock: realClock() })
+  for (const stream of ['lock_events', 'history'] as const) rig.source.append(stream, 200)
+  rig.hub.limits = { ...rig.hub.limits, parts: 2, part_bytes: 1024 }
+  await rig.agent.start()
+  await eventually(() => rig.isDrained, 'drained')
+  await rig.agent.stop()
+  assertSame(rig)
+})
+
+test('stopping ends what is under way, and the next start knows what became of it', async (t) => {
+  const rig = await startRig(t, { clock: realClock() })
+  rig.source.append('lock_events', 5)
+  rig.hub.faultOf = (path) => (path === 'push' ? 'late' : null)
+  await rig.agent.start()
+  await eventually(() => rig.hub.lateCount > 0, 'a push under way')
+  await rig.agent.stop()
+  rig.hub.release()
+  rig.hub.faultOf = () => null
+  await rig.restart()
+  await rig.agent.start()
+  await eventually(() => rig.isDrained, 'drained')
+  await rig.agent.stop()
+  assertSame(rig)
+  assert.equal(rig.source.calls.fork, 0)
+})
+
+test('a clock that is set by years in either direction stops nothing', async (t) => {
+  const rig = await startRig(t)
+  for (const year of [2050, 1990, 2026]) {
+    rig.clock.set(Date.UTC(year, 1, 1))
+    for (const stream of SYNC_STREAMS) rig.source.append(stream, 3)
+    await rig.until(() => rig.isDrained, `drained in ${year}`, 50)
+  }
+  assertSame(rig)
+})

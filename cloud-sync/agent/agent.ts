@@ -1,11 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { ConflictError, UnavailableError } from '../../shared/errors.ts'
 import type { Part } from '../../shared/lifecycle.ts'
 import type { Log } from '../../shared/log.ts'
 import type { SyncStatus } from '../../shared/sync-status.ts'
 import { Tally } from '../../shared/tally.ts'
 import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
+import type { SyncFileReceipt } from '../../shared/wire/sync-file.ts'
 import { Auditor } from './audit.ts'
 import { Cursors } from './cursors.ts'
+import { exportLines } from './export.ts'
 import { Intents } from './intents.ts'
 import { LatestLane } from './latest-lane.ts'
 import { type AgentClock, Link } from './link.ts'
@@ -95,7 +98,7 @@ export class SyncAgent implements Part {
     })
     const senders = SYNC_STREAMS.map((stream) => new StreamSender(stream, clock, random))
     const priorities = new Priorities()
-    const monitor = new Monitor({ source, link, progress, senders, clock, log })
+    const monitor = new Monitor({ source, cursors, link, progress, senders, clock, log })
     const onIntents = () => this.loops.intents.wake()
     const onReceived = () => this.loops.events.wake()
     const common = { source, upstream, cursors, link, priorities, clock, onIntents }
@@ -180,6 +183,39 @@ export class SyncAgent implements Part {
   async audit(): Promise<void> {
     await this.#auditor.request()
     this.loops.audit.wake()
+  }
+
+  /** All that is not acknowledged, as the lines of a file to be carried to the hub. */
+  async *exportLines(signal: AbortSignal): AsyncGenerator<string> {
+    const { source, site, program, clock, latest } = this.#options
+    await this.#requireOurs()
+    const devices = latest
+      .hardwareIds()
+      .map((hardwareId) => latest.deviceJson(hardwareId))
+      .filter((device) => device !== undefined)
+    yield* exportLines(source, {
+      ...{ site, program, nowMs: clock.nowMs(), signal, devices },
+      onExported: (ranges) => this.#cursors.sending(ranges),
+    })
+  }
+
+  /** Takes what a hub said of a file. Throws `unknown_receipt` unless the file was written here and taken to its end. */
+  async takeReceipt({ site, epoch, cursors }: SyncFileReceipt): Promise<void> {
+    await this.#requireOurs()
+    const { source } = this.#options
+    const isOurs = site === this.#options.site && epoch === source.identity().epoch
+    if (!isOurs || !(await this.#cursors.isReconciled(cursors)))
+      throw new ConflictError('unknown_receipt', 'this is no receipt of the last file this gateway wrote')
+  }
+
+  /** Before anything leaves this gateway it is known whose it is. */
+  async #requireOurs(): Promise<void> {
+    const { source, site } = this.#options
+    if (!this.#isLoaded) throw new UnavailableError('the replication is starting')
+    const { site: claimed } = source.identity()
+    if (claimed === null) await source.claim(site)
+    else if (claimed !== site)
+      throw new ConflictError('other_site', `this database is replicated as site ${claimed}`)
   }
 
   get status(): SyncStatus {

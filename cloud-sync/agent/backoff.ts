@@ -4,7 +4,7 @@ export interface BackoffRange {
   readonly longestMs: number
 }
 
-export const FIRST_BACKOFF_MS = 1_000
+const FIRST_BACKOFF_MS = 1_000
 export const LONGEST_BACKOFF_MS = 300_000
 
 const LEAST_MS = 100

@@ -136,6 +136,17 @@ export class Cursors {
     })
   }
 
+  /** Takes cursors that a hub had after what was carried there; false unless each is known, or what it is here already. */
+  async isReconciled(hub: SyncCursors): Promise<boolean> {
+    const { acked } = this.known
+    const isKnown = SYNC_STREAMS.every(
+      (stream) =>
+        isSame(hub[stream], acked[stream]) ||
+        this.#attempts.get(stream)?.some(({ to }) => isSame(to, hub[stream])) === true,
+    )
+    return isKnown && (await this.reconcile(hub, this.known)) === 'known'
+  }
+
   /** Becomes a new epoch, of which the hub has nothing. */
   fork(reason: string): Promise<void> {
     return this.#turns.take(async () => {

@@ -1,6 +1,7 @@
 import type { Log } from '../../shared/log.ts'
 import { MINUTE_MS } from '../../shared/time.ts'
 import { SYNC_STREAMS, type SyncStream } from '../../shared/wire/sync.ts'
+import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Progress } from './progress.ts'
 import type { StreamBacklog, SyncSource } from './source.ts'
@@ -9,6 +10,7 @@ import type { StreamSender } from './stream-sender.ts'
 
 interface MonitorDeps {
   readonly source: SyncSource
+  readonly cursors: Cursors
   readonly link: Link
   readonly progress: Progress
   readonly senders: readonly StreamSender[]
@@ -19,11 +21,14 @@ interface MonitorDeps {
 const LOOK_MS = 10_000
 const STUCK_MS = 5 * MINUTE_MS
 const HEARD_MS = MINUTE_MS
+const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
 /** Looks now and then at what is waiting, and notices when it waits although the hub answers. */
 export class Monitor {
   readonly #deps: MonitorDeps
-  #backlog: Record<SyncStream, StreamBacklog> = nothing()
+  #counted: Record<SyncStream, StreamBacklog> = byStream(() => NOTHING)
+  /** Rows that had been acknowledged when that was counted. */
+  #ackedRows: Record<SyncStream, number> = byStream(() => 0)
   #isKnown = false
   #stuck: readonly SyncStream[] = []
 
@@ -31,9 +36,16 @@ export class Monitor {
     this.#deps = deps
   }
 
-  /** What was waiting when it was last looked at. */
+  /** What is waiting: what was when it was last counted, without what has gone since. */
   get backlog(): Readonly<Record<SyncStream, StreamBacklog>> {
-    return this.#backlog
+    const { source, cursors, progress } = this.#deps
+    const ends = source.ends()
+    return byStream((stream) => {
+      const counted = this.#counted[stream]
+      if (counted.rows === 0 || cursors.at(stream).seq >= ends[stream]) return NOTHING
+      const gone = progress.rowsOf(stream) - this.#ackedRows[stream]
+      return { rows: Math.max(1, counted.rows - gone), oldestMs: counted.oldestMs }
+    })
   }
 
   get stuck(): readonly SyncStream[] {
@@ -42,7 +54,7 @@ export class Monitor {
 
   /** All of it: rows, and the oldest of them. */
   get total(): StreamBacklog {
-    const all = Object.values(this.#backlog)
+    const all = Object.values(this.backlog)
     const times = all.flatMap(({ oldestMs }) => (oldestMs === null ? [] : [oldestMs]))
     return {
       rows: all.reduce((sum, { rows }) => sum + rows, 0),
@@ -52,11 +64,14 @@ export class Monitor {
 
   /** Whether nothing waits but what has just come. */
   get isDrained(): boolean {
-    return this.#isKnown && !hasBacklog({ backlog: this.#backlog, nowMs: this.#deps.clock.nowMs() })
+    return this.#isKnown && !hasBacklog({ backlog: this.backlog, nowMs: this.#deps.clock.nowMs() })
   }
 
   async step(signal: AbortSignal): Promise<number> {
-    this.#backlog = await this.#deps.source.backlog(signal)
+    const { source, progress } = this.#deps
+    const ackedRows = byStream((stream) => progress.rowsOf(stream))
+    this.#counted = await source.backlog(signal)
+    this.#ackedRows = ackedRows
     this.#isKnown = true
     this.#watch()
     return LOOK_MS
@@ -65,25 +80,23 @@ export class Monitor {
   #watch(): void {
     const { link, progress, senders, log } = this.#deps
     const isUp = link.state === 'up' && link.heardWithin(HEARD_MS) && link.drainHoldMs <= 0
+    const { backlog } = this
     const stuck: SyncStream[] = []
     for (const { stream, trouble } of senders) {
       // without a link, or while the hub says what is wrong, nobody need wonder
-      if (!isUp || trouble !== null || this.#backlog[stream].rows === 0) progress.moved(stream)
+      if (!isUp || trouble !== null || backlog[stream].rows === 0) progress.moved(stream)
       else if (progress.stillMs(stream) >= STUCK_MS) stuck.push(stream)
     }
     const isNew = stuck.some((stream) => !this.#stuck.includes(stream))
     this.#stuck = stuck
     if (!isNew) return
-    log.error(
-      { streams: stuck, backlog: this.#backlog },
-      'the head office answers, but its cursors do not move',
-    )
+    log.error({ streams: stuck, backlog }, 'the head office answers, but its cursors do not move')
     link.renew(`nothing moved of ${stuck.join(', ')}`)
   }
 }
 
-function nothing(): Record<SyncStream, StreamBacklog> {
-  const none = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, { rows: 0, oldestMs: null }]))
+function byStream<Value>(make: (stream: SyncStream) => Value): Record<SyncStream, Value> {
+  const record = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, make(stream)]))
   // of each stream there is one
-  return none as Record<SyncStream, StreamBacklog>
+  return record as Record<SyncStream, Value>
 }

@@ -38,6 +38,8 @@ export interface LaneDeps {
 const LOOK_MS = 500
 /** The fields of a part besides its data, with room to spare. */
 const PART_BYTES = 600
+/** A body is written in one go, in which nobody else has a turn. */
+const MAX_BODY_BYTES = 1_048_576
 const LEAST_PART_BYTES = 256
 const BUSY_LOOK_MS = 20
 const LONGEST_BUSY_MS = 200
@@ -132,6 +134,7 @@ export class StreamLane {
     const { source, upstream, cursors, link, clock } = this.#deps
     const asked = cursors.known
     const { epoch } = source.identity()
+    const ends = source.ends()
     const gathered = await this.#gather(chooseSenders(due), signal)
     if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0)
       return LOOK_MS
@@ -152,7 +155,7 @@ export class StreamLane {
     if (outcome.kind === 'ok' && isAckOf(parts, outcome.answer.acked)) {
       const isTaken = await cursors.acknowledge(outcome.answer.acked, asked)
       link.succeeded(outcome.answer)
-      if (isTaken) this.#settle(senders)
+      if (isTaken) this.#settle(senders, ends)
       if (outcome.answer.intents_waiting) this.#deps.onIntents()
       return 0
     }
@@ -178,10 +181,12 @@ export class StreamLane {
     return 0
   }
 
-  #settle(senders: readonly StreamSender[]): void {
+  /** `ends` are those of before the request: what it had no room for has been held long enough. */
+  #settle(senders: readonly StreamSender[], ends: Record<SyncStream, number>): void {
     for (const sender of senders) {
+      const { stream } = sender
       sender.succeeded()
-      this.#heldSinceMs.delete(sender.stream)
+      if (this.#deps.cursors.at(stream).seq >= ends[stream]) this.#heldSinceMs.delete(stream)
     }
   }
 
@@ -189,7 +194,7 @@ export class StreamLane {
     const { source, cursors, link } = this.#deps
     const { body_bytes, part_bytes, parts } = link.limits
     const gathered: Gathered[] = []
-    let leftBytes = body_bytes
+    let leftBytes = Math.min(body_bytes, MAX_BODY_BYTES)
     for (const sender of senders) {
       const { stream, shrink, isAlone } = sender
       let from = cursors.at(stream)

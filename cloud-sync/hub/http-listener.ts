@@ -10,6 +10,8 @@ import type { createHubApp } from './api/app.ts'
 import type { HubConfig } from './config.ts'
 
 const DRAIN_MS = 5_000
+/** Longer than balancers in front keep a connection, and than gateways rest: who sends just when it is closed fails. */
+const KEEP_ALIVE_MS = 75_000
 const CERTIFICATE_CHECK_MS = 60_000
 
 /** Listens for HTTP, or for HTTPS with a certificate, which is read again when its file changes. */
@@ -31,6 +33,7 @@ export class HttpListener implements Part {
     this.#server = createAdaptorServer(
       config.tls === undefined ? { fetch } : { fetch, createServer: createSecureServer, serverOptions: {} },
     ) as Server | SecureServer
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS
   }
 
   /** Throws when the port cannot be had or the certificate cannot be used. */

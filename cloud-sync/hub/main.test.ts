@@ -46,6 +46,10 @@ describe('a hub as a program', () => {
     assert.equal(large.status, 413)
     assert.match(large.text, /payload_too_large/)
     assert.equal((await again.hello()).status, 200, 'and goes on')
+    assert.match(
+      (await runHubCommand(['site', 'list'], settings)).stdout,
+      /^old-1 +Old Course {2}\(key in use, last seen/,
+    )
     const waiting = again.request('GET', '/intents?after=0&wait=50')
     assert.equal((await again.hello()).status, 200)
     assert.equal(await hub.end('SIGTERM'), 0)
@@ -61,10 +65,6 @@ describe('a hub as a program', () => {
 
     const rotated = await runHubCommand(['site', 'rotate', 'old-1'], settings)
     assert.match(rotated.stdout, /cbs_old-1_\S{43}/)
-    assert.match(
-      (await runHubCommand(['site', 'list'], settings)).stdout,
-      /^old-1 +Old Course {2}\(key in use, last seen/,
-    )
   })
 
   test('says what is wrong with a command or a setting', async () => {

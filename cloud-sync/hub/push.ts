@@ -27,29 +27,39 @@ export async function takeParts(
   return inSite(database, siteId, async (sql, site) => {
     const nowMs = clock.nowMs()
     const sender = await meetSender(sql, site, push, nowMs)
-    const cursors = await readCursors(sql, siteId, epoch)
-    const moves = planMoves(parts, cursors)
-    for (const [stream, { to, rows }] of moves) {
-      const isMoved = await moveCursor(
-        sql,
-        { siteId, epoch },
-        { stream, from: cursors[stream], to, rows },
-        nowMs,
-      )
-      if (!isMoved) throw conflict(cursors)
-    }
-    await applyParts(sql, { siteId, epoch, nowMs }, parts)
-    const entities = moves.get('entities')
-    if (entities !== undefined && reaches(entities.to.seq, cursors.entities.seq, sender.entitiesEnd)) {
-      await deleteEarlierEntities(sql, siteId, epoch)
-    }
+    const acked = await moveAndApply(sql, { siteId, epoch, nowMs }, parts, sender.entitiesEnd)
     return {
-      acked: Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to])),
+      acked,
       limits: LIMITS,
       intents_waiting: site.intentSeq > site.intentsAfter,
       warnings: await warningsFor(sql, site, sender.isOneOfTwo, nowMs),
     }
   })
+}
+
+/**
+ * Takes parts that were checked, inside a transaction that has the site; returns where their streams are then. Throws
+ * `cursor` when one does not begin where its stream is.
+ */
+export async function moveAndApply(
+  sql: Sql,
+  target: { siteId: string; epoch: string; nowMs: number },
+  parts: readonly CheckedPart[],
+  entitiesEnd: number,
+): Promise<Partial<SyncCursors>> {
+  const { siteId, epoch, nowMs } = target
+  const cursors = await readCursors(sql, siteId, epoch)
+  const moves = planMoves(parts, cursors)
+  for (const [stream, { to, rows }] of moves) {
+    const move = { stream, from: cursors[stream], to, rows }
+    if (!(await moveCursor(sql, { siteId, epoch }, move, nowMs))) throw conflict(cursors)
+  }
+  await applyParts(sql, target, parts)
+  const entities = moves.get('entities')
+  if (entities !== undefined && reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)) {
+    await deleteEarlierEntities(sql, siteId, epoch)
+  }
+  return Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to]))
 }
 
 interface Move {

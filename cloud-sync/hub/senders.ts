@@ -25,7 +25,7 @@ export async function meetSender(
   if (known === undefined) {
     throw new ConflictError('unknown_epoch', 'this epoch and instance have not said hello to this hub')
   }
-  await recordSeen(sql, site.siteId, sender, nowMs)
+  await recordSeen(sql, site.siteId, sender, known, nowMs)
   const isOneOfTwo = known.newerSinceMs !== null && known.newerSinceMs < nowMs - OLD_INSTANCE_MS
   if (isOneOfTwo) await recordTwoGateways(sql, site.siteId, nowMs)
   return { ...known, isOneOfTwo }

@@ -13,7 +13,7 @@ import { TestHub } from './test-hub.ts'
 export const SITE_KEY = 'cbs_links_abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG'
 
 /** Intents as they were received. */
-export class MemoryInbox implements IntentInbox {
+class MemoryInbox implements IntentInbox {
   readonly received: Intent[] = []
 
   lastSeq(): number {
@@ -27,7 +27,7 @@ export class MemoryInbox implements IntentInbox {
 }
 
 /** States of carts that only have a name. */
-export class MemoryStates implements LatestStates {
+class MemoryStates implements LatestStates {
   readonly devices = new Map<string, Record<string, unknown>>()
   #changed = new Set<string>()
 
@@ -51,7 +51,7 @@ export class MemoryStates implements LatestStates {
   }
 }
 
-interface RigOptions {
+export interface RigOptions {
   readonly site?: string
   readonly seed?: number
   readonly clock?: ManualClock
@@ -67,6 +67,7 @@ export class AgentRig {
   readonly random: () => number
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-agent-'))
   readonly #options: RigOptions
+  /** What the gateway has; a test may put another in its place before a restart. */
   source: MemorySource
   isBusy = false
   #agent: SyncAgent | undefined
@@ -128,6 +129,11 @@ export class AgentRig {
       await this.round(mostMs)
     }
     throw new Error(`not within ${rounds} rounds: ${what}: ${JSON.stringify(this.agent.status)}`)
+  }
+
+  /** One step of a loop by name. */
+  step(name: keyof SyncAgent['loops']): Promise<number> {
+    return this.agent.loops[name].runOnce()
   }
 
   /** Whether the hub has acknowledged everything. */

@@ -1,4 +1,4 @@
-import type { Clock, MonotonicClock } from '../../shared/time.ts'
+import { type Clock, type MonotonicClock, systemClock } from '../../shared/time.ts'
 
 /** A clock that stands still until it is moved. */
 export class ManualClock implements Clock, MonotonicClock {
@@ -28,4 +28,12 @@ export class ManualClock implements Clock, MonotonicClock {
   set(nowMs: number): void {
     this.#nowMs = nowMs
   }
+}
+
+/** The clock of the machine, for what runs by timers. */
+export function realClock(): ManualClock {
+  const clock = new ManualClock()
+  clock.nowMs = () => systemClock.nowMs()
+  clock.monotonicMs = () => systemClock.monotonicMs()
+  return clock
 }

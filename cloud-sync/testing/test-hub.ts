@@ -85,6 +85,11 @@ export class TestHub {
     return `http://127.0.0.1:${address.port}`
   }
 
+  /** Requests that wait for `release`. */
+  get lateCount(): number {
+    return this.#late.length
+  }
+
   async start(): Promise<this> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.listen(0, '127.0.0.1', resolve)
@@ -97,6 +102,11 @@ export class TestHub {
     this.#server.close(() => resolve())
     this.#server.closeAllConnections()
     await promise
+  }
+
+  /** Closes connections nobody uses. */
+  closeIdle(): void {
+    this.#server.closeIdleConnections()
   }
 
   /** Takes the requests that are late. */

@@ -60,6 +60,13 @@ test('what devices do arrives, and the status says that the head office has it',
     () => hub.latest.some(({ devices }) => devices.some(({ hardware_id }) => hardware_id === 'cart-1')),
     'the state at the hub',
   )
+  await eventually(async () => {
+    const { body } = await g.request('GET', '/sync/status')
+    return body.details.streams.some(
+      ({ acked_rows, stream }: { acked_rows: number; stream: string }) =>
+        stream === 'lock_events' && acked_rows > 0,
+    )
+  }, 'the answer of the hub')
   const { status, body } = await g.request('GET', '/sync/status')
   assert.deepEqual([status, body.configured], [200, true])
   const { details } = body

@@ -1,17 +1,34 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { ConflictError } from '../../shared/errors.ts'
-import { json, problems } from '../../shared/http/responses.ts'
+import { jsonBody } from '../../shared/http/request-guards.ts'
+import { body, json, problems } from '../../shared/http/responses.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '../../shared/sync-status.ts'
 import { toIso } from '../../shared/time.ts'
 import { AUDIT_KINDS } from '../../shared/wire/sync.ts'
+import {
+  type SyncFileReceipt,
+  syncFileReceiptSchema,
+  takenReceiptSchema,
+} from '../../shared/wire/sync-file.ts'
 import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '../../shared/wire/sync-status.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 
 export interface SyncApiDeps {
   /** The replication to a head office; undefined without one. */
-  sync: { readonly status: SyncStatus; audit(): Promise<void> } | undefined
+  sync:
+    | {
+        readonly status: SyncStatus
+        audit(): Promise<void>
+        exportLines(signal: AbortSignal): AsyncIterable<string>
+        takeReceipt(receipt: SyncFileReceipt): Promise<void>
+      }
+    | undefined
 }
+
+const GZIP = 'application/gzip'
 
 const NOT_CONFIGURED: SyncStatusJson = {
   configured: false,
@@ -68,6 +85,15 @@ function toAuditJson({ state, last }: SyncAuditStatus) {
   }
 }
 
+/** The lines of which the first was read already. */
+async function* begunWith(
+  first: IteratorResult<string>,
+  rest: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  if (first.done !== true) yield first.value
+  yield* rest
+}
+
 function toIsoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : toIso(atMs)
 }
@@ -104,12 +130,62 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       },
     }),
     async (c) => {
-      if (sync === undefined)
-        throw new ConflictError('sync_not_configured', 'this gateway has no head office to compare with')
-      await sync.audit()
+      await requireSync().audit()
       return c.json({ success: true as const }, 202)
     },
   )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sync/export',
+      operationId: 'exportSync',
+      summary: 'Write what the head office lacks into a file',
+      description:
+        'For a site without a network: the file is carried to the head office and posted to its /sites/:site/import. It is streamed; it is whole only if its last line is there, which the head office checks. npm run sync:export does this.',
+      middleware: [adminOnly] as const,
+      responses: {
+        200: { description: 'The file.', content: { [GZIP]: { schema: z.string() } } },
+        ...problems(403, 409),
+      },
+    }),
+    async (c) => {
+      const { site } = requireSync().status
+      const lines = requireSync().exportLines(c.req.raw.signal)
+      // what refuses does so before the first line, while there can still be an answer that says so
+      const first = await lines[Symbol.asyncIterator]().next()
+      const file = Readable.from(begunWith(first, lines)).compose(createGzip())
+      c.header('content-disposition', `attachment; filename="cartbarn-${site}.sync.gz"`)
+      // the bytes of the stream are what the route says; the types only know values
+      return c.body(Readable.toWeb(file) as ReadableStream, 200, { 'content-type': GZIP }) as never
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/sync/receipts',
+      operationId: 'takeSyncReceipt',
+      summary: 'Say that the head office has taken a file',
+      description:
+        'The answer of the head office to the last file, as it is. From then on what was in it need not be kept for the head office.',
+      middleware: [adminOnly, jsonBody] as const,
+      request: { body: body(syncFileReceiptSchema) },
+      responses: {
+        200: json(takenReceiptSchema, 'It is known now.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      await requireSync().takeReceipt(c.req.valid('json'))
+      return c.json({ success: true as const }, 200)
+    },
+  )
+
+  function requireSync() {
+    if (sync === undefined) throw new ConflictError('sync_not_configured', 'this gateway has no head office')
+    return sync
+  }
 
   return api
 }

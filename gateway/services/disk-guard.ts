@@ -47,7 +47,7 @@ const RESERVED_SHARE = 0.02
 const MAX_RESERVED_BYTES = 256 << 20
 /** Blocks a transaction: deleted, and given up. */
 const DELETED_A_STEP = 64
-const GIVEN_UP_A_STEP = 2048
+const GIVEN_UP_A_STEP = 1024
 /** For whom reader threads look for blocks. */
 const OWNER = 'disk guard'
 
@@ -208,7 +208,7 @@ export class DiskGuard implements Part {
   /** Blocks that may go, in the order of the days on which they begin. */
   async *#blocks(isUnsent: boolean): AsyncGenerator<{ blockIds: number[] }> {
     const { readers } = this.#deps.store
-    const options = { owner: OWNER, signal: this.#stopping.signal }
+    const options = { owner: OWNER, signal: this.#stopping.signal, isPartOfLongRead: true }
     let fromMs = Number.MIN_SAFE_INTEGER
     for (;;) {
       const dayMs = await readers.run('oldestBlockDay', { fromMs }, options)

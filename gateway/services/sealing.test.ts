@@ -227,6 +227,19 @@ test('when asked, what was acknowledged is sealed apart from what was not', asyn
   assert.ok(sent > 0 && unsent >= later * 2, `${sent} ${unsent}`)
 })
 
+test('a row that was acknowledged in part counts as one that was not', async () => {
+  const samples = ride(4000)
+  acknowledgeThrough(lastSeq() - 10)
+  await sealing.runOnce()
+  assert.deepEqual(sealedRecords(), { unsent: 0, sent: (samples - 1000) * 2 })
+  assert.equal(rowsInLog(), 1)
+  await sealing.sealNow()
+  assert.equal(rowsInLog(), 0)
+  const { unsent, sent } = sealedRecords()
+  assert.equal(unsent + sent, samples * 2)
+  assert.ok(unsent >= 2000)
+})
+
 test('whatever else changes blocks waits for its turn', async () => {
   ride(4000)
   let inTurn = 0

@@ -4,6 +4,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Clock } from '../../shared/time.ts'
 import type { Turns } from '../../shared/turns.ts'
 import type { BlockReplacement, LogDrop } from '../store/blocks.ts'
+import type { LogRange } from '../store/log-samples.ts'
 import type { SealPlan } from '../store/seal-plan.ts'
 import type { Store } from '../store/store.ts'
 import type { UnreadableBlock } from '../store/unreadable-block.ts'
@@ -156,34 +157,36 @@ export class Sealing implements Part {
   async #makePasses(fromSeq: number, toSeq: number, passes: number): Promise<boolean> {
     let next = fromSeq
     let passed = 0
+    let isAcknowledged = true
     while (passed < passes && next <= toSeq) {
-      const endSeq = this.#passEnd(next, toSeq)
-      const throughSeq = await this.#pass(next, endSeq)
-      next = (throughSeq ?? endSeq) + 1
-      if (throughSeq === null) continue
+      // what a pass holds is to be sent if any of it was not acknowledged: what was is in passes of its own, as long as
+      // there are rows of it
+      const acknowledged = this.#deps.acknowledgedThrough() ?? 0
+      isAcknowledged &&= acknowledged >= next
+      const throughSeq = await this.#pass(next, toSeq, isAcknowledged ? acknowledged : undefined)
+      if (throughSeq === null) {
+        if (!isAcknowledged) break
+        isAcknowledged = false
+        continue
+      }
       passed++
+      next = throughSeq + 1
       this.#doneThroughSeq = Math.max(this.#doneThroughSeq, throughSeq)
     }
     return passed > 0
   }
 
-  /** A pass that ends where what was acknowledged ends holds nothing that is still to be sent. */
-  #passEnd(fromSeq: number, toSeq: number): number {
-    const acknowledged = this.#deps.acknowledgedThrough() ?? 0
-    return acknowledged >= fromSeq ? Math.min(acknowledged, toSeq) : toSeq
-  }
-
   /** Returns the last sequence number it sealed; null when there was nothing. */
-  async #pass(fromSeq: number, toSeq: number): Promise<number | null> {
+  async #pass(fromSeq: number, toSeq: number, endSeq = Number.POSITIVE_INFINITY): Promise<number | null> {
     const keptSeqs = new Set<number>()
-    let part = await this.#plan(fromSeq, toSeq, null)
+    let part = await this.#plan({ fromSeq, throughSeq: toSeq, endSeq }, null)
     const { throughSeq, sampleCount } = part
     if (throughSeq === null) return null
     for (;;) {
       for (const seq of part.keptSeqs) keptSeqs.add(seq)
       await this.#replace(part.replacements, throughSeq)
       if (part.lastDeviceId === null) break
-      part = await this.#plan(fromSeq, throughSeq, part.lastDeviceId)
+      part = await this.#plan({ fromSeq, throughSeq, endSeq }, part.lastDeviceId)
     }
     if (keptSeqs.size > 0) {
       this.#deps.log.warn(
@@ -198,9 +201,9 @@ export class Sealing implements Part {
   }
 
   /** Plans, again if something damaged was in the way and could be taken out of it. */
-  async #plan(fromSeq: number, throughSeq: number, afterDeviceId: number | null): Promise<SealPlan> {
+  async #plan(range: Omit<LogRange, 'maxSamples'>, afterDeviceId: number | null): Promise<SealPlan> {
     const { store, onUnreadable } = this.#deps
-    const request = { fromSeq, throughSeq, maxSamples: PASS_SAMPLES, afterDeviceId }
+    const request = { ...range, maxSamples: PASS_SAMPLES, afterDeviceId }
     const obstacles = new Set<number>()
     for (;;) {
       this.#requireRunning()

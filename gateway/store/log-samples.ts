@@ -23,6 +23,8 @@ export function logEnds(connection: Connection): LogEnds | null {
 export interface LogRange {
   readonly fromSeq: number
   readonly throughSeq: number
+  /** No row that goes on behind this sample. */
+  readonly endSeq?: number
   /** How many samples at most; one row is always read. */
   readonly maxSamples: number
 }
@@ -92,9 +94,11 @@ class Reading implements LogSamples {
   readonly #rowSeqs: number[] = []
   readonly #rowStarts: number[] = []
   readonly #maxSamples: number
+  readonly #endSeq: number
 
-  constructor({ maxSamples }: LogRange) {
+  constructor({ maxSamples, endSeq = Number.POSITIVE_INFINITY }: LogRange) {
     this.#maxSamples = maxSamples
+    this.#endSeq = endSeq
     this.columns = allocateBatch(Math.min(maxSamples, SAMPLES_A_STATEMENT * 2))
   }
 
@@ -104,6 +108,7 @@ class Reading implements LogSamples {
     if (row === 'newer') return true
     if (row === null) return false
     if (this.count > 0 && this.count + row.count > this.#maxSamples) return false
+    if (firstSeq + row.count - 1 > this.#endSeq) return false
     this.#reserve(this.count + row.count)
     this.#rowSeqs.push(firstSeq)
     this.#rowStarts.push(this.count)

@@ -53,7 +53,7 @@ const sendArbitrary: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     is: fc.constant('read' as const),
     stream: fc.constantFrom('telemetry' as const, 'history' as const),
-    rows: fc.integer({ min: 1, max: 3 }),
+    rows: fc.integer({ min: 1, max: 15 }),
   }),
   fc.record({ is: fc.constant('deliver' as const), isAnswered: fc.boolean() }),
   fc.record({ is: fc.constant('notes' as const) }),

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import type { TelemetryStream } from '../../shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS } from '../../shared/telemetry-block.ts'
+import { decodeBlocks } from '../../shared/telemetry-blocks.ts'
 import { BATTERY, GPS } from '../../shared/telemetry-records.ts'
+import { decodeRuns, type TelemetryRun } from '../../shared/telemetry-runs.ts'
 import type { Erase, Gap } from '../../shared/wire/sync.ts'
+import { ReaderTools } from '../store/reader-tools.ts'
 import { acknowledge, claimSite, syncCursors } from '../store/sync-cursors.ts'
+import { nextHistoryPart } from '../store/sync-history.ts'
+import { nextLogPart } from '../store/sync-log.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '../store/telemetry-batch.ts'
 import type { WriterTables } from '../store/writer-tables.ts'
 
@@ -21,6 +26,7 @@ interface Part {
 }
 
 const SITE = 'links'
+const PART_BYTES = 262_144
 const HASH = 'a'.repeat(64)
 
 /** A head office as simple as can be, and the rules of what may be sent to it when. */
@@ -31,10 +37,12 @@ export class ReplicationModel {
   #erasures: Erase[] = []
   readonly gaps: Gap[] = []
   readonly #noteIds = new Set<string>()
+  readonly #tools: ReaderTools
   #parts: Part[] = []
 
   constructor(tables: WriterTables) {
     this.#tables = tables
+    this.#tools = new ReaderTools(tables)
   }
 
   /** Reads a part, which is delivered some time. */
@@ -108,32 +116,19 @@ export class ReplicationModel {
   }
 
   #nextPart(stream: Part['stream'], rows: number): Part | null {
-    const from = syncCursors(this.#tables)[stream].seq
-    const mark = this.#tables.get<{ telemetry: number | null; history: number | null }>(
-      'SELECT min(telemetry_seq) AS telemetry, min(history_seq) AS history FROM erase_mark',
+    const request = { after: syncCursors(this.#tables)[stream].seq, limits: { bytes: PART_BYTES, rows } }
+    if (stream === 'telemetry') {
+      const { part, damagedSeq } = nextLogPart(this.#tools, request)
+      assert.equal(damagedSeq, null)
+      return part === null ? null : { stream, to: part.to, keys: decodeRuns(part.data).flatMap(keysOf) }
+    }
+    const { part, damaged } = nextHistoryPart(this.#tools, request)
+    assert.equal(damaged, null)
+    if (part === null) return null
+    const keys = decodeBlocks(part.data).flatMap(({ hardwareId, header, block }) =>
+      timesOf(header.kind, block).map((atMs) => `${hardwareId} ${header.kind} ${atMs}`),
     )
-    const through = mark?.[stream] ?? Number.POSITIVE_INFINITY
-    const ends = stream === 'telemetry' ? this.#rowEnds(from) : this.#entries(from)
-    const to = ends
-      .filter((end) => end <= through)
-      .slice(0, rows)
-      .at(-1)
-    if (to === undefined) return null
-    const places = stream === 'telemetry' ? this.#logged() : this.#inBlocks()
-    const keys = places.filter(({ seq }) => seq !== null && seq > from && seq <= to).map(({ key }) => key)
-    return { stream, to, keys }
-  }
-
-  #rowEnds(from: number): number[] {
-    return this.#logRows()
-      .map(({ firstSeq, samples }) => firstSeq + decodeBatch(samples).count - 1)
-      .filter((end) => end > from)
-  }
-
-  #entries(from: number): number[] {
-    return this.#tables
-      .all<{ seq: number }>('SELECT seq FROM block_log WHERE seq > ? ORDER BY seq', from)
-      .map(({ seq }) => seq)
+    return { stream, to: part.to, keys }
   }
 
   #acknowledge(stream: Part['stream'] | 'notes', seq: number): void {
@@ -209,6 +204,10 @@ export function isInGap(gap: Gap, key: string): boolean {
 
 function isOf({ hardware_id, kinds }: Erase, key: string): boolean {
   return kinds.some((kind) => key.startsWith(`${hardware_id} ${kind} `))
+}
+
+function keysOf({ hardwareId, stream, records }: TelemetryRun): string[] {
+  return [...records.atMs].map((atMs) => `${hardwareId} ${stream} ${atMs}`)
 }
 
 function timesOf(stream: TelemetryStream, block: Uint8Array): number[] {

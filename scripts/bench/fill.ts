@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SAMPLE_NUMBERS } from '../../gateway/store/append.ts'
 import type { BenchDevice } from './gateway-api.ts'
@@ -46,6 +47,15 @@ export class FilledFolder {
     const folder = new FilledFolder(context, context.bench.createFolder(name))
     await folder.register(1, 'spare')
     return folder
+  }
+
+  /** The same once more, to be changed by itself. */
+  copy(): FilledFolder {
+    const path = this.#context.bench.createFolder('copy')
+    cpSync(this.path, path, { recursive: true })
+    const copy = new FilledFolder(this.#context, path)
+    copy.#devices = this.#devices
+    return copy
   }
 
   /** A gateway on what is there. */

@@ -108,6 +108,13 @@ export class GatewayApi {
     return parseMetrics(await this.#client.call('GET /metrics'))
   }
 
+  /** The sum of a metric over all its labels, or over those with `label` in them; 0 if there is no such metric. */
+  async sum(name: string, label = ''): Promise<number> {
+    const text = await this.#client.call('GET /metrics')
+    const lines = text.split('\n').filter((line) => line.includes(label))
+    return sumMetric(lines.join('\n'), name) ?? 0
+  }
+
   /** Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not say. */
   async sealing(): Promise<Sealing | null> {
     const text = await this.#client.call('GET /metrics')

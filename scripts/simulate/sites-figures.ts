@@ -10,6 +10,7 @@ export interface LagSummary {
 /** How all sites fare. */
 export class SitesFigures {
   readonly #lag = new LatencyHistogram()
+  readonly #recentLag = new LatencyHistogram()
   /** GPS and battery records that the hub has. */
   rows = 0
   pushes = 0
@@ -29,20 +30,29 @@ export class SitesFigures {
   acked(rows: number, atMs: readonly number[], nowMs: number): void {
     this.rows += rows
     this.pushes += 1
-    for (const time of atMs) this.#lag.record((nowMs - time) * 1000)
-  }
-
-  get lag(): LagSummary {
-    return {
-      p50Ms: this.#lag.percentileUs(50) / 1000,
-      p95Ms: this.#lag.percentileUs(95) / 1000,
-      maxMs: this.#lag.percentileUs(100) / 1000,
+    for (const time of atMs) {
+      this.#lag.record((nowMs - time) * 1000)
+      this.#recentLag.record((nowMs - time) * 1000)
     }
   }
 
-  /** What is counted from here on has a lag of its own. */
-  resetLag(): void {
-    this.#lag.reset()
+  get lag(): LagSummary {
+    return summarise(this.#lag)
+  }
+
+  /** Since this was asked last. */
+  takeRecentLag(): LagSummary {
+    const recent = summarise(this.#recentLag)
+    this.#recentLag.reset()
+    return recent
+  }
+}
+
+function summarise(histogram: LatencyHistogram): LagSummary {
+  return {
+    p50Ms: histogram.percentileUs(50) / 1000,
+    p95Ms: histogram.percentileUs(95) / 1000,
+    maxMs: histogram.percentileUs(100) / 1000,
   }
 }
 

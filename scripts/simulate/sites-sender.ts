@@ -32,6 +32,8 @@ export interface SiteSenderDeps {
 const PART_ROWS = 2_000
 const LONGEST_BACKOFF_MS = 60_000
 const PROGRAM = 'cartbarn simulate'
+/** How often it is seen whether there are states to tell and somebody to tell them. */
+const LOOK_MS = 200
 const NOTHING_LEFT = Number.POSITIVE_INFINITY
 
 /** Replicates one site as a gateway does: hello, then parts, each behind the last that the hub has, and states. */
@@ -222,9 +224,10 @@ export class SiteSender {
     while (!signal.aborted) {
       await delay(waitMs, signal)
       if (signal.aborted) return
-      waitMs = this.#limits?.latest_interval_ms ?? this.#deps.intervalMs
       const states = devices.states()
+      waitMs = LOOK_MS
       if (!this.#isUp || states.length === 0) continue
+      waitMs = this.#limits?.latest_interval_ms ?? LOOK_MS
       const outcome = await upstream.latest(
         {
           ...{ epoch: this.#epoch, instance: this.#instance, at_ms: clock.nowMs() },

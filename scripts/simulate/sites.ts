@@ -140,7 +140,7 @@ function statusLine(sites: readonly Site[], figures: SitesFigures): () => string
     rowsBefore = figures.rows
     const waiting = sites.reduce((sum, { log }) => sum + log.rows, 0)
     return (
-      `${up}/${sites.length} sites up  ${perSecond.toLocaleString('en')} rows/s  ${lagText(figures.lag)}  ` +
+      `${up}/${sites.length} sites up  ${perSecond.toLocaleString('en')} rows/s  ${lagText(figures.takeRecentLag())}  ` +
       `waiting ${waiting.toLocaleString('en')}  ${troubles(figures)}`
     )
   }

@@ -78,6 +78,11 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
     status: 409,
     meaning: 'The clock of the gateway cannot be right, so nothing is deleted by age.',
   },
+  unknown_receipt: {
+    status: 409,
+    meaning: 'No receipt of the last file for the head office that this gateway wrote.',
+  },
+  other_site: { status: 409, meaning: 'The database is replicated as another site.' },
   sync_not_configured: { status: 409, meaning: 'The gateway has no head office.' },
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
   too_many_commands: { status: 409, meaning: 'Too many commands are still waiting.' },

@@ -3,7 +3,7 @@ import { isoSchema } from './params.ts'
 import { siteIdSchema } from './sites.ts'
 
 /** What somebody of the head office may do: read its sites; wish for things there as well; everything. */
-export const HUB_ROLES = ['viewer', 'operator', 'admin'] as const
+const HUB_ROLES = ['viewer', 'operator', 'admin'] as const
 const hubRoleSchema = z.enum(HUB_ROLES).meta({
   description: 'viewer reads its sites, operator also makes intents there, admin does everything everywhere.',
   example: 'viewer',

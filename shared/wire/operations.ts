@@ -54,6 +54,7 @@ import {
   removedMqttClientSchema,
 } from './mqtt-status.ts'
 import { pageQuerySchema } from './params.ts'
+import { syncFileReceiptSchema, takenReceiptSchema } from './sync-file.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
 import {
@@ -104,6 +105,8 @@ export const operations = {
   'GET /health': { answer: healthSchema },
   'GET /sync/status': { answer: syncStatusSchema },
   'POST /sync/audit': { answer: startedAuditSchema },
+  'GET /sync/export': { answer: z.string() },
+  'POST /sync/receipts': { body: syncFileReceiptSchema, answer: takenReceiptSchema },
   'GET /stats': { answer: statsSchema },
   'GET /metrics': { answer: z.string() },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },

@@ -62,17 +62,9 @@ export const newSiteIntentSchema = z
     id: 'NewSiteIntent',
     example: { kind: 'command.send', body: { hardware_id: 'cart-07', command: 'lock' } },
   })
-export type NewSiteIntent = z.infer<typeof newSiteIntentSchema>
 
 /** The life of an intent; all but the first are final. */
-export const SITE_INTENT_STATUSES = [
-  'pending',
-  'applied',
-  'rejected',
-  'expired',
-  'superseded',
-  'withdrawn',
-] as const
+const SITE_INTENT_STATUSES = ['pending', 'applied', 'rejected', 'expired', 'superseded', 'withdrawn'] as const
 const statusSchema = z.enum(SITE_INTENT_STATUSES)
 export type SiteIntentStatus = z.infer<typeof statusSchema>
 

@@ -52,7 +52,7 @@ export const revokedSiteKeysSchema = z.object({
 })
 
 /** How a site is doing, the worst first. */
-export const SITE_STATES = ['two_gateways', 'never_seen', 'silent', 'quarantined', 'behind', 'ok'] as const
+const SITE_STATES = ['two_gateways', 'never_seen', 'silent', 'quarantined', 'behind', 'ok'] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
     'two_gateways: two push as this site. never_seen: no gateway has come yet. silent: not heard of for two minutes. quarantined: something of it could not be read. behind: more than ten minutes of data are still to come.',
@@ -164,7 +164,7 @@ export const gapListSchema = z.object({
   pagination: paginationSchema,
 })
 
-export const quarantineEntrySchema = z
+const quarantineEntrySchema = z
   .object({
     quarantine_id: z.string().meta({ description: 'Unique in the site.' }),
     epoch: z.string().meta({ description: 'Of the gateway that sent it.' }),

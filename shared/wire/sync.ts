@@ -191,7 +191,6 @@ export const lockEventRowSchema = z.looseObject({
   /** JSON, or null. */
   metadata: z.unknown(),
 })
-export type LockEventSyncRow = z.infer<typeof lockEventRowSchema>
 
 export const geofenceEventRowSchema = z.looseObject({
   seq: seqSchema,
@@ -206,7 +205,6 @@ export const geofenceEventRowSchema = z.looseObject({
   lat: z.number(),
   long: z.number(),
 })
-export type GeofenceEventSyncRow = z.infer<typeof geofenceEventRowSchema>
 
 const telemetryKindSchema = z.enum(['gps', 'battery'])
 

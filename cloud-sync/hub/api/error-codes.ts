@@ -19,6 +19,13 @@ const OWN_CODES: ErrorCodes = {
   site_not_found: { status: 404, meaning: 'No site has this site_id.' },
   intent_not_found: { status: 404, meaning: 'No such intent at this site.' },
   quarantine_not_found: { status: 404, meaning: 'Nothing is in quarantine under this id.' },
+  invalid_file: { status: 400, meaning: 'No whole file of a gateway for its head office.' },
+  wrong_site: { status: 403, meaning: 'The file is of another site.' },
+  cursor: {
+    status: 409,
+    meaning: 'The file does not go on where the hub is: have the gateway write a new one.',
+  },
+  foreign_epoch: { status: 409, meaning: 'The database the file is of was replicated as another site.' },
   site_exists: { status: 409, meaning: 'The site_id is taken.' },
   intent_over: { status: 409, meaning: 'It is known already what became of the intent.' },
   intent_fetched: { status: 409, meaning: 'The gateway has the intent: it cannot be withdrawn any more.' },

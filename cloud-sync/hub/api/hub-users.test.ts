@@ -45,7 +45,10 @@ test('a new user reads nothing until it is given sites, and its key is shown onc
   assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
   assert.match(body.api_key, /^cbh_[A-Za-z0-9_-]{43}$/)
   const { name, role, site_ids, is_active } = body.user
-  assert.deepEqual({ name, role, site_ids, is_active }, { name: 'Jane', role: 'viewer', site_ids: [], is_active: true })
+  assert.deepEqual(
+    { name, role, site_ids, is_active },
+    { name: 'Jane', role: 'viewer', site_ids: [], is_active: true },
+  )
   const read = (await people.request('GET', `/users/${body.user.user_id}`)).body
   assert.deepEqual(read, body.user)
   const listed = (await people.request('GET', '/users')).body
@@ -67,7 +70,10 @@ test('a change acts at once and leaves the rest as it was', async () => {
   const { body } = await people.request('POST', `/users/${userId}/rotate-key`)
   assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
   assert.equal((await people.request('GET', '/sites', { key: body.api_key })).status, 200)
-  assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, { success: true, deleted: userId })
+  assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, {
+    success: true,
+    deleted: userId,
+  })
   assert.equal((await people.request('GET', '/sites', { key: body.api_key })).body.code, 'invalid_api_key')
   for (const method of ['GET', 'DELETE'])
     assert.equal((await people.request(method, `/users/${userId}`)).body.code, 'user_not_found')

@@ -37,10 +37,27 @@ const CARTS = [
 
 const LOCK = { command_id: null, metadata: null, code: null }
 const LOCKS = [
-  { ...LOCK, seq: 1, event_id: 'e1', hardware_id: 'cart-1', event: 'unlock', source: 'rfid', at_ms: 1000, code: '04A1' },
+  {
+    ...LOCK,
+    seq: 1,
+    event_id: 'e1',
+    hardware_id: 'cart-1',
+    event: 'unlock',
+    source: 'rfid',
+    at_ms: 1000,
+    code: '04A1',
+  },
   { ...LOCK, seq: 2, event_id: 'e2', hardware_id: 'cart-1', event: 'lock', source: 'key', at_ms: 2000 },
   {
-    ...{ ...LOCK, seq: 3, event_id: 'e3', hardware_id: 'cart-2', event: 'lock', source: 'remote', at_ms: 3000 },
+    ...{
+      ...LOCK,
+      seq: 3,
+      event_id: 'e3',
+      hardware_id: 'cart-2',
+      event: 'lock',
+      source: 'remote',
+      at_ms: 3000,
+    },
     metadata: { name: 'Jane' },
   },
 ]
@@ -49,8 +66,18 @@ const CROSSING = {
   ...{ zone_name: 'Green 1', zone_type: 'stop', at_ms: 5000, lat: 28.41, long: -81.58 },
 }
 const ENTITIES = [
-  { seq: 1, table: 'device_group', key: '42', body: { group_id: 42, name: 'Nine', created_at_ms: 1, updated_at_ms: 2 } },
-  { seq: 2, table: 'device_group', key: '7', body: { group_id: 7, name: 'Seven', created_at_ms: 1, updated_at_ms: 2 } },
+  {
+    seq: 1,
+    table: 'device_group',
+    key: '42',
+    body: { group_id: 42, name: 'Nine', created_at_ms: 1, updated_at_ms: 2 },
+  },
+  {
+    seq: 2,
+    table: 'device_group',
+    key: '7',
+    body: { group_id: 7, name: 'Seven', created_at_ms: 1, updated_at_ms: 2 },
+  },
   { seq: 3, table: 'device', key: 'cart-1', body: { hardware_id: 'cart-1', group_id: 42 } },
   { seq: 4, table: 'device', key: 'cart-2', body: { hardware_id: 'cart-2', group_id: null } },
   { seq: 5, table: 'geofence_set', key: '42', body: { group_id: 42, version: 9, zones: [] } },
@@ -64,7 +91,8 @@ before(async () => {
   other = await hub.site()
   keys = await people.callers(site.siteId)
   await site.latest({ devices: CARTS })
-  await other.latest({ devices: [device('cart-9', {})] })
+  // a gateway that says it is another one
+  await other.latest({ devices: [device('cart-9', {}, { site_id: site.siteId })] })
   await site.push(
     site.part('lock_events', rowsContent(LOCKS)),
     site.part('geofence_events', rowsContent([CROSSING])),
@@ -164,7 +192,9 @@ test('the map has the devices of all sites in scope', async () => {
   }
   const seen = async (who: Who, query = '') => {
     const { body } = await people.request('GET', `/devices${query}`, { key: keys[who] })
-    return body.devices.map((one: { site_id: string; hardware_id: string }) => `${one.site_id} ${one.hardware_id}`)
+    return body.devices.map(
+      (one: { site_id: string; hardware_id: string }) => `${one.site_id} ${one.hardware_id}`,
+    )
   }
   const mine = CARTS.map((cart) => `${site.siteId} ${cart.hardware_id}`)
   const all = [...mine, `${other.siteId} cart-9`]

@@ -44,7 +44,10 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       const siteIds =
         wanted === undefined ? visible : wanted.filter((site) => visible === null || visible.includes(site))
       const rows = await searchDevices(sql, searchOf(query, siteIds))
-      const texts = rows.map(({ site_id, body }) => `{"site_id":${JSON.stringify(site_id)},${body.slice(1)}`)
+      // behind what the gateway wrote: of two fields of a name the last one counts
+      const texts = rows.map(
+        ({ site_id, body }) => `${body.slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`,
+      )
       return jsonText(c, listText(texts, query))
     },
   )

@@ -87,7 +87,9 @@ test('a site that is nowhere is 404 for everybody', async () => {
 })
 
 test('a new site has a key with which its gateway is let in, until the next is issued', async () => {
-  const { status, body, headers } = await people.request('POST', '/sites', { body: { name: 'East  Course!' } })
+  const { status, body, headers } = await people.request('POST', '/sites', {
+    body: { name: 'East  Course!' },
+  })
   assert.equal(status, 201)
   assert.equal(body.site_id, 'east-course')
   assert.equal(headers.get('location'), '/sites/east-course')
@@ -131,7 +133,10 @@ test('a site says how it is doing, for programs and in words', async () => {
   const path = `/sites/${gateway.siteId}`
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null }, devices: [{ hardware_id: 'cart-1' }] })
   const well = (await people.request('GET', path)).body
-  assert.deepEqual([well.state, well.devices, well.backlog, well.keys], ['ok', 1, { rows: 0, oldest: null }, 1])
+  assert.deepEqual(
+    [well.state, well.devices, well.backlog, well.keys],
+    ['ok', 1, { rows: 0, oldest: null }, 1],
+  )
   assert.match(well.explanation, /^All is well: last heard of \d+ seconds? ago, everything is here\.$/)
   assert.equal(well.audit, null)
   assert.equal(well.program, 'cartbarn 0.1.0')
@@ -150,7 +155,14 @@ test('a site says how it is doing, for programs and in words', async () => {
 
 test('what was dropped before it was sent is listed with its reason', async () => {
   const gateway = await hub.site()
-  const gap = { stream: 'gps', from_ms: 1000, to_ms: 5000, count: 42, hardware_ids: ['cart-1'], reason: 'disk' }
+  const gap = {
+    stream: 'gps',
+    from_ms: 1000,
+    to_ms: 5000,
+    count: 42,
+    hardware_ids: ['cart-1'],
+    reason: 'disk',
+  }
   const note = { seq: 1, note_id: 'n1', kind: 'gap', at_ms: 9000, body: gap }
   const data = Buffer.from(JSON.stringify([note]))
   await gateway.push(gateway.part('notes', { data, count: 1, encoding: 'rows-1' }))

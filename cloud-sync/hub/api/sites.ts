@@ -1,4 +1,5 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
+import { InvalidRequestError } from '../../../shared/errors.ts'
 import { jsonBody } from '../../../shared/http/request-guards.ts'
 import { body, json, problems } from '../../../shared/http/responses.ts'
 import { type Clock, toIso } from '../../../shared/time.ts'
@@ -16,7 +17,9 @@ import {
   sitePatchSchema,
   siteSchema,
 } from '../../../shared/wire/sites.ts'
+import { syncFileReceiptSchema } from '../../../shared/wire/sync-file.ts'
 import { requireSite, visibleSites } from '../hub-access.ts'
+import { importFile } from '../import-file.ts'
 import type { Sites } from '../sites.ts'
 import type { Database } from '../store/database.ts'
 import { pageOfSites, renameSite, type SiteRow, siteFigures } from '../store/site-figures.ts'
@@ -162,6 +165,33 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       await requireSite(database, c.var.user, site)
       const revoked = await all.revoke(site)
       return c.json({ success: true as const, revoked }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/sites/{site}/import',
+      operationId: 'importSite',
+      summary: 'Take a file that was carried here',
+      description:
+        'What GET /sync/export of the gateway wrote, as the body. It goes through the same compare-and-set as what gateways send: the same file again is harmless. Give the answer back to the gateway (POST /sync/receipts), or let it find out by itself when it is online. For admins.',
+      middleware: [adminOnly] as const,
+      request: {
+        params: siteParams,
+        body: { required: true, content: { 'application/gzip': { schema: z.string() } } },
+      },
+      responses: {
+        200: json(syncFileReceiptSchema, 'The receipt for the gateway.'),
+        ...problems(400, 403, 404, 409),
+      },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      const { body: file } = c.req.raw
+      if (file === null) throw new InvalidRequestError('invalid_file', 'the file is missing')
+      return c.json(await importFile({ database, clock }, site, file), 200)
     },
   )
 

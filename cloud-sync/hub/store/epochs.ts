@@ -10,14 +10,33 @@ export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string):
   return row !== undefined
 }
 
-/** Writes down that this epoch and this start of a gateway said hello. */
-export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<void> {
-  const { epoch, instance, forked_from } = hello
+/** Writes down that there is this epoch; how many entities it had when it was first heard of does not change. */
+export async function recordEpoch(
+  sql: Sql,
+  siteId: string,
+  { epoch, forked_from, ends }: Pick<Hello, 'epoch' | 'forked_from' | 'ends'>,
+  nowMs: number,
+): Promise<void> {
   await sql.run(
     `INSERT INTO site_epoch (site_id, epoch, forked_from, reason, first_seen_ms, last_seen_ms, entities_end)
        VALUES ($1, $2, $3, $4, $5, $5, $6) ON CONFLICT DO NOTHING`,
-    [siteId, epoch, forked_from?.epoch ?? null, forked_from?.reason ?? null, nowMs, hello.ends.entities],
+    [siteId, epoch, forked_from?.epoch ?? null, forked_from?.reason ?? null, nowMs, ends.entities],
   )
+}
+
+/** How many entities an epoch had when it was first heard of. */
+export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Promise<number> {
+  const row = await sql.get<{ end: number }>(
+    'SELECT entities_end AS "end" FROM site_epoch WHERE site_id = $1 AND epoch = $2',
+    [siteId, epoch],
+  )
+  return row?.end ?? 0
+}
+
+/** Writes down that this epoch and this start of a gateway said hello. */
+export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<void> {
+  const { epoch, instance } = hello
+  await recordEpoch(sql, siteId, hello, nowMs)
   await sql.run(
     `INSERT INTO site_instance (site_id, instance, epoch, first_seen_ms, last_seen_ms)
        VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`,
@@ -50,6 +69,8 @@ export interface Sender {
 export interface KnownSender {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
+  /** About. */
+  readonly lastSeenMs: number
   readonly newerSinceMs: number | null
 }
 
@@ -61,6 +82,7 @@ export async function findSender(
 ): Promise<KnownSender | undefined> {
   return sql.get<KnownSender>(
     `SELECT site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
+            site_instance.last_seen_ms AS "lastSeenMs",
             (SELECT MIN(newer.first_seen_ms) FROM site_instance newer
               WHERE newer.site_id = $1 AND newer.first_seen_ms > site_instance.first_seen_ms) AS "newerSinceMs"
        FROM site_epoch, site_instance
@@ -70,8 +92,18 @@ export async function findSender(
   )
 }
 
-export async function recordSeen(sql: Sql, siteId: string, sender: Sender, nowMs: number): Promise<void> {
+/** The site's time is what people look at; those of its epochs and instances may be behind by so much. */
+const SEEN_EVERY_MS = 30_000
+
+export async function recordSeen(
+  sql: Sql,
+  siteId: string,
+  sender: Sender,
+  known: KnownSender,
+  nowMs: number,
+): Promise<void> {
   await sql.run('UPDATE site SET last_seen_ms = $2 WHERE site_id = $1', [siteId, nowMs])
+  if (Math.abs(nowMs - known.lastSeenMs) < SEEN_EVERY_MS) return
   await sql.run('UPDATE site_epoch SET last_seen_ms = $3 WHERE site_id = $1 AND epoch = $2', [
     siteId,
     sender.epoch,
@@ -82,6 +114,19 @@ export async function recordSeen(sql: Sql, siteId: string, sender: Sender, nowMs
     sender.instance,
     nowMs,
   ])
+}
+
+/** What came by hand tells of the time at which it was written; a gateway that was heard since is not made older. */
+export async function recordFile(
+  sql: Sql,
+  siteId: string,
+  { epoch, program, exported_at_ms }: { epoch: string; program: string; exported_at_ms: number },
+): Promise<void> {
+  await sql.run(
+    `UPDATE site SET epoch = $2, program = $3, last_seen_ms = $4
+      WHERE site_id = $1 AND (last_seen_ms IS NULL OR last_seen_ms < $4)`,
+    [siteId, epoch, program, exported_at_ms],
+  )
 }
 
 export async function recordTwoGateways(sql: Sql, siteId: string, nowMs: number): Promise<void> {

@@ -13,11 +13,14 @@ const PARSERS = { [INT8]: Number, [NUMERIC]: Number }
 /** PostgreSQL inside this process, in a folder, or in memory without one: one connection, one transaction at a time. */
 export class PgliteDatabase implements Database {
   readonly #folder: string | undefined
+  readonly #template: Blob | undefined
   readonly #lock: FolderLock | undefined
   #db: PGlite | undefined
 
-  constructor(folder?: string) {
+  /** `template`: what an empty database is, which takes seconds to make. */
+  constructor(folder?: string, template?: Blob) {
     this.#folder = folder
+    this.#template = template
     this.#lock = folder === undefined ? undefined : new FolderLock(folder)
   }
 
@@ -27,7 +30,8 @@ export class PgliteDatabase implements Database {
     if (this.#folder !== undefined) mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     this.#lock?.take()
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
-    this.#db = await PGlite.create({ dataDir, parsers: PARSERS })
+    const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
+    this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template })
     await createSchema(this)
   }
 

@@ -2,6 +2,7 @@ import { createLog } from '../../../shared/log.ts'
 import type { Database } from '../store/database.ts'
 import { PgliteDatabase } from '../store/pglite.ts'
 import { PostgresDatabase } from '../store/postgres.ts'
+import { pgliteTemplate } from './pglite-template.ts'
 import { findPostgres } from './postgres-binaries.ts'
 import { type PostgresServer, startPostgres } from './start-postgres.ts'
 
@@ -18,7 +19,7 @@ const PGLITE: DatabaseKind = {
   name: 'PGlite',
   skip: false,
   open: async () => {
-    const database = new PgliteDatabase()
+    const database = new PgliteDatabase(undefined, await pgliteTemplate())
     await database.start()
     return database
   },

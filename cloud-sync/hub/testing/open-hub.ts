@@ -8,9 +8,19 @@ import { SiteClient } from './site-client.ts'
 /** A clock that goes on, and that a test may set forward. */
 export class SetClock implements Clock {
   aheadMs = 0
+  #frozenMs: number | undefined
 
   nowMs(): number {
-    return systemClock.nowMs() + this.aheadMs
+    return this.#frozenMs ?? systemClock.nowMs() + this.aheadMs
+  }
+
+  /** It is this late until `goOn`. */
+  freezeAt(nowMs: number): void {
+    this.#frozenMs = nowMs
+  }
+
+  goOn(): void {
+    this.#frozenMs = undefined
   }
 }
 

@@ -86,7 +86,7 @@ export class People {
     }
     const response = await this.#hub.hub.app.request(path, init)
     const text = await response.text()
-    const isJson = /json\s*(;|$)/.test(response.headers.get('content-type') ?? '')
+    const isJson = /[/+]json\s*(;|$)/.test(response.headers.get('content-type') ?? '')
     return {
       status: response.status,
       headers: response.headers,

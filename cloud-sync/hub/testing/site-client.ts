@@ -151,11 +151,11 @@ export function blocksContent(blocks: readonly { hardwareId: string; block: Uint
   return { data: encodeBlocks(blocks), count, encoding: 'blocks-1' }
 }
 
-export function countRecords(runs: readonly TelemetryRun[]): number {
+function countRecords(runs: readonly TelemetryRun[]): number {
   return runs.reduce((sum, { records }) => sum + records.atMs.length, 0)
 }
 
-export function noCursors(): SyncCursors {
+function noCursors(): SyncCursors {
   // all of them
   return Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors
 }

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '../../shared/log.ts'
+import { NO_CURSOR } from '../../shared/wire/sync.ts'
+import { byStream } from '../testing/memory-source.ts'
+import { startRig } from '../testing/rigs.ts'
+import { Cursors } from './cursors.ts'
+
+/** A rig whose hub has ten lock events and as much telemetry. */
+async function startDrained(t: TestContext) {
+  const rig = await startRig(t)
+  rig.source.append('lock_events', 10)
+  rig.source.append('telemetry', 10)
+  await rig.until(() => rig.isDrained, 'drained')
+  return rig
+}
+
+test('the first hello claims the database for the site', async (t) => {
+  const rig = await startRig(t)
+  assert.equal(rig.source.identity().site, null)
+  await rig.step('link')
+  assert.equal(rig.source.identity().site, 'links')
+  const [hello] = rig.hub.hellos
+  assert.deepEqual([hello?.protocol, hello?.site, hello?.forked_from], [1, 'links', null])
+})
+
+test('a database of another site sends nothing and says what to do', async (t) => {
+  const rig = await startRig(t)
+  await rig.source.claim('palms')
+  rig.source.append('lock_events', 3)
+  for (let n = 0; n < 5; n++) await rig.round()
+  assert.deepEqual([rig.hub.hellos.length, rig.hub.pushes.length], [0, 0])
+  const { state, explanation } = rig.agent.status
+  assert.equal(state, 'other_site')
+  assert.match(explanation, /site palms.*CARTBARN_SITE_ID is links.*empty data folder/)
+})
+
+test('an epoch the hub knows from another site is the same', async (t) => {
+  const rig = await startRig(t)
+  rig.hub.faultOf = () => ({ status: 409, code: 'foreign_epoch' })
+  await rig.round()
+  assert.equal(rig.agent.status.state, 'other_site')
+})
+
+test('a database put back to yesterday goes on as a new epoch, by the side file alone', async (t) => {
+  const rig = await startRig(t)
+  rig.source.append('lock_events', 10)
+  const yesterday = rig.source.copy()
+  rig.source.append('lock_events', 10)
+  await rig.until(() => rig.isDrained, 'drained')
+  // the side file is written with the next thing that is sent
+  rig.source.append('telemetry', 1)
+  await rig.until(() => rig.isDrained, 'drained')
+  const { epoch } = rig.source.identity()
+  rig.source = yesterday
+  await yesterday.claim('links')
+  await rig.restart()
+  yesterday.append('lock_events', 5)
+  await rig.until(() => rig.isDrained, 'drained as another')
+  assert.equal(yesterday.calls.fork, 1)
+  assert.equal(yesterday.identity().forkedFrom?.epoch, epoch)
+  assert.equal(rig.hub.idsOf(yesterday.identity().epoch, 'lock_events').length, 15)
+  assert.equal(rig.hub.idsOf(epoch, 'lock_events').length, 20, 'what came before is still there')
+  assert.equal(rig.hub.hellos.at(-1)?.forked_from?.epoch, epoch)
+  assert.match(rig.agent.status.explanation, /restored from a backup.*keeps both/)
+  await rig.restart()
+  await rig.round()
+  assert.equal(yesterday.calls.fork, 1, 'not once more')
+})
+
+test('the same without a side file, by the word of the hub', async (t) => {
+  const rig = await startDrained(t)
+  const other = await startRig(t)
+  // as if the folder had been put back with the database
+  const older = rig.source.copy()
+  rig.source.append('lock_events', 10)
+  await rig.until(() => rig.isDrained, 'drained')
+  for (const [epoch, stored] of rig.hub.epochs) other.hub.epochs.set(epoch, stored)
+  other.source = older
+  await other.restart()
+  await other.until(() => older.calls.fork > 0 && other.isDrained, 'drained as another')
+  assert.equal(older.calls.fork, 1)
+  assert.match(older.identity().forkedFrom?.reason ?? '', /restored from a backup/)
+})
+
+test('two gateways with one identity: the second to come goes on as a new epoch, and nothing is lost', async (t) => {
+  const rig = await startDrained(t)
+  const clone = await startRig(t)
+  const { epoch } = rig.source.identity()
+  clone.source = rig.source.copy()
+  for (const [known, stored] of rig.hub.epochs) clone.hub.epochs.set(known, stored)
+  await clone.restart()
+  await clone.round()
+  rig.source.append('lock_events', 3)
+  await rig.until(() => rig.isDrained, 'the one drained')
+  clone.source.append('lock_events', 4)
+  await clone.until(() => clone.isDrained, 'the other drained')
+  assert.deepEqual([rig.source.calls.fork, clone.source.calls.fork], [0, 1])
+  assert.equal(rig.hub.idsOf(epoch, 'lock_events').length, 13)
+  assert.equal(clone.hub.idsOf(clone.source.identity().epoch, 'lock_events').length, 14)
+  assert.match(clone.source.identity().forkedFrom?.reason ?? '', /another gateway/)
+})
+
+test('what the hub says of two gateways is said here too', async (t) => {
+  const rig = await startDrained(t)
+  rig.hub.warnings = ['two_gateways', 'quarantined']
+  rig.source.append('lock_events')
+  await rig.until(() => rig.isDrained, 'drained')
+  const { state, explanation, warnings } = rig.agent.status
+  assert.deepEqual([state, warnings], ['two_gateways', ['two_gateways', 'quarantined']])
+  assert.match(explanation, /Two gateways send as site links.*Switch one off.*could not read/s)
+})
+
+test('a hub that lost data is followed back to where it is, and everything is compared', async (t) => {
+  const rig = await startDrained(t)
+  const stored = rig.hub.epochs.get(rig.source.identity().epoch)
+  assert.ok(stored !== undefined)
+  stored.cursors = byStream(() => NO_CURSOR)
+  stored.rows.lock_events.length = 0
+  rig.source.append('lock_events')
+  await rig.until(() => rig.isDrained && rig.source.calls.adopt === 1, 'adopted and drained')
+  assert.equal(rig.source.calls.fork, 0)
+  assert.equal(stored.rows.lock_events.length, 11)
+  assert.equal(rig.agent.status.audit.state, 'wanted')
+})
+
+test('an epoch the hub does not know any more begins with hello', async (t) => {
+  const rig = await startDrained(t)
+  rig.hub.epochs.clear()
+  rig.source.append('lock_events')
+  await rig.until(() => rig.source.calls.adopt === 1 && rig.isDrained, 'there again')
+  assert.equal(rig.source.calls.fork, 0)
+})
+
+test('an answer of before does not take back what was acknowledged meanwhile', async (t) => {
+  const rig = await startRig(t)
+  const { source, dataDir } = rig
+  const cursors = new Cursors({ source, site: 'links', dataDir, log: createLog('silent'), onAcked: () => {} })
+  const asked = cursors.known
+  const at = { seq: 5, hash: 'a'.repeat(64) }
+  assert.ok(await cursors.acknowledge({ lock_events: at }, asked))
+  assert.equal(
+    await cursors.reconcile(
+      byStream(() => NO_CURSOR),
+      asked,
+    ),
+    'known',
+  )
+  assert.deepEqual([cursors.at('lock_events'), source.calls.adopt], [at, 0])
+  assert.equal(
+    await cursors.reconcile(
+      byStream(() => NO_CURSOR),
+      cursors.known,
+    ),
+    'went_back',
+  )
+})
+
+test('an answer to what another epoch sent counts for nothing', async (t) => {
+  const rig = await startRig(t)
+  const { source, dataDir } = rig
+  const cursors = new Cursors({ source, site: 'links', dataDir, log: createLog('silent'), onAcked: () => {} })
+  const asked = cursors.known
+  await cursors.fork('for the test')
+  assert.equal(await cursors.acknowledge({ lock_events: { seq: 5, hash: 'a'.repeat(64) } }, asked), false)
+  assert.deepEqual([cursors.at('lock_events'), source.calls.acknowledge], [NO_CURSOR, 0])
+})
+
+test('a hub that contradicts itself again and again does not make new epochs for ever', async (t) => {
+  const rig = await startRig(t)
+  rig.source.append('lock_events', 1)
+  const foreign = byStream(() => ({ seq: 7, hash: 'f'.repeat(64) }))
+  rig.hub.faultOf = (path) =>
+    path === 'push' ? { status: 409, body: { code: 'cursor', cursors: foreign } } : null
+  for (let n = 0; n < 40; n++) await rig.round()
+  assert.equal(rig.source.calls.fork, 3)
+  assert.equal(rig.agent.status.state, 'refused')
+})

@@ -1,0 +1,85 @@
+import { partHash } from '../../shared/sync-hash.ts'
+import {
+  SYNC_PROTOCOL,
+  SYNC_STREAMS,
+  type SyncCursor,
+  type SyncCursors,
+  type SyncPart,
+  type SyncStream,
+} from '../../shared/wire/sync.ts'
+import type { SyncFileEnd, SyncFileHead } from '../../shared/wire/sync-file.ts'
+import type { PartLimits, SyncSource } from './source.ts'
+
+/** As much as a request to a hub may have: whoever imports the file sends it on. */
+const LIMITS: PartLimits = { bytes: 256 << 10, rows: 200_000 }
+
+/** Where a file begins and ends, stream by stream, and how many rows that is. */
+export interface ExportedRange {
+  readonly stream: SyncStream
+  readonly from: SyncCursor
+  readonly to: SyncCursor
+  readonly rows: number
+}
+
+/**
+ * All that is not acknowledged, as the lines of a file (shared/wire/sync-file.ts). Changes nothing: what is acknowledged
+ * meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after the call is left
+ * for the next file.
+ */
+export async function* exportLines(
+  source: SyncSource,
+  {
+    site,
+    program,
+    nowMs,
+    signal,
+    devices,
+    onExported,
+  }: {
+    site: string
+    program: string
+    nowMs: number
+    signal: AbortSignal
+    /** The states of all devices, as `GET /devices/:id`. */
+    devices: readonly Record<string, unknown>[]
+    /** Told before the last line: what the file leads to is to be known again when a hub says it. */
+    onExported: (ranges: readonly ExportedRange[]) => Promise<void>
+  },
+): AsyncGenerator<string> {
+  const { epoch, forkedFrom } = source.identity()
+  const ends = source.ends()
+  const cursors: SyncCursors = { ...source.cursors() }
+  const head: SyncFileHead = {
+    ...{ cartbarn_sync: SYNC_PROTOCOL, site, epoch, forked_from: forkedFrom, program },
+    ...{ exported_at_ms: nowMs, ends, cursors: { ...cursors } },
+  }
+  yield line({ head })
+  const ranges: ExportedRange[] = []
+  let parts = 0
+  for (const stream of SYNC_STREAMS) {
+    const first = cursors[stream]
+    let rows = 0
+    while (cursors[stream].seq < ends[stream]) {
+      const { seq: from, hash: prevHash } = cursors[stream]
+      const found = await source.nextPart(stream, from, LIMITS, signal)
+      if (found === null) break
+      const { to, count, encoding, data } = found
+      const hashed = { stream, from, to, count, prev_hash: prevHash, encoding }
+      const hash = partHash(hashed, data)
+      const part: SyncPart = { ...hashed, hash, data: Buffer.from(data).toString('base64') }
+      yield line({ part })
+      cursors[stream] = { seq: to, hash }
+      parts++
+      rows += count
+    }
+    if (cursors[stream].seq > first.seq) ranges.push({ stream, from: first, to: cursors[stream], rows })
+  }
+  yield line({ devices })
+  await onExported(ranges)
+  const end: SyncFileEnd = { parts, rows: ranges.reduce((sum, range) => sum + range.rows, 0), cursors }
+  yield line({ end })
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Intent } from '../../shared/wire/sync.ts'
+import { startRig } from '../testing/rigs.ts'
+
+function intent(seq: number): Intent {
+  return {
+    ...{ intent_id: `i-${seq}`, seq, kind: 'command.send', body: {}, base_rev: null },
+    ...{ issued_at_ms: 0, expires_at_ms: 1 },
+  }
+}
+
+test('wishes come in order, each once, also after a restart', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.hub.intents = [intent(2), intent(1)]
+  await rig.step('intents')
+  await rig.step('intents')
+  rig.hub.intents.push(intent(3))
+  await rig.restart()
+  await rig.step('link')
+  await rig.step('intents')
+  assert.deepEqual(
+    rig.inbox.received.map(({ seq }) => seq),
+    [1, 2, 3],
+  )
+  assert.deepEqual(rig.hub.intentQueries, ['?after=0&wait=50', '?after=2&wait=50', '?after=2&wait=50'])
+})
+
+test('one that could not be taken comes again, before those behind it', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.hub.intents = [intent(1), intent(2)]
+  const receive = rig.inbox.receive.bind(rig.inbox)
+  rig.inbox.receive = async (wish) => {
+    rig.inbox.receive = receive
+    throw new Error(`no room for ${wish.intent_id}`)
+  }
+  await rig.step('intents')
+  assert.deepEqual(rig.inbox.received, [])
+  await rig.step('intents')
+  assert.deepEqual(
+    rig.inbox.received.map(({ seq }) => seq),
+    [1, 2],
+  )
+})
+
+test('a proxy that lets nobody wait long is asked for less, and the link stays up', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.hub.faultOf = (path) => (path === 'intents' ? { status: 504, body: '' } : null)
+  for (let n = 0; n < 6; n++) await rig.step('intents')
+  rig.hub.faultOf = () => null
+  await rig.step('intents')
+  assert.deepEqual(rig.hub.intentQueries, ['?after=0&wait=5'])
+  assert.equal(rig.agent.failures.get('unavailable'), 6)
+  assert.notEqual(rig.agent.status.state, 'waiting')
+})

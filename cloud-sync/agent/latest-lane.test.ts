@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startRig } from '../testing/rigs.ts'
+
+test('all states go first when the link comes up, however much is waiting', async (t) => {
+  const rig = await startRig(t)
+  for (let n = 0; n < 50; n++) rig.states.set(`cart-${n}`, { name: `Cart ${n}` })
+  rig.source.append('history', 5_000)
+  rig.source.append('lock_events', 5_000)
+  await rig.round()
+  const [first] = rig.hub.latest
+  assert.deepEqual([first?.is_complete, first?.devices.length], [true, 50])
+  assert.equal(rig.isDrained, false)
+})
+
+test('then what changed, at most once an interval, and nothing while nothing changes', async (t) => {
+  const rig = await startRig(t)
+  rig.states.set('cart-1')
+  rig.states.set('cart-2')
+  await rig.step('link')
+  await rig.step('latest')
+  rig.states.set('cart-2', { speed: 3 })
+  await rig.step('latest')
+  assert.equal(rig.hub.latest.length, 1)
+  rig.clock.advance(1_000)
+  await rig.step('latest')
+  assert.deepEqual(rig.hub.latest[1]?.devices, [{ hardware_id: 'cart-2', speed: 3 }])
+  assert.equal(rig.hub.latest[1]?.is_complete, false)
+  rig.clock.advance(5_000)
+  await rig.step('latest')
+  assert.equal(rig.hub.latest.length, 2)
+})
+
+test('a silent gateway is heard of twice a minute, with what it still has to send', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  await rig.step('latest')
+  rig.source.append('history', 7)
+  await rig.step('monitor')
+  rig.clock.advance(30_000)
+  await rig.step('latest')
+  assert.deepEqual(rig.hub.latest[1]?.devices, [])
+  assert.deepEqual(rig.hub.latest[1]?.backlog, { rows: 7, oldest_ms: 0 })
+})
+
+test('what could not be told is told when the link is up again', async (t) => {
+  const rig = await startRig(t)
+  rig.states.set('cart-1')
+  await rig.step('link')
+  await rig.step('latest')
+  rig.clock.advance(1_000)
+  rig.states.set('cart-1', { speed: 9 })
+  rig.hub.faultOf = () => 'cut_before'
+  await rig.step('latest')
+  rig.hub.faultOf = () => null
+  await rig.until(() => rig.hub.latest.length > 1, 'told')
+  assert.deepEqual(rig.hub.latest[1]?.devices, [{ hardware_id: 'cart-1', speed: 9 }])
+  assert.equal(rig.hub.latest[1]?.is_complete, true)
+})
+
+test('more states than a request holds go in several', async (t) => {
+  const rig = await startRig(t)
+  rig.hub.limits = { ...rig.hub.limits, body_bytes: 4_096 }
+  for (let n = 0; n < 100; n++) rig.states.set(`cart-${n}`, { name: 'x'.repeat(100) })
+  await rig.round()
+  assert.ok(rig.hub.latest.length > 2)
+  assert.equal(rig.hub.latest.flatMap(({ devices }) => devices).length, 100)
+  assert.ok(rig.hub.latest.every(({ is_complete }) => !is_complete))
+})

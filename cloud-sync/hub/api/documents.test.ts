@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { tourOf } from '../../../shared/http/docs-tour.ts'
+import type { OpenApiDocument, Operation } from '../../../shared/http/openapi.ts'
+import type { JsonSchema } from '../../../shared/http/openapi-schemas.ts'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { People } from '../testing/people.ts'
+import { DOCS_CONTENT } from './docs-content.ts'
+
+const [PGLITE] = DATABASE_KINDS
+
+let hub: TestHub
+let people: People
+let document: OpenApiDocument
+let operations: (Operation & { method: string; path: string })[]
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  document = (await people.request('GET', '/openapi.json', { key: null })).body
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ ...one, method: method.toUpperCase(), path })),
+  )
+})
+
+after(() => hub.stop())
+
+test('operations have names of their own, tags that are explained, and parameters that say what they are', () => {
+  const ids = operations.map(({ operationId }) => operationId)
+  assert.deepEqual([...new Set(ids)], ids)
+  const tags = document.tags.map(({ name }) => name)
+  for (const { operationId, tags: own, path, parameters } of operations) {
+    assert.match(operationId, /^[a-z][A-Za-z0-9]*$/)
+    assert.ok(
+      own.every((tag) => tags.includes(tag)),
+      operationId,
+    )
+    const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`)
+    assert.deepEqual(declared.sort(), (path.match(/\{.+?\}/g) ?? []).sort(), operationId)
+    for (const { name, description } of parameters) assert.ok(description, `${operationId}: ${name}`)
+  }
+})
+
+test('every reference leads somewhere, and every error code has the status of an error', () => {
+  for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const target = (path ?? '')
+      .split('/')
+      .reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
+    assert.ok(target !== undefined, path)
+  }
+  for (const [code, { status }] of Object.entries(document['x-error-codes'])) {
+    assert.match(code, /^[a-z]+(_[a-z]+)*$/)
+    assert.ok(status >= 400 && status <= 599)
+  }
+})
+
+test('every field of a body says what it is', () => {
+  const silent: string[] = []
+  const visit = (schema: JsonSchema, place: string): void => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      if (!explainsItself(field)) silent.push(`${place}.${name}`)
+      visit(field, `${place}.${name}`)
+    }
+    const { anyOf = [], oneOf = [], items } = schema
+    for (const part of [...anyOf, ...oneOf, ...(items ? [items] : [])]) visit(part, place)
+  }
+  for (const name of ['Site', 'HubUser', 'SiteIntent', 'NewSiteIntent', 'QuarantineEntry', 'NewSite'])
+    visit(document.components.schemas[name] ?? assert.fail(name), name)
+  assert.deepEqual(silent, [])
+})
+
+/** A field whose values are named, or whose parts are described, needs no more words. */
+function explainsItself(field: JsonSchema): boolean {
+  const { description, enum: choices, anyOf, items, properties, $ref } = field
+  if (description !== undefined || choices !== undefined || 'const' in field) return true
+  if (properties !== undefined || $ref !== undefined) return true
+  return [...(anyOf ?? []), ...(items ? [items] : [])].some(explainsItself)
+}
+
+test('who may call is as the document says', async () => {
+  const viewer = await people.createUser({ role: 'viewer', site_ids: null })
+  const operator = await people.createUser({ role: 'operator', site_ids: null })
+  for (const { method, path, security, operationId } of operations) {
+    const at = path.replaceAll(/\{.+?\}/g, '1')
+    const codeFor = async (key: string | null) => (await people.request(method, at, { key })).body.code
+    assert.equal(
+      (await codeFor(null)) === 'missing_api_key',
+      security.length > 0,
+      `${operationId} for nobody`,
+    )
+    if (security.length === 0) continue
+    const roles = security.flatMap(({ ApiKeyAuth }) => ApiKeyAuth)
+    assert.equal((await codeFor(viewer.key)) === 'admin_required', roles.includes('admin'), operationId)
+    assert.equal((await codeFor(viewer.key)) === 'operator_required', roles.includes('operator'), operationId)
+    assert.equal((await codeFor(operator.key)) === 'admin_required', roles.includes('admin'), operationId)
+    assert.notEqual(await codeFor(operator.key), 'operator_required', operationId)
+  }
+})
+
+test('the page has every operation and code, needs nothing from elsewhere, and links that lead somewhere', async () => {
+  const { body: page, headers } = await people.request('GET', '/docs', { key: null })
+  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/)
+  for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
+  for (const code of Object.keys(document['x-error-codes']))
+    assert.ok(page.includes(`<code>${code}</code>`), code)
+  const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id))
+  for (const [, id] of page.matchAll(/\shref="#([^"]*)"/g)) assert.ok(ids.has(id), id)
+  assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(|gateway\.invalid/)
+})
+
+test('each step of the tour works on a new hub, in order', async () => {
+  const steps = tourOf(DOCS_CONTENT.tour, document)
+  assert.equal(steps.length, DOCS_CONTENT.tour.steps.length)
+  for (const { title, actions } of steps) {
+    for (const action of actions) {
+      assert.ok('method' in action)
+      const { method, path, body } = action
+      const answer = await people.request(method, path, { body })
+      assert.ok(answer.status < 300, `${title}: ${method} ${path} ${answer.status}`)
+    }
+  }
+})
+
+test('unknown paths and methods are told apart, and HEAD is GET without the body', async () => {
+  assert.equal((await people.request('GET', '/nothing')).body.code, 'not_found')
+  const wrong = await people.request('PUT', '/sites')
+  assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD, POST'])
+  assert.equal((await people.request('HEAD', '/sites')).status, 200)
+  assert.equal((await people.request('GET', '/sites/')).status, 200)
+})
+
+test('while the database is away nothing is claimed, and health says so', async () => {
+  assert.ok(PGLITE !== undefined)
+  const other = await openHub(PGLITE)
+  await other.hub.database.stop()
+  try {
+    assert.equal((await other.hub.app.request('/health')).status, 503)
+  } finally {
+    await other.stop()
+  }
+  assert.deepEqual((await people.request('GET', '/health', { key: null })).body.status, 'ok')
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/people.ts'
+import { rowsContent, type SiteClient } from '../testing/site-client.ts'
+
+const [PGLITE] = DATABASE_KINDS
+const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }
+
+let hub: TestHub
+let people: People
+let site: SiteClient
+let path: string
+let keys: Record<Who, string | null>
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  site = await hub.site()
+  path = `/sites/${site.siteId}/intents`
+  keys = await people.callers(site.siteId)
+})
+
+after(() => hub.stop())
+
+async function wish(body: object): Promise<string> {
+  const answer = await people.request('POST', path, { body, key: keys['an operator'] })
+  assert.equal(answer.status, 201, JSON.stringify(answer.body))
+  assert.equal(answer.headers.get('location'), `${path}/${answer.body.intent_id}`)
+  return answer.body.intent_id
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_OPERATOR) {
+  test(`${who} wishes for nothing`, async () => {
+    for (const [method, at, body] of [
+      ['POST', path, LOCK],
+      ['DELETE', `${path}/x`, undefined],
+    ] as const) {
+      const answer = await people.request(method, at, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code], method)
+    }
+  })
+}
+
+for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
+  test(`${who} does not learn what was wished for`, async () => {
+    for (const at of [path, `${path}/x`]) {
+      const answer = await people.request('GET', at, { key: keys[who] })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    }
+  })
+}
+
+test('a gateway that waits gets a wish at once, and what it tells is what became of it', async () => {
+  const waiting = site.request('GET', '/intents?after=0&wait=20')
+  while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
+  const id = await wish(LOCK)
+  const { intents } = (await waiting).body
+  assert.equal(intents.length, 1)
+  const [intent] = intents
+  assert.deepEqual([intent.intent_id, intent.kind, intent.body], [id, LOCK.kind, LOCK.body])
+  assert.equal(intent.expires_at_ms - intent.issued_at_ms, 120_000)
+  const read = async () => (await people.request('GET', `${path}/${id}`, { key: keys['a viewer'] })).body
+  assert.deepEqual([(await read()).status, (await read()).is_fetched], ['pending', false])
+  await site.request('GET', `/intents?after=${intent.seq}`)
+  assert.equal((await read()).is_fetched, true)
+  const body = { intent_id: id, status: 'rejected', reason: 'there is no such device' }
+  const note = { seq: 1, note_id: 'n1', kind: 'intent_result', at_ms: Date.now(), body }
+  await site.push(site.part('notes', rowsContent([note])))
+  const told = await read()
+  assert.deepEqual([told.status, told.reason], ['rejected', 'there is no such device'])
+  assert.ok(told.finished_at !== null)
+  const late = await people.request('DELETE', `${path}/${id}`)
+  assert.deepEqual([late.status, late.body.code], [409, 'intent_over'])
+})
+
+test('a wish nobody fetched can be withdrawn, and one that was fetched cannot', async () => {
+  const fetched = await wish(LOCK)
+  const { intents } = (await site.request('GET', '/intents?after=0')).body
+  const seq = intents.find((one: { intent_id: string }) => one.intent_id === fetched).seq
+  await site.request('GET', `/intents?after=${seq}`)
+  assert.equal((await people.request('DELETE', `${path}/${fetched}`)).body.code, 'intent_fetched')
+  const id = await wish(LOCK)
+  const withdrawn = await people.request('DELETE', `${path}/${id}`, { key: keys['an operator'] })
+  assert.deepEqual([withdrawn.status, withdrawn.body.status], [200, 'withdrawn'])
+  const left = (await site.request('GET', `/intents?after=${seq}`)).body.intents
+  assert.deepEqual(left, [])
+})
+
+test('what a gateway did with a wish that was withdrawn too late is what counts', async () => {
+  const id = await wish(LOCK)
+  await site.request('GET', '/intents?after=0')
+  assert.equal((await people.request('DELETE', `${path}/${id}`)).body.status, 'withdrawn')
+  const body = { intent_id: id, status: 'applied', reason: null }
+  const note = { seq: 9, note_id: 'n9', kind: 'intent_result', at_ms: Date.now(), body }
+  await site.push(site.part('notes', rowsContent([note]), { to: site.cursors.notes.seq + 9 }))
+  assert.equal((await people.request('GET', `${path}/${id}`)).body.status, 'applied')
+})
+
+test('a wish that was not fetched in time has expired, in lists too', async () => {
+  const id = await wish({ ...LOCK, expires_in_s: 5 })
+  hub.clock.aheadMs += 60_000
+  try {
+    const { body } = await people.request('GET', `${path}/${id}`)
+    assert.deepEqual([body.status, body.reason], ['expired', 'its gateway did not fetch it in time'])
+    const { intents } = (await people.request('GET', `${path}?status=expired&kind=command.send`)).body
+    assert.ok(intents.some((one: { intent_id: string }) => one.intent_id === id))
+    const pending = (await people.request('GET', `${path}?status=pending`)).body.intents
+    assert.ok(!pending.some((one: { intent_id: string }) => one.intent_id === id))
+  } finally {
+    hub.clock.aheadMs -= 60_000
+  }
+})
+
+test('numbers of wishes that are made at once are all different and without gaps', async () => {
+  const ids = await Promise.all(Array.from({ length: 12 }, () => wish(LOCK)))
+  assert.equal(new Set(ids).size, 12)
+  const rows = await hub.hub.database.all<{ seq: number }>(
+    'SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq',
+    [site.siteId],
+  )
+  assert.deepEqual(
+    rows.map(({ seq }) => seq),
+    rows.map((_, i) => i + 1),
+  )
+  const { body } = await people.request('GET', `${path}?limit=2&offset=1`)
+  assert.deepEqual(body.pagination, { limit: 2, offset: 1, returned: 2 })
+})
+
+const POLYGON = {
+  type: 'Feature',
+  geometry: { type: 'Point', coordinates: [-81.58, 28.41] },
+  properties: { name: 'Green', type: 'alert', radius_m: 25 },
+}
+
+for (const body of [
+  { kind: 'config.set', body: { hardware_id: 'cart-1', config: { realtime_enabled: true } }, base_rev: 'a1' },
+  { kind: 'config.set', body: { group_id: 42, device_type: 'teebox', config: {} } },
+  {
+    kind: 'geofence.put',
+    body: { group_id: 42, geofences: { type: 'FeatureCollection', features: [POLYGON] } },
+  },
+  { kind: 'user.disable', body: { user_id: 'x' } },
+  { kind: 'resend', body: {} },
+  { kind: 'resend', body: { kind: 'gps', day: '2026-05-01' } },
+  { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'message', params: { text: 'hi' } } },
+]) {
+  test(`a wish of this kind goes as it was made: ${JSON.stringify(body).slice(0, 50)}`, async () => {
+    const id = await wish(body)
+    const read = (await people.request('GET', `${path}/${id}`)).body
+    assert.deepEqual(read.body, body.body)
+    assert.equal(read.base_rev, 'base_rev' in body ? body.base_rev : null)
+    assert.equal(read.requested_by.length, 36)
+  })
+}
+
+for (const [body, code] of [
+  [{}, 'invalid_field'],
+  [{ kind: 'reboot', body: {} }, 'invalid_field'],
+  [{ kind: 'command.send' }, 'missing_field'],
+  [{ kind: 'command.send', body: { command: 'lock' } }, 'missing_field'],
+  [{ ...LOCK, expires_in_s: 0 }, 'invalid_field'],
+  [{ ...LOCK, expires_in_s: 1.5 }, 'invalid_field'],
+  [{ ...LOCK, expires: 5 }, 'unknown_field'],
+  [{ kind: 'command.send', body: { ...LOCK.body, comand: 'x' } }, 'unknown_field'],
+  [{ kind: 'resend', body: { day: 'yesterday' } }, 'invalid_field'],
+  [{ kind: 'geofence.put', body: { group_id: 0, geofences: {} } }, 'invalid_field'],
+  [{ kind: 'config.set', body: { config: {} } }, 'invalid_field'],
+  ['nonsense', 'invalid_json'],
+] as const) {
+  test(`a wish is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    const answer = await people.request('POST', path, { body })
+    assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
+  })
+}
+
+test('what is not there is 404, what is too large 413', async () => {
+  assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'intent_not_found')
+  assert.equal((await people.request('DELETE', `${path}/nothing`)).body.code, 'intent_not_found')
+  assert.equal(
+    (await people.request('POST', '/sites/nowhere/intents', { body: LOCK })).body.code,
+    'site_not_found',
+  )
+  assert.equal((await people.request('GET', `${path}?status=gone`)).body.code, 'invalid_status')
+  const body = { kind: 'config.set', body: { hardware_id: 'x', config: { text: 'x'.repeat(1_100_000) } } }
+  assert.equal((await people.request('POST', path, { body })).status, 413)
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { encodeBlock } from '../../../shared/telemetry-block.ts'
+import { BATTERY, GPS, NO_SPEED } from '../../../shared/telemetry-records.ts'
+import { toIso } from '../../../shared/time.ts'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { People } from '../testing/people.ts'
+import { blocksContent, runsContent, type SiteClient } from '../testing/site-client.ts'
+
+const [PGLITE] = DATABASE_KINDS
+const START_MS = Date.UTC(2026, 4, 1)
+/** Of which the first come in blocks, the last as samples, and some in both. */
+const COUNT = 9000
+
+let hub: TestHub
+let people: People
+let site: SiteClient
+let path: string
+
+function gpsFrom(first: number, count: number) {
+  const records = GPS.allocate(count)
+  for (let i = 0; i < count; i++) {
+    records.atMs[i] = START_MS + (first + i) * 1000
+    records.latE7[i] = 284_100_000 + first + i
+    records.longE7[i] = -815_800_000
+    records.speedMilliKmh[i] = (first + i) % 10 === 0 ? NO_SPEED : 12_400
+  }
+  return records
+}
+
+function blocksOf(first: number, count: number) {
+  const blocks = []
+  for (let at = 0; at < count; at += 1500) {
+    const some = Math.min(1500, count - at)
+    blocks.push({ hardwareId: 'cart-1', block: encodeBlock(GPS, gpsFrom(first + at, some)), count: some })
+  }
+  return blocks
+}
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  site = await hub.site()
+  path = `/sites/${site.siteId}/devices/cart-1`
+  const device = {
+    hardware_id: 'cart-1',
+    short_id: 'k3',
+    device_type: 'teebox',
+    name: 'Cart <1>',
+    attributes: {},
+  }
+  const times = { created_at: toIso(START_MS), updated_at: toIso(START_MS) }
+  await site.latest({ devices: [{ ...device, is_online: true, group_id: null, ...times }] })
+  const battery = BATTERY.allocate(3)
+  for (let i = 0; i < 3; i++) {
+    battery.atMs[i] = START_MS + i * 60_000
+    battery.voltageMv[i] = 50_900 + i
+  }
+  await site.push(
+    site.part('history', blocksContent(blocksOf(0, 7500))),
+    site.part(
+      'telemetry',
+      runsContent([
+        { hardwareId: 'cart-1', stream: 'gps', records: gpsFrom(7000, 2000) },
+        { hardwareId: 'cart-1', stream: 'battery', records: battery },
+      ]),
+    ),
+  )
+})
+
+after(() => hub.stop())
+
+const at = (index: number) => toIso(START_MS + index * 1000)
+
+test('records of blocks and of samples are one history, each once, in pages or all', async () => {
+  const all = (await people.request('GET', `${path}/gps?from=2026-05-01&to=2026-05-02&order=asc`)).body
+  assert.equal(all.length, COUNT)
+  for (const [i, record] of all.entries()) assert.equal(record.timestamp, at(i))
+  const backward = (await people.request('GET', `${path}/gps?from=2026-05-01&to=2026-05-02`)).body
+  assert.deepEqual(backward, all.toReversed())
+})
+
+test('a record is to the letter what its gateway answers', async () => {
+  const { body } = await people.request('GET', `${path}/gps?limit=2`)
+  assert.deepEqual(body[0], {
+    _id: body[0]._id,
+    device_id: 'k3',
+    hardware_id: 'cart-1',
+    timestamp: at(COUNT - 1),
+    lat: 28.4108999,
+    long: -81.58,
+    speed: 12.4,
+  })
+  assert.match(body[0]._id, /^[A-Za-z0-9_-]{12}[0-9a-z]{9}$/)
+  assert.equal(body.length, 2)
+  const without = (await people.request('GET', `${path}/gps?from=${at(10)}&to=${at(10)}`)).body
+  assert.equal('speed' in without[0], false)
+})
+
+test('the newest record is the newest that is here', async () => {
+  const gps = (await people.request('GET', `${path}/gps/latest`)).body
+  assert.deepEqual(gps, (await people.request('GET', `${path}/gps?limit=1`)).body[0])
+  const battery = (await people.request('GET', `${path}/battery/latest`)).body
+  assert.deepEqual([battery.timestamp, battery.battery_voltage], [toIso(START_MS + 120_000), 50.902])
+  assert.equal((await people.request('GET', `${path}/battery`)).body.length, 3)
+})
+
+test('a history is written in the forms of a gateway', async () => {
+  const range = `from=${at(6998)}&to=${at(7001)}`
+  const csv = await people.request('GET', `${path}/gps?${range}&format=csv&order=asc`)
+  assert.equal(csv.headers.get('content-disposition'), 'attachment; filename="gps-cart-1.csv"')
+  assert.deepEqual(csv.body.split('\r\n').slice(0, 2), [
+    'hardware_id,timestamp,lat,long,speed',
+    `cart-1,${at(6998)},28.4106998,-81.58,12.4`,
+  ])
+  const lines = (await people.request('GET', `${path}/gps?${range}&format=ndjson`)).body.trim().split('\n')
+  assert.equal(lines.length, 4)
+  const headers = { accept: 'application/gpx+xml' }
+  const gpx = (await people.request('GET', `${path}/gps?limit=3`, { headers })).body
+  assert.match(gpx, /<name>Cart &lt;1&gt;<\/name>/)
+  const written = [...gpx.matchAll(/<time>([^<]+)<\/time>/g)].map(([, time]) => time)
+  assert.deepEqual(written, [at(COUNT - 3), at(COUNT - 2), at(COUNT - 1)])
+  const features = (await people.request('GET', `${path}/gps?${range}&format=geojson`)).body
+  assert.equal(features.features.length, 4)
+})
+
+test('what a gateway refuses is refused with the same code', async () => {
+  for (const [query, code] of [
+    ['gps?from=2026-05-01', 'missing_parameter'],
+    ['gps?from=2026-05-02&to=2026-05-01', 'invalid_range'],
+    ['gps?from=yesterday&to=2026-05-01', 'invalid_date'],
+    ['gps?limit=0', 'invalid_number'],
+    ['gps?limit=10001', 'invalid_number'],
+    ['gps?format=xml', 'invalid_format'],
+    ['battery?format=gpx', 'invalid_format'],
+    ['gps?order=up', 'invalid_parameter'],
+  ] as const) {
+    const { status, body } = await people.request('GET', `${path}/${query}`)
+    assert.deepEqual([status, body.code], [400, code], query)
+  }
+})
+
+test('an empty history is an empty list', async () => {
+  const { body } = await people.request('GET', `${path}/gps?from=2020-01-01&to=2020-01-02`)
+  assert.deepEqual(body, [])
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  type ExpectedStop,
+  type ExpectedTrip,
+  readTripVectors,
+  TOLERANCES,
+  type VectorPoint,
+} from '../../../shared/testing/trip-vectors.ts'
+import { toIso } from '../../../shared/time.ts'
+import type { Place } from '../../../shared/trip-figures.ts'
+import { loadTrack } from '../../../shared/trip-track.ts'
+import type { StopJson, TripFiguresJson } from '../../../shared/wire/trips.ts'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { People } from '../testing/people.ts'
+import { runsContent, type SiteClient } from '../testing/site-client.ts'
+
+const [PGLITE] = DATABASE_KINDS
+const HOUR_MS = 3_600_000
+const { vectors, activeVectors } = readTripVectors()
+/** Too many for one request without names. */
+const EMPTY = Array.from({ length: 60 }, (_, i) => `empty-${i}`)
+
+let hub: TestHub
+let people: People
+let site: SiteClient
+
+/** As a gateway stores them: sorted, each time once, what has no position left out. */
+function recordsOf(points: readonly VectorPoint[]) {
+  const records = points.map(({ atMs, lat, long, speed }) => {
+    return { atMs, lat: lat ?? Number.NaN, long: long ?? Number.NaN, speedKmh: speed }
+  })
+  const { count, recordCount: _, ...track } = loadTrack(records)
+  assert.equal(track.atMs.length, count)
+  return track
+}
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  site = await hub.site()
+  const all = [...vectors, ...activeVectors]
+  const devices = [...all.map(({ name }) => name), ...EMPTY].map((hardware_id) => ({ hardware_id }))
+  await site.latest({ devices })
+  const runs = all
+    .map(({ name, points }) => ({ hardwareId: name, stream: 'gps' as const, records: recordsOf(points) }))
+    .filter(({ records }) => records.atMs.length > 0)
+  await site.push(site.part('telemetry', runsContent(runs)))
+})
+
+after(() => hub.stop())
+
+function queryOf(values: Record<string, number | string>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) query.set(name, String(value))
+  return query.toString()
+}
+
+for (const { name, config, points, fromMs, toMs, expect } of vectors) {
+  test(`trips and stops: ${name}`, async () => {
+    const times = points.map(({ atMs }) => atMs)
+    const from = toIso(fromMs ?? Math.min(...times) - HOUR_MS)
+    const to = toIso(toMs ?? Math.max(...times) + HOUR_MS)
+    const query = queryOf({ from, to, ...config })
+    const { status, body } = await people.request('GET', `/sites/${site.siteId}/trips/${name}?${query}`)
+    assert.equal(status, 200)
+    assert.deepEqual(body.trips.map(timesOf), expect.trips.map(expectedTimes), 'times of the trips')
+    assert.deepEqual(body.stops.map(timesOf), expect.stops.map(expectedTimes), 'times of the stops')
+    for (const [i, expected] of expect.trips.entries()) assertTrip(body.trips[i], expected)
+    for (const [i, { location }] of expect.stops.entries()) assertPlace(body.stops[i].location, location)
+    assert.deepEqual(body.summary.configUsed, config)
+    const listed = await people.request('GET', `/sites/${site.siteId}/trips?hardware_ids=${name}&${query}`)
+    assert.deepEqual(listed.body.trips, body.trips)
+    assert.equal(listed.body.summary.devicesQueried, 1)
+    const summed = await people.request('GET', `/sites/${site.siteId}/trips/${name}/summary?${query}`)
+    assert.equal(summed.body.totalTrips, expect.trips.length)
+    assert.equal(summed.body.totalDistance, body.summary.totalDistance)
+  })
+}
+
+for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of activeVectors) {
+  test(`active trip: ${name}`, async () => {
+    const query = queryOf({ maxAgeSeconds, lookbackSeconds, ...config })
+    hub.clock.freezeAt(nowMs)
+    try {
+      const { body } = await people.request('GET', `/sites/${site.siteId}/trips/${name}/active?${query}`)
+      assert.equal(body.active, expect.active)
+      const listed = await people.request(
+        'GET',
+        `/sites/${site.siteId}/trips/active?hardware_ids=${name}&${query}`,
+      )
+      assert.deepEqual(listed.body.activeTrips, expect.active ? [body.activeTrip] : [])
+      if (!expect.active) return
+      assert.equal(Date.parse(body.activeTrip.last_position_at), expect.lastPositionMs)
+      assertPlace(body.activeTrip.location, expect.location)
+      assertTrip(body.activeTrip.trip, expect.trip)
+    } finally {
+      hub.clock.goOn()
+    }
+  })
+}
+
+test('more than fifty devices must be told apart, more than 31 days are too many', async () => {
+  const range = 'from=2026-05-01&to=2026-05-02'
+  const ask = async (query: string) =>
+    (await people.request('GET', `/sites/${site.siteId}/trips${query}`)).body
+  assert.equal((await ask(`?${range}`)).code, 'too_many_devices')
+  assert.equal((await ask('/active')).code, 'too_many_devices')
+  assert.equal((await ask(`?${range}&hardware_ids=${EMPTY.slice(0, 51).join()}`)).code, 'too_many_devices')
+  const fifty = await ask(`?${range}&hardware_ids=${EMPTY.slice(0, 50).join()}`)
+  assert.deepEqual([fifty.trips, fifty.summary.devicesQueried], [[], 50])
+  assert.equal((await ask('?from=2026-05-01&to=2026-06-02')).code, 'range_too_large')
+  assert.equal((await ask('?from=2026-05-01')).code, 'missing_parameter')
+  assert.equal((await ask('?from=2026-05-02&to=2026-05-01')).code, 'invalid_range')
+  assert.equal((await ask('/empty-1/summary?from=2026-05-02')).code, 'missing_parameter')
+  assert.equal((await ask('/empty-1/summary')).totalTrips, 0)
+})
+
+function timesOf({ startTime, endTime, duration }: TripFiguresJson | StopJson) {
+  return { startMs: Date.parse(startTime), endMs: Date.parse(endTime), duration }
+}
+
+function expectedTimes({ startMs, endMs, duration }: ExpectedTrip | ExpectedStop) {
+  return { startMs, endMs, duration }
+}
+
+function assertTrip(trip: TripFiguresJson, expected: ExpectedTrip): void {
+  assertNear(trip.distance, expected.distance, TOLERANCES.distance(expected.distance))
+  assertNear(trip.maxSpeed, expected.maxSpeed, TOLERANCES.maxSpeed())
+  assertNear(trip.avgSpeed, expected.avgSpeed, TOLERANCES.avgSpeed(expected.avgSpeed))
+  assert.equal(trip.pointCount, expected.pointCount)
+  assertPlace(trip.startLocation, expected.startLocation)
+  assertPlace(trip.endLocation, expected.endLocation)
+}
+
+function assertPlace(place: Place, expected: Place): void {
+  assertNear(place.lat, expected.lat, TOLERANCES.degrees)
+  assertNear(place.long, expected.long, TOLERANCES.degrees)
+}
+
+function assertNear(actual: number, expected: number, tolerance: number): void {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
+}

@@ -1,0 +1,36 @@
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { InvalidRequestError } from '../../shared/errors.ts'
+
+/** Of one line: a part of the most bytes a hub takes, in base64, and what it says of itself. */
+const MAX_LINE_BYTES = 4 << 20
+const NEWLINE = 0x0a
+
+/**
+ * The lines of a gzip file, as they come. Throws `invalid_file` for what is no gzip, ends in the middle, or has a line of
+ * more than 4 MB: what it unpacks to is never in memory as a whole.
+ */
+export async function* fileLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  // what goes wrong on the way comes out of the loop
+  const unpacked = pipeline(Readable.from(body), createGunzip(), () => undefined)
+  let rest: Buffer[] = []
+  let restBytes = 0
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      let from = 0
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        yield Buffer.concat([...rest, chunk.subarray(from, at)]).toString()
+        rest = []
+        restBytes = 0
+        from = at + 1
+      }
+      rest.push(chunk.subarray(from))
+      restBytes += chunk.length - from
+      if (restBytes > MAX_LINE_BYTES) throw new InvalidRequestError('invalid_file', 'a line is too long')
+    }
+  } catch (error) {
+    if (error instanceof InvalidRequestError) throw error
+    throw new InvalidRequestError('invalid_file', 'this is no file of sync:export, or not all of one')
+  }
+  if (restBytes > 0) throw new InvalidRequestError('invalid_file', 'the file ends in the middle of a line')
+}

@@ -1,0 +1,10 @@
+const TIMEOUT_MS = 8_000
+
+/** Asks again, a turn of the event loop later, until the answer is yes: for what nobody announces. */
+export async function eventually(isTrue: () => boolean, what: string): Promise<void> {
+  const endsAtMs = performance.now() + TIMEOUT_MS
+  while (!isTrue()) {
+    if (performance.now() > endsAtMs) throw new Error(`not in time: ${what}`)
+    await new Promise(setImmediate)
+  }
+}

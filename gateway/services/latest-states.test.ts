@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../../shared/log.ts'
+import { Events } from '../events.ts'
+import { Fleet } from './fleet.ts'
+import { LatestStates } from './latest-states.ts'
+
+function createStates() {
+  const events = new Events(createLog('silent'))
+  const fleet = new Fleet()
+  const toDeviceJson = () => ({})
+  return { events, states: new LatestStates({ fleet, events, toDeviceJson }) }
+}
+
+test('what happened to a device is told once', () => {
+  const { events, states } = createStates()
+  events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: true, atMs: 1 })
+  events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: false, atMs: 2 })
+  events.emit('groupChanged', { hardwareId: 'cart-2', groupId: 1, previousGroupId: null })
+  assert.deepEqual(states.takeChanged(), new Set(['cart-1', 'cart-2']))
+  assert.deepEqual(states.takeChanged(), new Set())
+})
+
+test('when a device is gone, all that are left are told', () => {
+  const { events, states } = createStates()
+  events.emit('deviceRegistered', { hardwareId: 'cart-1' })
+  events.emit('deviceRemoved', { hardwareId: 'cart-1' })
+  assert.equal(states.takeChanged(), null)
+  assert.deepEqual(states.takeChanged(), new Set())
+  assert.equal(states.deviceJson('cart-1'), undefined)
+})

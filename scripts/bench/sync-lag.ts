@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeRuns } from '../../shared/telemetry-runs.ts'
+import { startDeviceLoad } from './device-load.ts'
+import { startGateway } from './gateway-process.ts'
+import { formatCount, printTable, type ScenarioReport } from './report.ts'
+import type { ScenarioContext } from './scenario.ts'
+import { SITE, SyncGround, sentBy } from './sync-ground.ts'
+
+const DEVICES = 200
+const SHORT_DEVICES = 20
+const PER_DEVICE_PER_S = 1
+const DURATION_S = 120
+const SHORT_DURATION_S = 12
+const TARGET_LAG_S = 10
+const TARGET_WIRE_BYTES = 7.5
+const TARGET_HUB_BYTES = 15
+/** A part may wait so long to be filled. */
+const LAST_PART_MS = 12_000
+
+/** From the device to the row of the hub, and what a row costs on the wire and there, as devices send always. */
+export async function runLag(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, entry, isShort } = context
+  const ground = await SyncGround.create(context)
+  const emptyBytes = await ground.databaseBytes()
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('lag'), env: ground.env })
+  const devices = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const load = startDeviceLoad(bench, gateway, devices, {
+    ...{ perDevicePerS: PER_DEVICE_PER_S, warmupS: 0, durationS },
+  })
+  await load.measured()
+  const result = await load.result()
+  await sleep(LAST_PART_MS)
+  const lagsS = await readLagsS(ground)
+  const { bytes, rows } = await sentBy(gateway)
+  const hubBytes = (await ground.databaseBytes()) - emptyBytes
+  await gateway.process.stop()
+  await ground.stop()
+  const [p50, p95, longest] = [0.5, 0.95, 1].map((share) => quantile(lagsS, share))
+  printTable(
+    `Live: ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s`,
+    ['', ''],
+    [
+      ['messages acknowledged to devices', formatCount(result.acknowledged)],
+      ['rows at the hub', formatCount(lagsS.length)],
+      ['lag p50, s', (p50 ?? 0).toFixed(1)],
+      ['lag p95, s', (p95 ?? 0).toFixed(1)],
+      ['longest lag, s', (longest ?? 0).toFixed(1)],
+      ['bytes a row on the wire, all requests', (bytes / rows).toFixed(2)],
+      ['bytes a row in PostgreSQL', (hubBytes / lagsS.length).toFixed(2)],
+    ],
+  )
+  const missing = 2 * result.acknowledged - lagsS.length
+  return {
+    figures: [
+      {
+        name: 'lag: from the device to the row of the hub, p95',
+        target: `< ${TARGET_LAG_S} s`,
+        reached: `${(p95 ?? 0).toFixed(1)} s`,
+        passed: lagsS.length > 0 && (p95 ?? 0) < TARGET_LAG_S,
+      },
+      { name: 'lag: rows missing at the hub', target: '0', reached: String(missing), passed: missing === 0 },
+      {
+        name: 'lag: bytes a row on the wire, live',
+        target: `<= ${TARGET_WIRE_BYTES}`,
+        reached: (bytes / rows).toFixed(2),
+        passed: isShort ? null : bytes / rows <= TARGET_WIRE_BYTES,
+      },
+      {
+        name: 'lag: bytes a row in PostgreSQL, live',
+        target: `<= ${TARGET_HUB_BYTES}`,
+        reached: (hubBytes / lagsS.length).toFixed(2),
+        passed: isShort ? null : hubBytes / lagsS.length <= TARGET_HUB_BYTES,
+      },
+    ],
+    raw: { p50, p95, longest, bytes, rows, hubBytes, hubRows: lagsS.length },
+  }
+}
+
+/** Of each record: from its time on the device to the transaction of the hub. Both are on this machine. */
+async function readLagsS(ground: SyncGround): Promise<number[]> {
+  const segments = await ground.rows<{ received_at_ms: string; body: Buffer }>(
+    'SELECT received_at_ms, body FROM segment WHERE site_id = $1',
+    [SITE],
+  )
+  const lagsS: number[] = []
+  for (const { received_at_ms, body } of segments) {
+    for (const { records } of decodeRuns(body)) {
+      for (const atMs of records.atMs) lagsS.push((Number(received_at_ms) - atMs) / 1000)
+    }
+  }
+  return lagsS.sort((a, b) => a - b)
+}
+
+function quantile(sorted: readonly number[], share: number): number | undefined {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)]
+}
