@@ -263,6 +263,8 @@ test('a head office takes an address, a key and a site', () => {
     key: HEAD_OFFICE.CARTBARN_UPSTREAM_KEY,
     siteId: 'links',
     isInsecureAllowed: false,
+    holdMs: 6_500,
+    longestBackoffMs: 300_000,
   })
 })
 
@@ -296,4 +298,10 @@ test('a plain address is taken when that is said, and from this machine', () => 
   )
   assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:8090' }).upstream)
   assert.match(refusalOf({ CARTBARN_UPSTREAM_INSECURE: 'true' }).join(), /means nothing without/)
+})
+
+test('settings of a head office on the same machine are none of its own', () => {
+  const environment = { CARTBARN_HUB_PORT: '8090', CARTBARN_HUB_DATABASE_URL: 'postgres://localhost/hub' }
+  assert.deepEqual(readConfig(environment), readConfig({}))
+  assert.deepEqual(refusalOf({}, { HUB_PORT: 8090 }).length, 1)
 })

@@ -166,6 +166,14 @@ const SETTINGS = {
     schema: z.enum(['true', 'false']).default('false'),
     help: 'true lets the site key and all data travel over plain http://, where anybody on the way can read them',
   },
+  UPSTREAM_HOLD_MS: {
+    schema: count(0, 60_000).default(6_500),
+    help: 'milliseconds that new positions wait for others to go to the head office with; fewer are sooner there, and more bytes',
+  },
+  UPSTREAM_RETRY_S: {
+    schema: count(1, 3_600).default(300),
+    help: 'seconds between two attempts to reach a head office that does not answer, at most',
+  },
 } as const
 
 type SettingName = keyof typeof SETTINGS
@@ -217,7 +225,16 @@ export interface Config {
   retentionDays: number
   diskBudget: DiskBudget
   /** Undefined: there is no head office. */
-  upstream: { url: string; key: string; siteId: string; isInsecureAllowed: boolean } | undefined
+  upstream:
+    | {
+        url: string
+        key: string
+        siteId: string
+        isInsecureAllowed: boolean
+        holdMs: number
+        longestBackoffMs: number
+      }
+    | undefined
 }
 
 /** A setting that cannot be used, in words for the person who set it. */
@@ -231,7 +248,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
   const merged: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
   for (const [name, value] of Object.entries(environment)) {
     // compose files write an unset variable as an empty one
-    if (name.startsWith(PREFIX) && value !== undefined && value !== '')
+    if (name.startsWith(PREFIX) && !name.startsWith(HUB_PREFIX) && value !== undefined && value !== '')
       merged[name.slice(PREFIX.length)] = value
   }
   const parsed = schema.safeParse(merged)
@@ -288,6 +305,8 @@ export function readConfig(environment: Record<string, string | undefined>, file
         : {
             ...{ url: s.UPSTREAM_URL, key: s.UPSTREAM_KEY, siteId: s.SITE_ID },
             isInsecureAllowed: s.UPSTREAM_INSECURE === 'true',
+            holdMs: s.UPSTREAM_HOLD_MS,
+            longestBackoffMs: s.UPSTREAM_RETRY_S * 1000,
           },
   }
 }
@@ -306,6 +325,8 @@ export function describeSettings(): { name: string; defaultValue: string; help: 
 }
 
 const PREFIX = 'CARTBARN_'
+/** Settings of the head office, which may run on the same machine. */
+const HUB_PREFIX = 'CARTBARN_HUB_'
 
 function readFile(path: string): Record<string, unknown> {
   let content: unknown

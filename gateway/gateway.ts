@@ -119,10 +119,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     hasUpstream,
   })
   const { queue } = store
-  const retention = new Retention({ telemetry, fleet, queue, clock, log, days: config.retentionDays })
+  const mayLack = () => sync?.mayLack === true
+  const retention = new Retention({
+    ...{ telemetry, fleet, queue, clock, log, mayLack },
+    days: config.retentionDays,
+  })
   const diskGuard = new DiskGuard({
     ...{ store, maintenance, clock, log, dataDir: config.dataDir, budget: config.diskBudget },
-    hasUpstream,
+    ...{ hasUpstream, mayLack },
   })
   const trips = new Trips({ store, clock })
   const telemetryImport = new TelemetryImport({ store, clock, log })
@@ -183,7 +187,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const intents = new IntentInbox({
     ...{ store, fleet, groups, deviceConfigs, geofences, commands, users, clock, log },
-    onResend: () => void sync?.audit(),
+    onResend: (wanted) => void sync?.audit(wanted),
   })
   const sync =
     config.upstream === undefined
@@ -194,6 +198,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
           latest: new LatestStates({ fleet, events, toDeviceJson }),
           upstream: config.upstream,
           site: config.upstream.siteId,
+          holdMs: config.upstream.holdMs,
+          longestBackoffMs: config.upstream.longestBackoffMs,
           dataDir: config.dataDir,
           program: readVersion(),
           ...{ clock, log },
@@ -249,7 +255,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     commands: delivery.outcomes,
     dropped: ingest.dropped,
     mqtt: () => broker.status.stats(),
-    sync: sync === undefined ? undefined : { failures: sync.failures, clock, status: () => sync.status },
+    sync:
+      sync === undefined
+        ? undefined
+        : { failures: sync.failures, sentBytes: sync.sentBytes, clock, status: () => sync.status },
     keysRefused: keyGuard.refused,
     realtime: realtime.counts,
     storeFaults: store.faults,

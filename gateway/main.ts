@@ -82,7 +82,9 @@ function readOptions(): Options | null {
       },
     })
     if (values.help) {
-      process.stdout.write(`${USAGE}\nSettings (environment, or the same names in the file):\n`)
+      process.stdout.write(
+        `${USAGE}\nSettings (environment, or the same names in the file; CARTBARN_HUB_* are the head office's):\n`,
+      )
       for (const { name, defaultValue, help } of describeSettings()) {
         process.stdout.write(`  ${name.padEnd(34)}${help} [${defaultValue}]\n`)
       }

@@ -7,6 +7,7 @@ import type { Clock } from '../shared/time.ts'
 export interface SyncFigures {
   readonly status: () => SyncStatus
   readonly failures: Tally
+  readonly sentBytes: Tally
   readonly clock: Clock
 }
 
@@ -60,11 +61,17 @@ export function registerSyncMetrics(registry: Registry, figures: SyncFigures): v
     'Rows the head office has taken.',
     () => figures.status().ackedRows,
   )
-  counter(
-    'cartbarn_sync_bytes_sent_total',
-    'Bytes of bodies sent to the head office.',
-    () => figures.status().sentBytes,
-  )
+  const sent: Counter = new Counter({
+    name: 'cartbarn_sync_bytes_sent_total',
+    help: 'Bytes of bodies sent to the head office, by what was asked: push is data, latest are states of devices.',
+    labelNames: ['request'],
+    registers,
+    collect: () => {
+      // counted elsewhere: set is what it lacks
+      sent.reset()
+      for (const [request, bytes] of figures.sentBytes.entries()) sent.inc({ request }, bytes)
+    },
+  })
 
   function counter(name: string, help: string, read: () => number): void {
     const metric: Counter = new Counter({

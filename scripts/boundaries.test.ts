@@ -28,6 +28,7 @@ const HONO = ['hono', 'hono/factory', '@hono/node-server', '@hono/zod-openapi']
 const PACKAGES = [
   ...[
     'aedes',
+    'fast-check',
     'better-sqlite3',
     'mqtt',
     'mqtt-packet',
@@ -51,7 +52,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'shared/log.ts': ['shared/x.ts', ...NODE, 'pino'],
   'shared/wire/a.ts': [...SHARED, 'zod'],
   'shared/http/a.ts': [...SHARED, ...HTTP, ...NODE, ...HONO, 'zod'],
-  'shared/testing/a.ts': [...SHARED, ...HTTP, 'shared/testing/x.ts', ...NODE, 'zod'],
+  'shared/testing/a.ts': [...SHARED, ...HTTP, 'shared/testing/x.ts', ...NODE, 'fast-check', 'zod'],
   'shared/a.test.ts': except('gateway/', 'cloud-sync/', 'scripts/'),
 
   'gateway/a.ts': [

@@ -12,8 +12,9 @@ import { kill } from './torture/kill.ts'
 import { power } from './torture/power.ts'
 import type { TortureContext, TortureScenario } from './torture/scenario.ts'
 import { sessions } from './torture/sessions.ts'
+import { sync } from './torture/sync.ts'
 
-const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history]
+const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync]
 
 const HELP = `npm run torture -- [options]: kills and power cuts; exit code 1 when anything acknowledged is gone
 
@@ -21,8 +22,10 @@ ${SCENARIOS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\
 
   --only a,b       only these scenarios
   --cycles n       kills, or power cuts, of each scenario
-  --short          a few of each, in under a minute
-  --prove          show that power cuts can be failed: the same with a disk that ignores syncs
+  --seed n         of the faults of sync: the same seed, the same faults
+  --short          a few of each, in about a minute and a half
+  --prove          show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub
+                   that has lost something, or has it twice
   --gateway file   gateway program to torture (default: gateway/main.ts)
 `
 
@@ -62,6 +65,7 @@ function parseOptions(): (Omit<TortureContext, 'bench'> & { scenarios: readonly 
     options: {
       only: { type: 'string' },
       cycles: { type: 'string' },
+      seed: { type: 'string' },
       short: { type: 'boolean', default: false },
       prove: { type: 'boolean', default: false },
       gateway: { type: 'string', default: 'gateway/main.ts' },
@@ -76,12 +80,15 @@ function parseOptions(): (Omit<TortureContext, 'bench'> & { scenarios: readonly 
   if (cycles !== undefined && !(Number.isInteger(cycles) && cycles >= 1)) {
     throw new Error('--cycles must be a whole number')
   }
-  const all = values.prove ? [power] : SCENARIOS
+  const seed = values.seed === undefined ? undefined : Number(values.seed)
+  if (seed !== undefined && !Number.isInteger(seed)) throw new Error('--seed must be a whole number')
+  const all = values.prove ? [power, sync] : SCENARIOS
   return {
     scenarios: values.only === undefined ? all : values.only.split(',').map(findScenario),
     entry: values.gateway,
     isShort: values.short,
     cycles,
+    seed,
     proves: values.prove,
   }
 }

@@ -11,6 +11,7 @@ export const SYNC_STATES = [
   'forked',
   'stuck',
   'part_refused',
+  'unreadable',
   'two_gateways',
 ] as const
 export type SyncState = (typeof SYNC_STATES)[number]

@@ -7,6 +7,8 @@ import { Tally } from '../../shared/tally.ts'
 import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
 import type { SyncFileReceipt } from '../../shared/wire/sync-file.ts'
 import { Auditor } from './audit.ts'
+import { type AuditScope, EVERYTHING } from './audit-plan.ts'
+import { LONGEST_BACKOFF_MS } from './backoff.ts'
 import { Cursors } from './cursors.ts'
 import { exportLines } from './export.ts'
 import { Intents } from './intents.ts'
@@ -29,6 +31,10 @@ export interface AgentOptions {
   readonly upstream: UpstreamOptions
   /** As which site this gateway is replicated. */
   readonly site: string
+  /** How long new readings wait for others to go with; `HELD` without it. */
+  readonly holdMs?: number
+  /** Between two attempts to reach a hub that does not answer. */
+  readonly longestBackoffMs?: number
   /** Where the side files are kept, beside the database. */
   readonly dataDir: string
   /** Name and version of this program. */
@@ -64,6 +70,8 @@ const ROWS = 20_000
 export class SyncAgent implements Part {
   /** How requests failed, by reason. */
   readonly failures = new Tally(FAILURES)
+  /** Bytes sent, by what was asked. */
+  readonly sentBytes: Tally
   /** The loops, for whoever wants one step of them and not the timers. */
   readonly loops: Readonly<
     Record<'link' | 'events' | 'latest' | 'telemetry' | 'history' | 'intents' | 'audit' | 'monitor', Loop>
@@ -83,7 +91,7 @@ export class SyncAgent implements Part {
 
   constructor(options: AgentOptions) {
     const { source, inbox, latest, site, dataDir, program, clock, log, isBusy } = options
-    const { random = Math.random } = options
+    const { random = Math.random, holdMs = HELD.ms, longestBackoffMs = LONGEST_BACKOFF_MS } = options
     const { failures } = this
     this.#options = options
     const upstream = new Upstream(options.upstream)
@@ -91,12 +99,12 @@ export class SyncAgent implements Part {
     const onAcked = progress.add.bind(progress)
     const cursors = new Cursors({ source, site, dataDir, log, onAcked })
     const link = new Link({
-      ...{ source, upstream, cursors, site, program, clock, random, log, failures },
+      ...{ source, upstream, cursors, site, program, clock, random, log, failures, longestBackoffMs },
       onUp: () => this.#begin(),
       onDown: () => this.loops.link.wake(),
       onWentBack: () => void this.audit(),
     })
-    const senders = SYNC_STREAMS.map((stream) => new StreamSender(stream, clock, random))
+    const senders = SYNC_STREAMS.map((stream) => new StreamSender(stream, clock, random, longestBackoffMs))
     const priorities = new Priorities()
     const monitor = new Monitor({ source, cursors, link, progress, senders, clock, log })
     const onIntents = () => this.loops.intents.wake()
@@ -104,14 +112,20 @@ export class SyncAgent implements Part {
     const common = { source, upstream, cursors, link, priorities, clock, onIntents }
     const lane = (streams: readonly string[], laneOptions: Omit<LaneOptions, 'senders' | 'rows'>) =>
       new StreamLane(
-        { ...common, isBusy },
+        { ...common, log, isBusy },
         { ...laneOptions, rows: ROWS, senders: senders.filter(({ stream }) => streams.includes(stream)) },
       )
     const events = lane(['notes', 'lock_events', 'geofence_events', 'entities'], {
       ...{ priority: 0, density: 'loose', hold: NOT_HELD, keepsInterval: false, isBacklog: false },
     })
     const telemetry = lane(['telemetry'], {
-      ...{ priority: 2, density: 'loose', hold: HELD, keepsInterval: true, isBacklog: false },
+      ...{
+        priority: 2,
+        density: 'loose',
+        hold: { ...HELD, ms: holdMs },
+        keepsInterval: true,
+        isBacklog: false,
+      },
     })
     const history = lane(['history'], {
       ...{ priority: 3, density: 'dense', hold: NOT_HELD, keepsInterval: true, isBacklog: true },
@@ -141,6 +155,7 @@ export class SyncAgent implements Part {
       monitor: loop('monitor', monitor),
     }
     this.#upstream = upstream
+    this.sentBytes = upstream.sentBytes
     this.#cursors = cursors
     this.#link = link
     this.#monitor = monitor
@@ -179,10 +194,15 @@ export class SyncAgent implements Part {
     this.loops.latest.wake()
   }
 
-  /** Compares everything with the hub, as soon as what is waiting has been sent. */
-  async audit(): Promise<void> {
-    await this.#auditor.request()
+  /** Compares everything with the hub, or what `scope` says of it, as soon as what is waiting has been sent. */
+  async audit(scope: AuditScope = EVERYTHING): Promise<void> {
+    await this.#auditor.request(scope)
     this.loops.audit.wake()
+  }
+
+  /** It is not known whether the hub still has what it acknowledged: it lost data, or nobody has asked yet. */
+  get mayLack(): boolean {
+    return !this.#isLoaded || this.#auditor.isEverythingWanted
   }
 
   /** All that is not acknowledged, as the lines of a file to be carried to the hub. */
@@ -241,7 +261,7 @@ export class SyncAgent implements Part {
         oldestMs: backlog[stream].oldestMs,
         trouble: troubles.get(stream) ?? null,
       })),
-      sentBytes: this.#upstream.sentBytes,
+      sentBytes: this.sentBytes.entries().reduce((sum, [, bytes]) => sum + bytes, 0),
       ackedRows: this.#progress.rows,
       timeToGoMs:
         total.rows === 0 || rowsPerSecond === 0 ? null : Math.round((total.rows * 1000) / rowsPerSecond),
@@ -250,7 +270,7 @@ export class SyncAgent implements Part {
   }
 
   #situation(): Situation {
-    const { source, site, clock } = this.#options
+    const { source, site } = this.#options
     return {
       link: this.#link.state,
       detail: this.#link.detail,
@@ -260,10 +280,10 @@ export class SyncAgent implements Part {
       warnings: this.#link.warnings,
       backlog: this.#monitor.backlog,
       stuck: this.#monitor.stuck,
-      refusedParts: this.#senders.flatMap(({ stream, trouble }) =>
-        trouble === null ? [] : [{ stream, detail: trouble.detail }],
+      troubles: this.#senders.flatMap(({ stream, trouble }) =>
+        trouble === null ? [] : [{ stream, ...trouble }],
       ),
-      nowMs: clock.nowMs(),
+      isLive: this.#monitor.isLive,
     }
   }
 
@@ -272,10 +292,12 @@ export class SyncAgent implements Part {
     for (const loop of Object.values(this.loops)) loop.wake()
   }
 
-  /** Sends what has come so far, also what is held; ends when nothing moves any more. */
+  /** Sends what has come so far, also what is held; ends when nothing moves any more. What comes meanwhile can wait. */
   async #flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
-    while (!signal.aborted) {
+    const ends = this.#options.source.ends()
+    const isSent = () => SYNC_STREAMS.every((stream) => this.#cursors.at(stream).seq >= ends[stream])
+    while (!signal.aborted && !isSent()) {
       const { acked } = this.#cursors.known
       for (const lane of this.#lanes) lane.hurry()
       await Promise.all([events.runOnce(), telemetry.runOnce(), history.runOnce()])

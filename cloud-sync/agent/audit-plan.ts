@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS, startOfDayMs } from '../../shared/time.ts'
-import { auditKindSchema } from '../../shared/wire/sync.ts'
+import { type AuditKind, auditKindSchema } from '../../shared/wire/sync.ts'
 
 /** Of one kind, what an audit compared. */
 export const auditCountSchema = z.object({
@@ -14,6 +14,18 @@ export const auditCountSchema = z.object({
   extra: z.number().int(),
 })
 export type AuditCount = z.infer<typeof auditCountSchema>
+
+/**
+ * Groups of which the hub has more than there is here, and to which all there is here was sent once more: as long as these
+ * counts are the same, nothing of it can be missing there.
+ */
+const provenGroupsSchema = z.record(z.string(), z.string())
+export type ProvenGroups = Readonly<z.infer<typeof provenGroupsSchema>>
+
+const auditScopeSchema = z.object({ kind: auditKindSchema.nullable(), dayMs: z.number().nullable() })
+/** What is to be compared: all kinds and all days where it says null. */
+export type AuditScope = Readonly<z.infer<typeof auditScopeSchema>>
+export const EVERYTHING: AuditScope = { kind: null, dayMs: null }
 
 /** What is kept of audits over a restart. Times in milliseconds. */
 export const auditRecordSchema = z.object({
@@ -30,10 +42,44 @@ export const auditRecordSchema = z.object({
   days: z.partialRecord(auditKindSchema, z.record(z.string(), z.number())),
   /** The day of the last nightly audit. */
   nightMs: z.number().nullable(),
-  /** One was asked for and is not over. */
-  isWanted: z.boolean(),
+  /** What was asked for and is not over. */
+  wanted: z.array(auditScopeSchema),
+  /** By kind and day. */
+  proven: z.record(z.string(), provenGroupsSchema),
 })
 export type AuditRecord = z.infer<typeof auditRecordSchema>
+
+/** More wishes than these are one for everything. */
+const MAX_WANTED = 100
+
+/** Adds a wish, unless one of `wanted` is the same or includes it. */
+export function withWanted(wanted: readonly AuditScope[], scope: AuditScope): AuditScope[] {
+  if (wanted.some((known) => includes(known, scope))) return [...wanted]
+  const others = wanted.filter((known) => !includes(scope, known))
+  return others.length < MAX_WANTED ? [...others, scope] : [{ ...EVERYTHING }]
+}
+
+export function isEverything({ kind, dayMs }: AuditScope): boolean {
+  return kind === null && dayMs === null
+}
+
+/** The days of a kind that were asked for; entities have none, and are meant by their name. */
+export function daysWanted(
+  wanted: readonly AuditScope[],
+  kind: AuditKind,
+  days: readonly (number | null)[],
+): readonly (number | null)[] {
+  const scopes = wanted.filter((scope) => scope.kind === null || scope.kind === kind)
+  return days.filter((day) =>
+    scopes.some(
+      (scope) => scope.dayMs === null || scope.dayMs === day || (day === null && scope.kind === kind),
+    ),
+  )
+}
+
+function includes(a: AuditScope, b: AuditScope): boolean {
+  return (a.kind === null || a.kind === b.kind) && (a.dayMs === null || a.dayMs === b.dayMs)
+}
 
 const RECENT_DAYS = 7
 /** So that a day is compared at least every 30 days, with some nights to spare. */

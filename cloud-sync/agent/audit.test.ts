@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { DAY_MS } from '../../shared/time.ts'
+import type { Audit } from '../../shared/wire/sync.ts'
 import type { AgentRig } from '../testing/agent-rig.ts'
 import { ManualClock } from '../testing/manual-clock.ts'
 import { startRig } from '../testing/rigs.ts'
@@ -172,4 +173,172 @@ test('in thirty nights every day has had its turn, and the newest had it every n
   }
   assert.equal(turns.size, 400)
   assert.ok((turns.get(today) ?? 0) >= 8)
+})
+
+test('an audit ends while devices never stop sending', async (t) => {
+  const rig = await startDrained(t)
+  let pushes = 0
+  rig.hub.faultOf = (path) => {
+    // far more often than any audit needs to send what had come before it
+    if (path === 'push' && ++pushes < 500) rig.source.append('telemetry', 1, { group: 'cart-2', day: DAY })
+    return null
+  }
+  rig.source.append('telemetry', 1, { group: 'cart-2', day: DAY })
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rig.agent.status.audit.state, 'idle')
+  assert.ok(pushes < 100, `${pushes} pushes`)
+})
+
+test('what was compared before the hub lost it is compared again', async (t) => {
+  const rig = await startDrained(t)
+  await rig.agent.audit()
+  rig.hub.faultOf = (path) => (path === 'audit' && rig.hub.audits.length === 2 ? 'cut_before' : null)
+  await rig.step('audit')
+  assert.equal(rig.hub.audits.length, 2)
+  const [compared] = rig.hub.audits
+  rowsAtHub(rig, 'telemetry').splice(0, 40)
+  rig.hub.faultOf = () => null
+  await rig.until(() => rig.agent.status.state === 'in_sync', 'up again')
+  // as when the cursors of the hub went back
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.ok(
+    rig.hub.audits.slice(2).some(({ kind, day_ms }) => kind === compared?.kind && day_ms === compared.day_ms),
+  )
+  assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
+})
+
+test('an audit that is asked for while one runs is done after it', async (t) => {
+  const rig = await startDrained(t)
+  await rig.agent.audit()
+  let again: Promise<void> | undefined
+  rig.hub.faultOf = (path) => {
+    if (path === 'audit' && rig.hub.audits.length === 2) again = rig.agent.audit()
+    return null
+  }
+  await rig.step('audit')
+  await again
+  assert.equal(rig.agent.status.audit.state, 'wanted')
+  const asked = rig.hub.audits.length
+  await rig.step('audit')
+  assert.deepEqual([rig.agent.status.audit.state, rig.hub.audits.length > asked], ['idle', true])
+})
+
+test('only what the head office asks for is compared, if it asks for a kind or a day', async (t) => {
+  const rig = await startDrained(t)
+  await rig.agent.audit({ kind: 'gps', dayMs: DAY })
+  await rig.agent.audit({ kind: 'lock_events', dayMs: null })
+  await rig.agent.audit({ kind: 'lock_events', dayMs: null })
+  await rig.step('audit')
+  assert.deepEqual(rig.hub.audits.map(({ kind, day_ms }) => `${kind} ${day_ms}`).sort(), [
+    `gps ${DAY}`,
+    `lock_events ${DAY}`,
+  ])
+  const { state, last } = rig.agent.status.audit
+  assert.deepEqual([state, last?.isEverything], ['idle', false])
+  assert.deepEqual(Object.keys(last?.counts ?? {}).sort(), ['gps', 'lock_events'])
+})
+
+test('a day that was asked for is known after a restart', async (t) => {
+  const rig = await startDrained(t)
+  await rig.agent.audit({ kind: null, dayMs: DAY - DAY_MS })
+  await rig.restart()
+  await rig.until(() => rig.agent.status.state === 'in_sync', 'up again')
+  await rig.step('monitor')
+  await rig.step('audit')
+  assert.deepEqual(
+    rig.hub.audits.map(({ kind, day_ms }) => [kind, day_ms]),
+    [['gps', DAY - DAY_MS]],
+  )
+})
+
+test('a hub that has more than is here is sent it all the same, once: it may lack something as well', async (t) => {
+  const rig = await startDrained(t)
+  rowsAtHub(rig, 'lock_events').splice(2, 1)
+  for (const id of ['a', 'b', 'c'])
+    rowsAtHub(rig, 'lock_events').push({ seq: 0, id, group: 'cart-1', day: DAY })
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
+  assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events, {
+    rows: 15,
+    confirmed: 15,
+    resent: 1,
+    extra: 3,
+  })
+  const pushes = rig.hub.pushes.length
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rig.hub.pushes.length, pushes, 'not again')
+  assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events?.extra, 3)
+  rowsAtHub(rig, 'lock_events').splice(3, 1)
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
+})
+
+test('what is being sent again is dropped when something is erased, and compared anew', async (t) => {
+  const rig = await startDrained(t)
+  rowsAtHub(rig, 'telemetry').splice(0, 40)
+  const { source } = rig
+  const read = source.resendParts.bind(source)
+  let erasures = 0
+  source.resendParts = async function* (...of) {
+    for await (const part of read(...of)) {
+      if (erasures++ === 0) source.append('notes')
+      yield part
+    }
+  }
+  await rig.agent.audit()
+  await rig.step('audit')
+  const resent = () =>
+    rig.hub.pushes.flatMap(({ parts }) => parts).filter(({ is_resend }) => is_resend === true)
+  assert.deepEqual([resent().length, rig.agent.status.audit.state], [0, 'wanted'])
+  await rig.until(() => rig.isDrained, 'the note')
+  await rig.step('monitor')
+  await rig.step('audit')
+  assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
+})
+
+test('what the hub cannot compare is not confirmed, and does not keep the rest from it', async (t) => {
+  const rig = await startDrained(t)
+  rig.hub.faultOf = (path, body) =>
+    path === 'audit' && (body as Audit).day_ms === DAY - DAY_MS ? { status: 400, code: 'invalid_body' } : null
+  await rig.agent.audit()
+  await rig.step('audit')
+  const { state, last } = rig.agent.status.audit
+  assert.equal(state, 'idle')
+  assert.deepEqual(last?.counts.gps, { rows: 40, confirmed: 20, resent: 0, extra: 0 })
+  assert.deepEqual(last?.counts.lock_events?.confirmed, 15)
+})
+
+test('a day of which something stayed missing is compared again the next night, before others', async (t) => {
+  const clock = new ManualClock(new Date(2026, 4, 1, 4, 30).getTime())
+  const rig = await startRig(t, { clock })
+  const days = Array.from({ length: 20 }, (_, n) => DAY - (20 + n) * DAY_MS)
+  for (const day of days) rig.source.append('lock_events', 2, { day })
+  await rig.until(() => rig.isDrained, 'drained')
+  await rig.step('monitor')
+  const rows = rowsAtHub(rig, 'lock_events')
+  const lost = days[3] ?? 0
+  rows.splice(
+    rows.findIndex(({ day }) => day === lost),
+    1,
+  )
+  const { push } = rows
+  rows.push = () => 0
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events?.confirmed, 38)
+  rows.push = push
+  for (let night = 0; night < 2; night++) {
+    clock.advance(DAY_MS)
+    await rig.until(() => rig.agent.status.state === 'in_sync', 'heard')
+    rig.hub.audits.length = 0
+    await rig.step('audit')
+    const [compared] = rig.hub.audits.filter(({ kind }) => kind === 'lock_events')
+    assert.equal(compared?.day_ms === lost, night === 0)
+  }
+  assert.equal(rows.length, 40)
 })

@@ -113,6 +113,7 @@ test('what the hub says of two gateways is said here too', async (t) => {
 
 test('a hub that lost data is followed back to where it is, and everything is compared', async (t) => {
   const rig = await startDrained(t)
+  assert.equal(rig.agent.mayLack, false)
   const stored = rig.hub.epochs.get(rig.source.identity().epoch)
   assert.ok(stored !== undefined)
   stored.cursors = byStream(() => NO_CURSOR)
@@ -122,6 +123,10 @@ test('a hub that lost data is followed back to where it is, and everything is co
   assert.equal(rig.source.calls.fork, 0)
   assert.equal(stored.rows.lock_events.length, 11)
   assert.equal(rig.agent.status.audit.state, 'wanted')
+  assert.equal(rig.agent.mayLack, true)
+  await rig.step('monitor')
+  await rig.step('audit')
+  assert.equal(rig.agent.mayLack, false)
 })
 
 test('an epoch the hub does not know any more begins with hello', async (t) => {

@@ -74,10 +74,27 @@ export async function* exportLines(
     }
     if (cursors[stream].seq > first.seq) ranges.push({ stream, from: first, to: cursors[stream], rows })
   }
-  yield line({ devices })
+  for (const page of pagesOf(devices)) yield line({ devices: page })
   await onExported(ranges)
   const end: SyncFileEnd = { parts, rows: ranges.reduce((sum, range) => sum + range.rows, 0), cursors }
   yield line({ end })
+}
+
+/** As many devices on a line as there is room for; at least one line, which may have none. */
+function* pagesOf(devices: readonly Record<string, unknown>[]): Generator<Record<string, unknown>[]> {
+  let page: Record<string, unknown>[] = []
+  let bytes = 0
+  for (const device of devices) {
+    const size = Buffer.byteLength(JSON.stringify(device)) + 1
+    if (page.length > 0 && bytes + size > LIMITS.bytes) {
+      yield page
+      page = []
+      bytes = 0
+    }
+    page.push(device)
+    bytes += size
+  }
+  yield page
 }
 
 function line(value: object): string {

@@ -33,6 +33,8 @@ export class JsonFile<Schema extends z.ZodType> {
       })
       await this.#writing
     }
+    // somebody else may have begun to write it
+    await this.#writing
   }
 
   async #writeWanted(): Promise<void> {

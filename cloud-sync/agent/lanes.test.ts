@@ -134,6 +134,35 @@ test('a part that is refused three times is said to be, tried again later, and d
   await rig.until(() => rig.agent.status.state === 'in_sync', 'well again')
 })
 
+test('a stream that cannot be read here is said to be, is tried again, and does not stop the others', async (t) => {
+  for (const damaged of ['history', 'entities'] as const) {
+    const rig = await startUp(t)
+    for (const stream of ['notes', 'lock_events', 'entities', 'telemetry', 'history'] as const)
+      rig.source.append(stream, 5)
+    const read = rig.source.nextPart.bind(rig.source)
+    rig.source.nextPart = async (stream, ...rest) => {
+      if (stream === damaged) throw new Error('the store cannot be read', { cause: 'malformed' })
+      return read(stream, ...rest)
+    }
+    await rig.until(() => rig.agent.status.state === 'unreadable', 'said')
+    const pattern = new RegExp(
+      `${damaged} cannot be read any further here: the store cannot be read .malformed.`,
+    )
+    assert.match(rig.agent.status.explanation, pattern)
+    const trouble = rig.agent.status.streams.find(({ stream }) => stream === damaged)?.trouble
+    assert.match(trouble ?? '', /malformed/)
+    const others = (['notes', 'lock_events', 'entities', 'telemetry', 'history'] as const).filter(
+      (stream) => stream !== damaged,
+    )
+    const isSent = () =>
+      others.every((stream) => rig.source.cursors()[stream].seq === rig.source.ends()[stream])
+    await rig.until(isSent, 'the others')
+    rig.source.nextPart = read
+    await rig.until(() => rig.isDrained, 'the rest')
+    await rig.until(() => rig.agent.status.state === 'in_sync', 'well again')
+  }
+})
+
 test('what took too long is made smaller', async (t) => {
   const rig = await startRig(t, { timeoutMs: 80 })
   rig.source.append('lock_events', 64)
@@ -252,4 +281,28 @@ test('a hub that answers while nothing moves is said to be stuck, and greeted ag
   assert.match(rig.agent.status.explanation, /takes nothing more of telemetry/)
   await rig.round()
   assert.ok(rig.hub.hellos.length > hellos)
+})
+
+test('devices that tell of the past, as one whose clock is slow, are no backlog as long as the hub keeps up', async (t) => {
+  const rig = await startUp(t)
+  // all of them say 1970
+  rig.source.append('telemetry', 50)
+  await rig.step('monitor')
+  await rig.until(() => rig.isDrained, 'drained')
+  for (let second = 0; second < 90; second++) {
+    rig.source.append('telemetry', 1)
+    await rig.round(1_000)
+    await rig.step('monitor')
+    assert.equal(rig.agent.status.state, 'in_sync')
+  }
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rig.agent.status.audit.state, 'idle')
+  rig.hub.faultOf = (path) => (path === 'push' ? { status: 429 } : null)
+  for (let second = 0; second < 60; second++) {
+    rig.source.append('telemetry', 1)
+    await rig.round(1_000)
+    await rig.step('monitor')
+  }
+  assert.equal(rig.agent.status.state, 'draining')
 })

@@ -24,6 +24,7 @@ interface LinkDeps {
   readonly random: () => number
   readonly log: Log
   readonly failures: Tally
+  readonly longestBackoffMs: number
   /** The hub has said hello. */
   readonly onUp: () => void
   /** Hello is to be said again, now or soon. */
@@ -71,7 +72,7 @@ export class Link {
 
   constructor(deps: LinkDeps) {
     this.#deps = deps
-    this.#backoff = new Backoff(deps.random)
+    this.#backoff = new Backoff(deps.random, { longestMs: deps.longestBackoffMs })
     this.#forks = new ForkGuard(deps.clock)
   }
 

@@ -21,6 +21,8 @@ interface MonitorDeps {
 const LOOK_MS = 10_000
 const STUCK_MS = 5 * MINUTE_MS
 const HEARD_MS = MINUTE_MS
+/** The newest readings are held for some seconds, so that they go together: that is no backlog. */
+const LIVE_MS = 30_000
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
 /** Looks now and then at what is waiting, and notices when it waits although the hub answers. */
@@ -30,6 +32,8 @@ export class Monitor {
   /** Rows that had been acknowledged when that was counted. */
   #ackedRows: Record<SyncStream, number> = byStream(() => 0)
   #isKnown = false
+  /** How far telemetry went, now and then; the first is from some seconds ago. */
+  #telemetryEnds: { atMs: number; seq: number }[] = []
   #stuck: readonly SyncStream[] = []
 
   constructor(deps: MonitorDeps) {
@@ -62,19 +66,38 @@ export class Monitor {
     }
   }
 
+  /**
+   * Whether the hub has all telemetry that had come some seconds ago. By positions: what devices say of the time may be
+   * long past, as of one that was out of reach, or whose clock is wrong.
+   */
+  get isLive(): boolean {
+    const [reference] = this.#telemetryEnds
+    return reference !== undefined && this.#deps.cursors.at('telemetry').seq >= reference.seq
+  }
+
   /** Whether nothing waits but what has just come. */
   get isDrained(): boolean {
-    return this.#isKnown && !hasBacklog({ backlog: this.backlog, nowMs: this.#deps.clock.nowMs() })
+    return this.#isKnown && !hasBacklog(this)
   }
 
   async step(signal: AbortSignal): Promise<number> {
     const { source, progress } = this.#deps
+    this.#noteEnd()
     const ackedRows = byStream((stream) => progress.rowsOf(stream))
     this.#counted = await source.backlog(signal)
     this.#ackedRows = ackedRows
     this.#isKnown = true
     this.#watch()
     return LOOK_MS
+  }
+
+  #noteEnd(): void {
+    const { source, clock } = this.#deps
+    const nowMs = clock.monotonicMs()
+    this.#telemetryEnds.push({ atMs: nowMs, seq: source.ends().telemetry })
+    const recent = this.#telemetryEnds.findIndex(({ atMs }) => nowMs - atMs < LIVE_MS)
+    // the newest of those that are old enough; the first one at the start
+    this.#telemetryEnds.splice(0, Math.max(0, recent - 1))
   }
 
   #watch(): void {

@@ -1,3 +1,5 @@
+import { describeError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
 import type { PushAnswer, SyncPart, SyncStream } from '../../shared/wire/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
@@ -28,6 +30,7 @@ export interface LaneDeps {
   readonly link: Link
   readonly priorities: Priorities
   readonly clock: AgentClock
+  readonly log: Log
   /** Devices wait for the disk. */
   readonly isBusy: () => boolean
   /** The hub has intents for this site. */
@@ -190,6 +193,13 @@ export class StreamLane {
     }
   }
 
+  #cannotRead(sender: StreamSender, error: unknown): void {
+    const reason = describeWithCause(error)
+    const wasKnown = sender.trouble !== null
+    sender.cannotRead(reason)
+    if (!wasKnown) this.#deps.log.warn({ stream: sender.stream, reason }, 'what is to be sent cannot be read')
+  }
+
   async #gather(senders: readonly StreamSender[], signal: AbortSignal): Promise<Gathered[]> {
     const { source, cursors, link } = this.#deps
     const { body_bytes, part_bytes, parts } = link.limits
@@ -207,8 +217,16 @@ export class StreamLane {
           bytes: Math.max(1, bytes),
           rows: Math.max(1, Math.floor(this.#options.rows / 2 ** shrink)),
         }
-        const read = await source.nextPart(stream, from.seq, limits, signal)
-        if (read === null) break
+        const read = await source.nextPart(stream, from.seq, limits, signal).catch((error: unknown) => {
+          if (signal.aborted) throw error
+          this.#cannotRead(sender, error)
+          return 'unreadable' as const
+        })
+        if (read === 'unreadable') break
+        if (read === null) {
+          sender.isAtEnd()
+          break
+        }
         if (read.to <= from.seq) throw new Error(`a part of ${stream} that leads nowhere`)
         const part = toSyncPart(stream, from, read)
         // what one row needs is only known once it is read: it goes with the next request, alone
@@ -241,4 +259,11 @@ function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolea
       ({ stream, to, hash }) => acked[stream]?.seq === to && acked[stream].hash === hash,
     )
   )
+}
+
+/** A store says that it cannot be read; the cause says why, which is for admins. */
+function describeWithCause(error: unknown): string {
+  const words = describeError(error)
+  const cause = error instanceof Error && error.cause !== undefined ? describeError(error.cause) : ''
+  return cause === '' ? words : `${words} (${cause})`
 }

@@ -6,12 +6,14 @@ import type { SourcePart } from './source.ts'
 
 /** What stands in a stream's way that only people can clear. */
 export interface StreamTrouble {
-  readonly state: 'part_refused'
+  readonly state: 'part_refused' | 'unreadable'
   readonly detail: string
 }
 
 /** So often the same is refused before it is said that it will be refused for ever. */
 const REJECTIONS = 3
+/** So often it cannot be read before that is said: a store that stops or is busy is well again soon. */
+const UNREAD = 3
 const LARGEST_SHRINK = 20
 /** Parts that were taken before they may be larger again. */
 const GROW_AFTER = 8
@@ -25,13 +27,19 @@ export class StreamSender {
   #shrink = 0
   #taken = 0
   #rejections = 0
+  #unread = 0
   #isAlone = false
   #trouble: StreamTrouble | null = null
 
-  constructor(stream: SyncStream, clock: MonotonicClock, random: () => number) {
+  constructor(
+    stream: SyncStream,
+    clock: MonotonicClock,
+    random: () => number,
+    longestBackoffMs = LONGEST_BACKOFF_MS,
+  ) {
     this.stream = stream
     this.#clock = clock
-    this.#backoff = new Backoff(random)
+    this.#backoff = new Backoff(random, { longestMs: longestBackoffMs })
   }
 
   get trouble(): StreamTrouble | null {
@@ -55,6 +63,7 @@ export class StreamSender {
 
   succeeded(): void {
     this.#rejections = 0
+    this.#unread = 0
     this.#isAlone = false
     this.#trouble = null
     this.#backoff.reset()
@@ -87,6 +96,19 @@ export class StreamSender {
     this.#rejections++
     if (this.#rejections >= REJECTIONS) this.#give(`the head office refuses a part: ${detail}`)
     else this.hold()
+  }
+
+  /** What comes next cannot be read here; the other streams need not wait for it. */
+  cannotRead(detail: string): void {
+    this.#unread++
+    if (this.#unread >= UNREAD) this.#trouble = { state: 'unreadable', detail }
+    this.hold()
+  }
+
+  /** There is nothing more: what could not be read is gone. */
+  isAtEnd(): void {
+    this.#unread = 0
+    if (this.#trouble?.state === 'unreadable') this.#trouble = null
   }
 
   /** Waits a little, longer each time. */

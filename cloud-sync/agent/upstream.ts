@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback } from 'node:zlib'
 import type { z } from 'zod'
 import { describeError } from '../../shared/errors.ts'
+import { Tally } from '../../shared/tally.ts'
 import {
   type Audit,
   type AuditAnswer,
@@ -53,11 +54,12 @@ export type Density = 'loose' | 'dense'
 
 /** The hub, over HTTP: every request has its time, every answer its size and its form. Never throws. */
 export class Upstream {
+  /** Bytes of bodies, as they went over the wire, by what was asked. */
+  readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit'])
   readonly host: string
   readonly #exchange: HttpExchange
   readonly #key: string
   readonly #timeouts: Timeouts
-  #sentBytes = 0
 
   /** Throws for an address the key must not be sent to. */
   constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions) {
@@ -70,29 +72,24 @@ export class Upstream {
     this.#timeouts = { ...TIMEOUTS_MS, ...timeoutsMs }
   }
 
-  /** Bytes of bodies, as they went over the wire. */
-  get sentBytes(): number {
-    return this.#sentBytes
-  }
-
   close(): void {
     this.#exchange.close()
   }
 
   hello(hello: Hello, signal: AbortSignal): Promise<Outcome<HelloAnswer>> {
-    return this.#post('/sync/v1/hello', hello, helloAnswerSchema, this.#timeouts.short, signal)
+    return this.#post('hello', hello, helloAnswerSchema, this.#timeouts.short, signal)
   }
 
   push(push: Push, signal: AbortSignal, density: Density = 'loose'): Promise<Outcome<PushAnswer>> {
-    return this.#post('/sync/v1/push', push, pushAnswerSchema, this.#timeouts.push, signal, density)
+    return this.#post('push', push, pushAnswerSchema, this.#timeouts.push, signal, density)
   }
 
   latest(latest: Latest, signal: AbortSignal): Promise<Outcome<z.infer<typeof latestAnswerSchema>>> {
-    return this.#post('/sync/v1/latest', latest, latestAnswerSchema, this.#timeouts.short, signal)
+    return this.#post('latest', latest, latestAnswerSchema, this.#timeouts.short, signal)
   }
 
   audit(audit: Audit, signal: AbortSignal): Promise<Outcome<AuditAnswer>> {
-    return this.#post('/sync/v1/audit', audit, auditAnswerSchema, this.#timeouts.audit, signal)
+    return this.#post('audit', audit, auditAnswerSchema, this.#timeouts.audit, signal)
   }
 
   /** Waits for intents behind `after`; none after `waitS` seconds. */
@@ -104,7 +101,7 @@ export class Upstream {
   }
 
   async #post<Schema extends z.ZodType>(
-    path: string,
+    name: string,
     value: unknown,
     schema: Schema,
     timeoutMs: number,
@@ -114,7 +111,8 @@ export class Upstream {
     const { Z_HUFFMAN_ONLY, Z_DEFAULT_STRATEGY } = constants
     const strategy = density === 'dense' ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY
     const body = await gzip(JSON.stringify(value), { strategy })
-    return this.#request('POST', path, body, schema, timeoutMs, signal)
+    this.sentBytes.add(name, body.length)
+    return this.#request('POST', `/sync/v1/${name}`, body, schema, timeoutMs, signal)
   }
 
   async #request<Schema extends z.ZodType>(
@@ -126,7 +124,6 @@ export class Upstream {
     signal: AbortSignal,
   ): Promise<Outcome<z.output<Schema>>> {
     const timeout = AbortSignal.timeout(timeoutMs)
-    this.#sentBytes += body?.length ?? 0
     try {
       const answer = await this.#exchange.send({
         ...{ method, path, body },

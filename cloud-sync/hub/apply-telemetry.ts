@@ -10,22 +10,38 @@ import { insertSegment } from './store/segments.ts'
 /** What is sent again may have been read before it was erased, and be on its way for so long. */
 const RESEND_ON_ITS_WAY_MS = 600_000
 
+/** The furthest positions any erasure of the epoch reaches; null for none. */
+export interface Erased {
+  readonly telemetryErasedThrough: number | null
+  readonly historyErasedThrough: number | null
+}
+
+/** Each erasure must be looked for. */
+export const EVERYTHING: Erased = {
+  telemetryErasedThrough: Number.MAX_SAFE_INTEGER,
+  historyErasedThrough: Number.MAX_SAFE_INTEGER,
+}
+
 /** Keeps the records of a part, but for those that were erased after it was made. */
 export async function applyTelemetry(
   sql: Sql,
-  siteId: string,
-  epoch: string,
+  { siteId, epoch, nowMs }: { siteId: string; epoch: string; nowMs: number },
   part: SyncPart,
   content: Extract<PartContent, { type: 'runs' | 'blocks' }>,
-  nowMs: number,
+  bounds: Erased,
 ): Promise<void> {
-  const erased = await findErased(sql, siteId, epoch, part, nowMs)
+  const isBehind = part.is_resend !== true && part.to > (furthest(part, bounds) ?? -1)
+  const erased = isBehind ? [] : await findErased(sql, siteId, epoch, part, nowMs)
   if (content.type === 'blocks') return addBlocks(sql, siteId, withoutErased(content.blocks, erased))
   const runs = withoutErased(content.runs, erased)
   if (part.stream === 'telemetry' && part.is_resend !== true) {
     return keepSegment(sql, siteId, epoch, part, runs, nowMs)
   }
   return addRuns(sql, siteId, runs)
+}
+
+function furthest({ stream }: SyncPart, bounds: Erased): number | null {
+  return stream === 'telemetry' ? bounds.telemetryErasedThrough : bounds.historyErasedThrough
 }
 
 async function findErased(

@@ -5,12 +5,13 @@ import { BATTERY, GPS, type RecordKind, type Records } from '../../shared/teleme
 import { type Clock, DAY_MS } from '../../shared/time.ts'
 import type { Audit, AuditAnswer, AuditKind } from '../../shared/wire/sync.ts'
 import { meetSender } from './senders.ts'
+import { type AuditResend, auditResends, replaceAuditResends } from './store/audit-resends.ts'
 import { recordAudit } from './store/audits.ts'
 import { compactSegments } from './store/compactor.ts'
 import type { Database } from './store/database.ts'
 import { livingEntities } from './store/entities.ts'
 import { eventsBetween } from './store/events.ts'
-import { inSite } from './store/sites.ts'
+import { inHeardSite, inSite } from './store/sites.ts'
 import { devicesBetween, readTelemetry } from './store/telemetry.ts'
 
 /** Compares what a gateway has with what is here, group by group. */
@@ -23,7 +24,10 @@ export async function answerAudit(
   if ((day_ms === null) !== (kind === 'entities') || (day_ms !== null && day_ms % DAY_MS !== 0)) {
     throw new InvalidRequestError('invalid_body', `day_ms: cannot be ${day_ms} for ${kind}`)
   }
-  await inSite(database, siteId, (sql, site) => meetSender(sql, site, audit, clock.nowMs()))
+  const startedAtMs = clock.nowMs()
+  await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
+    meetSender(sql, site, audit, startedAtMs),
+  )
   const sums = await sumsOf(
     database,
     siteId,
@@ -31,6 +35,9 @@ export async function answerAudit(
     { dayMs: day_ms ?? 0, nowMs: clock.nowMs() },
     groups.map(({ group }) => group),
   )
+  const day = { kind, dayMs: day_ms ?? -1 }
+  const known = await auditResends(database, siteId, day)
+  const resends: AuditResend[] = []
   const resend: string[] = []
   const extra: AuditAnswer['extra'] = []
   let rows = 0
@@ -39,20 +46,38 @@ export async function answerAudit(
     const mine = sums.get(group) ?? new RowSum()
     sums.delete(group)
     if (mine.count > count) extra.push({ group, count: mine.count - count })
-    else if (mine.count < count || mine.toString() !== sum) resend.push(group)
+    if (mine.count === count && mine.toString() === sum) continue
+    const compared = { count, gatewayRows: `${count} ${sum}`, hubRows: `${mine.count} ${mine}` }
+    const before = known.get(group)
+    if (mine.count > count && before !== undefined && isAllThere(before, compared)) {
+      resends.push({ ...before, hubRows: compared.hubRows })
+    } else if (count > 0) {
+      // who has more may lack some of it all the same: it is sent once, and inserted where it is missing
+      resend.push(group)
+      resends.push({ group, gatewayRows: compared.gatewayRows, hubRows: null, resentCount: 0 })
+    }
   }
   for (const [group, { count }] of sums) if (count > 0) extra.push({ group, count })
-  await inSite(database, siteId, (sql) =>
-    recordAudit(sql, siteId, {
-      kind,
-      dayMs: day_ms ?? -1,
+  await inSite(database, siteId, async (sql) => {
+    await replaceAuditResends(sql, siteId, day, resends)
+    await recordAudit(sql, siteId, {
+      ...day,
       auditedAtMs: clock.nowMs(),
       rows,
       missingGroups: resend.length,
       extra: extra.reduce((sum, { count }) => sum + count, 0),
-    }),
-  )
+    })
+  })
   return { resend, extra }
+}
+
+/** Whether all the gateway has of a group came again since it was asked for, and nothing has changed since then. */
+function isAllThere(
+  before: AuditResend,
+  { count, gatewayRows, hubRows }: { count: number; gatewayRows: string; hubRows: string },
+): boolean {
+  if (before.gatewayRows !== gatewayRows) return false
+  return before.hubRows === null ? before.resentCount >= count : before.hubRows === hubRows
 }
 
 async function sumsOf(

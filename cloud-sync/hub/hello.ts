@@ -39,7 +39,7 @@ export async function sayHello(
     const sender = await meetSender(sql, site, hello, nowMs)
     // nothing was there to be sent again
     if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
-    const warnings = await warningsFor(sql, site, sender.isOneOfTwo, nowMs)
+    const warnings = warningsFor(site, sender, nowMs)
     return { server_time_ms: nowMs, cursors, limits: LIMITS, warnings }
   })
 }

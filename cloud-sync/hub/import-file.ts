@@ -1,23 +1,25 @@
 import type { z } from 'zod'
 import { ConflictError, ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
+import { partHash } from '../../shared/sync-hash.ts'
 import type { Clock } from '../../shared/time.ts'
-import type { Latest, SyncCursors, SyncPart } from '../../shared/wire/sync.ts'
+import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '../../shared/wire/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,
   type SyncFileReceipt,
   syncFileLineSchema,
 } from '../../shared/wire/sync-file.ts'
+import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 import { moveAndApply } from './push.ts'
 import { insertCursors, readCursors } from './store/cursors.ts'
 import type { Database } from './store/database.ts'
 import { deleteEarlierEntities } from './store/entities.ts'
-import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile } from './store/epochs.ts'
+import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile, supersededAt } from './store/epochs.ts'
 import { inSite } from './store/sites.ts'
 import { LIMITS } from './sync-limits.ts'
-import { putStates, statesOf } from './take-latest.ts'
+import { putOlderStates, statesOf } from './take-latest.ts'
 
 interface ImportDeps {
   readonly database: Database
@@ -26,8 +28,9 @@ interface ImportDeps {
 
 /**
  * Takes a file that a gateway wrote (shared/wire/sync-file.ts), through the same compare-and-set as if it had sent the
- * parts itself: some parts a transaction, and what is there already is passed over. A file that turns out to be damaged
- * has been taken up to there, and may come again. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
+ * parts itself: some parts a transaction, and what is there already is passed over. Of a file that turns out to be damaged
+ * some parts from its beginning may have been taken; it may come again. The receipt says where the hub is, and is only
+ * given when every part of the file is here. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
  */
 export async function importFile(
   deps: ImportDeps,
@@ -49,7 +52,7 @@ export async function importFile(
   }
   throw new InvalidRequestError(
     'invalid_file',
-    'the file ends early: what came before is taken, copy it again',
+    'the file ends early: copy it again, what is here already is passed over',
   )
 }
 
@@ -69,7 +72,13 @@ class FileImport {
   readonly #siteId: string
   readonly #head: SyncFileHead
   readonly #entitiesEnd: number
+  /** The site went on as another database since: what was configured in this one is over. */
+  readonly #isPast: boolean
+  /** Where the hub is with what waits here. */
   #cursors: SyncCursors
+  /** Where the file is. */
+  #at: SyncCursors
+  #parts = 0
   #waiting: CheckedPart[] = []
   #waitingBytes = 0
   #states: ReturnType<typeof statesOf> | undefined
@@ -80,13 +89,16 @@ class FileImport {
   private constructor(
     deps: ImportDeps,
     siteId: string,
-    { head, entitiesEnd, cursors }: { head: SyncFileHead; entitiesEnd: number; cursors: SyncCursors },
+    begun: { head: SyncFileHead; entitiesEnd: number; isPast: boolean; cursors: SyncCursors },
   ) {
+    const { head, entitiesEnd, isPast, cursors } = begun
     this.#deps = deps
     this.#siteId = siteId
     this.#head = head
     this.#entitiesEnd = entitiesEnd
+    this.#isPast = isPast
     this.#cursors = cursors
+    this.#at = { ...head.cursors }
   }
 
   static async begin(deps: ImportDeps, siteId: string, head: SyncFileHead): Promise<FileImport> {
@@ -97,20 +109,33 @@ class FileImport {
       throw new ConflictError('foreign_epoch', 'this database was replicated as another site')
     return await inSite(database, siteId, async (sql) => {
       const nowMs = clock.nowMs()
-      await recordEpoch(sql, siteId, head, nowMs)
+      const supersededMs = await supersededAt(sql, siteId, head)
+      const isPast = supersededMs !== undefined
+      await recordEpoch(sql, siteId, head, isPast ? supersededMs - 1 : nowMs)
       await insertCursors(sql, siteId, epoch, nowMs)
       const entitiesEnd = await entitiesEndOf(sql, siteId, epoch)
       // nothing was there to be sent again
-      if (entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
+      if (entitiesEnd === 0 && !isPast) await deleteEarlierEntities(sql, siteId, epoch)
       const cursors = await readCursors(sql, siteId, epoch)
-      return new FileImport(deps, siteId, { head, entitiesEnd, cursors })
+      return new FileImport(deps, siteId, { head, entitiesEnd, isPast, cursors })
     })
   }
 
   async add(part: SyncPart): Promise<void> {
-    const { stream, from, to } = part
+    const { stream, from, to, hash } = part
+    const before = this.#at[stream]
+    if (part.is_resend === true || to <= from || from !== before.seq || part.prev_hash !== before.hash)
+      throw damaged(`a part of ${stream} does not follow the one before it`)
+    this.#parts++
+    this.#at = { ...this.#at, [stream]: { seq: to, hash } }
     const at = this.#cursors[stream]
     if (to <= at.seq) {
+      if (partHash(part, Buffer.from(part.data, 'base64')) !== hash)
+        throw damaged(`a part of ${stream} has another hash`)
+      if (to === at.seq && hash !== at.hash) {
+        const copy = 'two gateways may have gone on from one database, or it went back to a backup'
+        throw new ConflictError('cursor', `the hub has another ${stream} up to ${to}: ${copy}`)
+      }
       this.#known++
       return
     }
@@ -120,25 +145,34 @@ class FileImport {
         `${stream} goes on at ${from} in the file, but the hub is at ${at.seq}: have the gateway write a new file`,
       )
     }
-    this.#waiting.push(checkPart(part))
+    this.#waiting.push(checkFilePart(part))
     this.#waitingBytes += part.data.length
     this.#cursors = { ...this.#cursors, [stream]: { seq: to, hash: part.hash } }
     if (this.#waiting.length >= LIMITS.parts || this.#waitingBytes >= LIMITS.body_bytes / 2)
       await this.#apply()
   }
 
-  /** The states of all devices when the file was written. */
+  /** The states of some devices when the file was written; in all, they are those of all. */
   keep(devices: Latest['devices']): void {
-    this.#states = statesOf(devices)
+    this.#states = new Map([...(this.#states ?? []), ...statesOf(devices)])
   }
 
-  async finish({ cursors }: SyncFileEnd): Promise<SyncFileReceipt> {
+  async finish(end: SyncFileEnd): Promise<SyncFileReceipt> {
+    const isWhole = SYNC_STREAMS.every((stream) => {
+      const { seq, hash } = end.cursors[stream]
+      return seq === this.#at[stream].seq && hash === this.#at[stream].hash
+    })
+    if (!isWhole || end.parts !== this.#parts) throw damaged('parts are missing in the file')
     await this.#apply()
     const site = this.#siteId
-    const { epoch, exported_at_ms: atMs } = this.#head
-    await inSite(this.#deps.database, site, async (sql) => {
-      if (this.#states !== undefined) await putStates(sql, site, atMs, this.#states, true)
-      await recordFile(sql, site, this.#head)
+    const { epoch } = this.#head
+    const { database, clock } = this.#deps
+    const cursors = await inSite(database, site, async (sql) => {
+      // a gateway that does not know what time it is wrote it before now all the same
+      const atMs = Math.min(this.#head.exported_at_ms, clock.nowMs())
+      if (this.#states !== undefined) await putOlderStates(sql, site, atMs, this.#states)
+      await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })
+      return readCursors(sql, site, epoch)
     })
     return { site, epoch, taken: this.#taken, known: this.#known, rows: this.#rows, cursors }
   }
@@ -149,11 +183,26 @@ class FileImport {
     this.#waiting = []
     this.#waitingBytes = 0
     const { database, clock } = this.#deps
-    const target = { siteId: this.#siteId, epoch: this.#head.epoch }
-    await inSite(database, this.#siteId, (sql) =>
-      moveAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, this.#entitiesEnd),
-    )
+    const target = { siteId: this.#siteId, epoch: this.#head.epoch, isPast: this.#isPast }
+    await inSite(database, this.#siteId, async (sql) => {
+      const cursors = await readCursors(sql, target.siteId, target.epoch)
+      const known = { ...EVERYTHING, entitiesEnd: this.#entitiesEnd, cursors }
+      await moveAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, known)
+    })
     this.#taken += parts.length
     for (const { part } of parts) this.#rows += part.count
+  }
+}
+
+function damaged(detail: string): InvalidRequestError {
+  return new InvalidRequestError('invalid_file', `${detail}: copy the file again`)
+}
+
+function checkFilePart(part: SyncPart): CheckedPart {
+  try {
+    return checkPart(part)
+  } catch (error) {
+    if (error instanceof InvalidRequestError) throw damaged(error.message)
+    throw error
   }
 }

@@ -12,11 +12,12 @@ export async function nextIntents(
   siteId: string,
   { after, waitMs, signal }: { after: number; waitMs: number; signal: AbortSignal },
 ): Promise<z.infer<typeof intentsAnswerSchema>> {
-  await recordIntentsAsked(database, siteId, after)
+  const last = await recordIntentsAsked(database, siteId, after)
   const read = async () => ({ intents: await readIntents(database, siteId, after) })
   const found = await read()
   if (found.intents.length > 0 || waitMs === 0) return found
-  await intentWatch.wait(siteId, after, waitMs, signal)
+  // those up to the last one are over: they are no reason to look
+  await intentWatch.wait(siteId, Math.max(after, last), waitMs, signal)
   return signal.aborted ? { intents: [] } : read()
 }
 

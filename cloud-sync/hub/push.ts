@@ -2,15 +2,17 @@ import { AppError } from '../../shared/errors.ts'
 import type { Clock } from '../../shared/time.ts'
 import type { Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '../../shared/wire/sync.ts'
 import { applyRows } from './apply-rows.ts'
-import { applyTelemetry } from './apply-telemetry.ts'
+import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
 import { CursorConflictError } from './cursor-conflict.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
+import { resentRows } from './resent-rows.ts'
 import { meetSender, warningsFor } from './senders.ts'
-import { moveCursor, readCursors } from './store/cursors.ts'
+import { countResent } from './store/audit-resends.ts'
+import { moveCursor } from './store/cursors.ts'
 import type { Database, Sql } from './store/database.ts'
 import { deleteEarlierEntities } from './store/entities.ts'
 import { insertQuarantine, type QuarantinedPiece } from './store/quarantine.ts'
-import { inSite } from './store/sites.ts'
+import { inHeardSite } from './store/sites.ts'
 import { LIMITS } from './sync-limits.ts'
 
 /** Takes parts, all of them or none. Throws what is wrong with them, or `cursor` when they do not fit. */
@@ -24,17 +26,32 @@ export async function takeParts(
   }
   const parts = push.parts.map(checkPart)
   const { epoch } = push
-  return inSite(database, siteId, async (sql, site) => {
-    const nowMs = clock.nowMs()
+  const nowMs = clock.nowMs()
+  return inHeardSite(database, siteId, { nowMs }, async (sql, site) => {
     const sender = await meetSender(sql, site, push, nowMs)
-    const acked = await moveAndApply(sql, { siteId, epoch, nowMs }, parts, sender.entitiesEnd)
+    const { acked, quarantined } = await moveAndApply(sql, { siteId, epoch, nowMs }, parts, sender)
+    const hasQuarantine = sender.hasQuarantine || quarantined > 0
     return {
       acked,
       limits: LIMITS,
       intents_waiting: site.intentSeq > site.intentsAfter,
-      warnings: await warningsFor(sql, site, sender.isOneOfTwo, nowMs),
+      warnings: warningsFor(site, { ...sender, hasQuarantine }, nowMs),
     }
   })
+}
+
+export interface KnownEpoch extends Erased {
+  readonly entitiesEnd: number
+  /** As they are in the same transaction. */
+  readonly cursors: SyncCursors
+}
+
+export interface PartsTarget {
+  readonly siteId: string
+  readonly epoch: string
+  readonly nowMs: number
+  /** The site went on as another epoch since: it says what entities are. */
+  readonly isPast?: boolean
 }
 
 /**
@@ -43,23 +60,26 @@ export async function takeParts(
  */
 export async function moveAndApply(
   sql: Sql,
-  target: { siteId: string; epoch: string; nowMs: number },
+  target: PartsTarget,
   parts: readonly CheckedPart[],
-  entitiesEnd: number,
-): Promise<Partial<SyncCursors>> {
+  { entitiesEnd, cursors, ...erased }: KnownEpoch,
+): Promise<{ acked: Partial<SyncCursors>; quarantined: number }> {
   const { siteId, epoch, nowMs } = target
-  const cursors = await readCursors(sql, siteId, epoch)
   const moves = planMoves(parts, cursors)
   for (const [stream, { to, rows }] of moves) {
     const move = { stream, from: cursors[stream], to, rows }
     if (!(await moveCursor(sql, { siteId, epoch }, move, nowMs))) throw conflict(cursors)
   }
-  await applyParts(sql, target, parts)
+  const quarantined = await applyParts(sql, target, parts, erased)
   const entities = moves.get('entities')
-  if (entities !== undefined && reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)) {
+  if (
+    entities !== undefined &&
+    target.isPast !== true &&
+    reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)
+  ) {
     await deleteEarlierEntities(sql, siteId, epoch)
   }
-  return Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to]))
+  return { acked: Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to])), quarantined }
 }
 
 interface Move {
@@ -82,23 +102,31 @@ function planMoves(parts: readonly CheckedPart[], cursors: SyncCursors): Map<Syn
 
 async function applyParts(
   sql: Sql,
-  { siteId, epoch, nowMs }: { siteId: string; epoch: string; nowMs: number },
+  { siteId, epoch, nowMs, isPast = false }: PartsTarget,
   parts: readonly CheckedPart[],
-): Promise<void> {
+  erased: Erased,
+): Promise<number> {
+  // notes of the same request may erase more
+  const bounds = parts.some(({ part }) => part.stream === 'notes') ? EVERYTHING : erased
   const quarantined: QuarantinedPiece[] = []
   for (const { part, data, content } of parts) {
     const { stream, from, to } = part
+    if (part.is_resend === true) {
+      for (const { group, count, ...day } of resentRows(stream, content))
+        await countResent(sql, siteId, day, group, count)
+    }
     if (content.type === 'unreadable') {
       quarantined.push({ stream, from, to, reason: content.reason, body: data })
     } else if (content.type !== 'rows') {
-      await applyTelemetry(sql, siteId, epoch, part, content, nowMs)
-    } else if (stream !== 'telemetry' && stream !== 'history') {
+      await applyTelemetry(sql, { siteId, epoch, nowMs }, part, content, bounds)
+    } else if (stream !== 'telemetry' && stream !== 'history' && !(isPast && stream === 'entities')) {
       const target = { siteId, epoch, nowMs, isResend: part.is_resend === true }
       const bad = await applyRows(sql, stream, content.rows, target)
       for (const { reason, body } of bad) quarantined.push({ stream, from, to, reason, body })
     }
   }
   await insertQuarantine(sql, siteId, epoch, quarantined, nowMs)
+  return quarantined.length
 }
 
 function reaches(seq: number, before: number, end: number): boolean {

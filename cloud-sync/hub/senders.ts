@@ -2,7 +2,6 @@ import { ConflictError } from '../../shared/errors.ts'
 import type { SyncWarning } from '../../shared/wire/sync.ts'
 import type { Sql } from './store/database.ts'
 import { findSender, type KnownSender, recordSeen, recordTwoGateways, type Sender } from './store/epochs.ts'
-import { hasQuarantine } from './store/quarantine.ts'
 import type { LockedSite } from './store/sites.ts'
 
 /** A gateway that was started anew may have left requests on their way; what comes later is another gateway. */
@@ -14,14 +13,14 @@ export function areTwoGateways(twoGatewaysMs: number | null, nowMs: number): boo
   return twoGatewaysMs !== null && twoGatewaysMs > nowMs - TWO_GATEWAYS_SHOWN_MS
 }
 
-/** Notes who sends. Throws `unknown_epoch` before its hello. */
+/** Notes who sends, in a site that was locked as heard. Throws `unknown_epoch` before its hello. */
 export async function meetSender(
   sql: Sql,
   site: LockedSite,
   sender: Sender,
   nowMs: number,
 ): Promise<KnownSender & { readonly isOneOfTwo: boolean }> {
-  const known = await findSender(sql, site.siteId, sender)
+  const known = await findSender(sql, site.siteId, sender, nowMs - TWO_GATEWAYS_SHOWN_MS)
   if (known === undefined) {
     throw new ConflictError('unknown_epoch', 'this epoch and instance have not said hello to this hub')
   }
@@ -32,14 +31,13 @@ export async function meetSender(
 }
 
 /** What the gateway is to be told besides. */
-export async function warningsFor(
-  sql: Sql,
+export function warningsFor(
   site: LockedSite,
-  isOneOfTwo: boolean,
+  { isOneOfTwo, hasQuarantine }: { isOneOfTwo: boolean; hasQuarantine: boolean },
   nowMs: number,
-): Promise<SyncWarning[]> {
+): SyncWarning[] {
   const warnings: SyncWarning[] = []
   if (isOneOfTwo || areTwoGateways(site.twoGatewaysMs, nowMs)) warnings.push('two_gateways')
-  if (await hasQuarantine(sql, site.siteId)) warnings.push('quarantined')
+  if (hasQuarantine) warnings.push('quarantined')
   return warnings
 }

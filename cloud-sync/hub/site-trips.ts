@@ -8,7 +8,7 @@ import { toActiveTripJson } from '../../shared/trip-json.ts'
 import { type Track, trackOf } from '../../shared/trip-track.ts'
 import type { ActiveTripJson } from '../../shared/wire/trips.ts'
 import type { Sql } from './store/database.ts'
-import { readTelemetry } from './store/telemetry.ts'
+import { pendingTelemetry, readTelemetry } from './store/telemetry.ts'
 
 /** What would be too much for the memory of a hub; the same as at a gateway. */
 export interface TripLimits {
@@ -128,10 +128,12 @@ export class SiteTrips {
   async #readTrack(device: TripDevice, { fromMs, toMs }: Range, signal: AbortSignal): Promise<Track> {
     let columns: GpsRecords = GPS.allocate(0)
     let count = 0
+    const pending = await pendingTelemetry(this.#sql, GPS, device, { fromMs, toMs })
     for (let nextMs = fromMs; nextMs <= toMs; ) {
       // who has left gets no answer: what would be read for it is not
       if (signal.aborted) throw new UnavailableError('the caller has left')
-      const page = await readTelemetry(this.#sql, GPS, device, { fromMs: nextMs, toMs, limit: PAGE_ROWS })
+      const range = { fromMs: nextMs, toMs, limit: PAGE_ROWS }
+      const page = await readTelemetry(this.#sql, GPS, device, range, pending)
       const { length } = page.atMs
       if (count + length > this.#limits.positions) {
         const detail = `${device.hardwareId} has more than ${this.#limits.positions} positions between from and to: choose a shorter range`

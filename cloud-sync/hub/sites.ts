@@ -57,6 +57,9 @@ function siteIdFor(name: string): string {
   const words = name
     .normalize('NFKD')
     .toLowerCase()
+    // marks that were on the letters, and what is written as two of them
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll('ß', 'ss')
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 32)
     .replaceAll(/^-+|-+$/g, '')

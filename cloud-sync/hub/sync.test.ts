@@ -282,6 +282,27 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await site.hello()).body.warnings, ['quarantined'])
       })
 
+      test('whatever texts are in it, no part stops a stream', async () => {
+        const site = await test_.site()
+        const half = `${'x'.repeat(470)}${'\u{1f6a9}'.repeat(30)}`
+        for (const [data, encoding] of [
+          [Buffer.alloc(9), 'rows-1'],
+          [Buffer.from(`["${half}`), 'rows-1'],
+          [Buffer.from('[]'), 'rows-\0'],
+          [Buffer.from('[]'), `rows-\ud83d`],
+        ] as const) {
+          const part = site.part('lock_events', { data, count: 1, encoding })
+          const { status, body } = await site.push(part)
+          assert.deepEqual([status, body.warnings], [200, ['quarantined']], encoding)
+        }
+        const hello = await site.hello({
+          program: 'cart\0barn',
+        })
+        assert.equal(hello.status, 400)
+        const group = { group: 'cart\0', count: 1, sum: '0'.repeat(16) }
+        assert.equal((await site.audit('gps', 0, [group])).status, 400)
+      })
+
       test('a bad row does, and the others of its part are applied', async () => {
         const site = await test_.site()
         let deep: unknown = 1
@@ -496,6 +517,37 @@ for (const kind of DATABASE_KINDS) {
           test_.clock.aheadMs = 0
         }
       })
+
+      test('are one again when the other has been stopped, whichever it was', async () => {
+        const older = await test_.site()
+        const newer = older.restarted()
+        await newer.hello()
+        try {
+          test_.clock.aheadMs = 61_000
+          await older.push(older.part('lock_events', rowsContent([lockEvent(1)])))
+          test_.clock.aheadMs = 3_600_000
+          const later = await older.push(older.part('lock_events', rowsContent([lockEvent(2)])))
+          assert.deepEqual(later.body.warnings, [])
+        } finally {
+          test_.clock.aheadMs = 0
+        }
+      })
+
+      test('are not what a clock of a hub that goes back makes of a restart', async () => {
+        const site = await test_.site()
+        try {
+          test_.clock.aheadMs = -300_000
+          const restarted = site.restarted()
+          await restarted.hello()
+          test_.clock.aheadMs = -200_000
+          const { body } = await restarted.push(restarted.part('lock_events', rowsContent([lockEvent(1)])))
+          assert.deepEqual(body.warnings, [])
+          test_.clock.aheadMs = 70_000
+          assert.deepEqual((await restarted.hello()).body.warnings, [])
+        } finally {
+          test_.clock.aheadMs = 0
+        }
+      })
     })
 
     describe('intents', () => {
@@ -535,6 +587,32 @@ for (const kind of DATABASE_KINDS) {
         )
         assert.deepEqual((await site.request('GET', '/intents?after=0')).body, { intents: [] })
         assert.equal((await site.request('GET', '/intents?after=x')).status, 400)
+      })
+
+      test('of a hub that went back to a backup are heard, new ones and those that waited', async () => {
+        const site = await test_.site()
+        await insert(site, 1)
+        await insert(site, 2)
+        const seqs = async (after: number) => {
+          const { body } = await site.request('GET', `/intents?after=${after}&wait=0`)
+          return body.intents.map((one: { intent_id: string; seq: number }) => [one.intent_id, one.seq])
+        }
+        assert.deepEqual(await seqs(7), [
+          ['intent-1', 8],
+          ['intent-2', 9],
+        ])
+        assert.deepEqual(await seqs(9), [])
+        await insert(site, 10)
+        assert.deepEqual(await seqs(9), [['intent-10', 10]])
+      })
+
+      test('that are over wake nobody', async () => {
+        const site = await test_.site()
+        await insert(site, 1)
+        await database().run(`UPDATE intent SET status = 'withdrawn' WHERE site_id = $1`, [site.siteId])
+        const startedAtMs = performance.now()
+        assert.deepEqual((await site.request('GET', '/intents?after=0&wait=4')).body.intents, [])
+        assert.ok(performance.now() - startedAtMs > 3500)
       })
 
       test('who waits for them and leaves is forgotten', async () => {
@@ -601,6 +679,30 @@ for (const kind of DATABASE_KINDS) {
           ),
           { kind: 'gps', row_count: 6, missing_groups: 0, extra_count: 2 },
         )
+      })
+
+      test('find what is missing where there is more than enough, and ask for it once', async () => {
+        const site = await test_.site()
+        const day = Date.UTC(2026, 4, 1)
+        const at = (ms: number[]) => ms.map((each) => day + each)
+        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 1, 2, 3]))])))
+        const groups = [{ group: 'cart-1', ...sumOf(gpsAt(at([2, 3, 4]))) }]
+        const ask = async () => (await site.audit('gps', day, groups)).body
+        const resend = (ms: number[]) =>
+          site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at(ms))]), { isResend: true }))
+        assert.deepEqual(await ask(), { resend: ['cart-1'], extra: [{ group: 'cart-1', count: 1 }] })
+        await resend([2, 3])
+        assert.deepEqual((await ask()).resend, ['cart-1'], 'not all of it came')
+        await resend([2, 3])
+        await resend([4])
+        for (let night = 0; night < 2; night++)
+          assert.deepEqual(await ask(), { resend: [], extra: [{ group: 'cart-1', count: 2 }] })
+        assert.deepEqual(await times(site), at([0, 1, 2, 3, 4]))
+        await database().run('DELETE FROM telemetry_block WHERE site_id = $1 AND last_ms = $2', [
+          site.siteId,
+          day + 4,
+        ])
+        assert.deepEqual((await ask()).resend, ['cart-1'], 'what was lost since is asked for again')
       })
 
       test('compare events by what they say and entities without a day', async () => {

@@ -4,8 +4,8 @@ import type { Clock } from '../../shared/time.ts'
 import type { Latest, latestAnswerSchema } from '../../shared/wire/sync.ts'
 import { meetSender } from './senders.ts'
 import type { Database, Sql } from './store/database.ts'
-import { keepLatestOf, putLatest, recordBacklog } from './store/latest.ts'
-import { inSite } from './store/sites.ts'
+import { keepLatestOf, putLatest } from './store/latest.ts'
+import { inHeardSite } from './store/sites.ts'
 import { LIMITS } from './sync-limits.ts'
 import { isStorable } from './synced-rows.ts'
 
@@ -18,10 +18,10 @@ export async function takeLatest(
   latest: Latest,
 ): Promise<z.infer<typeof latestAnswerSchema>> {
   const rows = statesOf(latest.devices)
-  return inSite(database, siteId, async (sql, site) => {
-    await meetSender(sql, site, latest, clock.nowMs())
+  const heard = { nowMs: clock.nowMs(), backlog: latest.backlog }
+  return inHeardSite(database, siteId, heard, async (sql, site) => {
+    await meetSender(sql, site, latest, heard.nowMs)
     await putStates(sql, siteId, latest.at_ms, rows, latest.is_complete)
-    await recordBacklog(sql, siteId, latest.backlog)
     return { limits: LIMITS, intents_waiting: site.intentSeq > site.intentsAfter }
   })
 }
@@ -41,8 +41,14 @@ export function statesOf(devices: Latest['devices']): States {
   return states
 }
 
+/** Keeps the states of all devices as they were at some moment in the past, where no newer ones are. */
+export async function putOlderStates(sql: Sql, siteId: string, atMs: number, states: States): Promise<void> {
+  await putLatest(sql, siteId, atMs, [...states.values()], Number.POSITIVE_INFINITY)
+  await keepLatestOf(sql, siteId, atMs, [...states.keys()], Number.POSITIVE_INFINITY)
+}
+
 /** Keeps states of some moment, unless newer ones are there; if they are of all devices, others are gone. */
-export async function putStates(
+async function putStates(
   sql: Sql,
   siteId: string,
   atMs: number,

@@ -224,11 +224,14 @@ export class TestHub {
     const stream = STREAM_OF[audit.kind]
     const rows = stream === undefined ? [] : (this.epochs.get(audit.epoch)?.rows[stream] ?? [])
     const ours = groupsOf(rows.filter(({ day }) => day === audit.day_ms))
-    const resend = audit.groups.filter(
-      ({ group, count, sum }) =>
-        !ours.some((own) => own.group === group && own.count === count && own.sum === sum),
-    )
-    return { status: 200, body: { resend: resend.map(({ group }) => group), extra: [] } }
+    const resend: string[] = []
+    const extra: { group: string; count: number }[] = []
+    for (const { group, count, sum } of audit.groups) {
+      const own = ours.find((other) => other.group === group)
+      if (own !== undefined && own.count > count) extra.push({ group, count: own.count - count })
+      else if (own?.count !== count || own.sum !== sum) resend.push(group)
+    }
+    return { status: 200, body: { resend, extra } }
   }
 }
 

@@ -83,7 +83,7 @@ test('what devices do arrives, and the status says that the head office has it',
 
 test('metrics tell of it', async () => {
   assert.ok((await metric(g, 'cartbarn_sync_acked_rows_total')) > 0)
-  assert.ok((await metric(g, 'cartbarn_sync_bytes_sent_total')) > 0)
+  assert.ok((await metric(g, 'cartbarn_sync_bytes_sent_total', 'hello')) > 0)
   assert.ok((await metric(g, 'cartbarn_sync_last_contact_seconds')) < 60)
   const { body } = await g.request('GET', '/metrics')
   assert.match(body, /cartbarn_sync_backlog_rows\{stream="history"\} 0/)

@@ -17,6 +17,7 @@ const VOLUME = { volumeBytes: 1e12, volumeFreeBytes: 9e11 }
 interface Options {
   budget?: (usedBytes: number) => DiskBudget
   hasUpstream?: boolean
+  mayLack?: () => boolean
   volume?: (usedBytes: number) => { volumeBytes: number; volumeFreeBytes: number }
 }
 
@@ -34,6 +35,7 @@ async function open(t: TestContext, options: Options, prepare: (table: BlockTabl
     ...{ store, maintenance, clock, log, dataDir },
     budget: options.budget?.(usedBytes) ?? { kind: 'bytes', bytes: usedBytes },
     hasUpstream: options.hasUpstream ?? true,
+    ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
     look: async () => ({ otherBytes: 0, ...(options.volume?.(usedBytes) ?? VOLUME) }),
   })
   const gaps = () =>
@@ -289,4 +291,17 @@ test('whatever was there, each record that goes was acknowledged or lies in a ga
     ),
     { numRuns: 5 },
   )
+})
+
+test('what the head office may have lost is not deleted at 90 %, but at 98 % it is', async (t) => {
+  for (const [share, mayLack, isDeleted] of [
+    [0.92, true, false],
+    [0.92, false, true],
+    [0.99, true, true],
+  ] as const) {
+    const options = { budget: bytes(share), mayLack: () => mayLack }
+    const { guard } = await open(t, options, (prepared) => addDays(prepared, 2, 10, 10))
+    await guard.runOnce()
+    assert.equal(guard.counts.deletedSent > 0, isDeleted, `${share} ${mayLack}`)
+  }
 })

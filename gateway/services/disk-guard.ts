@@ -30,6 +30,8 @@ interface DiskGuardDeps {
   budget: DiskBudget
   /** There is a head office that has, or will have, the data. */
   hasUpstream: boolean
+  /** It is not known whether the head office still has what it had: it has lost data, and not all was compared since. */
+  mayLack?: () => boolean
   /** Stands for what the file system says. */
   look?: (dataDir: string) => Promise<FolderSpace>
 }
@@ -110,11 +112,13 @@ export class DiskGuard implements Part {
 
   /** Looks, and makes room if it has to. Never throws. */
   async runOnce(): Promise<DiskUse> {
-    const { log, dataDir, hasUpstream } = this.#deps
+    const { log, dataDir, hasUpstream, mayLack } = this.#deps
     this.#isFruitless = false
     try {
       this.#folder = await this.#look(dataDir)
-      if (hasUpstream && this.#level() >= DELETE_SENT.from) await this.#deleteSent(DELETE_SENT.below)
+      // as long as there is room what is here may be all there is
+      const deletesFrom = mayLack?.() === true ? DROP_UNSENT.from : DELETE_SENT.from
+      if (hasUpstream && this.#level() >= deletesFrom) await this.#deleteSent(DELETE_SENT.below)
       if (hasUpstream && this.#level() >= DROP_UNSENT.from) await this.#dropUnsent()
       this.#isFruitless = this.#level() >= DELETE_SENT.from && hasUpstream
     } catch (error) {

@@ -18,6 +18,7 @@ interface Options {
   waitingRows?: () => number
   onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>
   hasUpstream?: boolean
+  mayLack?: () => boolean
 }
 
 /** One device that reported just now; time goes by only while retention rests. */
@@ -41,6 +42,7 @@ async function open(
   const slept: number[] = []
   const retention = new Retention({
     ...{ telemetry, fleet, clock, log, days: options.days ?? DAYS },
+    ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
     queue: {
       get waitingRows() {
         return options.waitingRows?.() ?? 0
@@ -250,4 +252,13 @@ test('0 days keeps everything', async (t) => {
   for (let i = 0; i < 5; i++) await new Promise(setImmediate)
   await maintenance.idle()
   assert.equal(table.times(deviceId, 'gps').length, 10)
+})
+
+test('nothing goes for its age while the head office may have lost what it had', async (t) => {
+  let mayLack = true
+  const options = { hasUpstream: true, mayLack: () => mayLack }
+  const { retention } = await open(t, options, (prepared, id) => addOldBlocks(prepared, id, 3))
+  assert.equal(await retention.runOnce(), null)
+  mayLack = false
+  assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })
 })

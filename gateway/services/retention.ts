@@ -18,6 +18,8 @@ interface RetentionDeps {
   log: Log
   /** How long records are kept; 0 keeps them for ever. */
   days: number
+  /** It is not known whether the head office still has what it had: it has lost data, and not all was compared since. */
+  mayLack?: () => boolean
   /** Stands for the time that goes by between steps. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>
 }
@@ -70,9 +72,10 @@ export class Retention implements Part {
 
   /** Deletes what is too old now. Returns how much that was; null when it could not be done and is to be tried soon. */
   async runOnce(): Promise<DeletedRecords | null> {
-    const { telemetry, log } = this.#deps
+    const { telemetry, log, mayLack } = this.#deps
     const cutoffMs = this.#cutoffMs()
-    if (cutoffMs === null) return null
+    // what is here may be all there is
+    if (cutoffMs === null || mayLack?.() === true) return null
     const { signal } = this.#stopping
     try {
       await this.#quiet(signal)

@@ -16,6 +16,8 @@ interface KnownChunk extends StreamBacklog {
 
 /** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
 const OWNER = 'backlog'
+/** Counted again whatever there is. */
+const NEVER = -1
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
 /** Counts what is behind the cursors, in portions. What it found out of the blocks of a long backlog it remembers. */
@@ -61,8 +63,14 @@ export class SyncBacklog {
   async #chunk({ chunk, entries }: HistoryChunk, after: number, signal: AbortSignal): Promise<KnownChunk> {
     const known = this.#chunks.get(chunk)
     if (known?.entries === entries) return known
-    const found = await this.#readers.run('countChunk', { chunk, after }, optionsOf(signal))
-    return { ...found, entries }
+    try {
+      const found = await this.#readers.run('countChunk', { chunk, after }, optionsOf(signal))
+      return { ...found, entries }
+    } catch (error) {
+      if (signal.aborted) throw error
+      // a damaged page: whoever sends the blocks reports it, and each has a record at least
+      return { rows: entries, oldestMs: null, entries: NEVER }
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { recordFleet, samplesOfFleet } from './history-parts.ts'
 import type { LoadResult } from './load-plan.ts'
 import { formatCount, formatMs, median, printProgress, printTable, type ScenarioReport } from './report.ts'
 import type { ScenarioContext } from './scenario.ts'
-import { SITE, SyncGround, sentBy } from './sync-ground.ts'
+import { bytesSent, SITE, SyncGround } from './sync-ground.ts'
 
 const DEVICES = 200
 const SHORT_DEVICES = 10
@@ -49,7 +49,7 @@ export async function runDrain(context: ScenarioContext): Promise<ScenarioReport
   )
   const rounds: Round[] = []
   for (let round = 0; round < (context.rounds ?? (isShort ? 1 : ROUNDS)); round++) {
-    rounds.push(await drainOnce(context, folder, devices))
+    rounds.push(await drainOnce(context, folder, devices, filled))
     printProgress(`  drained in ${rounds.at(-1)?.drainS.toFixed(1)} s`)
   }
   const perS = (round: Round) => round.rows / round.drainS
@@ -116,6 +116,7 @@ async function drainOnce(
   context: ScenarioContext,
   folder: FilledFolder,
   devices: { hardwareId: string; password: string }[],
+  filled: number,
 ): Promise<Round> {
   const { bench, isShort } = context
   const copy = folder.copy()
@@ -146,21 +147,21 @@ async function drainOnce(
   })
   await besideLoad.measuring()
   await until(async () => {
-    const backlog = await gateway.api.sum('cartbarn_sync_backlog_rows', 'stream="history"')
-    return backlog === 0 ? true : undefined
+    const rows = await ground.rowsTaken()
+    return rows >= filled ? true : undefined
   })
   const doneMs = Date.now()
   besideLoad.stop()
   const beside = await besideLoad.result()
-  const { bytes, rows } = await sentBy(gateway)
+  const { data: wireBytes } = await bytesSent(gateway)
+  const rows = await ground.rowsTaken()
   const hubBytes = (await ground.databaseBytes()) - emptyBytes
   await gateway.process.stop()
   await ground.stop()
   return {
-    ...{ alone, beside, rows, hubBytes },
+    ...{ alone, beside, rows, wireBytes, hubBytes },
     mapS: (mapMs - helloMs) / 1000,
     drainS: (doneMs - helloMs) / 1000,
-    wireBytes: bytes,
   }
 }
 

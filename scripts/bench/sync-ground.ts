@@ -2,6 +2,7 @@ import pg from 'pg'
 import { z } from 'zod'
 import { startPostgres } from '../../cloud-sync/hub/testing/start-postgres.ts'
 import type { GatewayProcess } from './gateway-process.ts'
+import { formatCount } from './report.ts'
 import type { ScenarioContext } from './scenario.ts'
 import type { BenchProcess } from './workbench.ts'
 
@@ -79,12 +80,30 @@ export class SyncGround {
     return Number(Object.values(row ?? {})[0] ?? 0)
   }
 
+  /** Rows of telemetry the hub has taken. */
+  async rowsTaken(): Promise<number> {
+    return await this.number(
+      `SELECT coalesce(sum(row_count), 0) FROM sync_cursor
+       WHERE site_id = $1 AND stream IN ('telemetry', 'history')`,
+      [SITE],
+    )
+  }
+
   /** Bytes of all tables with their indexes and what is stored beside them. */
   async databaseBytes(): Promise<number> {
     return await this.number(
       `SELECT sum(pg_total_relation_size(oid)) FROM pg_class
        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
     )
+  }
+
+  /** The tables with the most bytes, indexes and what is stored beside them included. */
+  async largestTables(): Promise<[name: string, bytes: string][]> {
+    const rows = await this.rows<{ name: string; bytes: string }>(
+      `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
+       WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY bytes DESC LIMIT 4`,
+    )
+    return rows.map(({ name, bytes }) => [name, formatCount(Number(bytes))])
   }
 
   async stop(): Promise<void> {
@@ -94,10 +113,10 @@ export class SyncGround {
   }
 }
 
-/** What a gateway says it has sent: bytes on the wire and rows of telemetry that were acknowledged. */
-export async function sentBy({ api }: GatewayProcess): Promise<{ bytes: number; rows: number }> {
+/** Bytes a gateway says it has sent: data, and states of devices. */
+export async function bytesSent({ api }: GatewayProcess): Promise<{ data: number; states: number }> {
   return {
-    bytes: await api.sum('cartbarn_sync_bytes_sent_total'),
-    rows: await api.sum('cartbarn_sync_acked_rows_total'),
+    data: await api.sum('cartbarn_sync_bytes_sent_total', 'request="push"'),
+    states: await api.sum('cartbarn_sync_bytes_sent_total', 'request="latest"'),
   }
 }

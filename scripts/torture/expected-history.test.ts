@@ -66,3 +66,25 @@ test('a deletion of old records leaves the others, and those of other devices', 
   assert.deepEqual(faultsOf(expected, [T]), { ...FINE, count: 1, missing: 1, returned: 1 })
   assert.equal(expected.judge(1, 'gps', []).missing, 1)
 })
+
+test('another place knows only some deletions, and may lack what is excused', () => {
+  const expected = new ExpectedHistory(1)
+  expected.acknowledge(expected.send(0, [T, 2 * T]))
+  const purge = expected.startDeletion({ device: null, streams: ['gps'], beforeMs: 2 * T })
+  expected.confirmDeletion(purge, 2 * T)
+  const place = {
+    isDeletedBy: ({ device }: DeletionScope) => device !== null,
+    isExcused: (_device: number, _stream: string, atMs: number) => atMs === T,
+  }
+  const judge = (listed: number[]) => {
+    const { missing, excused, returned, unknown } = expected.judge(0, 'gps', listed, place)
+    return { missing, excused, returned, unknown }
+  }
+  assert.deepEqual(judge([T, 2 * T]), { missing: 0, excused: 0, returned: 0, unknown: 0 })
+  assert.deepEqual(judge([2 * T]), { missing: 0, excused: 1, returned: 0, unknown: 0 })
+  assert.deepEqual(judge([]), { missing: 1, excused: 1, returned: 0, unknown: 0 })
+  assert.ok(expected.wasPurged('gps', T))
+  assert.ok(!expected.wasPurged('gps', 2 * T) && !expected.wasPurged('battery', T))
+  expected.confirmDeletion(expected.startDeletion(ALL), Number.POSITIVE_INFINITY)
+  assert.deepEqual(judge([2 * T]), { missing: 0, excused: 0, returned: 1, unknown: 0 })
+})

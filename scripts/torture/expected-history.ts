@@ -31,6 +31,8 @@ export interface HistoryFaults {
   /** Records that are there. */
   listed: number
   missing: number
+  /** Of those that must be there, not there, with a word about it: they do not count as missing. */
+  excused: number
   /** There although a deletion of it was confirmed and nobody sent it again. */
   returned: number
   /** There although nobody ever sent it. */
@@ -38,6 +40,17 @@ export interface HistoryFaults {
   twice: number
   examples: string[]
 }
+
+/** How a place other than the gateway itself is judged. */
+export interface Place {
+  /** Whether a deletion holds there too. */
+  isDeletedBy(deletion: DeletionScope): boolean
+  /** Whether it is known that what should be there is not. */
+  isExcused(device: number, stream: TelemetryStream, atMs: number): boolean
+}
+
+/** Where everything is deleted and nothing excused. */
+const GATEWAY: Place = { isDeletedBy: () => true, isExcused: () => false }
 
 interface Fate {
   lastSentAt: number
@@ -111,16 +124,24 @@ export class ExpectedHistory {
   }
 
   /** Compares a whole history of a device, when nothing is under way. */
-  judge(device: number, stream: TelemetryStream, listed: readonly number[]): HistoryFaults {
+  judge(
+    device: number,
+    stream: TelemetryStream,
+    listed: Iterable<number>,
+    place: Place = GATEWAY,
+  ): HistoryFaults {
     const fates = this.#fates[device]?.[stream] ?? new Map<number, Fate>()
     const deletions = this.#deletions.filter(
       (deletion) =>
-        (deletion.device === null || deletion.device === device) && deletion.streams.includes(stream),
+        (deletion.device === null || deletion.device === device) &&
+        deletion.streams.includes(stream) &&
+        place.isDeletedBy(deletion),
     )
-    const there = new Set(listed)
+    const times = [...listed]
+    const there = new Set(times)
     const faults: HistoryFaults = {
-      ...{ expected: 0, listed: listed.length, missing: 0, returned: 0, unknown: 0 },
-      ...{ twice: listed.length - there.size, examples: [] },
+      ...{ expected: 0, listed: times.length, missing: 0, excused: 0, returned: 0, unknown: 0 },
+      ...{ twice: times.length - there.size, examples: [] },
     }
     const note = (fault: string, atMs: number) => {
       if (faults.examples.length < MAX_EXAMPLES)
@@ -131,6 +152,10 @@ export class ExpectedHistory {
       if (isSurelyThere(fate, covering)) {
         faults.expected++
         if (there.has(atMs)) continue
+        if (place.isExcused(device, stream, atMs)) {
+          faults.excused++
+          continue
+        }
         faults.missing++
         note('missing', atMs)
       } else if (there.has(atMs) && isSurelyGone(fate, covering)) {
@@ -144,6 +169,13 @@ export class ExpectedHistory {
       note('never sent', atMs)
     }
     return faults
+  }
+
+  /** Whether records of the whole fleet of that time were ever to be deleted for their age. */
+  wasPurged(stream: TelemetryStream, atMs: number): boolean {
+    return this.#deletions.some(
+      ({ device, streams, beforeMs }) => device === null && streams.includes(stream) && atMs < beforeMs,
+    )
   }
 
   *#fatesOf(device: number, times: readonly number[]): Generator<Fate> {

@@ -62,7 +62,7 @@ export class HistoryRequests {
   start(): void {
     this.#isWanted = true
     this.#running = [
-      this.#repeat(IMPORT_PAUSE_MS, () => this.#import()),
+      this.#repeat(IMPORT_PAUSE_MS, () => this.import()),
       this.#repeat(DELETION_PAUSE_MS, () => this.#delete()),
     ]
   }
@@ -90,7 +90,8 @@ export class HistoryRequests {
     }
   }
 
-  async #import(): Promise<boolean> {
+  /** Adds records of times past to a device; returns whether there was a gateway. */
+  async import(): Promise<boolean> {
     const device = this.#chooseDevice()
     const times = this.#pastTimes(1 + Math.floor(Math.random() * IMPORT_RECORDS))
     const of = (stream: TelemetryStream) =>
@@ -112,10 +113,11 @@ export class HistoryRequests {
   }
 
   async #delete(): Promise<boolean> {
-    return Math.random() < 0.5 ? this.#purge() : this.#erase()
+    return Math.random() < 0.5 ? this.purge() : this.erase()
   }
 
-  async #purge(): Promise<boolean> {
+  /** Deletes the oldest records of all devices; returns whether there was a gateway. */
+  async purge(): Promise<boolean> {
     const spread = OLDEST_PURGE_DAYS - YOUNGEST_PURGE_DAYS + 1
     const days = YOUNGEST_PURGE_DAYS + Math.floor(Math.random() * spread)
     // what the gateway takes for now is not later than an hour from now
@@ -124,13 +126,20 @@ export class HistoryRequests {
     return this.#carryOut(scope, 'POST', `${this.#url}/telemetry/purge`, { older_than_days: days })
   }
 
-  async #erase(): Promise<boolean> {
+  /** Deletes records of a device; returns whether there was a gateway. */
+  async erase(): Promise<boolean> {
     const device = this.#chooseDevice()
     const [stream] = (['gps', 'battery', undefined] as const).toSorted(() => Math.random() - 0.5)
     const streams = stream === undefined ? (['gps', 'battery'] as const) : [stream]
     const scope = { device, streams, beforeMs: Number.POSITIVE_INFINITY }
     const path = stream === undefined ? '' : `/${stream}`
     return this.#carryOut(scope, 'DELETE', `${this.#deviceUrl(device)}/telemetry${path}`)
+  }
+
+  /** Deletes a device with all it has; returns whether there was a gateway. */
+  deleteDevice(device: number): Promise<boolean> {
+    const scope = { device, streams: ['gps', 'battery'], beforeMs: Number.POSITIVE_INFINITY } as const
+    return this.#carryOut(scope, 'DELETE', this.#deviceUrl(device))
   }
 
   async #carryOut(scope: DeletionScope, method: string, url: string, body?: unknown): Promise<boolean> {

@@ -4,13 +4,10 @@ import { sampleAt } from './history-records.ts'
 import type { Outgoing } from './outgoing.ts'
 import { SessionClient } from './session-client.ts'
 
-const TICK_MS = 20
-const MESSAGES_A_TICK = 2
 const MAX_UNACKNOWLEDGED = 12
 const LIVE_CHANCE = 0.5
 const REPEAT_CHANCE = 0.15
 const LIVE_SAMPLES = 3
-const BACKLOG_SAMPLES = 300
 const KEPT_FOR_REPEATS = 50
 const RETRY_MS = 100
 const DAY_MS = 86_400_000
@@ -18,6 +15,16 @@ const SECOND_MS = 1000
 const HOUR_S = 3600
 /** Backlogs are of an hour of one of so many days: few enough times that many are sent again. */
 export const BACKLOG_DAYS = 20
+
+/** How much they send. */
+export interface SendingPace {
+  tickMs: number
+  messagesATick: number
+  /** In a message of times past, at most. */
+  backlogSamples: number
+}
+
+const BUSY: SendingPace = { tickMs: 20, messagesATick: 2, backlogSamples: 300 }
 
 interface Sender {
   device: number
@@ -31,25 +38,34 @@ interface Sender {
 /** Devices that send what they measure now, long backlogs of times past, and what they sent before once more. */
 export class HistorySenders {
   readonly #expected: ExpectedHistory
+  readonly #port: number
+  readonly #pace: SendingPace
   readonly #senders: Sender[]
   readonly #startMs = Date.now()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(devices: readonly BenchDevice[], port: number, expected: ExpectedHistory) {
+  constructor(devices: readonly BenchDevice[], port: number, expected: ExpectedHistory, pace = BUSY) {
     this.#expected = expected
-    this.#senders = devices.map(({ hardwareId, password }, device) => {
-      const login = { clientId: hardwareId, username: hardwareId, password }
-      const client = new SessionClient({ port, ...login, isPersistent: false })
-      const sends = new Map<Outgoing, Send>()
-      client.onAcknowledged = (message) => {
-        const send = sends.get(message)
-        if (send !== undefined) expected.acknowledge(send)
-        sends.delete(message)
-      }
-      // a gateway that is about to end takes nobody
-      client.onRefused = () => setTimeout(() => client.goOnline(), RETRY_MS)
-      return { device, hardwareId, client, newestMs: 0, lately: [], sends }
-    })
+    this.#port = port
+    this.#pace = pace
+    this.#senders = devices.map((login, device) => this.#createSender(device, login))
+  }
+
+  /** A device is not to send any more; what it has not been acknowledged never will be. */
+  leave(device: number): void {
+    const place = this.#senders.findIndex((sender) => sender.device === device)
+    const [left] = place < 0 ? [] : this.#senders.splice(place, 1)
+    if (left === undefined) return
+    left.client.onRefused = null
+    left.client.goOffline('abruptly')
+  }
+
+  /** A device sends, with another login than before. */
+  join(device: number, login: BenchDevice): void {
+    this.leave(device)
+    const sender = this.#createSender(device, login)
+    this.#senders.push(sender)
+    sender.client.goOnline()
   }
 
   get unacknowledged(): number {
@@ -66,8 +82,8 @@ export class HistorySenders {
 
   start(): void {
     this.#timer = setInterval(() => {
-      for (let i = 0; i < MESSAGES_A_TICK; i++) this.#sendSomething()
-    }, TICK_MS)
+      for (let i = 0; i < this.#pace.messagesATick; i++) this.#sendSomething()
+    }, this.#pace.tickMs)
   }
 
   /** No more messages; what is on its way is still repeated until it is acknowledged. */
@@ -86,6 +102,24 @@ export class HistorySenders {
   /** So many times of the past that follow each other, some of them of records that are there already. */
   pastTimes(count: number): number[] {
     return pastTimes(this.#startMs, count)
+  }
+
+  #createSender(device: number, { hardwareId, password }: BenchDevice): Sender {
+    const login = { clientId: hardwareId, username: hardwareId, password }
+    const client = new SessionClient({ port: this.#port, ...login, isPersistent: false })
+    const sends = new Map<Outgoing, Send>()
+    client.onAcknowledged = (message) => {
+      const send = sends.get(message)
+      if (send !== undefined) this.#expected.acknowledge(send)
+      sends.delete(message)
+    }
+    // a gateway that is about to end takes nobody
+    client.onRefused = () => {
+      setTimeout(() => {
+        if (client.onRefused !== null) client.goOnline()
+      }, RETRY_MS)
+    }
+    return { device, hardwareId, client, newestMs: 0, lately: [], sends }
   }
 
   #sendSomething(): void {
@@ -108,7 +142,7 @@ export class HistorySenders {
     const times =
       chance < LIVE_CHANCE
         ? liveTimes(sender, 1 + Math.floor(Math.random() * LIVE_SAMPLES))
-        : pastTimes(this.#startMs, 1 + Math.floor(Math.random() * BACKLOG_SAMPLES))
+        : pastTimes(this.#startMs, 1 + Math.floor(Math.random() * this.#pace.backlogSamples))
     sender.lately.push(times)
     if (sender.lately.length > KEPT_FOR_REPEATS) sender.lately.shift()
     return times

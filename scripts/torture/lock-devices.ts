@@ -1,4 +1,4 @@
-import type { BenchDevice, GatewayApi } from '../bench/gateway-api.ts'
+import type { BenchDevice } from '../bench/gateway-api.ts'
 import { SessionClient } from './session-client.ts'
 
 /** What a comparison of acknowledged lock events with the stored ones found. */
@@ -10,6 +10,12 @@ export interface LockEventCheck {
 }
 
 const MAX_UNACKNOWLEDGED = 20
+const RETRY_MS = 100
+
+/** Where lock events are looked for: a gateway, or a hub. */
+export interface StoredLockEvents {
+  lockEventCodes(hardwareId: string): Promise<string[]>
+}
 
 interface LockDevice {
   hardwareId: string
@@ -22,15 +28,24 @@ interface LockDevice {
 export class LockDevices {
   readonly #devices: LockDevice[]
   readonly #gapMs: number
+  readonly #prefix: string
   #timer: NodeJS.Timeout | undefined
 
-  constructor(devices: readonly BenchDevice[], port: number, perDevicePerS: number) {
+  /** Events are known by `prefix` and a number. */
+  constructor(devices: readonly BenchDevice[], port: number, perDevicePerS: number, prefix = 'e') {
+    this.#prefix = prefix
     this.#gapMs = 1000 / (devices.length * perDevicePerS)
     this.#devices = devices.map(({ hardwareId, password }) => {
       const login = { clientId: hardwareId, username: hardwareId, password }
       const client = new SessionClient({ port, ...login, isPersistent: false })
       const device: LockDevice = { hardwareId, client, made: 0, acknowledged: new Set() }
       client.onAcknowledged = ({ payload }) => device.acknowledged.add(JSON.parse(payload).code)
+      // a gateway that is about to end takes nobody
+      client.onRefused = () => {
+        setTimeout(() => {
+          if (client.onRefused !== null) client.goOnline()
+        }, RETRY_MS)
+      }
       return device
     })
   }
@@ -40,7 +55,7 @@ export class LockDevices {
     let turn = 0
     this.#timer = setInterval(() => {
       const device = this.#devices[turn++ % this.#devices.length]
-      if (device !== undefined) report(device)
+      if (device !== undefined) report(device, this.#prefix)
     }, this.#gapMs)
   }
 
@@ -55,28 +70,37 @@ export class LockDevices {
 
   close(): void {
     this.stopReporting()
-    for (const { client } of this.#devices) client.goOffline('politely')
+    for (const { client } of this.#devices) {
+      client.onRefused = null
+      client.goOffline('politely')
+    }
   }
 
   /** Looks for every event acknowledged so far. */
-  async check(api: GatewayApi): Promise<LockEventCheck> {
+  async check(stored: StoredLockEvents): Promise<LockEventCheck> {
     const check: LockEventCheck = { acknowledged: 0, missing: 0, twice: 0 }
     for (const { hardwareId, acknowledged } of this.#devices) {
       const wanted = [...acknowledged]
-      const stored = await api.lockEventCodes(hardwareId)
-      const known = new Set(stored)
+      const codes = await stored.lockEventCodes(hardwareId)
+      const known = new Set(codes)
       check.acknowledged += wanted.length
       check.missing += wanted.filter((code) => !known.has(code)).length
-      check.twice += stored.length - known.size
+      check.twice += codes.length - known.size
     }
     return check
   }
 }
 
-function report(device: LockDevice): void {
+function report(device: LockDevice, prefix: string): void {
   if (device.client.unacknowledged >= MAX_UNACKNOWLEDGED) return
   const n = ++device.made
   const event = n % 2 === 0 ? 'lock' : 'unlock'
-  const payload = JSON.stringify({ eid: `e${n}`, event, source: 'rfid', code: `c${n}`, ts: Date.now() })
+  const payload = JSON.stringify({
+    eid: `${prefix}${n}`,
+    event,
+    source: 'rfid',
+    code: `${prefix}${n}`,
+    ts: Date.now(),
+  })
   device.client.publish({ topic: `dev/${device.hardwareId}/evt`, payload, qos: 1, retain: false })
 }

@@ -10,6 +10,8 @@ export interface TortureContext {
   isShort: boolean
   /** Kills, or power cuts, from the command line in place of the scenario's own. */
   cycles: number | undefined
+  /** Of what happens by chance, where a scenario can repeat it; undefined for one by chance. */
+  seed: number | undefined
   /** Show that the scenario can fail, with a disk that lies. */
   proves: boolean
 }

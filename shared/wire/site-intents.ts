@@ -31,7 +31,8 @@ const common = {
     .optional()
     .meta({ description: 'Seconds it is worth; 120 for commands, days for the rest.', example: 120 }),
   base_rev: z.string().min(1).max(64).optional().meta({
-    description: 'The revision it is made on: if the thing has another by then, what the site decided stays.',
+    description:
+      'The revision it is made on (GET /sites/{site}/revisions): if the thing has another by then, what the site decided stays.',
   }),
 }
 
@@ -101,3 +102,26 @@ export const siteIntentListSchema = z.object({
   intents: z.array(siteIntentSchema).meta({ description: 'Newest first.' }),
   pagination: paginationSchema,
 })
+
+const siteRevisionSchema = z.object({
+  kind: intentKindSchema.meta({ description: 'Of the intents it is for.' }),
+  hardware_id: z.string().optional().meta({ description: 'The device it is of.', example: 'cart-07' }),
+  group_id: z.number().int().optional().meta({ description: 'The group it is of.', example: 42 }),
+  device_type: z
+    .string()
+    .optional()
+    .meta({ description: 'For which devices of the group.', example: 'teebox' }),
+  user_id: z.string().optional().meta({ description: 'The user of the gateway it is.' }),
+  rev: z.string().meta({ description: 'What to give as base_rev.', example: '9f86d081884c7d65' }),
+})
+export type SiteRevision = z.infer<typeof siteRevisionSchema>
+
+export const siteRevisionsSchema = z
+  .object({
+    revisions: z.array(siteRevisionSchema).meta({ description: 'Of what there is.' }),
+    none: z.string().meta({
+      description: 'The revision of everything that is not in the list.',
+      example: '74234e98afe7498f',
+    }),
+  })
+  .meta({ id: 'SiteRevisions' })

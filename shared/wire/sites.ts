@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deviceListQuerySchema, deviceListSchema, deviceSchema } from './devices.ts'
-import { isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
+import { dateParam, isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */
 export const siteIdSchema = z
@@ -182,6 +182,19 @@ export const quarantineListSchema = z.object({
   pagination: paginationSchema,
 })
 export const quarantineParams = siteParams.extend({ id: z.string().meta({ description: 'quarantine_id' }) })
+
+export const clearQuarantineQuerySchema = z.object({
+  through: dateParam.meta({
+    description: 'Up to this time of the head office.',
+    example: '2026-05-01T08:30:00.000Z',
+  }),
+})
+export const clearedQuarantineSchema = z
+  .object({
+    success: z.literal(true).meta({ description: 'Always true.' }),
+    cleared: z.number().int().meta({ description: 'Pieces that are gone.', example: 1 }),
+  })
+  .meta({ id: 'ClearedQuarantine' })
 
 /** Devices of all sites in scope, for the map. */
 export const hubDeviceListQuerySchema = deviceListQuerySchema.safeExtend({

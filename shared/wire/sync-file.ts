@@ -1,8 +1,16 @@
 import { z } from 'zod'
-import { cursorSchema, latestSchema, partSchema, SYNC_PROTOCOL, syncStreamSchema } from './sync.ts'
+import {
+  cursorSchema,
+  latestSchema,
+  partSchema,
+  SYNC_PROTOCOL,
+  syncStreamSchema,
+  timeMsSchema,
+} from './sync.ts'
 
 // A file that carries parts to a head office where no network does: gzip of lines of JSON, a head, the parts of one
-// stream after the other, the states of the devices, and an end, without which the file is not whole.
+// stream after the other, the states of all devices in one line or several, and an end, without which the file is not
+// whole.
 
 const count = z.number().int().min(0)
 
@@ -12,7 +20,7 @@ export const syncFileHeadSchema = z.strictObject({
   epoch: z.string().regex(/^[0-9a-f]{32}$/),
   forked_from: z.strictObject({ epoch: z.string(), reason: z.string() }).nullable(),
   program: z.string().max(64),
-  exported_at_ms: z.number().int(),
+  exported_at_ms: timeMsSchema,
   /** The last sequence number that was ever given in each stream. */
   ends: z.record(syncStreamSchema, count),
   /** Where the parts begin. */

@@ -37,9 +37,10 @@ const auditSchema = z
       .object({
         started_at: isoSchema,
         ended_at: isoSchema,
-        is_everything: z
-          .boolean()
-          .meta({ description: 'false: the nightly one, of the newest days and some older ones.' }),
+        is_everything: z.boolean().meta({
+          description:
+            'false: the nightly one, of the newest days and some older ones, or of what the head office asked for.',
+        }),
         counts: z.array(auditCountSchema),
       })
       .nullable()
@@ -84,7 +85,7 @@ export const syncStatusSchema = z
     state: z.enum(['not_configured', ...SYNC_STATES]).meta({ example: 'in_sync' }),
     explanation: z.string().meta({
       description: 'The state in words, and what to do about it.',
-      example: 'The head office has everything.',
+      example: 'The head office has everything but what came in the last seconds, which is on its way.',
     }),
     details: detailsSchema.nullable().meta({ description: 'null without a head office.' }),
   })

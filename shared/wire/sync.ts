@@ -20,7 +20,7 @@ export const syncStreamSchema = z.enum(SYNC_STREAMS)
 export type SyncStream = z.infer<typeof syncStreamSchema>
 
 const seqSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const timeMsSchema = z.number().int().min(-8_640_000_000_000_000).max(8_640_000_000_000_000)
+export const timeMsSchema = z.number().int().min(-8_640_000_000_000_000).max(8_640_000_000_000_000)
 /** 32 bytes. */
 const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
 /** 64 bits. */

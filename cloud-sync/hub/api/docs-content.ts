@@ -1,4 +1,5 @@
 import type { DocsContent } from '../../../shared/http/docs-page.ts'
+import { renderSync } from './sync-docs.ts'
 
 /** What `/docs` says of the head office besides its operations. */
 export const DOCS_CONTENT: DocsContent = {
@@ -56,5 +57,5 @@ export const DOCS_CONTENT: DocsContent = {
       },
     ],
   },
-  sections: [],
+  sections: [{ id: 'replication', title: 'What gateways say', render: renderSync }],
 }

@@ -110,6 +110,12 @@ test('the page has every operation and code, needs nothing from elsewhere, and l
   assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(|gateway\.invalid/)
 })
 
+test('the page says what gateways say, all of it', async () => {
+  const { body } = await people.request('GET', '/docs', { key: null })
+  for (const { method, path } of hub.hub.app.routes)
+    if (path.startsWith('/sync/v1/') && method !== 'ALL') assert.ok(body.includes(`${method} ${path}`), path)
+})
+
 test('each step of the tour works on a new hub, in order', async () => {
   const steps = tourOf(DOCS_CONTENT.tour, document)
   assert.equal(steps.length, DOCS_CONTENT.tour.steps.length)

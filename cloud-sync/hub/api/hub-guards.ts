@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { ForbiddenError } from '../../../shared/errors.ts'
+import { ForbiddenError, NotFoundError } from '../../../shared/errors.ts'
 import { addressOf } from '../../../shared/http/api-env.ts'
 import { isHubAdmin } from '../hub-access.ts'
 import type { HubKeyGuard } from '../hub-key-guard.ts'
@@ -14,6 +14,13 @@ export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
     c.set('user', await guard.admit(apiKey, addressOf(c)))
     await next()
   }
+}
+
+/** Nothing has an id with U+0000, and no database can be asked for one. */
+export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
+  if (/%00/.test(c.req.path) || c.req.path.includes('\0'))
+    throw new NotFoundError('not_found', 'there is nothing at this path')
+  await next()
 }
 
 export const adminOnly: MiddlewareHandler<HubEnv> = async (c, next) => {

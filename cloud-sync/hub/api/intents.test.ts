@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { entityRev } from '../../../shared/entity-rev.ts'
 import { DATABASE_KINDS } from '../testing/databases.ts'
 import { openHub, type TestHub } from '../testing/open-hub.ts'
 import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/people.ts'
@@ -175,6 +176,34 @@ for (const [body, code] of [
     assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
   })
 }
+
+test('what a wish is made on is told to those who may wish', async () => {
+  const gateway = await hub.site()
+  const config = { hardware_id: 'cart-1', config: '{}', updated_at_ms: 5 }
+  const entity = (seq: number, table: string, key: string, body: object | null) => ({ seq, table, key, body })
+  const rows = [
+    entity(1, 'device_config', 'cart-1', config),
+    entity(2, 'group_config', '42/teebox', { group_id: 42 }),
+    entity(3, 'user', 'u1', { name: 'Jane' }),
+    entity(4, 'geofence_set', '7', null),
+    entity(5, 'device', 'cart-1', {}),
+  ]
+  await gateway.push(gateway.part('entities', rowsContent(rows)))
+  const path = `/sites/${gateway.siteId}/revisions`
+  const { body } = await people.request('GET', path)
+  assert.deepEqual(body, {
+    revisions: [
+      { kind: 'config.set', hardware_id: 'cart-1', rev: entityRev(config) },
+      { kind: 'config.set', group_id: 42, device_type: 'teebox', rev: entityRev({ group_id: 42 }) },
+      { kind: 'user.disable', user_id: 'u1', rev: entityRev({ name: 'Jane' }) },
+    ],
+    none: entityRev(null),
+  })
+  const viewer = await people.createUser({ role: 'viewer', site_ids: [gateway.siteId] })
+  assert.equal((await people.request('GET', path, { key: viewer.key })).body.code, 'operator_required')
+  const elsewhere = await people.createUser({ role: 'operator', site_ids: ['elsewhere'] })
+  assert.equal((await people.request('GET', path, { key: elsewhere.key })).body.code, 'site_forbidden')
+})
 
 test('what is not there is 404, what is too large 413', async () => {
   assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'intent_not_found')

@@ -10,7 +10,7 @@ import { DOCS_CONTENT } from './docs-content.ts'
 import { HUB_ERROR_CODES } from './error-codes.ts'
 import { createHealthApi } from './health.ts'
 import type { HubEnv } from './hub-env.ts'
-import { adminOnly, operatorOnly, withHubKey } from './hub-guards.ts'
+import { adminOnly, operatorOnly, realPathsOnly, withHubKey } from './hub-guards.ts'
 import { createHubUsersApi } from './hub-users.ts'
 import { createIntentsApi } from './intents.ts'
 import { INTRODUCTION } from './introduction.ts'
@@ -19,6 +19,7 @@ import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
 import { createSiteGroupsApi } from './site-groups.ts'
 import { createSiteHistoryApi } from './site-history.ts'
+import { createSiteRevisionsApi } from './site-revisions.ts'
 import { createSiteTripsApi } from './site-trips.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
@@ -52,6 +53,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
     createDocsApi<HubEnv>(() => createOpenApiDocument(app, doors, about), DOCS_CONTENT),
   )
   app.use(door)
+  app.use(realPathsOnly)
   app.route('/', createSitesApi(deps))
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))
@@ -59,6 +61,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteTripsApi({ sql: database, trips: new SiteTrips(database), clock }))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
+  app.route('/', createSiteRevisionsApi(database))
   app.route('/', createIntentsApi(deps))
   app.route('/', createHubUsersApi(deps))
 }

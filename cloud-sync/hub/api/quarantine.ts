@@ -4,15 +4,21 @@ import { NotFoundError } from '../../../shared/errors.ts'
 import { json, problems } from '../../../shared/http/responses.ts'
 import { toIso } from '../../../shared/time.ts'
 import { pageQuerySchema } from '../../../shared/wire/params.ts'
-import { quarantineListSchema, quarantineParams, siteParams } from '../../../shared/wire/sites.ts'
+import {
+  clearedQuarantineSchema,
+  clearQuarantineQuerySchema,
+  quarantineListSchema,
+  quarantineParams,
+  siteParams,
+} from '../../../shared/wire/sites.ts'
 import { requireSite } from '../hub-access.ts'
-import type { Sql } from '../store/database.ts'
-import { listQuarantine, quarantinedBytes } from '../store/site-losses.ts'
+import type { Database } from '../store/database.ts'
+import { clearQuarantine, listQuarantine, quarantinedBytes } from '../store/site-losses.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 import { adminOnly } from './hub-guards.ts'
 
 /** `/sites/:site/quarantine`: what came whole and could not be applied, as it came. For admins. */
-export function createQuarantineApi(sql: Sql): OpenAPIHono<HubEnv> {
+export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
@@ -28,8 +34,8 @@ export function createQuarantineApi(sql: Sql): OpenAPIHono<HubEnv> {
     async (c) => {
       const { site } = c.req.valid('param')
       const { limit, offset } = c.req.valid('query')
-      await requireSite(sql, c.var.user, site)
-      const rows = await listQuarantine(sql, site, { limit, offset })
+      await requireSite(database, c.var.user, site)
+      const rows = await listQuarantine(database, site, { limit, offset })
       const entries = rows.map(({ seq_from, seq_to, received_at_ms, ...row }) => ({
         ...row,
         from: seq_from,
@@ -55,14 +61,55 @@ export function createQuarantineApi(sql: Sql): OpenAPIHono<HubEnv> {
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
-      await requireSite(sql, c.var.user, site)
-      const bytes = await quarantinedBytes(sql, site, id)
+      await requireSite(database, c.var.user, site)
+      const bytes = await quarantinedBytes(database, site, id)
       if (bytes === undefined)
         throw new NotFoundError('quarantine_not_found', `nothing is in quarantine as ${id}`)
       c.header('content-disposition', `attachment; filename="quarantine-${site}.bin"`)
       c.header('x-content-type-options', 'nosniff')
       // a copy that is no part of a larger buffer; the types only know values
       return c.body(Uint8Array.from(bytes), 200, { 'content-type': 'application/octet-stream' }) as never
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/sites/{site}/quarantine/{id}',
+      summary: 'Forget what could not be applied',
+      description:
+        'One piece, once somebody has looked at it or has a copy: it is gone, and the site is not told to be in quarantine for it any more. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: quarantineParams },
+      responses: { 200: json(clearedQuarantineSchema, 'It is gone.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      await requireSite(database, c.var.user, site)
+      const cleared = await clearQuarantine(database, site, { quarantineId: id })
+      if (cleared === 0) throw new NotFoundError('quarantine_not_found', `nothing is in quarantine as ${id}`)
+      return c.json({ success: true as const, cleared }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/sites/{site}/quarantine',
+      operationId: 'clearSiteQuarantine',
+      summary: 'Forget all that could not be applied',
+      description:
+        'Everything up to `through`, which is the received_at of the newest piece you have seen. For admins.',
+      middleware: [adminOnly] as const,
+      request: { params: siteParams, query: clearQuarantineQuerySchema },
+      responses: { 200: json(clearedQuarantineSchema, 'They are gone.'), ...problems(400, 403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { through } = c.req.valid('query')
+      await requireSite(database, c.var.user, site)
+      const cleared = await clearQuarantine(database, site, { throughMs: through })
+      return c.json({ success: true as const, cleared }, 200)
     },
   )
 

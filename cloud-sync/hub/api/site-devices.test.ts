@@ -241,6 +241,50 @@ test('geofence events are those of the gateway', async () => {
     assert.deepEqual((await people.request('GET', `${path}?${query}`)).body.events, [], query)
 })
 
+test('texts that databases cannot hold are in nobody’s way', async () => {
+  const strange = await hub.site()
+  const path = `/sites/${strange.siteId}`
+  const text = { nul: '\0', half: '\ud83d', both: '\\u0000' }
+  await strange.latest({
+    devices: [device('cart-1', text), device('cart-2', {}, { short_id: 'c2' })],
+  })
+  const entity = (seq: number, table: string, key: string, body: object) => ({ seq, table, key, body })
+  await strange.push(
+    strange.part(
+      'entities',
+      rowsContent([
+        entity(1, 'device', 'cart-1', { group_id: 1, name: '\0\ud83d' }),
+        entity(2, 'device_group', '1', { group_id: 1, name: 'A\0', created_at_ms: 1, updated_at_ms: 1 }),
+        entity(3, 'geofence_set', '1', { version: 3, zones: '\0' }),
+      ]),
+    ),
+  )
+  const event = {
+    hardware_id: 'cart-1',
+    event: 'lock',
+    source: 'remote',
+    at_ms: 5,
+    code: null,
+    command_id: null,
+  }
+  await strange.push(
+    strange.part('lock_events', rowsContent([{ ...event, seq: 1, event_id: 'a', metadata: { deep: '\0' } }])),
+  )
+  assert.equal((await people.request('GET', `${path}/devices/c2`)).body.hardware_id, 'cart-2')
+  const listed = (await people.request('GET', `${path}/devices?device_type=teebox`)).body.devices
+  assert.equal(listed.length, 2)
+  const [group] = (await people.request('GET', `${path}/groups`)).body
+  assert.deepEqual([group.device_count, group.geofence_version], [1, 3])
+  assert.equal((await people.request('GET', `${path}/lock-events?source=remote`)).status, 200)
+  for (const wrong of [
+    '/sites/%00',
+    `${path}/devices/%00`,
+    `${path}/intents/%00`,
+    `${path}/devices?search=%00`,
+  ])
+    assert.ok([200, 400, 404].includes((await people.request('GET', wrong)).status), wrong)
+})
+
 test('groups are those of the gateway', async () => {
   const { body } = await people.request('GET', `/sites/${site.siteId}/groups`)
   const times = { created_at: '1970-01-01T00:00:00.001Z', updated_at: '1970-01-01T00:00:00.002Z' }

@@ -29,7 +29,7 @@ import {
 } from '../../../shared/wire/telemetry.ts'
 import { requireDevice, type SiteDevice } from '../hub-access.ts'
 import type { Sql } from '../store/database.ts'
-import { readTelemetry } from '../store/telemetry.ts'
+import { pendingTelemetry, readTelemetry, type TelemetryRange } from '../store/telemetry.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 /** Records a page: each is read from the database, so they are more than at a gateway. */
@@ -52,7 +52,8 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     const request = { hardwareId, shortId, order: query.order, format, ...historyRange(query) }
     if (format === 'gpx') await writeForward(request, device)
     const frame = historyFrame(format, stream, name ?? hardwareId)
-    const text = await streamHistory((page) => readPage(stream, device, page), request, frame, PAGE_ROWS)
+    const readPage = await pagesOf(stream, device, request)
+    const text = await streamHistory(readPage, request, frame, PAGE_ROWS)
     c.header('vary', 'Accept', { append: true })
     // the text of the stream is what the route's schema says; the types only know values
     return c.body(text, 200, historyHeaders(format, `${stream}-${hardwareId}`)) as never
@@ -70,19 +71,19 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     request.fromMs = atMs[0] ?? 0
   }
 
-  async function readPage(
+  async function pagesOf(
     stream: TelemetryStream,
     device: SiteDevice,
-    request: HistoryRequest,
-  ): Promise<HistoryPage> {
-    const { fromMs, toMs, order, limit } = request
-    const range = { fromMs, toMs, order, limit }
-    return historyPageOf(
-      request,
-      stream === 'gps'
-        ? { gps: await readTelemetry(sql, GPS, device, range) }
-        : { battery: await readTelemetry(sql, BATTERY, device, range) },
-    )
+    all: Pick<HistoryRequest, 'fromMs' | 'toMs'>,
+  ): Promise<(page: HistoryRequest) => Promise<HistoryPage>> {
+    if (stream === 'gps') {
+      const pending = await pendingTelemetry(sql, GPS, device, all)
+      return async (page) =>
+        historyPageOf(page, { gps: await readTelemetry(sql, GPS, device, rangeOf(page), pending) })
+    }
+    const pending = await pendingTelemetry(sql, BATTERY, device, all)
+    return async (page) =>
+      historyPageOf(page, { battery: await readTelemetry(sql, BATTERY, device, rangeOf(page), pending) })
   }
 
   api.openapi(historyRoute('gps', gpsRecordSchema, GPS_FORMATS), async (c) => {
@@ -116,6 +117,10 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
   })
 
   return api
+}
+
+function rangeOf({ fromMs, toMs, order, limit }: HistoryRequest): TelemetryRange {
+  return { fromMs, toMs, order, limit }
 }
 
 /** Throws `no_telemetry` when there is no record. */

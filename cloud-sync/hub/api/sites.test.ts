@@ -122,6 +122,16 @@ for (const [body, code] of [
   })
 }
 
+for (const [name, siteId] of [
+  ['Süd', 'sud'],
+  ['Club de Golf Málaga', 'club-de-golf-malaga'],
+  ['Weißensee Nº 1', 'weissensee-no-1'],
+] as const) {
+  test(`the id of ${name} can be read`, async () => {
+    assert.equal((await people.request('POST', '/sites', { body: { name } })).body.site_id, siteId)
+  })
+}
+
 test('a site is renamed, and nothing moves without a name', async () => {
   const renamed = await people.request('PATCH', '/sites/south', { body: { name: ' Sunny South ' } })
   assert.equal(renamed.body.name, 'Sunny South')
@@ -197,6 +207,38 @@ test('what could not be read can be looked at as it came', async () => {
   assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'quarantine_not_found')
   const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
   assert.deepEqual([site.state, site.warnings], ['quarantined', ['quarantined']])
+})
+
+test('what was looked at is cleared, one by one or all, and the site is well again', async () => {
+  const gateway = await hub.site()
+  const path = `/sites/${gateway.siteId}/quarantine`
+  const poison = (text: string) => {
+    const part = gateway.part('telemetry', { data: Buffer.from(text), count: 1, encoding: 'runs-1' })
+    return gateway.push(part)
+  }
+  for (const text of ['one', 'two', 'three']) await poison(text)
+  const { entries } = (await people.request('GET', path)).body
+  const one = `${path}/${entries[0].quarantine_id}`
+  for (const who of ['a viewer', 'an operator', 'no scope'] as const) {
+    for (const place of [one, `${path}?through=2030-01-01`])
+      assert.equal((await people.request('DELETE', place, { key: keys[who] })).body.code, 'admin_required')
+  }
+  assert.deepEqual((await people.request('DELETE', one)).body, { success: true, cleared: 1 })
+  assert.equal((await people.request('DELETE', one)).body.code, 'quarantine_not_found')
+  assert.equal((await people.request('DELETE', path)).body.code, 'missing_parameter')
+  const early = await people.request('DELETE', `${path}?through=2001-01-01T00:00:00Z`)
+  assert.equal(early.body.cleared, 0)
+  assert.equal((await people.request('GET', `/sites/${gateway.siteId}`)).body.state, 'quarantined')
+  const newest = entries[0].received_at
+  assert.equal((await people.request('DELETE', `${path}?through=${newest}`)).body.cleared, 2)
+  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  assert.deepEqual([site.state, site.warnings], ['ok', []])
+  assert.deepEqual(
+    (await gateway.push(gateway.part('telemetry', { data: Buffer.alloc(0), count: 0, encoding: 'runs-1' })))
+      .body.warnings,
+    [],
+  )
+  assert.deepEqual((await poison('one')).body.warnings, ['quarantined'], 'what comes again is told again')
 })
 
 test('a restore is told in words', async () => {

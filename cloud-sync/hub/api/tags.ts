@@ -7,7 +7,7 @@ export const TAGS: Tags = {
     {
       name: 'Intents',
       description: 'Wish for something at a site, and learn what became of it.',
-      paths: /^\/sites\/\{site\}\/intents/,
+      paths: /^\/sites\/\{site\}\/(intents|revisions)/,
     },
     {
       name: 'Telemetry',

@@ -11,9 +11,12 @@ const ROWS_AT_ONCE = 131_072
 /** From so many on, blocks are worth their heads. */
 const ROWS_PER_DEVICE = 512
 const OLDEST_MS = 86_400_000
+/** Whoever reads or erases goes through all of them. */
+const MAX_SEGMENTS = 2048
 
 /** Whether the segments of a site should become blocks now. */
-export function isDue({ rows, oldestMs, devices }: SegmentBacklog, nowMs: number): boolean {
+export function isDue({ rows, segments, oldestMs, devices }: SegmentBacklog, nowMs: number): boolean {
+  if (segments >= MAX_SEGMENTS) return true
   return rows >= ROWS_PER_DEVICE * Math.max(1, devices) || oldestMs < nowMs - OLDEST_MS
 }
 

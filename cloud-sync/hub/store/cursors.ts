@@ -4,10 +4,20 @@ import { insertRows } from './insert-rows.ts'
 
 /** Where the streams of an epoch are; nothing yet is where each begins. */
 export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {
-  const rows = await sql.all<{ stream: SyncStream; seq: number; hash: string }>(
+  const rows = await sql.all<CursorRow>(
     'SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2',
     [siteId, epoch],
   )
+  return cursorsOf(rows)
+}
+
+export interface CursorRow {
+  readonly stream: SyncStream
+  readonly seq: number
+  readonly hash: string
+}
+
+export function cursorsOf(rows: readonly CursorRow[]): SyncCursors {
   const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors // all of them
   for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
   return cursors

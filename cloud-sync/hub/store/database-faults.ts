@@ -1,4 +1,4 @@
-import { describeError, UnavailableError } from '../../../shared/errors.ts'
+import { describeError, InvalidRequestError, UnavailableError } from '../../../shared/errors.ts'
 
 /** Serialization failure and deadlock: the database broke off one of two transactions that were in each other's way. */
 const RETRIED = new Set(['40001', '40P01'])
@@ -38,9 +38,18 @@ const NETWORK_GONE = /^(E[A-Z]+|ENOTFOUND|EAI_AGAIN)$/
 const CONNECTION_GONE =
   /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
 
-/** The same error, or an `UnavailableError` when the database is what is missing. */
-export function asUnavailable(error: unknown): unknown {
+/** character_not_in_repertoire: no text may have U+0000. */
+const NO_TEXT = '22021'
+
+/**
+ * The same error; an `UnavailableError` when the database is what is missing, or `invalid_parameter` for a text that it
+ * cannot hold.
+ */
+export function asAppError(error: unknown): unknown {
   const code = codeOf(error)
+  if (code === NO_TEXT) {
+    return new InvalidRequestError('invalid_parameter', 'a text has U+0000, which no database can hold')
+  }
   const isGone =
     code === undefined
       ? error instanceof Error && CONNECTION_GONE.test(error.message)

@@ -48,6 +48,19 @@ export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: str
   )
 }
 
+/** What there is in some tables, by table and key. */
+export async function entitiesOf(
+  sql: Sql,
+  siteId: string,
+  tables: readonly string[],
+): Promise<{ table: string; key: string; body: string }[]> {
+  return sql.all(
+    `SELECT entity_table AS "table", entity_key AS "key", body FROM entity
+      WHERE site_id = $1 AND entity_table = ANY($2) AND body IS NOT NULL ORDER BY entity_table, entity_key`,
+    [siteId, tables],
+  )
+}
+
 /** What there is, without what is gone. */
 export async function livingEntities(
   sql: Sql,

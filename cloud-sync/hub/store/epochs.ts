@@ -1,4 +1,5 @@
-import type { Hello } from '../../../shared/wire/sync.ts'
+import type { Hello, SyncCursors } from '../../../shared/wire/sync.ts'
+import { type CursorRow, cursorsOf } from './cursors.ts'
 import type { Sql } from './database.ts'
 
 /** Whether another site has this epoch: a copy of a gateway that was given the key of its own site. */
@@ -24,6 +25,25 @@ export async function recordEpoch(
   )
 }
 
+/**
+ * When the site was first heard of as the epoch that went on from this one, or as another one than it was when a file was
+ * written; undefined when this epoch is the newest.
+ */
+export async function supersededAt(
+  sql: Sql,
+  siteId: string,
+  { epoch, exported_at_ms }: { epoch: string; exported_at_ms: number },
+): Promise<number | undefined> {
+  const row = await sql.get<{ atMs: number | null }>(
+    `SELECT MIN(later.first_seen_ms) AS "atMs" FROM site_epoch later, site
+      WHERE later.site_id = $1 AND site.site_id = $1 AND later.epoch <> $2
+        AND (later.forked_from = $2
+          OR (later.epoch = site.epoch AND site.last_hello_ms IS NOT NULL AND site.last_seen_ms > $3))`,
+    [siteId, epoch, exported_at_ms],
+  )
+  return row?.atMs ?? undefined
+}
+
 /** How many entities an epoch had when it was first heard of. */
 export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Promise<number> {
   const row = await sql.get<{ end: number }>(
@@ -38,8 +58,10 @@ export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs:
   const { epoch, instance } = hello
   await recordEpoch(sql, siteId, hello, nowMs)
   await sql.run(
+    // behind all before it, whatever the clocks of several hubs say
     `INSERT INTO site_instance (site_id, instance, epoch, first_seen_ms, last_seen_ms)
-       VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`,
+       SELECT $1, $2, $3, GREATEST(CAST($4 AS BIGINT), COALESCE(MAX(first_seen_ms) + 1, 0)), CAST($4 AS BIGINT)
+         FROM site_instance WHERE site_id = $1 ON CONFLICT DO NOTHING`,
     [siteId, instance, epoch, nowMs],
   )
   // after a fork the same start goes on as another epoch
@@ -65,36 +87,55 @@ export interface Sender {
   readonly instance: string
 }
 
-/** What the hub knows of who sends: when it first saw the start of the gateway, and the next one after it. */
+/** What the hub knows of who sends, and of its site. */
 export interface KnownSender {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
   /** About. */
   readonly lastSeenMs: number
+  /** When the next start of a gateway that is heard of these minutes was first seen. */
   readonly newerSinceMs: number | null
+  readonly hasQuarantine: boolean
+  /** The furthest any erasure of this epoch reaches; null for none. */
+  readonly telemetryErasedThrough: number | null
+  readonly historyErasedThrough: number | null
+  readonly cursors: SyncCursors
 }
 
-/** Undefined before its hello. */
+/** Undefined before its hello. `aliveSinceMs`: a gateway nobody has heard of since is none. */
 export async function findSender(
   sql: Sql,
   siteId: string,
   { epoch, instance }: Sender,
+  aliveSinceMs: number,
 ): Promise<KnownSender | undefined> {
-  return sql.get<KnownSender>(
-    `SELECT site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
+  // one statement: a push is asked for every few seconds, by each of many sites
+  const rows = await sql.all<KnownSender & CursorRow>(
+    `SELECT sync_cursor.stream, sync_cursor.seq, sync_cursor.hash,
+            site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
             site_instance.last_seen_ms AS "lastSeenMs",
             (SELECT MIN(newer.first_seen_ms) FROM site_instance newer
-              WHERE newer.site_id = $1 AND newer.first_seen_ms > site_instance.first_seen_ms) AS "newerSinceMs"
-       FROM site_epoch, site_instance
+              WHERE newer.site_id = $1 AND newer.first_seen_ms > site_instance.first_seen_ms
+                AND newer.last_seen_ms > $4) AS "newerSinceMs",
+            EXISTS (SELECT 1 FROM quarantine WHERE quarantine.site_id = $1) AS "hasQuarantine",
+            (SELECT MAX(telemetry_through) FROM erasure
+              WHERE erasure.site_id = $1 AND erasure.epoch = $2) AS "telemetryErasedThrough",
+            (SELECT MAX(history_through) FROM erasure
+              WHERE erasure.site_id = $1 AND erasure.epoch = $2) AS "historyErasedThrough"
+       FROM site_epoch, site_instance, sync_cursor
       WHERE site_epoch.site_id = $1 AND site_epoch.epoch = $2
-        AND site_instance.site_id = $1 AND site_instance.instance = $3`,
-    [siteId, epoch, instance],
+        AND site_instance.site_id = $1 AND site_instance.instance = $3
+        AND sync_cursor.site_id = $1 AND sync_cursor.epoch = $2`,
+    [siteId, epoch, instance, aliveSinceMs],
   )
+  const [first] = rows
+  return first === undefined ? undefined : { ...first, cursors: cursorsOf(rows) }
 }
 
-/** The site's time is what people look at; those of its epochs and instances may be behind by so much. */
+/** The site's time is what people look at, and written with its lock; those below may be behind by so much. */
 const SEEN_EVERY_MS = 30_000
 
+/** Writes down that this epoch and this start of a gateway were heard. */
 export async function recordSeen(
   sql: Sql,
   siteId: string,
@@ -102,7 +143,6 @@ export async function recordSeen(
   known: KnownSender,
   nowMs: number,
 ): Promise<void> {
-  await sql.run('UPDATE site SET last_seen_ms = $2 WHERE site_id = $1', [siteId, nowMs])
   if (Math.abs(nowMs - known.lastSeenMs) < SEEN_EVERY_MS) return
   await sql.run('UPDATE site_epoch SET last_seen_ms = $3 WHERE site_id = $1 AND epoch = $2', [
     siteId,

@@ -1,5 +1,6 @@
 import type { IntentKind, IntentResult } from '../../../shared/wire/sync.ts'
-import type { Sql } from './database.ts'
+import type { Database, Sql } from './database.ts'
+import { inSite } from './sites.ts'
 
 export interface WaitingIntent {
   readonly intentId: string
@@ -35,12 +36,39 @@ export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise
   return new Map(rows.map(({ siteId, seq }) => [siteId, seq]))
 }
 
-/** Remembers behind which intent the gateway asked for more. */
-export async function recordIntentsAsked(sql: Sql, siteId: string, after: number): Promise<void> {
-  await sql.run('UPDATE site SET intents_after = $2 WHERE site_id = $1 AND intents_after <> $2', [
+/** Remembers behind which intent the gateway asked for more; returns the number of the last one there is. */
+export async function recordIntentsAsked(database: Database, siteId: string, after: number): Promise<number> {
+  const last = (await lastIntents(database, [siteId])).get(siteId) ?? 0
+  if (after > last) return skipNumbers(database, siteId, after)
+  await database.run('UPDATE site SET intents_after = $2 WHERE site_id = $1 AND intents_after <> $2', [
     siteId,
     after,
   ])
+  return last
+}
+
+/**
+ * The gateway has had intents that this database does not know: it is an old copy. New ones get numbers behind those, and
+ * so do the ones that wait: a gateway knows by its id what it has had.
+ */
+function skipNumbers(database: Database, siteId: string, after: number): Promise<number> {
+  return inSite(database, siteId, async (sql, site) => {
+    let seq = Math.max(after, site.intentSeq)
+    for (const { intentId } of await waitingIntents(sql, siteId, 0, Number.MAX_SAFE_INTEGER)) {
+      seq++
+      await sql.run('UPDATE intent SET seq = $3 WHERE site_id = $1 AND intent_id = $2', [
+        siteId,
+        intentId,
+        seq,
+      ])
+    }
+    await sql.run('UPDATE site SET intent_seq = $2, intents_after = $3 WHERE site_id = $1', [
+      siteId,
+      seq,
+      after,
+    ])
+    return seq
+  })
 }
 
 /** Writes down what became of an intent, also of one that was withdrawn too late; the first result stays. */

@@ -12,28 +12,37 @@ export interface LatestRow {
  */
 const REORDERED_MS = 60_000
 
-/** Keeps the newest state of each of these devices. */
+/** Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. */
 export async function putLatest(
   sql: Sql,
   siteId: string,
   atMs: number,
   rows: readonly LatestRow[],
+  reorderedMs = REORDERED_MS,
 ): Promise<void> {
+  let updated = 0
+  for (const some of inPieces(rows)) {
+    const values = placeholders(some.length, 2, 3, ['TEXT', 'TEXT'])
+    updated += await sql.run(
+      `UPDATE site_latest SET at_ms = $2, body = v.body FROM (VALUES ${values}) AS v (hardware_id, body)
+        WHERE site_latest.site_id = $1 AND site_latest.hardware_id = v.hardware_id
+          AND (site_latest.at_ms < $2 OR site_latest.at_ms > $3)`,
+      [
+        siteId,
+        atMs,
+        behind(atMs, reorderedMs),
+        ...some.flatMap(({ hardwareId, body }) => [hardwareId, body]),
+      ],
+    )
+  }
+  // most often all of them are there
+  if (updated === rows.length) return
   await insertRows(
     sql,
     'site_latest',
     ['site_id', 'hardware_id', 'at_ms', 'body'],
     rows.map(({ hardwareId, body }) => [siteId, hardwareId, atMs, body]),
   )
-  for (const some of inPieces(rows)) {
-    const values = placeholders(some.length, 2, 3, ['TEXT', 'TEXT'])
-    await sql.run(
-      `UPDATE site_latest SET at_ms = $2, body = v.body FROM (VALUES ${values}) AS v (hardware_id, body)
-        WHERE site_latest.site_id = $1 AND site_latest.hardware_id = v.hardware_id
-          AND (site_latest.at_ms < $2 OR site_latest.at_ms > $3)`,
-      [siteId, atMs, atMs + REORDERED_MS, ...some.flatMap(({ hardwareId, body }) => [hardwareId, body])],
-    )
-  }
 }
 
 /** Forgets devices a complete snapshot does not name, unless a newer one does. */
@@ -42,21 +51,14 @@ export async function keepLatestOf(
   siteId: string,
   atMs: number,
   hardwareIds: readonly string[],
+  reorderedMs = REORDERED_MS,
 ): Promise<void> {
   await sql.run(
     `DELETE FROM site_latest WHERE site_id = $1 AND hardware_id <> ALL($2) AND (at_ms <= $3 OR at_ms > $4)`,
-    [siteId, hardwareIds, atMs, atMs + REORDERED_MS],
+    [siteId, hardwareIds, atMs, behind(atMs, reorderedMs)],
   )
 }
 
-export async function recordBacklog(
-  sql: Sql,
-  siteId: string,
-  backlog: { readonly rows: number; readonly oldest_ms: number | null },
-): Promise<void> {
-  await sql.run('UPDATE site SET backlog_rows = $2, backlog_oldest_ms = $3 WHERE site_id = $1', [
-    siteId,
-    backlog.rows,
-    backlog.oldest_ms,
-  ])
+function behind(atMs: number, reorderedMs: number): number {
+  return Math.min(atMs + reorderedMs, Number.MAX_SAFE_INTEGER)
 }

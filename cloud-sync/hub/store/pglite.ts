@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Database, Sql, SqlValue } from './database.ts'
-import { withRetries } from './database-faults.ts'
+import { asAppError, withRetries } from './database-faults.ts'
 import { FolderLock } from './folder-lock.ts'
 import { createSchema } from './schema.ts'
 
@@ -67,7 +67,9 @@ export class PgliteDatabase implements Database {
 function sqlOf(db: Pick<PGlite | Transaction, 'query'>): Sql {
   // PGlite knows no read-only arrays, and takes any value for a parameter
   const query = <Row>(text: string, values: readonly SqlValue[] = []) =>
-    db.query<Row>(text, values as SqlValue[])
+    db.query<Row>(text, values as SqlValue[]).catch((error: unknown) => {
+      throw asAppError(error)
+    })
   return {
     all: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows,
     get: async <Row>(text: string, values?: readonly SqlValue[]) =>

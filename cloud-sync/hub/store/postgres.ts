@@ -2,7 +2,7 @@ import pg from 'pg'
 import { describeError } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
-import { asUnavailable, withRetries } from './database-faults.ts'
+import { asAppError, withRetries } from './database-faults.ts'
 import { createSchema } from './schema.ts'
 import { StatementNames } from './statement-names.ts'
 
@@ -79,7 +79,7 @@ export class PostgresDatabase implements Database {
 
   async #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw asUnavailable(error)
+      throw asAppError(error)
     })
     // while it is ours its loss is told here as well as by the query, and nobody listening would end the process
     client.on('error', ignore)
@@ -91,7 +91,7 @@ export class PostgresDatabase implements Database {
         () => true,
         () => false,
       )
-      throw asUnavailable(error)
+      throw asAppError(error)
     } finally {
       client.off('error', ignore)
       client.release(!isUsable)

@@ -29,12 +29,12 @@ export async function insertQuarantine(
     ],
     pieces.map(({ stream, from, to, reason, body }) => [
       ...[siteId, hash('sha256', body, 'hex'), epoch, stream, from, to],
-      ...[reason.slice(0, 500), nowMs, body],
+      ...[storable(reason.slice(0, 500)), nowMs, body],
     ]),
   )
 }
 
-export async function hasQuarantine(sql: Sql, siteId: string): Promise<boolean> {
-  const row = await sql.get('SELECT quarantine_id FROM quarantine WHERE site_id = $1 LIMIT 1', [siteId])
-  return row !== undefined
+/** Reasons quote what came, which may be anything. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

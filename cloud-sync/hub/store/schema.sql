@@ -169,6 +169,18 @@ CREATE TABLE IF NOT EXISTS audit (
   PRIMARY KEY (site_id, kind, day_ms)
 );
 
+-- Groups of which everything was asked for again: with it the hub lacks nothing, whatever else it has.
+CREATE TABLE IF NOT EXISTS audit_resend (
+  site_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  day_ms BIGINT NOT NULL, -- -1 for entities
+  group_name TEXT NOT NULL,
+  gateway_rows TEXT NOT NULL, -- count and sum, as the gateway told them
+  hub_rows TEXT, -- count and sum once all of them had come; null before
+  resent_count BIGINT NOT NULL,
+  PRIMARY KEY (site_id, kind, day_ms, group_name)
+);
+
 CREATE TABLE IF NOT EXISTS quarantine (
   site_id TEXT NOT NULL,
   quarantine_id TEXT NOT NULL,

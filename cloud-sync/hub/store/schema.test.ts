@@ -63,7 +63,7 @@ test('every statement that writes names the site', () => {
   let statements = 0
   for (const file of files) {
     const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
-    for (const [statement, table] of text.matchAll(/(?:UPDATE|DELETE FROM) (\w+)\b[^`';]*/g)) {
+    for (const [statement, table] of text.matchAll(/(?:UPDATE|DELETE FROM) (\w+)\b(?:'\w*'|[^`';])*/g)) {
       if (OF_NO_SITE.includes(table ?? '') || !tables.has(table ?? '')) continue
       statements++
       assert.match(statement, /site_id = \$1/, `${file}: ${statement}`)

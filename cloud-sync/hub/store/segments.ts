@@ -101,6 +101,7 @@ export async function replaceSegment(
 export interface SegmentBacklog {
   readonly siteId: string
   readonly rows: number
+  readonly segments: number
   readonly oldestMs: number
   /** Of the site, by what it last told. */
   readonly devices: number
@@ -109,7 +110,7 @@ export interface SegmentBacklog {
 /** What waits to be made into blocks, by site. */
 export async function segmentBacklogs(sql: Sql): Promise<SegmentBacklog[]> {
   return sql.all<SegmentBacklog>(
-    `SELECT site_id AS "siteId", SUM(row_count) AS "rows", MIN(received_at_ms) AS "oldestMs",
+    `SELECT site_id AS "siteId", SUM(row_count) AS "rows", COUNT(*) AS "segments", MIN(received_at_ms) AS "oldestMs",
             (SELECT COUNT(*) FROM site_latest WHERE site_latest.site_id = segment.site_id) AS "devices"
        FROM segment GROUP BY site_id`,
   )

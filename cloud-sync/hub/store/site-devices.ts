@@ -1,4 +1,5 @@
 import type { Sql } from './database.ts'
+import { JSON_BODY } from './json-body.ts'
 
 /** The latest state of a device, as JSON of the gateway's own making. */
 export interface SiteDeviceRow {
@@ -20,7 +21,7 @@ export interface SiteDeviceQuery {
   readonly deviceType: string | undefined
 }
 
-const DEVICE_TYPE = `CAST(body AS jsonb) ->> 'device_type'`
+const DEVICE_TYPE = `${JSON_BODY} ->> 'device_type'`
 
 /** The next devices behind a place, by site and hardware id. */
 export function devicesBehind(
@@ -55,7 +56,7 @@ export async function findSiteDevice(
   if (found !== undefined) return found
   return sql.get<SiteDeviceRow>(
     `SELECT site_id, hardware_id, body FROM site_latest
-     WHERE site_id = $1 AND CAST(body AS jsonb) ->> 'short_id' = $2 ORDER BY hardware_id LIMIT 1`,
+     WHERE site_id = $1 AND ${JSON_BODY} ->> 'short_id' = $2 ORDER BY hardware_id LIMIT 1`,
     [siteId, id],
   )
 }

@@ -1,4 +1,5 @@
 import type { Sql, SqlValue } from './database.ts'
+import { JSON_BODY } from './json-body.ts'
 
 interface EventPage {
   readonly hardwareId: string | undefined
@@ -28,7 +29,7 @@ export async function listSiteEvents(
   require('at_ms >=', page.fromMs)
   require('at_ms <=', page.toMs)
   for (const [name, value] of Object.entries(page.fields))
-    require(`CAST(body AS jsonb) ->> '${name}' =`, value === undefined ? undefined : String(value))
+    require(`${JSON_BODY} ->> '${name}' =`, value === undefined ? undefined : String(value))
   values.push(page.limit, page.offset)
   const rows = await sql.all<{ body: string }>(
     `SELECT body FROM event WHERE ${conditions.join(' AND ')}

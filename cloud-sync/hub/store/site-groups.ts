@@ -1,4 +1,5 @@
 import type { Sql } from './database.ts'
+import { JSON_BODY } from './json-body.ts'
 
 /** A group of a site as its gateway has it. */
 export interface SiteGroup {
@@ -15,12 +16,12 @@ export async function listSiteGroups(sql: Sql, siteId: string): Promise<SiteGrou
   const [groups, devices, zones] = await Promise.all([
     bodiesOf(sql, siteId, 'device_group'),
     sql.all<{ group_id: string; count: number }>(
-      `SELECT CAST(body AS jsonb) ->> 'group_id' AS group_id, COUNT(*) AS count FROM entity
+      `SELECT ${JSON_BODY} ->> 'group_id' AS group_id, COUNT(*) AS count FROM entity
        WHERE site_id = $1 AND entity_table = 'device' AND body IS NOT NULL GROUP BY 1`,
       [siteId],
     ),
     sql.all<{ group_id: string; version: string }>(
-      `SELECT entity_key AS group_id, CAST(body AS jsonb) ->> 'version' AS version FROM entity
+      `SELECT entity_key AS group_id, ${JSON_BODY} ->> 'version' AS version FROM entity
        WHERE site_id = $1 AND entity_table = 'geofence_set' AND body IS NOT NULL`,
       [siteId],
     ),

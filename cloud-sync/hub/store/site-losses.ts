@@ -1,4 +1,5 @@
-import type { Sql } from './database.ts'
+import type { Database, Sql } from './database.ts'
+import { inSite } from './sites.ts'
 
 interface Page {
   readonly limit: number
@@ -41,6 +42,25 @@ export function listQuarantine(sql: Sql, siteId: string, { limit, offset }: Page
     `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
      FROM quarantine WHERE site_id = $1 ORDER BY received_at_ms DESC, quarantine_id LIMIT $2 OFFSET $3`,
     [siteId, limit, offset],
+  )
+}
+
+/** Forgets one piece, or all that came up to a time. Returns how many it were. */
+export function clearQuarantine(
+  database: Database,
+  siteId: string,
+  which: { readonly quarantineId: string } | { readonly throughMs: number },
+): Promise<number> {
+  return inSite(database, siteId, (sql) =>
+    'quarantineId' in which
+      ? sql.run('DELETE FROM quarantine WHERE site_id = $1 AND quarantine_id = $2', [
+          siteId,
+          which.quarantineId,
+        ])
+      : sql.run('DELETE FROM quarantine WHERE site_id = $1 AND received_at_ms <= $2', [
+          siteId,
+          which.throughMs,
+        ]),
   )
 }
 

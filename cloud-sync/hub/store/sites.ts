@@ -9,6 +9,9 @@ export interface LockedSite {
   readonly twoGatewaysMs: number | null
 }
 
+const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS "intentsAfter",
+  two_gateways_ms AS "twoGatewaysMs"`
+
 /**
  * One transaction at a time for each site, over all hubs of a database: each begins with this lock, and nothing of a site
  * is written without it.
@@ -19,12 +22,33 @@ export function inSite<Result>(
   work: (sql: Sql, site: LockedSite) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (sql) => {
-    const site = await sql.get<LockedSite>(
-      `SELECT site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS "intentsAfter",
-              two_gateways_ms AS "twoGatewaysMs"
-         FROM site WHERE site_id = $1 FOR UPDATE`,
-      [siteId],
-    )
+    const site = await sql.get<LockedSite>(`SELECT ${LOCKED} FROM site WHERE site_id = $1 FOR UPDATE`, [
+      siteId,
+    ])
+    if (site === undefined) throw siteNotFound(siteId)
+    return work(sql, site)
+  })
+}
+
+/** As `inSite`, when its gateway was heard: the lock is what writes that down, and how much it still has to send. */
+export function inHeardSite<Result>(
+  database: Database,
+  siteId: string,
+  { nowMs, backlog }: { nowMs: number; backlog?: { rows: number; oldest_ms: number | null } },
+  work: (sql: Sql, site: LockedSite) => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (sql) => {
+    const site =
+      backlog === undefined
+        ? await sql.get<LockedSite>(
+            `UPDATE site SET last_seen_ms = $2 WHERE site_id = $1 RETURNING ${LOCKED}`,
+            [siteId, nowMs],
+          )
+        : await sql.get<LockedSite>(
+            `UPDATE site SET last_seen_ms = $2, backlog_rows = $3, backlog_oldest_ms = $4 WHERE site_id = $1
+               RETURNING ${LOCKED}`,
+            [siteId, nowMs, backlog.rows, backlog.oldest_ms],
+          )
     if (site === undefined) throw siteNotFound(siteId)
     return work(sql, site)
   })

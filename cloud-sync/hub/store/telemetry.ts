@@ -16,16 +16,22 @@ export interface TelemetryRange {
 
 const BLOCKS_AT_ONCE = 16
 
-/** The records of a device in a time, oldest first in any case, wherever they are kept. */
+/**
+ * The records of a device in a time, oldest first in any case, wherever they are kept. Whoever reads page after page gives
+ * what `pendingTelemetry` found for all of them: it is among the records of all devices.
+ */
 export async function readTelemetry<R extends Records>(
   sql: Sql,
   kind: RecordKind<R>,
   of: DeviceOfSite,
   range: TelemetryRange,
+  pending?: readonly R[],
 ): Promise<R> {
   const { order = 'asc', limit = Number.POSITIVE_INFINITY } = range
   // segments first: what is moved from them meanwhile is in the blocks then
-  const pieces = await pendingRecords(sql, kind, of, range)
+  const pieces = (pending ?? (await pendingTelemetry(sql, kind, of, range))).map((each) =>
+    clip(kind, each, range),
+  )
   const spans = await blockSpans(sql, of, kind.name, range)
   if (order === 'desc') spans.sort((a, b) => b.lastMs - a.lastMs)
   for (let at = 0; at < spans.length; at += BLOCKS_AT_ONCE) {
@@ -71,7 +77,8 @@ function countFinal(pieces: readonly Records[], next: BlockSpan, order: 'asc' | 
   return times.size
 }
 
-async function pendingRecords<R extends Records>(
+/** The records of a device that are in no block yet. */
+export async function pendingTelemetry<R extends Records>(
   sql: Sql,
   kind: RecordKind<R>,
   { siteId, hardwareId }: DeviceOfSite,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, readFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,10 @@ import { findPostgres } from './postgres-binaries.ts'
 export interface PostgresServerOptions {
   /** Writes reach the disk before they are committed, as for real; off for speed. */
   readonly fsync?: boolean
+  /** What is committed outlives a kill of the server; off for speed. With `fsync` it does in any case. */
+  readonly survivesKill?: boolean
+  /** Where its folder is made. */
+  readonly within?: string
 }
 
 /** `nobody`: PostgreSQL refuses to be run by root. */
@@ -34,13 +38,18 @@ export class PostgresServer {
   readonly #native: string
   readonly #folder: string
   readonly #fsync: boolean
+  readonly #survivesKill: boolean
   #port = 0
   #supervisor: ChildProcess | undefined
 
-  constructor(native: string, { fsync = false }: PostgresServerOptions = {}) {
+  constructor(
+    native: string,
+    { fsync = false, survivesKill = fsync, within = tmpdir() }: PostgresServerOptions = {},
+  ) {
     this.#native = native
     this.#fsync = fsync
-    this.#folder = mkdtempSync(join(tmpdir(), 'cartbarn-postgres-data-'))
+    this.#survivesKill = survivesKill
+    this.#folder = mkdtempSync(join(within, 'cartbarn-postgres-data-'))
     const { uid } = identity()
     if (uid !== undefined) chownSync(this.#folder, uid, uid)
   }
@@ -80,6 +89,13 @@ export class PostgresServer {
     await this.#end(true)
   }
 
+  /** After `kill`: keeps what is on the disk; returns what puts it back there, after another `kill`. */
+  keepBackup(): () => void {
+    const backup = join(this.#folder, 'backup')
+    copyFolder(this.#dataDir, backup)
+    return () => copyFolder(backup, this.#dataDir)
+  }
+
   /** After `kill`: on the same folder and port. */
   async restart(): Promise<void> {
     await this.#run()
@@ -117,7 +133,7 @@ export class PostgresServer {
       max_connections: 60,
       shared_buffers: '64MB',
       fsync: isSafe,
-      synchronous_commit: isSafe,
+      synchronous_commit: this.#survivesKill ? 'on' : 'off',
       full_page_writes: isSafe,
       lc_messages: 'C',
       // tests provoke deadlocks, and would wait a second for each
@@ -187,6 +203,13 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const server = new PostgresServer(native, options)
   await server.start()
   return server
+}
+
+/** With its owner, in the place of what is there. */
+function copyFolder(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true })
+  const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`no copy of ${from}: ${stderr}`)
 }
 
 function identity(): { uid?: number; gid?: number } {

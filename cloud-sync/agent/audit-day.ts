@@ -1,0 +1,228 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describeError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { partHash } from '../../shared/sync-hash.ts'
+import type { MonotonicClock } from '../../shared/time.ts'
+import {
+  type AuditGroup,
+  type AuditKind,
+  NO_CURSOR,
+  type SyncPart,
+  type SyncStream,
+} from '../../shared/wire/sync.ts'
+import type { AuditCount, ProvenGroups } from './audit-plan.ts'
+import type { Cursors } from './cursors.ts'
+import type { Link } from './link.ts'
+import type { Outcome } from './outcome.ts'
+import type { Priorities } from './priorities.ts'
+import type { SourcePart, SyncSource } from './source.ts'
+import { toBase64 } from './stream-sender.ts'
+import type { Upstream } from './upstream.ts'
+
+export interface DayAuditDeps {
+  readonly source: SyncSource
+  readonly upstream: Upstream
+  readonly cursors: Cursors
+  readonly link: Link
+  readonly priorities: Priorities
+  readonly clock: MonotonicClock
+  readonly log: Log
+  /** Sends what has come so far. */
+  readonly flush: (signal: AbortSignal) => Promise<void>
+}
+
+/** What became of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
+export interface ComparedDay {
+  readonly count: AuditCount
+  readonly proven: ProvenGroups
+}
+
+const PRIORITY = 4
+const LONGEST_REST_MS = 2_000
+const RESEND_ROWS = 20_000
+
+/** The hub could not be asked now, or what was read is not to be sent any more: the audit goes on later where it is. */
+export class InterruptedError extends Error {}
+
+/** The hub cannot take what it was asked, now or later. */
+class RefusedError extends Error {}
+
+interface Compared {
+  readonly missing: ReadonlySet<string>
+  /** How many rows the hub has more. */
+  readonly extra: ReadonlyMap<string, number>
+}
+
+/** Compares one day with the hub, sends again what is missing there, and compares once more. */
+export class DayAudit {
+  readonly #deps: DayAuditDeps
+
+  constructor(deps: DayAuditDeps) {
+    this.#deps = deps
+  }
+
+  /** `proven` is what the last comparison of the day has proven. */
+  async compare(
+    kind: AuditKind,
+    day: number | null,
+    proven: ProvenGroups,
+    signal: AbortSignal,
+  ): Promise<ComparedDay> {
+    const { source, clock, log } = this.#deps
+    const startedAtMs = clock.monotonicMs()
+    const groups = await source.auditGroups(kind, day, signal)
+    try {
+      return await this.#compareGroups(kind, day, groups, proven, signal)
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error
+      // it would keep all other days from being compared for ever
+      log.error({ kind, day, reason: describeError(error) }, 'the head office does not compare a day')
+      return { count: { rows: sumOf(groups), confirmed: 0, resent: 0, extra: 0 }, proven: {} }
+    } finally {
+      const restMs = Math.min(clock.monotonicMs() - startedAtMs, LONGEST_REST_MS)
+      await wait(restMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async #compareGroups(
+    kind: AuditKind,
+    day: number | null,
+    before: readonly AuditGroup[],
+    proven: ProvenGroups,
+    signal: AbortSignal,
+  ): Promise<ComparedDay> {
+    const { source, flush } = this.#deps
+    // what these counts include is to be there before they are compared
+    await flush(signal)
+    const first = await this.#ask(kind, day, before, signal)
+    if (first.missing.size + first.extra.size === 0) return judged(before, first, first, 0)
+    const groups = await source.auditGroups(kind, day, signal)
+    // what changed meanwhile is a device at work, not a loss: another audit will see
+    const settled = groups.filter((group) => isUnchanged(group, before))
+    // a hub that has more may lack some as well, which the counts do not tell
+    const doubtful = settled.filter((group) => isDoubtful(group, first, proven))
+    const missing = settled.filter(({ group }) => first.missing.has(group))
+    let resent = 0
+    for (const { group } of missing) resent += await this.#resend(kind, day, group, signal)
+    for (const { group } of doubtful) await this.#resend(kind, day, group, signal)
+    if (missing.length + doubtful.length === 0) return judged(before, first, first, 0, groups)
+    await flush(signal)
+    const again = await source.auditGroups(kind, day, signal)
+    await flush(signal)
+    const second = await this.#ask(kind, day, again, signal)
+    for (const { group } of doubtful) {
+      // that many more it has now were missing
+      resent += Math.max(0, (second.extra.get(group) ?? 0) - (first.extra.get(group) ?? 0))
+    }
+    return judged(before, first, second, resent, again)
+  }
+
+  async #ask(
+    kind: AuditKind,
+    day: number | null,
+    groups: readonly AuditGroup[],
+    signal: AbortSignal,
+  ): Promise<Compared> {
+    const { source, upstream, link } = this.#deps
+    const { epoch } = source.identity()
+    const body = { epoch, instance: link.instance, kind, day_ms: day, groups: [...groups] }
+    const { resend, extra } = await this.#request(() => upstream.audit(body, signal), signal)
+    return {
+      missing: new Set(resend),
+      extra: new Map(extra.map(({ group, count }) => [group, count])),
+    }
+  }
+
+  /** Returns how many rows that were. */
+  async #resend(kind: AuditKind, day: number | null, group: string, signal: AbortSignal): Promise<number> {
+    const { source, upstream, link } = this.#deps
+    const { part_bytes, body_bytes } = link.limits
+    const limits = { bytes: Math.min(part_bytes, Math.floor(body_bytes / 2)), rows: RESEND_ROWS }
+    const { notes } = source.ends()
+    let rows = 0
+    for await (const part of source.resendParts(kind, day, group, limits, signal)) {
+      // it may have been erased since it was read, and would come to life again behind the note that says so
+      if (source.ends().notes !== notes) throw new InterruptedError()
+      const { epoch } = source.identity()
+      const push = { epoch, instance: link.instance, parts: [toResentPart(kind, part)] }
+      await this.#request(() => upstream.push(push, signal), signal)
+      rows += part.count
+    }
+    return rows
+  }
+
+  async #request<Answer>(request: () => Promise<Outcome<Answer>>, signal: AbortSignal): Promise<Answer> {
+    const { cursors, link, priorities } = this.#deps
+    const asked = cursors.known
+    const outcome = await priorities.run(PRIORITY, signal, request)
+    if (signal.aborted) throw new InterruptedError()
+    if (outcome.kind === 'ok') {
+      link.succeeded({})
+      return outcome.answer
+    }
+    await link.failed(outcome, asked)
+    if (outcome.kind === 'rejected' || outcome.kind === 'too_large') throw new RefusedError(outcome.detail)
+    throw new InterruptedError()
+  }
+}
+
+/** How it ended; `groups` are the newest, if they were read again. */
+function judged(
+  before: readonly AuditGroup[],
+  first: Compared,
+  last: Compared,
+  resent: number,
+  groups: readonly AuditGroup[] = before,
+): ComparedDay {
+  const isMoving = (group: AuditGroup) => !isUnchanged(group, before)
+  const counted = groups.filter((group) => !(last.missing.has(group.group) && isMoving(group)))
+  const confirmed = counted.filter(({ group }) => !last.missing.has(group))
+  const moving = new Set(groups.filter(isMoving).map(({ group }) => group))
+  let extra = 0
+  // of a device at work it is what has come since it was counted
+  for (const [group, count] of last.extra) if (!moving.has(group)) extra += count
+  const proven = groups.flatMap((group): [string, string][] =>
+    !isMoving(group) && first.extra.has(group.group) && last.extra.has(group.group)
+      ? [[group.group, proofOf(group, last)]]
+      : [],
+  )
+  return {
+    count: { rows: sumOf(counted), confirmed: sumOf(confirmed), resent, extra },
+    proven: Object.fromEntries(proven),
+  }
+}
+
+function isDoubtful(group: AuditGroup, compared: Compared, proven: ProvenGroups): boolean {
+  return compared.extra.has(group.group) && proven[group.group] !== proofOf(group, compared)
+}
+
+/** With the same rows here and as many there, what was proven still is. */
+function proofOf({ group, count, sum }: AuditGroup, { extra }: Compared): string {
+  return `${count} ${sum} ${extra.get(group) ?? 0}`
+}
+
+function sumOf(groups: readonly AuditGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0)
+}
+
+function isUnchanged({ group, count, sum }: AuditGroup, before: readonly AuditGroup[]): boolean {
+  return before.some((other) => other.group === group && other.count === count && other.sum === sum)
+}
+
+/** Resent parts say no position; their stream tells what they are. */
+function toResentPart(kind: AuditKind, { count, encoding, data }: SourcePart): SyncPart {
+  const head = {
+    stream: streamOf(kind, encoding),
+    from: 0,
+    to: 0,
+    count,
+    prev_hash: NO_CURSOR.hash,
+    encoding,
+  }
+  return { ...head, hash: partHash(head, data), data: toBase64(data), is_resend: true }
+}
+
+function streamOf(kind: AuditKind, encoding: SourcePart['encoding']): SyncStream {
+  if (kind !== 'gps' && kind !== 'battery') return kind
+  return encoding === 'blocks-1' ? 'history' : 'telemetry'
+}

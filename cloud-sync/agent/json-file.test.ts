@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { JsonFile } from './json-file.ts'
+
+test('what is written is on the disk when its promise is kept, also by several at once', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-json-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'sync.json')
+  const file = new JsonFile(path, z.number())
+  const onDisk: number[] = []
+  const write = async (content: number) => {
+    await file.write(content)
+    onDisk.push(Number(readFileSync(path, 'utf8')))
+  }
+  await Promise.all([write(1), write(2), write(3), write(4)])
+  assert.deepEqual([onDisk.length, onDisk.slice(1)], [4, [4, 4, 4]])
+  assert.equal(await file.read(), 4)
+})

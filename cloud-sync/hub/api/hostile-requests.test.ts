@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DocumentedAnswers } from '../../../shared/testing/documented-answers.ts'
+import {
+  type HostileRequest,
+  HostileRequests,
+  type Target,
+} from '../../../shared/testing/hostile-requests.ts'
+import { DATABASE_KINDS } from '../testing/databases.ts'
+import { openHub, type TestHub } from '../testing/open-hub.ts'
+import { ADMIN_KEY, People } from '../testing/people.ts'
+
+/** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time. */
+const STRIDE = process.env.CARTBARN_TEST_LONG !== undefined ? 1 : 29
+
+const TABLES = [
+  'site',
+  'site_key',
+  'intent',
+  'quarantine',
+  'hub_user',
+  'entity',
+  'event',
+  'segment',
+  'site_epoch',
+]
+
+const AT = '2026-05-01T08:30:00.000Z'
+const CART = {
+  ...{ hardware_id: 'cart-1', short_id: 'c1', device_type: 'teebox', name: null, attributes: {} },
+  ...{ is_online: true, group_id: null, created_at: AT, updated_at: AT },
+}
+
+const [PGLITE] = DATABASE_KINDS
+
+let hub: TestHub
+let people: People
+let documented: DocumentedAnswers
+let requests: HostileRequests
+let viewer: string
+/** Ids of what exists, by the word before them in a path. */
+const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  const { body } = await people.request('GET', '/openapi.json', { key: null })
+  documented = new DocumentedAnswers(body)
+  requests = new HostileRequests(body, existing)
+  await restore()
+  viewer = (await people.createUser({ role: 'viewer', site_ids: ['north'] })).key
+})
+
+after(() => hub.stop())
+
+/** Makes again what a request may have deleted, rightly, so that the next ones find something. */
+async function restore(): Promise<void> {
+  const made = await people.request('POST', '/sites', { body: { site_id: 'north', name: 'North' } })
+  if (made.status === 201) {
+    const gateway = hub.client('north', made.body.key)
+    await gateway.hello()
+    await gateway.latest({ devices: [CART] })
+    await gateway.push(
+      gateway.part('telemetry', { data: Buffer.from('poison'), count: 1, encoding: 'runs-1' }),
+    )
+  }
+  const intent = { kind: 'resend', body: {} }
+  const { body } = await people.request('POST', '/sites/north/intents', { body: intent })
+  existing.intents = body.intent_id
+  existing.users = (await people.createUser({ name: 'Victim' })).userId
+}
+
+async function stored(): Promise<unknown> {
+  const rows = []
+  for (const table of TABLES) rows.push(await hub.hub.database.all(`SELECT * FROM ${table} ORDER BY 1, 2`))
+  return rows
+}
+
+async function send(request: HostileRequest, target: Target, key: string): Promise<void> {
+  const { what, method, path, body, headers = {}, isForbidden = false } = request
+  const place = `${method} ${path.slice(0, 200)} (${what})`
+  const before = await stored()
+  const { status } = await people.request(method, path, { key, body, headers })
+  assert.notEqual(status, 500, place)
+  const isTarget = documented.operationOf(method, path)?.operationId === target.operation.operationId
+  if (isTarget && isForbidden && key === ADMIN_KEY)
+    assert.ok(status >= 400, `${place}: ${status}, though the document does not allow it`)
+  if (status >= 400 || method === 'GET' || key === viewer)
+    assert.deepEqual(await stored(), before, `${place} has changed what is stored`)
+}
+
+test('whatever is wrong with a request, it is refused as documented and nothing is stored', async () => {
+  let made = 0
+  let sent = 0
+  for (const target of requests.targets()) {
+    await restore()
+    for (const request of requests.systematic(target)) {
+      made++
+      if (made % STRIDE !== 0) continue
+      sent++
+      await send(request, target, sent % 8 === 0 ? viewer : ADMIN_KEY)
+    }
+  }
+  assert.ok(sent > 100, `${sent} requests`)
+})

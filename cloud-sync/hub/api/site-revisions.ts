@@ -1,0 +1,50 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { entityRev } from '../../../shared/entity-rev.ts'
+import { json, problems } from '../../../shared/http/responses.ts'
+import { type SiteRevision, siteRevisionsSchema } from '../../../shared/wire/site-intents.ts'
+import { siteParams } from '../../../shared/wire/sites.ts'
+import { requireSite } from '../hub-access.ts'
+import type { Sql } from '../store/database.ts'
+import { entitiesOf } from '../store/entities.ts'
+import { createHubPart, type HubEnv } from './hub-env.ts'
+import { operatorOnly } from './hub-guards.ts'
+
+/** What of an intent each of these tables is about. */
+const SUBJECTS = {
+  device_config: (key) => ({ kind: 'config.set', hardware_id: key }),
+  group_config: (key) => {
+    const [groupId = '', ...type] = key.split('/')
+    return { kind: 'config.set', group_id: Number(groupId), device_type: type.join('/') }
+  },
+  geofence_set: (key) => ({ kind: 'geofence.put', group_id: Number(key) }),
+  user: (key) => ({ kind: 'user.disable', user_id: key }),
+} as const satisfies Record<string, (key: string) => Omit<SiteRevision, 'rev'>>
+
+/** `/sites/:site/revisions`: what an intent may be made on. */
+export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/sites/{site}/revisions',
+      summary: 'List what intents can be made on',
+      description:
+        'The revision of each thing that an intent can change, as the gateway told it last: give it as base_rev, and a change made at the site meanwhile is not overwritten. For operators and admins.',
+      middleware: [operatorOnly] as const,
+      request: { params: siteParams },
+      responses: { 200: json(siteRevisionsSchema, 'All of the site.'), ...problems(403, 404) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(sql, c.var.user, site)
+      const revisions: SiteRevision[] = []
+      for (const { table, key, body } of await entitiesOf(sql, site, Object.keys(SUBJECTS))) {
+        // only these tables were asked for
+        const subject = SUBJECTS[table as keyof typeof SUBJECTS]
+        revisions.push({ ...subject(key), rev: entityRev(JSON.parse(body)) })
+      }
+      return c.json({ revisions, none: entityRev(null) }, 200)
+    },
+  )
+  return api
+}

@@ -1,0 +1,72 @@
+import type { AuditKind } from '../../../shared/wire/sync.ts'
+import type { Sql } from './database.ts'
+import { insertRows } from './insert-rows.ts'
+
+export interface AuditedDay {
+  readonly kind: AuditKind
+  /** -1 for entities. */
+  readonly dayMs: number
+}
+
+/** A group that is sent again, or was. */
+export interface AuditResend {
+  readonly group: string
+  /** Count and sum, as the gateway told them. */
+  readonly gatewayRows: string
+  /** Count and sum of what was here when all of it had come; null before. */
+  readonly hubRows: string | null
+  readonly resentCount: number
+}
+
+/** What of a day was asked for again. */
+export async function auditResends(
+  sql: Sql,
+  siteId: string,
+  { kind, dayMs }: AuditedDay,
+): Promise<Map<string, AuditResend>> {
+  const rows = await sql.all<AuditResend>(
+    `SELECT group_name AS "group", gateway_rows AS "gatewayRows", hub_rows AS "hubRows",
+            resent_count AS "resentCount"
+       FROM audit_resend WHERE site_id = $1 AND kind = $2 AND day_ms = $3`,
+    [siteId, kind, dayMs],
+  )
+  return new Map(rows.map((row) => [row.group, row]))
+}
+
+/** Remembers these instead of what was remembered of the day. */
+export async function replaceAuditResends(
+  sql: Sql,
+  siteId: string,
+  { kind, dayMs }: AuditedDay,
+  resends: readonly AuditResend[],
+): Promise<void> {
+  await sql.run('DELETE FROM audit_resend WHERE site_id = $1 AND kind = $2 AND day_ms = $3', [
+    siteId,
+    kind,
+    dayMs,
+  ])
+  await insertRows(
+    sql,
+    'audit_resend',
+    ['site_id', 'kind', 'day_ms', 'group_name', 'gateway_rows', 'hub_rows', 'resent_count'],
+    resends.map(({ group, gatewayRows, hubRows, resentCount }) => [
+      ...[siteId, kind, dayMs, group],
+      ...[gatewayRows, hubRows, resentCount],
+    ]),
+  )
+}
+
+/** Counts rows that came again. */
+export async function countResent(
+  sql: Sql,
+  siteId: string,
+  { kind, dayMs }: AuditedDay,
+  group: string,
+  count: number,
+): Promise<void> {
+  await sql.run(
+    `UPDATE audit_resend SET resent_count = resent_count + $5
+      WHERE site_id = $1 AND kind = $2 AND day_ms = $3 AND group_name = $4`,
+    [siteId, kind, dayMs, group, count],
+  )
+}

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { partHash } from '../../shared/sync-hash.ts'
+import { decodeBlock } from '../../shared/telemetry-block.ts'
+import { decodeBlocks } from '../../shared/telemetry-blocks.ts'
+import { GPS } from '../../shared/telemetry-records.ts'
+import { decodeRuns } from '../../shared/telemetry-runs.ts'
+import { DAY_MS, toIso } from '../../shared/time.ts'
+import type { SyncCursors, SyncPart } from '../../shared/wire/sync.ts'
+import {
+  type SyncFileEnd,
+  type SyncFileHead,
+  syncFileEndSchema,
+  syncFileHeadSchema,
+  syncFileLineSchema,
+} from '../../shared/wire/sync-file.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
+import { eventually } from '../testing/observe.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+
+const SETTINGS = {
+  // nobody is there, as at a site without a network
+  CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:1',
+  CARTBARN_UPSTREAM_KEY: `cbs_links_${'k'.repeat(43)}`,
+  CARTBARN_SITE_ID: 'links',
+}
+
+let alone: TestGateway
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  alone = await startGateway()
+  g = await startGateway(SETTINGS)
+  keys = await createCallers(g, ['cart-1'])
+  await isReady(g)
+})
+after(async () => {
+  await g.stop()
+  await alone.stop()
+})
+
+async function isReady(gateway: TestGateway): Promise<void> {
+  await eventually(async () => (await exported(gateway)).status === 200, 'the replication to be ready')
+}
+
+interface File {
+  readonly head: SyncFileHead
+  readonly parts: readonly SyncPart[]
+  readonly devices: readonly string[]
+  readonly end: SyncFileEnd
+}
+
+function exported(gateway: TestGateway): Promise<Response> {
+  return fetch(`${gateway.http}/sync/export`, { headers: { 'x-api-key': ADMIN_KEY } })
+}
+
+async function fileOf(gateway: TestGateway): Promise<File> {
+  const answer = await exported(gateway)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'application/gzip')
+  assert.match(answer.headers.get('content-disposition') ?? '', /filename="cartbarn-links\.sync\.gz"/)
+  const text = gunzipSync(await answer.arrayBuffer()).toString()
+  assert.ok(text.endsWith('\n'))
+  const lines = text.split('\n').slice(0, -1)
+  const parsed = lines.map((line) => {
+    assert.ok(line.length < 600_000, `a line of ${line.length} characters`)
+    return syncFileLineSchema.parse(JSON.parse(line))
+  })
+  const parts = parsed.flatMap((line) => ('part' in line ? [line.part] : []))
+  const devices = parsed.flatMap((line) => ('devices' in line ? line.devices : []))
+  const [first, last] = [parsed[0], parsed.at(-1)]
+  assert.ok(first !== undefined && 'head' in first && last !== undefined && 'end' in last)
+  const file = {
+    head: syncFileHeadSchema.parse(first.head),
+    end: syncFileEndSchema.parse(last.end),
+    devices: devices.map(({ hardware_id }) => String(hardware_id)),
+    parts,
+  }
+  assertChained(file)
+  return file
+}
+
+/** Every part goes on where the one before it ended, from what is acknowledged to what the file says. */
+function assertChained({ head, parts, end }: File): void {
+  // of each stream there is one
+  const at = structuredClone(head.cursors) as SyncCursors
+  for (const part of parts) {
+    assert.deepEqual([part.from, part.prev_hash], [at[part.stream].seq, at[part.stream].hash])
+    assert.equal(partHash(part, Buffer.from(part.data, 'base64')), part.hash)
+    at[part.stream] = { seq: part.to, hash: part.hash }
+  }
+  assert.deepEqual(at, end.cursors)
+  assert.deepEqual([parts.length, rowsIn(parts)], [end.parts, end.rows])
+}
+
+function rowsIn(parts: readonly SyncPart[], ...streams: string[]): number {
+  const counted = parts.filter(({ stream }) => streams.length === 0 || streams.includes(stream))
+  return counted.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** Device and time of each position. */
+function recordsIn(parts: readonly SyncPart[]): Set<string> {
+  const records = new Set<string>()
+  const add = (hardwareId: string, times: Iterable<number>) => {
+    for (const atMs of times) records.add(`${hardwareId} ${atMs}`)
+  }
+  for (const { encoding, data } of parts) {
+    const bytes = Buffer.from(data, 'base64')
+    if (encoding === 'runs-1') for (const run of decodeRuns(bytes)) add(run.hardwareId, run.records.atMs)
+    if (encoding !== 'blocks-1') continue
+    for (const { hardwareId, block, header } of decodeBlocks(bytes)) {
+      const into = GPS.allocate(header.count)
+      decodeBlock(GPS, block, into)
+      add(hardwareId, into.atMs)
+    }
+  }
+  return records
+}
+
+function receiptOf({ head, end }: File) {
+  const { site, epoch } = head
+  return { site, epoch, taken: end.parts, known: 0, rows: end.rows, cursors: end.cursors }
+}
+
+function give(gateway: TestGateway, body: unknown) {
+  return gateway.request('POST', '/sync/receipts', { body })
+}
+
+async function importFixes(
+  gateway: TestGateway,
+  hardwareId: string,
+  count: number,
+  fromMs = Date.now() - DAY_MS,
+) {
+  const gps = Array.from({ length: count }, (_, s) => ({
+    ...{ timestamp: toIso(fromMs + s * 1000), speed: s % 20 },
+    ...{ lat: 28.41 + (s % 1000) / 100_000, long: -81.58 - (s % 777) / 100_000 },
+  }))
+  for (let from = 0; from < count; from += 5000) {
+    const body = { gps: gps.slice(from, from + 5000) }
+    const answer = await gateway.request('POST', `/devices/${hardwareId}/telemetry/import`, { body })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+}
+
+for (const [method, path] of [
+  ['GET', '/sync/export'],
+  ['POST', '/sync/receipts'],
+] as const) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, {
+        key: keys[who],
+        ...(method === 'POST' ? { body: {} } : {}),
+      })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('a gateway without a head office has no file, and takes no receipt', async () => {
+  const file = await alone.request('GET', '/sync/export')
+  assert.deepEqual([file.status, file.body.code], [409, 'sync_not_configured'])
+  const receipt = await give(alone, receiptOf(await fileOf(g)))
+  assert.deepEqual([receipt.status, receipt.body.code], [409, 'sync_not_configured'])
+})
+
+test('what is no receipt is refused', async () => {
+  const receipt = receiptOf(await fileOf(g))
+  for (const body of [{}, { ...receipt, more: 1 }, { ...receipt, cursors: {} }, { ...receipt, epoch: 'x' }]) {
+    const { status } = await give(g, body)
+    assert.equal(status, 400, JSON.stringify(body))
+  }
+})
+
+test('a file carries what is not acknowledged, and its receipt says that it need not come again', async () => {
+  await g.register('carried-1')
+  await importFixes(g, 'carried-1', 500)
+  const file = await fileOf(g)
+  assert.equal(file.head.site, 'links')
+  assert.ok(file.devices.includes('carried-1'))
+  assert.equal(rowsIn(file.parts, 'telemetry', 'history'), 500)
+  const again = await fileOf(g)
+  assert.deepEqual(again.end, file.end, 'until there is a receipt')
+
+  // data arrives on the way to the head office and back
+  await g.register('carried-2')
+  await importFixes(g, 'carried-2', 30)
+  const receipt = receiptOf(file)
+  for (let times = 0; times < 2; times++) {
+    const { status, body } = await give(g, receipt)
+    assert.deepEqual([status, body], [200, { success: true }])
+  }
+  const next = await fileOf(g)
+  assert.deepEqual(next.head.cursors, file.end.cursors)
+  assert.equal(rowsIn(next.parts, 'telemetry', 'history'), 30)
+  assert.ok(rowsIn(next.parts, 'entities') >= 1)
+
+  const { body } = await g.request('GET', '/sync/status')
+  const telemetry = body.details.streams.find(({ stream }: { stream: string }) => stream === 'telemetry')
+  assert.equal(telemetry.acked_seq, file.end.cursors.telemetry?.seq)
+})
+
+test('a receipt of a file that is not known is refused, and changes nothing', async () => {
+  await importFixes(g, 'carried-1', 5, Date.now() - 2 * DAY_MS)
+  const file = await fileOf(g)
+  const receipt = receiptOf(file)
+  const { telemetry } = receipt.cursors
+  for (const other of [
+    { ...receipt, epoch: 'a'.repeat(32) },
+    { ...receipt, site: 'pebble' },
+    { ...receipt, cursors: { ...receipt.cursors, telemetry: { ...telemetry, hash: 'b'.repeat(64) } } },
+    { ...receipt, cursors: { ...receipt.cursors, notes: { seq: 999, hash: 'c'.repeat(64) } } },
+  ]) {
+    const { status, body } = await give(g, other)
+    assert.deepEqual([status, body.code], [409, 'unknown_receipt'])
+  }
+  assert.deepEqual((await fileOf(g)).head.cursors, file.head.cursors)
+  assert.equal((await give(g, receipt)).status, 200)
+})
+
+test('a receipt comes back after a restart', async () => {
+  await importFixes(g, 'carried-1', 7, Date.now() - 3 * DAY_MS)
+  const file = await fileOf(g)
+  await g.restart()
+  await isReady(g)
+  assert.equal((await give(g, receiptOf(file))).status, 200)
+  assert.deepEqual((await fileOf(g)).head.cursors, file.end.cursors)
+})
+
+test('a file that nobody reads to its end is given up, and the next one is whole', async () => {
+  await importFixes(g, 'carried-1', 5_000, Date.now() - 4 * DAY_MS)
+  for (let n = 0; n < 20; n++) {
+    const controller = new AbortController()
+    const answer = await fetch(`${g.http}/sync/export`, {
+      headers: { 'x-api-key': ADMIN_KEY },
+      signal: controller.signal,
+    })
+    if (n % 2 === 0) await answer.body?.getReader().read()
+    controller.abort()
+  }
+  assert.ok(rowsIn((await fileOf(g)).parts, 'telemetry', 'history') >= 5_000)
+  assert.equal((await g.request('GET', '/devices/carried-1/gps?limit=1')).status, 200)
+})
+
+test('what arrives while a file is written is in it or in the next', async () => {
+  const known = await fileOf(g)
+  assert.equal((await give(g, receiptOf(known))).status, 200)
+  let isWriting = true
+  let sent = 0
+  const arriving = (async () => {
+    for (let n = 0; isWriting; n++) {
+      await importFixes(g, 'carried-2', 20, Date.now() - 5 * DAY_MS - n * 60_000)
+      sent += 20
+    }
+  })()
+  const files: File[] = []
+  for (let n = 0; n < 5; n++) {
+    const file = await fileOf(g)
+    files.push(file)
+    assert.equal((await give(g, receiptOf(file))).status, 200)
+  }
+  isWriting = false
+  await arriving
+  files.push(await fileOf(g))
+  assert.equal(
+    files.reduce((sum, { parts }) => sum + rowsIn(parts, 'telemetry', 'history'), 0),
+    sent,
+  )
+})
+
+test('a database of another site gives no file away, and takes no receipt', async (t) => {
+  const file = await fileOf(g)
+  await g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'pebble' } }))
+  t.after(() =>
+    g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'links' } })),
+  )
+  await eventually(
+    async () => (await g.request('GET', '/sync/export')).body.code === 'other_site',
+    'the refusal of the file',
+  )
+  const { status, body } = await give(g, receiptOf(file))
+  assert.deepEqual([status, body.code], [409, 'other_site'])
+})
+
+test('a file of 300,000 records is written as it is read, and is whole', async () => {
+  const big = await startGateway(SETTINGS)
+  try {
+    for (let n = 0; n < 30; n++) {
+      await big.register(`big-${n}`)
+      await importFixes(big, `big-${n}`, 10_000)
+    }
+    await isReady(big)
+    const file = await fileOf(big)
+    // what is sealed meanwhile may be in both streams, which is harmless
+    assert.equal(recordsIn(file.parts).size, 300_000)
+    for (const { data } of file.parts) assert.ok(data.length <= 400_000)
+  } finally {
+    await big.stop()
+  }
+})

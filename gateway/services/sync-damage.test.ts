@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { test } from 'node:test'
+import { openSyncSource } from '../testing/open-sync-source.ts'
+import { appendToLog, registerDevice } from '../testing/telemetry-tables.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const ROOM = { bytes: 262_144, rows: 20_000 }
+const { signal } = new AbortController()
+
+test('blocks on a page that is damaged are counted as waiting all the same, and other streams are read', async (t) => {
+  const { source, beside, seal } = await openSyncSource(t)
+  for (let deviceId = 1; deviceId <= 40; deviceId++) {
+    registerDevice(beside, deviceId)
+    const samples = Array.from({ length: 100 }, (_, s) => ({
+      deviceId,
+      atMs: NOON_MS + s * 1000,
+      streams: 'gps' as const,
+      value: 1 + s,
+    }))
+    appendToLog(beside, samples)
+  }
+  seal()
+  beside.db.pragma('wal_checkpoint(TRUNCATE)')
+  const pages = beside.all<{ pageno: number }>(
+    "SELECT pageno FROM dbstat WHERE name = 'telemetry_block' AND pagetype = 'leaf'",
+  )
+  assert.ok(pages.length > 0)
+  const { page_size: pageBytes } = beside.get<{ page_size: number }>('PRAGMA page_size') ?? { page_size: 0 }
+  const file = openSync(beside.db.name, 'r+')
+  for (const { pageno } of pages)
+    writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)
+  closeSync(file)
+  await assert.rejects(source.nextPart('history', 0, ROOM, signal), { code: 'store_unavailable' })
+  const { history, entities } = await source.backlog(signal)
+  assert.ok(history.rows >= 40)
+  assert.ok(entities.rows >= 40)
+  assert.ok((await source.nextPart('entities', 0, ROOM, signal)) !== null)
+})
