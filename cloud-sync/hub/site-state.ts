@@ -64,7 +64,8 @@ function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures): string {
 }
 
 function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {
-  return `${count(backlog_rows ?? 0, 'record')} are still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; what is newest came first.`
+  const verb = backlog_rows === 1 ? 'is' : 'are'
+  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; what is newest came first.`
 }
 
 function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
