@@ -10,6 +10,7 @@ export const SYNC_FAULTS = {
   events: 'events and notes that are not the same on both sides',
   lockEventsLost: 'acknowledged lock events the hub does not have',
   entities: 'entities that are not the same on both sides',
+  states: 'states of devices that are not the same on both sides',
   cursors: 'cursors that are not the same on both sides',
   counts: 'counts of rows that are not what is there',
   audits: 'groups an audit finds different',

@@ -150,7 +150,7 @@ test('a connection is refused by the plan, and all of them while nobody is there
   assert.equal((await post('again')).body, 'taken: again')
 })
 
-test('a request of long ago can be sent once more', async () => {
+test('a push of long ago can be sent once more', async () => {
   await proxy.repeatOld()
   assert.equal(whole.length, 1)
 })

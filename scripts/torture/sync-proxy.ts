@@ -29,7 +29,7 @@ export class SyncProxy {
   readonly #hubs = new Set<Socket>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #watchers = new Set<() => void>()
-  /** Some of all requests there ever were, for `repeatOld`. */
+  /** Some of all pushes there ever were, for `repeatOld`. */
   readonly #kept: Buffer[] = []
   #seen = 0
   #port = 0
@@ -68,7 +68,7 @@ export class SyncProxy {
     await once(server, 'close')
   }
 
-  /** Sends one of all requests there ever were once more; its answer goes nowhere. */
+  /** Sends one of all pushes there ever were once more; its answer goes nowhere. */
   async repeatOld(): Promise<void> {
     const bytes = this.#kept[Math.floor(this.#random() * this.#kept.length)]
     if (bytes === undefined) return
@@ -111,7 +111,8 @@ export class SyncProxy {
   async #handle(client: Socket, { bytes, startLine }: HttpMessage): Promise<void> {
     const fault = this.plan.next(startLine)
     this.#count(fault.kind)
-    this.#keep(bytes)
+    // the state of another time, told again, would be believed until the next one
+    if (startLine.includes('/push')) this.#keep(bytes)
     switch (fault.kind) {
       case 'none':
         return this.#pass(client, bytes)
@@ -188,7 +189,7 @@ export class SyncProxy {
     })
   }
 
-  /** A fair choice of all requests, however many there are: each is as likely to be among those kept. */
+  /** A fair choice, however many there are: each is as likely to be among those kept. */
   #keep(bytes: Buffer): void {
     this.#seen++
     if (this.#kept.length < MAX_KEPT) {

@@ -9,6 +9,7 @@ import { chooseFaults, NO_FAULTS } from './sync-faults.ts'
 import type { SyncFindings } from './sync-findings.ts'
 import { type HubDatabase, TorturedHub } from './sync-hub.ts'
 import { type JudgedGateway, judgeSync } from './sync-judge.ts'
+import { checkLatest } from './sync-latest-check.ts'
 import { SyncProxy } from './sync-proxy.ts'
 import { findUnnoticed } from './sync-sabotage.ts'
 import { audit, readStatus } from './sync-status.ts'
@@ -149,6 +150,8 @@ export class SyncWorld {
     await this.traffic.pause()
     await untilDrained(this.dataDir, async () => (await readStatus(this.url)).explanation)
     await audit(this.url, findings)
+    // they are told every few seconds, which the audit has taken
+    await this.hub.look((sql) => checkLatest({ sql, siteId: SITE }, this.url, findings))
     this.traffic.resume()
     return findings
   }
