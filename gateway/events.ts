@@ -8,6 +8,8 @@ import type { CommandRow } from './store/commands.ts'
 
 /** What happened, told after it is on the disk. Times are milliseconds since 1970. */
 export interface GatewayEvents {
+  /** A message of a device was taken: also one that moved nothing but when it was last heard of. */
+  heard: { hardwareId: string }
   /** A reading moved the device's state; `values` are the ones that moved. */
   reported: {
     hardwareId: string

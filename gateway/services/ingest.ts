@@ -243,6 +243,7 @@ export class Ingest implements Appender<QueuedMessage> {
     if (!isUplink(message)) return
     const { device, connection, content, stored } = message
     if (stored === null) return
+    this.#deps.events.emit('heard', { hardwareId: device.row.hardwareId })
     this.#announceSamples(message, stored.flags)
     for (const row of message.crossings) this.#deps.events.emit('zoneCrossed', crossingOf(row))
     for (const [i, event] of content.lockEvents.entries()) {

@@ -21,6 +21,12 @@ test('what happened to a device is told once', () => {
   assert.deepEqual(states.takeChanged(), new Set())
 })
 
+test('a message that moved no reading is told all the same', () => {
+  const { events, states } = createStates()
+  events.emit('heard', { hardwareId: 'cart-1' })
+  assert.deepEqual(states.takeChanged(), new Set(['cart-1']))
+})
+
 test('when a device is gone, all that are left are told', () => {
   const { events, states } = createStates()
   events.emit('deviceRegistered', { hardwareId: 'cart-1' })

@@ -18,8 +18,7 @@ export class LatestStates {
     this.#deps = deps
     const { events } = deps
     const change = ({ hardwareId }: { hardwareId: string }) => this.#changed.add(hardwareId)
-    events.on('reported', change)
-    events.on('lockChanged', change)
+    events.on('heard', change)
     events.on('presenceChanged', change)
     events.on('deviceRegistered', change)
     events.on('groupChanged', change)
