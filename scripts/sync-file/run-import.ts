@@ -1,8 +1,8 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ApiError } from '../../shared/client.ts'
-import { syncFileHeadSchema, syncFileReceiptSchema } from '../../shared/wire/sync-file.ts'
+import { syncFileLineSchema, syncFileReceiptSchema } from '../../shared/wire/sync-file.ts'
 import { WholeFile } from '../export/whole-file.ts'
 import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, UsageError } from '../tracks/command.ts'
 import { GATEWAY_OPTIONS, parseCommandLine } from '../tracks/gateway-options.ts'
@@ -76,19 +76,35 @@ async function importFile(io: CommandIo, path: string, hub: { url: string; key: 
   )
 }
 
-/** Which site a file is of, as its first line says. */
+/**
+ * Which site a file is of, as its first line says. Reads all of it: a file that is not whole would leave the hub where
+ * the gateway does not know it to be.
+ */
 async function siteOf(path: string): Promise<string> {
-  let text = ''
+  let head = ''
+  let tail = ''
   try {
-    for await (const chunk of createReadStream(path).pipe(createGunzip())) {
-      text += chunk
-      if (text.includes('\n') || text.length > HEAD_BYTES) break
+    const unpacked = pipeline(createReadStream(path), createGunzip(), () => undefined)
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      const text = chunk.toString('latin1')
+      if (head.length < HEAD_BYTES && !head.includes('\n')) head += text
+      tail = (tail + text).slice(-HEAD_BYTES)
     }
-    const line: unknown = JSON.parse(text.split('\n')[0] ?? '')
-    if (typeof line === 'object' && line !== null && 'head' in line)
-      return syncFileHeadSchema.parse(line.head).site
   } catch {
-    // said below
+    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
   }
-  throw new CommandError(`${path} is no file of sync:export`)
+  const first = readLine(head.split('\n')[0])
+  if (first === undefined || !('head' in first)) throw new CommandError(`${path} is no file of sync:export`)
+  const last = readLine(tail.split('\n').at(-2))
+  if (last === undefined || !('end' in last))
+    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
+  return first.head.site
+}
+
+function readLine(text = '') {
+  try {
+    return syncFileLineSchema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
 }
