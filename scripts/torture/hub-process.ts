@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchProcess, Workbench } from '../bench/workbench.ts'
 
 const ENTRY = 'cloud-sync/hub/main.ts'
 const START_LIMIT_MS = 60_000
+const ATTEMPTS = 20
+const AGAIN_MS = 250
 /** The key of the first admin of every hub under test. */
 export const HUB_ADMIN_KEY = 'torture-hub-admin-0123456789abcdef'
 const KEY = /cbs_[a-z0-9-]{1,32}_[\w-]{43}/
@@ -30,15 +33,29 @@ export class HubProcess {
     return key
   }
 
-  /** Resolves when it listens. */
+  /**
+   * Resolves when it listens. One that ends by itself, as it does when its database is not there, is started again, as
+   * whatever runs services does; rejects when it is killed before.
+   */
   async start(): Promise<void> {
-    const started = this.#spawn()
-    this.#process = started
-    this.#port = await started.take('"listening"', START_LIMIT_MS, readPort)
+    for (let attempt = 1; ; attempt++) {
+      const started = this.#spawn()
+      this.#process = started
+      try {
+        this.#port = await started.take('"listening"', START_LIMIT_MS, readPort)
+        return
+      } catch (error) {
+        if (this.#process !== started || attempt >= ATTEMPTS) throw error
+        await sleep(AGAIN_MS)
+        if (this.#process !== started) throw error
+      }
+    }
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    await this.#process?.stop(signal)
+    const ended = this.#process
+    this.#process = null
+    await ended?.stop(signal)
   }
 
   #spawn(...args: string[]): BenchProcess {
