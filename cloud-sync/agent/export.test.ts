@@ -31,3 +31,18 @@ test('a file of a gateway without devices says that there are none', async (t) =
   for await (const line of rig.agent.exportLines(new AbortController().signal)) lines.push(line)
   assert.deepEqual(JSON.parse(lines[1] ?? ''), { devices: [] })
 })
+
+test('what is sealed while the log is read is in the same file', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.source.append('lock_events', 3)
+  const lines: string[] = []
+  for await (const line of rig.agent.exportLines(new AbortController().signal)) {
+    lines.push(line)
+    if (line.includes('lock_events') && lines.length === 2) rig.source.append('history', 4)
+  }
+  const end = syncFileLineSchema.parse(JSON.parse(lines.at(-1) ?? ''))
+  assert.ok('end' in end)
+  assert.equal(end.end.cursors.history.seq, rig.source.ends().history)
+  assert.equal(end.end.rows, 7)
+})

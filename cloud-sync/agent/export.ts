@@ -23,8 +23,8 @@ export interface ExportedRange {
 
 /**
  * All that is not acknowledged, as the lines of a file (shared/wire/sync-file.ts). Changes nothing: what is acknowledged
- * meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after the call is left
- * for the next file.
+ * meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after the call may be
+ * left for the next file.
  */
 export async function* exportLines(
   source: SyncSource,
@@ -59,7 +59,9 @@ export async function* exportLines(
   for (const stream of SYNC_STREAMS) {
     const first = cursors[stream]
     let rows = 0
-    while (cursors[stream].seq < ends[stream]) {
+    // what is sealed meanwhile is no longer in the log that was read before, but in blocks that are new
+    const end = () => (stream === 'history' ? source.ends().history : ends[stream])
+    while (cursors[stream].seq < end()) {
       const { seq: from, hash: prevHash } = cursors[stream]
       const found = await source.nextPart(stream, from, LIMITS, signal)
       if (found === null) break
