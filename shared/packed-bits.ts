@@ -34,6 +34,12 @@ export function bitsOf(value: number): number {
   return value < 2 ** 32 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 2 ** 32))
 }
 
+/** Makes bits 0, and all in the bytes they lie in and up to `WINDOW_OVERRUN_BYTES` behind; they begin with a byte. */
+export function clearBits(view: DataView, bit: number, count: number): void {
+  const end = (bit + count + 7) >>> 3
+  for (let at = bit >>> 3; at < end + WINDOW_OVERRUN_BYTES; at++) view.setUint8(at, 0)
+}
+
 /** Writes where all bits were 0. */
 export function writeBits(view: DataView, bit: number, width: number, value: number): void {
   if (width <= NARROW_BITS) {
@@ -62,6 +68,11 @@ export function readWide(view: DataView, bit: number, width: number): number {
 
 export function fold(steps: number): number {
   return steps < 0 ? -2 * steps - 1 : 2 * steps
+}
+
+/** Like `fold`, for what stays below 31 bits. */
+export function foldNarrow(steps: number): number {
+  return (steps << 1) ^ (steps >> 31)
 }
 
 /** Of what `readNarrow` read. */

@@ -8,10 +8,11 @@ import {
   sealBlock,
 } from './block-header.ts'
 import { ColumnReader } from './column-reader.ts'
-import { ColumnWriter } from './column-writer.ts'
+import { ColumnScratch, ColumnWriter } from './column-writer.ts'
 import { DamagedBlockError } from './damaged-block.ts'
 import {
   type ColumnRule,
+  GPS,
   indexAtOrAfter,
   NO_SPEED,
   type RecordKind,
@@ -21,6 +22,10 @@ import {
 /** How many records a full block has. */
 export const MAX_BLOCK_RECORDS = 2048
 
+/** A block is written here and copied from here. */
+const ROOM = new Uint8Array(mostBlockBytes(GPS.rules.length, MAX_BLOCK_RECORDS))
+const SCRATCH = new ColumnScratch(MAX_BLOCK_RECORDS)
+
 /**
  * Writes 1 to `MAX_BLOCK_RECORDS` records as one block; the same records always make the same bytes.
  * Throws `RangeError` for what no block can hold: times that do not ascend, values against the rules of the kind.
@@ -29,16 +34,15 @@ export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R):
   const { atMs } = records
   const columns = kind.columnsOf(records)
   checkTimes(atMs)
-  const bytes = new Uint8Array(mostBlockBytes(columns.length, atMs.length))
-  const view = new DataView(bytes.buffer)
-  const writer = new ColumnWriter(view, HEADER_BYTES, atMs.length)
+  const view = new DataView(ROOM.buffer)
+  const writer = new ColumnWriter(view, HEADER_BYTES, SCRATCH)
   writer.writeTimes(atMs)
   for (const [i, rule] of kind.rules.entries()) {
     writer.writeIntegers(checkColumn(columns[i], atMs.length, rule), rule)
   }
   const firstMs = atMs[0] ?? 0
   const lastMs = atMs[atMs.length - 1] ?? 0
-  return bytes.slice(0, sealBlock(view, writer.at, { kind: kind.name, count: atMs.length, firstMs, lastMs }))
+  return ROOM.slice(0, sealBlock(view, writer.at, { kind: kind.name, count: atMs.length, firstMs, lastMs }))
 }
 
 /**
@@ -111,7 +115,8 @@ function checkTimes(atMs: Float64Array): void {
     throw new RangeError(`${atMs.length} records instead of 1 to ${MAX_BLOCK_RECORDS}`)
   }
   let before = -1
-  for (const time of atMs) {
+  for (let i = 0; i < atMs.length; i++) {
+    const time = atMs[i] ?? 0
     if (!isBlockTime(time) || time <= before) throw new RangeError(`time ${time} behind ${before}`)
     before = time
   }
@@ -120,8 +125,10 @@ function checkTimes(atMs: Float64Array): void {
 function checkColumn(column: Int32Array | undefined, count: number, rule: ColumnRule): Int32Array {
   if (column?.length !== count) throw new RangeError('columns of different lengths')
   const min = rule.isOptional ? NO_SPEED : rule.min
-  for (const value of column) {
-    if (value < min || value > rule.max) throw new RangeError(`${rule.name} ${value}`)
+  const { max } = rule
+  for (let i = 0; i < column.length; i++) {
+    const value = column[i] ?? 0
+    if (value < min || value > max) throw new RangeError(`${rule.name} ${value}`)
   }
   return column
 }
