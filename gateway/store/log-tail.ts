@@ -66,7 +66,7 @@ export class LogTail {
     this.#isTouched = true
     const devices = this.#devices
     if (devices === undefined) return
-    const gone = new Map<number, { gps: Set<number>; battery: Set<number> }>()
+    const gone = new Map<number, { gps: number[]; battery: number[] }>()
     for (const row of rows) {
       const batch = decoded(row)
       if (batch === null) {
@@ -76,17 +76,21 @@ export class LogTail {
       const { count, deviceId, atMs, streams } = batch
       for (let i = 0; i < count; i++) {
         const id = deviceId[i] ?? 0
-        const times = gone.get(id) ?? { gps: new Set(), battery: new Set() }
-        gone.set(id, times)
-        if (((streams[i] ?? 0) & HAS_GPS) !== 0) times.gps.add(atMs[i] ?? 0)
-        if (((streams[i] ?? 0) & HAS_BATTERY) !== 0) times.battery.add(atMs[i] ?? 0)
+        let times = gone.get(id)
+        if (times === undefined) {
+          times = { gps: [], battery: [] }
+          gone.set(id, times)
+        }
+        const has = streams[i] ?? 0
+        if ((has & HAS_GPS) !== 0) times.gps.push(atMs[i] ?? 0)
+        if ((has & HAS_BATTERY) !== 0) times.battery.push(atMs[i] ?? 0)
       }
     }
     for (const [id, { gps, battery }] of gone) {
       const times = devices.get(id)
       if (times === undefined) continue
-      if (gps.size > 0) times.gps.logged = times.gps.logged.filter((atMs) => !gps.has(atMs))
-      if (battery.size > 0) times.battery.logged = times.battery.logged.filter((atMs) => !battery.has(atMs))
+      times.gps.logged = without(times.gps.logged, gps)
+      times.battery.logged = without(times.battery.logged, battery)
     }
   }
 
@@ -215,6 +219,24 @@ function withoutStored(batch: TelemetryBatch, streams: Uint8Array): TelemetryBat
     to++
   }
   return fresh
+}
+
+/** Ascending times without those of `gone`. Only the part they lie in is looked at: a log may be long. */
+function without(times: number[], gone: number[]): number[] {
+  // nearly always they are in order
+  gone.sort((a, b) => a - b)
+  const from = placeOf(times, gone[0] ?? 0)
+  const to = placeOf(times, (gone.at(-1) ?? -1) + 1)
+  const left: number[] = []
+  let next = 0
+  for (let i = from; i < to; i++) {
+    const time = times[i] ?? 0
+    while ((gone[next] ?? time) < time) next++
+    if (gone[next] !== time) left.push(time)
+  }
+  if (left.length > 0) return [...times.slice(0, from), ...left, ...times.slice(to)]
+  times.splice(from, to - from)
+  return times
 }
 
 /** Where a time is, or would be, among ascending times. */
