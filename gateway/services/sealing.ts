@@ -54,7 +54,7 @@ const MAX_BACK_OFF_MS = 60_000
  * devices' messages. A pass that ends anywhere is done again, and what it did is found done.
  */
 export class Sealing implements Part {
-  /** Since the start; samples of devices that are gone are counted too, and rests are not in the seconds. */
+  /** Since the start; samples of devices that are gone are counted too. Seconds are of planning and writing, not of rests. */
   readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
   readonly #deps: SealingDeps
   readonly #pace: Pace
@@ -208,10 +208,9 @@ export class Sealing implements Part {
     for (;;) {
       this.#requireRunning()
       const { signal } = this.#stopping
-      const plan = await this.#timed(() =>
-        store.readers.run('planSealing', request, { owner: OWNER, signal }),
-      )
-      const { unreadable, damagedSeq } = plan
+      const plan = await store.readers.run('planSealing', request, { owner: OWNER, signal })
+      const { unreadable, damagedSeq, tookMs } = plan
+      this.counts.seconds += tookMs / 1000
       if (unreadable.length > 0) await onUnreadable(unreadable)
       const damaged = unreadable.filter(({ reason }) => reason !== 'newer_version')
       if (damaged.length === 0 && damagedSeq === null) return plan
@@ -250,14 +249,12 @@ export class Sealing implements Part {
 
   async #step<Result>(write: () => Promise<Result>): Promise<Result> {
     this.#requireRunning()
-    return await this.#pace.take(() => this.#timed(write))
-  }
-
-  async #timed<Result>(work: () => Promise<Result>): Promise<Result> {
-    const startedAtMs = performance.now()
-    const result = await work()
-    this.counts.seconds += (performance.now() - startedAtMs) / 1000
-    return result
+    return await this.#pace.take(async () => {
+      const startedAtMs = performance.now()
+      const result = await write()
+      this.counts.seconds += (performance.now() - startedAtMs) / 1000
+      return result
+    })
   }
 
   #requireRunning(): void {

@@ -18,7 +18,8 @@ const LOG = 'log'
  */
 export function decodeLogRow(bytes: Uint8Array): TelemetryBatch {
   const batch = decodeBatch(bytes)
-  for (const time of batch.atMs) if (!isBlockTime(time)) throw impossible(`time ${time}`)
+  const { atMs, count } = batch
+  for (let i = 0; i < count; i++) if (!isBlockTime(atMs[i] ?? 0)) throw impossible(`time ${atMs[i]}`)
   // a sample that is not of a stream has 0 there, which every rule allows
   for (const [i, rule] of GPS.rules.entries()) check(GPS.columnsOf(batch)[i], rule)
   for (const [i, rule] of BATTERY.rules.entries()) check(BATTERY.columnsOf(batch)[i], rule)
@@ -27,8 +28,10 @@ export function decodeLogRow(bytes: Uint8Array): TelemetryBatch {
 
 function check(column: Int32Array = new Int32Array(), rule: ColumnRule): void {
   const min = rule.isOptional ? NO_SPEED : rule.min
-  for (const value of column) {
-    if (value < min || value > rule.max) throw impossible(`${rule.name} ${value}`)
+  const { max } = rule
+  for (let i = 0; i < column.length; i++) {
+    const value = column[i] ?? 0
+    if (value < min || value > max) throw impossible(`${rule.name} ${value}`)
   }
 }
 

@@ -20,6 +20,8 @@ export interface SealPlan {
   /** Of the last sample of the last row it is about; null when there was no row. Later parts are asked for with it. */
   readonly throughSeq: number | null
   readonly sampleCount: number
+  /** Of the thread that planned; whoever waits for the plan may wait for the thread as well. */
+  readonly tookMs: number
   /** The last device of this part, if there are more. */
   readonly lastDeviceId: number | null
   /** Rows that must stay in the log. */
@@ -38,6 +40,7 @@ const SNAPSHOT_MS = 5
 
 /** Plans how samples of the log get into blocks; changes nothing. Throws when a later part is not of the same rows. */
 export function planSealing(connection: Connection, request: SealRequest): SealPlan {
+  const startedAtMs = performance.now()
   const samples = readLogSamples(connection, request)
   const isLaterPart = request.afterDeviceId !== null
   if (isLaterPart && samples.throughSeq !== request.throughSeq) {
@@ -69,6 +72,7 @@ export function planSealing(connection: Connection, request: SealRequest): SealP
     replacements: part.replacements,
     throughSeq: samples.throughSeq,
     sampleCount: samples.count,
+    tookMs: performance.now() - startedAtMs,
     lastDeviceId: planned < groups.length ? (groups[planned - 1]?.deviceId ?? null) : null,
     keptSeqs: [...samples.newerSeqs, ...part.keptSeqs],
     unreadable: part.unreadable,
@@ -101,7 +105,7 @@ class Part {
   }
 
   #addStream<R extends Records>(kind: RecordKind<R>, streamBit: number, group: DeviceSamples): void {
-    const records = recordsOf(kind, streamBit, this.#samples.columns, group.order)
+    const records = recordsOf(kind, streamBit, group)
     if (records.atMs.length === 0) return
     const stream = new StreamSealing(this.#connection, kind, group.deviceId)
     try {
@@ -119,12 +123,12 @@ class Part {
     for (const { fromMs, toMs } of stream.stuck) this.#keep(group, streamBit, fromMs, toMs)
   }
 
-  #keep({ order }: DeviceSamples, streamBit: number, fromMs: number, toMs: number): void {
-    const { atMs, streams } = this.#samples.columns
-    for (const i of order) {
+  #keep({ columns, places }: DeviceSamples, streamBit: number, fromMs: number, toMs: number): void {
+    const { atMs, streams } = columns
+    for (const [i, place] of places.entries()) {
       const time = atMs[i] ?? 0
       if (((streams[i] ?? 0) & streamBit) === 0 || time < fromMs || time > toMs) continue
-      this.keptSeqs.add(this.#samples.rowOf(i))
+      this.keptSeqs.add(this.#samples.rowOf(place))
     }
   }
 }

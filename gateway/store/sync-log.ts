@@ -117,16 +117,16 @@ function makePart(connection: Connection, { samples, from, to }: Cut): StreamPar
 
 function runsOf(connection: Connection, columns: TelemetryBatch): TelemetryRun[] {
   const runs: TelemetryRun[] = []
-  for (const { deviceId, order } of groupByDevice(columns, columns.count)) {
+  for (const samples of groupByDevice(columns, columns.count)) {
     const device = connection.get<{ hardwareId: string }>(
       'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
-      deviceId,
+      samples.deviceId,
     )
     if (device === undefined) continue
     const { hardwareId } = device
-    const gps = recordsOf(GPS, HAS_GPS, columns, order)
+    const gps = recordsOf(GPS, HAS_GPS, samples)
     if (gps.atMs.length > 0) runs.push({ hardwareId, stream: 'gps', records: gps })
-    const battery = recordsOf(BATTERY, HAS_BATTERY, columns, order)
+    const battery = recordsOf(BATTERY, HAS_BATTERY, samples)
     if (battery.atMs.length > 0) runs.push({ hardwareId, stream: 'battery', records: battery })
   }
   return runs
