@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { activeTrip } from './active-trip.ts'
+import { activeTrip, RECENT_SECONDS, recentActiveTrip } from './active-trip.ts'
 import { toE7 } from './geo.ts'
 import { Ride } from './testing/ride.ts'
 import { TripReference } from './testing/trip-reference.ts'
@@ -98,9 +98,20 @@ function rides(...manoeuvres: fc.Arbitrary<Manoeuvre>[]): fc.Arbitrary<GpsRecord
     })
 }
 
+/** Short ways back and forth: jitter, and what hardly is more. */
+const hop: fc.Arbitrary<Manoeuvre> = fc
+  .tuple(fc.integer({ min: 1, max: 6 }), fc.constantFrom(4, 8, 12), fc.constantFrom(0, 180, 90))
+  .map(([n, kmh, headingDeg]) => (ride) => {
+    ride.drive(n * 5, kmh, 5, { headingDeg })
+  })
+const pause: fc.Arbitrary<Manoeuvre> = fc.integer({ min: 1, max: 50 }).map((n) => (ride) => {
+  ride.wait(n * 5, 5)
+})
+
 const calmRides = rides(calmDrive, calmDrive, calmWait, gap)
 const wildRides = rides(drive, drive, wait, jitteryWait, gap, spike)
 const anyRides = fc.oneof(calmRides, wildRides)
+const nervousRides = rides(hop, hop, pause, spike)
 
 const configs: fc.Arbitrary<TripConfig> = fc.oneof(
   fc.constant({ ...DEFAULT_TRIP_CONFIG }),
@@ -150,6 +161,44 @@ test('agrees on what is under way, at any time', () => {
     ),
     { numRuns: NUM_RUNS },
   )
+})
+
+test('the end of a track says what is under way, or that it cannot', () => {
+  let said = 0
+  fc.assert(
+    fc.property(
+      fc.oneof(nervousRides, anyRides),
+      configs,
+      fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
+      fc.constantFrom(0, 20, 100, 300),
+      (records, config, cuts, laterS) => {
+        const nowMs = Math.max(...records.map(({ atMs }) => atMs)) + laterS * 1000
+        const query = { nowMs, maxAgeSeconds: 300 }
+        const active = activeTrip(loadTrack(records), config, query)
+        for (const cut of cuts) {
+          const fromMs = records[cut % records.length]?.atMs ?? 0
+          const recent = recentActiveTrip(loadTrack(records, { fromMs, toMs: nowMs }), config, query)
+          if (recent === undefined) continue
+          said++
+          assert.deepEqual(recent.active, active)
+        }
+      },
+    ),
+    { numRuns: NUM_RUNS },
+  )
+  assert.ok(said > NUM_RUNS / 10, `${said} times of ${NUM_RUNS} rides`)
+})
+
+test('the last half hour of a course is enough to know who drives', () => {
+  const ride = new Ride()
+  for (let hole = 0; hole < 18; hole++) ride.drive(240, 15, 5).wait(200, 5)
+  const { records } = ride.drive(60, 15, 5).record()
+  const nowMs = ride.atMs
+  const query = { nowMs, maxAgeSeconds: 300 }
+  const fromMs = nowMs - RECENT_SECONDS * 1000
+  const recent = recentActiveTrip(loadTrack(records, { fromMs, toMs: nowMs }), DEFAULT_TRIP_CONFIG, query)
+  assert.equal(recent?.active?.trip.durationS, 60)
+  assert.deepEqual(recent?.active, activeTrip(loadTrack(records), DEFAULT_TRIP_CONFIG, query))
 })
 
 test('trips and stops are in order and share no more than an instant', () => {

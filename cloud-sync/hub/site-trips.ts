@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { activeTrip } from '../../shared/active-trip.ts'
+import { activeTrip, RECENT_SECONDS, recentActiveTrip } from '../../shared/active-trip.ts'
 import { InvalidRequestError, UnavailableError } from '../../shared/errors.ts'
 import { type FoundTrips, findTripsIn, withReason } from '../../shared/found-trips.ts'
 import { GPS, type GpsRecords } from '../../shared/telemetry-records.ts'
@@ -87,7 +87,6 @@ export class SiteTrips {
     const all: ActiveTripJson[] = []
     for (const device of devices) {
       const { hardwareId } = device
-      const range = { fromMs: Math.max(0, Math.ceil(nowMs - lookbackSeconds * 1000)), toMs: nowMs }
       const newest = {
         fromMs: Math.ceil(nowMs - maxAgeSeconds * 1000),
         toMs: nowMs,
@@ -97,9 +96,16 @@ export class SiteTrips {
       const { atMs } = await readTelemetry(this.#sql, GPS, device, newest)
       if (atMs.length === 0) continue
       const query = { nowMs, maxAgeSeconds, foundMax: this.#limits.foundOfDevice }
-      const active = await this.#withTrack(device, range, signal, (track) =>
-        withReason(hardwareId, () => activeTrip(track, config, query)),
-      )
+      const within = <Result>(seconds: number, work: (track: Track) => Result): Promise<Result> => {
+        const range = { fromMs: Math.max(0, Math.ceil(nowMs - seconds * 1000)), toMs: nowMs }
+        return this.#withTrack(device, range, signal, (track) => withReason(hardwareId, () => work(track)))
+      }
+      const recent =
+        lookbackSeconds > RECENT_SECONDS
+          ? await within(RECENT_SECONDS, (track) => recentActiveTrip(track, config, query))
+          : undefined
+      const whole = () => within(lookbackSeconds, (track) => activeTrip(track, config, query))
+      const active = recent === undefined ? await whole() : recent.active
       if (active !== undefined) all.push(toActiveTripJson(hardwareId, active))
     }
     return all

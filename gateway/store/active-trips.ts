@@ -1,4 +1,4 @@
-import { activeTrip } from '../../shared/active-trip.ts'
+import { type ActiveTrip, activeTrip, RECENT_SECONDS, recentActiveTrip } from '../../shared/active-trip.ts'
 import { withReason } from '../../shared/found-trips.ts'
 import type { TripConfig } from '../../shared/trip-config.ts'
 import { toActiveTripJson } from '../../shared/trip-json.ts'
@@ -22,16 +22,33 @@ export interface ActiveTripsQuery {
 
 /** The trips that devices are on now, in the order of the devices. Throws `too_many_positions` and `too_many_trips`. */
 export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): ActiveTripJson[] {
-  const { config, maxAgeSeconds, lookbackSeconds, positionsMax, foundMax } = query
-  return query.devices.flatMap(({ deviceId, hardwareId, nowMs }) => {
+  const { maxAgeSeconds } = query
+  return query.devices.flatMap((device) => {
+    const { deviceId, hardwareId, nowMs } = device
     // the last fix that counts is no newer than the newest record, not even than one that is dated after now
     const newestMs = newestRecordMs(tools, deviceId)
     if (newestMs === null || newestMs < nowMs - maxAgeSeconds * 1000) return []
-    const fromMs = Math.max(0, nowMs - lookbackSeconds * 1000)
-    const track = readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
-    const active = withReason(hardwareId, () => activeTrip(track, config, { nowMs, maxAgeSeconds, foundMax }))
+    const active = withReason(hardwareId, () => findActive(tools, device, query))
     return active === undefined ? [] : [toActiveTripJson(hardwareId, active)]
   })
+}
+
+/** Looks back no further than it takes to know what the whole time to look back would say. */
+function findActive(
+  tools: ReaderTools,
+  { deviceId, hardwareId, nowMs }: ActiveTripsQuery['devices'][number],
+  { config, maxAgeSeconds, lookbackSeconds, positionsMax, foundMax }: ActiveTripsQuery,
+): ActiveTrip | undefined {
+  const track = (seconds: number) => {
+    const fromMs = Math.max(0, nowMs - seconds * 1000)
+    return readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
+  }
+  const query = { nowMs, maxAgeSeconds, foundMax }
+  if (lookbackSeconds > RECENT_SECONDS) {
+    const recent = recentActiveTrip(track(RECENT_SECONDS), config, query)
+    if (recent !== undefined) return recent.active
+  }
+  return activeTrip(track(lookbackSeconds), config, query)
 }
 
 function newestRecordMs({ connection }: ReaderTools, deviceId: number): number | null {
