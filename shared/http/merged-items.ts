@@ -1,108 +1,114 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JsonItems } from '../found-trips.ts'
 
-/** Bytes in a piece of an answer: less than a millisecond of work. */
+/** Bytes in a piece of an answer, or an item more: a fraction of a millisecond of work. */
 const PIECE_BYTES = 65_536
 
-const COMMA = Buffer.from(',')
+const COMMA = 0x2c
 
 /**
  * The items of many lists as one list by when they began, of equal times those of the earlier list first: JSON with
  * commas between them, a piece at a time, with a turn for everybody else after each. Between the items of one list there
- * are commas already, so what comes from one list in a row is taken as it is.
+ * are commas already, so what comes from one list in a row is copied at once.
  */
 export async function* mergedItems(lists: readonly JsonItems[]): AsyncGenerator<Uint8Array> {
-  const cursors = new EarliestFirst(lists.map((items, list) => new Cursor(items, list)))
-  let piece: Uint8Array[] = []
-  let pieceBytes = 0
-  for (let cursor = cursors.first; cursor !== undefined; cursor = cursors.first) {
-    const run = cursor.takeUntil(cursors.second)
-    cursors.sinkFirst()
-    const isLast = cursors.first === undefined
-    piece.push(run, ...(isLast ? [] : [COMMA]))
-    pieceBytes += run.length + 1
-    if (pieceBytes < PIECE_BYTES && !isLast) continue
-    yield Buffer.concat(piece)
-    piece = []
-    pieceBytes = 0
+  const cursors = new EarliestFirst(lists)
+  let runs: Uint8Array[] = []
+  let bytes = 0
+  for (
+    let run = cursors.nextRun(PIECE_BYTES);
+    run !== undefined;
+    run = cursors.nextRun(PIECE_BYTES - bytes)
+  ) {
+    runs.push(run)
+    bytes += run.length + 1
+    if (bytes < PIECE_BYTES && !cursors.isAtEnd) continue
+    yield joined(runs, bytes, cursors.isAtEnd)
+    runs = []
+    bytes = 0
     await setImmediate()
   }
 }
 
-/** A place in one list. */
-class Cursor {
-  readonly #items: JsonItems
-  readonly #list: number
-  #at = 0
+/** The runs with a comma behind each, but for the last of all. */
+function joined(runs: readonly Uint8Array[], bytes: number, isEnd: boolean): Uint8Array {
+  const piece = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const run of runs) {
+    piece.set(run, at)
+    at += run.length
+    piece[at++] = COMMA
+  }
+  return isEnd ? piece.subarray(0, -1) : piece
+}
 
-  constructor(items: JsonItems, list: number) {
-    this.#items = items
-    this.#list = list
+/** A binary heap of the lists that have items left, the one with the earliest item on top. Numbers only: it is walked for every item. */
+class EarliestFirst {
+  readonly #lists: readonly JsonItems[]
+  /** Of each list: the next item, where it begins in the text, and when. */
+  readonly #next: Uint32Array
+  readonly #from: Uint32Array
+  readonly #startMs: Float64Array
+  readonly #heap: Uint32Array
+  #size = 0
+
+  constructor(lists: readonly JsonItems[]) {
+    this.#lists = lists
+    this.#next = new Uint32Array(lists.length)
+    this.#from = new Uint32Array(lists.length)
+    this.#startMs = Float64Array.from(lists, ({ startMs }) => startMs[0] ?? 0)
+    this.#heap = new Uint32Array(lists.length)
+    for (const [list, { startMs }] of lists.entries()) if (startMs.length > 0) this.#heap[this.#size++] = list
+    for (let i = (this.#size >> 1) - 1; i >= 0; i--) this.#sink(i)
   }
 
   get isAtEnd(): boolean {
-    return this.#at >= this.#items.startMs.length
+    return this.#size === 0
   }
 
-  isBefore(other: Cursor): boolean {
-    const [mine, others] = [this.#nextMs, other.#nextMs]
-    return mine < others || (mine === others && this.#list < other.#list)
+  /** The next items of one list, up to an item of another or so many bytes; undefined at the end. */
+  nextRun(bytes: number): Uint8Array | undefined {
+    const list = this.#heap[0] ?? 0
+    const items = this.#lists[list]
+    if (this.#size === 0 || items === undefined) return undefined
+    const from = this.#from[list] ?? 0
+    let to = from
+    do {
+      to = this.#take(list, items)
+    } while (this.#size > 0 && this.#heap[0] === list && to - from < bytes)
+    return items.text.subarray(from, to)
   }
 
-  /** The items up to the next one of the other list. */
-  takeUntil(other: Cursor | undefined): Uint8Array {
-    const { text, ends } = this.#items
-    const from = this.#at === 0 ? 0 : (ends[this.#at - 1] ?? 0) + 1
-    do this.#at++
-    while (!this.isAtEnd && (other === undefined || this.isBefore(other)))
-    return text.subarray(from, ends[this.#at - 1])
-  }
-
-  get #nextMs(): number {
-    return this.#items.startMs[this.#at] ?? Number.POSITIVE_INFINITY
-  }
-}
-
-/** A binary heap of places in lists, the one with the earliest item on top. */
-class EarliestFirst {
-  readonly #heap: Cursor[] = []
-
-  constructor(cursors: readonly Cursor[]) {
-    this.#heap = cursors.filter((cursor) => !cursor.isAtEnd)
-    for (let i = (this.#heap.length >> 1) - 1; i >= 0; i--) this.#sink(i)
-  }
-
-  get first(): Cursor | undefined {
-    return this.#heap[0]
-  }
-
-  /** The one that would be first without the first. */
-  get second(): Cursor | undefined {
-    const [, left, right] = this.#heap
-    return left !== undefined && right?.isBefore(left) ? right : left
-  }
-
-  /** The first has moved on. */
-  sinkFirst(): void {
-    if (this.#heap[0]?.isAtEnd) {
-      const last = this.#heap.pop()
-      if (last !== undefined && this.#heap.length > 0) this.#heap[0] = last
-    }
+  /** Returns where the item ends. */
+  #take(list: number, { ends, startMs }: JsonItems): number {
+    const item = this.#next[list] ?? 0
+    const end = ends[item] ?? 0
+    const next = item + 1
+    this.#next[list] = next
+    this.#from[list] = end + 1
+    this.#startMs[list] = startMs[next] ?? 0
+    if (next === startMs.length) this.#heap[0] = this.#heap[--this.#size] ?? 0
     this.#sink(0)
+    return end
   }
 
   #sink(from: number): void {
     const heap = this.#heap
-    for (let i = from; ; ) {
-      const cursor = heap[i]
-      let least = 2 * i + 1
-      const [left, right] = [heap[least], heap[least + 1]]
-      if (left !== undefined && right?.isBefore(left)) least++
-      const child = heap[least]
-      if (cursor === undefined || child === undefined || !child.isBefore(cursor)) return
-      heap[i] = child
-      heap[least] = cursor
-      i = least
+    const list = heap[from] ?? 0
+    let i = from
+    for (let child = 2 * i + 1; child < this.#size; child = 2 * i + 1) {
+      if (child + 1 < this.#size && this.#isBefore(heap[child + 1] ?? 0, heap[child] ?? 0)) child++
+      const least = heap[child] ?? 0
+      if (!this.#isBefore(least, list)) break
+      heap[i] = least
+      i = child
     }
+    heap[i] = list
+  }
+
+  #isBefore(list: number, other: number): boolean {
+    const mine = this.#startMs[list] ?? 0
+    const others = this.#startMs[other] ?? 0
+    return mine < others || (mine === others && list < other)
   }
 }
