@@ -8,7 +8,7 @@ COPY . .
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production CARTBARN_DATA_DIR=/data \
-    NODE_COMPILE_CACHE=/app/.compile-cache NODE_OPTIONS=--max-semi-space-size=4
+    NODE_COMPILE_CACHE=/app/.compile-cache NODE_OPTIONS="--max-semi-space-size=4 --v8-pool-size=1"
 WORKDIR /app
 COPY --from=build /app ./
 RUN mkdir -m 700 /data .compile-cache && chown node:node /data .compile-cache

@@ -119,7 +119,7 @@ test('what is too long for an active trip is refused', async () => {
   await assert.rejects(tripsWith({ positions: 10 }).active(fleet.all(), search), {
     code: 'too_many_positions',
   })
-  await assert.rejects(tripsWith({ foundOfDevice: 1 }).active(fleet.all(), search), {
+  await assert.rejects(tripsWith({ foundOfDevice: 0 }).active(fleet.all(), search), {
     code: 'too_many_trips',
   })
 })

@@ -28,7 +28,7 @@ export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): Ac
     // the last fix that counts is no newer than the newest record, not even than one that is dated after now
     const newestMs = newestRecordMs(tools, deviceId)
     if (newestMs === null || newestMs < nowMs - maxAgeSeconds * 1000) return []
-    const active = withReason(hardwareId, () => findActive(tools, device, query))
+    const active = withReason(hardwareId, () => findActive(tools, { ...device, newestMs }, query))
     return active === undefined ? [] : [toActiveTripJson(hardwareId, active)]
   })
 }
@@ -36,19 +36,19 @@ export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): Ac
 /** Looks back no further than it takes to know what the whole time to look back would say. */
 function findActive(
   tools: ReaderTools,
-  { deviceId, hardwareId, nowMs }: ActiveTripsQuery['devices'][number],
+  { deviceId, hardwareId, nowMs, newestMs }: ActiveTripsQuery['devices'][number] & { newestMs: number },
   { config, maxAgeSeconds, lookbackSeconds, positionsMax, foundMax }: ActiveTripsQuery,
 ): ActiveTrip | undefined {
-  const track = (seconds: number) => {
-    const fromMs = Math.max(0, nowMs - seconds * 1000)
-    return readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
-  }
+  const trackFrom = (fromMs: number) =>
+    readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
   const query = { nowMs, maxAgeSeconds, foundMax }
-  if (lookbackSeconds > RECENT_SECONDS) {
-    const recent = recentActiveTrip(track(RECENT_SECONDS), config, query)
+  const fromMs = Math.max(0, nowMs - lookbackSeconds * 1000)
+  const recentFromMs = Math.min(nowMs, newestMs) - RECENT_SECONDS * 1000
+  if (recentFromMs > fromMs) {
+    const recent = recentActiveTrip(trackFrom(recentFromMs), config, query)
     if (recent !== undefined) return recent.active
   }
-  return activeTrip(track(lookbackSeconds), config, query)
+  return activeTrip(trackFrom(fromMs), config, query)
 }
 
 function newestRecordMs({ connection }: ReaderTools, deviceId: number): number | null {
