@@ -119,7 +119,7 @@ function firstSureDrive({ track, spikes }: Walk, config: TripConfig): number | u
   for (let fix = 0; fix < Math.min(SETTLED_FIXES, count); fix++) {
     if ((speedMilliKmh[fix] ?? NO_SPEED) < 0) return undefined
   }
-  const slowest = Math.max(0, slowestMoveMilliKmh(config))
+  const slowest = slowestMoveMilliKmh(config)
   const longestMs = longestStepMs(config)
   const earth = new EarthDistance()
   let from = SETTLED_FIXES

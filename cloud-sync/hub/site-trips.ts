@@ -96,15 +96,17 @@ export class SiteTrips {
       const { atMs } = await readTelemetry(this.#sql, GPS, device, newest)
       if (atMs.length === 0) continue
       const query = { nowMs, maxAgeSeconds, foundMax: this.#limits.foundOfDevice }
-      const within = <Result>(seconds: number, work: (track: Track) => Result): Promise<Result> => {
-        const range = { fromMs: Math.max(0, Math.ceil(nowMs - seconds * 1000)), toMs: nowMs }
+      const trackFrom = <Result>(fromMs: number, work: (track: Track) => Result): Promise<Result> => {
+        const range = { fromMs: Math.ceil(fromMs), toMs: nowMs }
         return this.#withTrack(device, range, signal, (track) => withReason(hardwareId, () => work(track)))
       }
+      const fromMs = Math.max(0, nowMs - lookbackSeconds * 1000)
+      const recentFromMs = (atMs[0] ?? nowMs) - RECENT_SECONDS * 1000
       const recent =
-        lookbackSeconds > RECENT_SECONDS
-          ? await within(RECENT_SECONDS, (track) => recentActiveTrip(track, config, query))
+        recentFromMs > fromMs
+          ? await trackFrom(recentFromMs, (track) => recentActiveTrip(track, config, query))
           : undefined
-      const whole = () => within(lookbackSeconds, (track) => activeTrip(track, config, query))
+      const whole = () => trackFrom(fromMs, (track) => activeTrip(track, config, query))
       const active = recent === undefined ? await whole() : recent.active
       if (active !== undefined) all.push(toActiveTripJson(hardwareId, active))
     }
