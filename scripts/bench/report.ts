@@ -60,6 +60,11 @@ export function formatMs(ms: number): string {
   return ms.toFixed(1)
 }
 
+/** A share of 1 as percent, with one decimal. */
+export function formatPercent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}
+
 /** A whole number with separators. */
 export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US')

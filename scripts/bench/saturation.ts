@@ -2,6 +2,7 @@ import {
   type Figure,
   formatCount,
   formatMs,
+  formatPercent,
   median,
   printProgress,
   printTable,
@@ -137,8 +138,4 @@ function select(runs: readonly SubjectRun[], subject: SubjectName, clients: numb
 /** Median of the ratios round by round: runs next to each other saw the same machine. */
 function medianRatio(numerators: readonly number[], denominators: readonly number[]): number {
   return median(numerators.map((numerator, round) => numerator / (denominators[round] ?? Number.NaN)))
-}
-
-function formatPercent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`
 }
