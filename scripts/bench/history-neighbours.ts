@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeviceLoad } from './device-load.ts'
 import type { Download } from './download-plan.ts'
@@ -19,6 +20,7 @@ const ROUNDS = 6
 const QUIET_SHARE = 0.02
 const ATTEMPTS_PER_ROUND = 3
 const DURATION_S = 20
+const LOWEST_PRIORITY = 19
 const SETTLE_MS = 2000
 /** The devices on their way grow silent while this is measured; they are still to be looked at. */
 const MAX_AGE_S = 7200
@@ -31,9 +33,11 @@ interface Ground {
   durationS: number
 }
 
-interface Pair {
+interface Round {
   alone: LoadResult
   beside: LoadResult
+  /** Beside a process that only computes, at the lowest priority there is: what any work costs on this machine. */
+  besideSpinner: LoadResult
   /** Answered while the load was measured. */
   queries: number
   /** Share of the machine's time that its host gave to others meanwhile. */
@@ -53,34 +57,36 @@ export async function runHistoryNeighbours(
   const gateway = await history.start()
   const queries = [tripsOfOne(gateway, single), tripsOfAll(gateway, fleet), activeTrips(gateway, MAX_AGE_S)]
   const ground = { context, gateway, devices, queries, durationS }
-  const measured: Pair[] = []
+  const measured: Round[] = []
   const quiet = () => measured.filter(({ stolenShare }) => stolenShare <= QUIET_SHARE)
   const attempts = context.isShort ? rounds : rounds * ATTEMPTS_PER_ROUND
   while (measured.length < attempts && quiet().length < rounds) {
-    const pair = await measurePair(ground, measured.length % 2 === 0)
-    const p99s = [pair.alone, pair.beside].map((load) => formatMs(load.measured.sinceWrite.p99Ms))
-    const stolen = `${formatPercent(pair.stolenShare)} stolen`
-    printProgress(`  PUBACK p99 ${p99s.join(' ms alone, ')} ms beside ${pair.queries} queries, ${stolen}`)
-    measured.push(pair)
+    const round = await measureRound(ground, measured.length % 2 === 0)
+    const [alone, beside, besideSpinner] = p99sOf(round).map(formatMs)
+    const others = `${beside} beside ${round.queries} queries, ${besideSpinner} beside a busy process`
+    printProgress(`  PUBACK p99 in ms: ${alone} alone, ${others}; ${formatPercent(round.stolenShare)} stolen`)
+    measured.push(round)
   }
-  const pairs = measured.toSorted((a, b) => a.stolenShare - b.stolenShare).slice(0, rounds)
+  const quietest = measured.toSorted((a, b) => a.stolenShare - b.stolenShare).slice(0, rounds)
   await gateway.process.stop()
   printTable(
-    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the quietest ${pairs.length} of ${measured.length} rounds`,
-    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'queries', 'stolen'],
-    pairs.map(({ alone, beside, queries: answered, stolenShare }, i) => [
+    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the quietest ${quietest.length} of ${measured.length} rounds`,
+    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'beside a busy process', 'queries', 'stolen'],
+    quietest.map((round, i) => [
       String(i + 1),
-      formatMs(alone.measured.sinceWrite.p50Ms),
-      formatMs(beside.measured.sinceWrite.p50Ms),
-      formatMs(alone.measured.sinceWrite.p99Ms),
-      formatMs(beside.measured.sinceWrite.p99Ms),
-      String(answered),
-      formatPercent(stolenShare),
+      formatMs(round.alone.measured.sinceWrite.p50Ms),
+      formatMs(round.beside.measured.sinceWrite.p50Ms),
+      ...p99sOf(round).map(formatMs),
+      String(round.queries),
+      formatPercent(round.stolenShare),
     ]),
   )
-  const p99 = (pick: (pair: Pair) => LoadResult) =>
-    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
-  const [alone, beside] = [p99((pair) => pair.alone), p99((pair) => pair.beside)]
+  const all = quietest.map(p99sOf)
+  const [alone = 0, beside = 0, besideSpinner = 0] = [0, 1, 2].map((i) =>
+    median(all.map((p99s) => p99s[i] ?? 0)),
+  )
+  const ratio = (p99Ms: number) =>
+    `${(p99Ms / alone).toFixed(2)} (${formatMs(p99Ms)} : ${formatMs(alone)} ms)`
   const lost = measured.reduce(
     (sum, { beside: { sent, acknowledged, skipped } }) => sum + sent - acknowledged + skipped,
     0,
@@ -90,8 +96,14 @@ export async function runHistoryNeighbours(
       {
         name: 'neighbours: PUBACK p99 beside trips : alone',
         target: `<= ${TARGET_RATIO}`,
-        reached: `${(beside / alone).toFixed(2)} (${formatMs(beside)} : ${formatMs(alone)} ms)`,
+        reached: ratio(beside),
         passed: context.isShort ? null : beside / alone <= TARGET_RATIO,
+      },
+      {
+        name: 'neighbours: the same beside a process that only computes, nice 19',
+        target: '',
+        reached: ratio(besideSpinner),
+        passed: null,
       },
       { name: 'neighbours: not acknowledged', target: '0', reached: String(lost), passed: lost === 0 },
     ],
@@ -99,18 +111,32 @@ export async function runHistoryNeighbours(
   }
 }
 
+function p99sOf({ alone, beside, besideSpinner }: Round): number[] {
+  return [alone, beside, besideSpinner].map(({ measured }) => measured.sinceWrite.p99Ms)
+}
+
 /** `isAloneFirst` changes, so that neither is always the later. */
-async function measurePair(ground: Ground, isAloneFirst: boolean): Promise<Pair> {
+async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Round> {
   const time = readMachineTime()
   const before = isAloneFirst ? await loadOnce(ground) : undefined
+  const { beside, queries } = await loadBesideQueries(ground)
+  const spinner = ground.context.bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
+  setPriority(spinner.pid, LOWEST_PRIORITY)
+  const besideSpinner = await loadOnce(ground)
+  spinner.killNow()
+  const alone = before ?? (await loadOnce(ground))
+  return { alone, beside, besideSpinner, queries, stolenShare: stolenSince(time) }
+}
+
+async function loadBesideQueries(ground: Ground): Promise<{ beside: LoadResult; queries: number }> {
   const client = new DownloadProcess(ground.context.bench)
   let isOver = false
-  let answered = 0
+  let queries = 0
   const asking = (async () => {
     while (!isOver) {
       for (const query of ground.queries) {
         await client.run(query)
-        answered++
+        queries++
       }
     }
   })().catch((error: unknown) => {
@@ -123,8 +149,7 @@ async function measurePair(ground: Ground, isAloneFirst: boolean): Promise<Pair>
   client.kill()
   await asking
   await sleep(ground.context.isShort ? 0 : SETTLE_MS)
-  const alone = before ?? (await loadOnce(ground))
-  return { alone, beside, queries: answered, stolenShare: stolenSince(time) }
+  return { beside, queries }
 }
 
 async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
