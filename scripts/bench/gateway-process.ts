@@ -56,6 +56,8 @@ export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchPr
     CARTBARN_MQTT_PORT: String(options.ports?.mqtt ?? 0),
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_LOG_LEVEL: 'info',
+    // histories that were made up may be older than what a gateway keeps, and would be deleted while they are read
+    CARTBARN_RETENTION_DAYS: '0',
     ...UNLIMITED,
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
     ...options.env,
