@@ -33,11 +33,11 @@ interface Ground {
   durationS: number
 }
 
-interface Round {
-  alone: LoadResult
-  beside: LoadResult
-  /** Beside a process that only computes, at the lowest priority there is: what any work costs on this machine. */
-  besideSpinner: LoadResult
+/** The last is beside a process that only computes, at the lowest priority: what any work costs on this machine. */
+const PHASES = ['alone', 'beside', 'besideSpinner'] as const
+type Phase = (typeof PHASES)[number]
+
+interface Round extends Record<Phase, LoadResult> {
   /** Answered while the load was measured. */
   queries: number
   /** Share of the machine's time that its host gave to others meanwhile. */
@@ -62,7 +62,7 @@ export async function runHistoryNeighbours(
   const attempts = context.isShort ? rounds : rounds * ATTEMPTS_PER_ROUND
   while (measured.length < attempts && quiet().length < rounds) {
     const round = await measureRound(ground, measured.length % 2 === 0)
-    const [alone, beside, besideSpinner] = p99sOf(round).map(formatMs)
+    const [alone, beside, besideSpinner] = p99sOf(round)
     const others = `${beside} beside ${round.queries} queries, ${besideSpinner} beside a busy process`
     printProgress(`  PUBACK p99 in ms: ${alone} alone, ${others}; ${formatPercent(round.stolenShare)} stolen`)
     measured.push(round)
@@ -76,21 +76,18 @@ export async function runHistoryNeighbours(
       String(i + 1),
       formatMs(round.alone.measured.sinceWrite.p50Ms),
       formatMs(round.beside.measured.sinceWrite.p50Ms),
-      ...p99sOf(round).map(formatMs),
+      ...p99sOf(round),
       String(round.queries),
       formatPercent(round.stolenShare),
     ]),
   )
-  const all = quietest.map(p99sOf)
-  const [alone = 0, beside = 0, besideSpinner = 0] = [0, 1, 2].map((i) =>
-    median(all.map((p99s) => p99s[i] ?? 0)),
-  )
+  const medianOf = (phase: Phase) => median(quietest.map((round) => round[phase].measured.sinceWrite.p99Ms))
+  const [alone, beside, besideSpinner] = [medianOf('alone'), medianOf('beside'), medianOf('besideSpinner')]
   const ratio = (p99Ms: number) =>
     `${(p99Ms / alone).toFixed(2)} (${formatMs(p99Ms)} : ${formatMs(alone)} ms)`
-  const lost = measured.reduce(
-    (sum, { beside: { sent, acknowledged, skipped } }) => sum + sent - acknowledged + skipped,
-    0,
-  )
+  const lost = measured
+    .flatMap((round) => PHASES.map((phase) => round[phase]))
+    .reduce((sum, { sent, acknowledged, skipped }) => sum + sent - acknowledged + skipped, 0)
   return {
     figures: [
       {
@@ -111,8 +108,8 @@ export async function runHistoryNeighbours(
   }
 }
 
-function p99sOf({ alone, beside, besideSpinner }: Round): number[] {
-  return [alone, beside, besideSpinner].map(({ measured }) => measured.sinceWrite.p99Ms)
+function p99sOf(round: Round): string[] {
+  return PHASES.map((phase) => formatMs(round[phase].measured.sinceWrite.p99Ms))
 }
 
 /** `isAloneFirst` changes, so that neither is always the later. */
@@ -123,7 +120,7 @@ async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Roun
   const spinner = ground.context.bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
   setPriority(spinner.pid, LOWEST_PRIORITY)
   const besideSpinner = await loadOnce(ground)
-  spinner.killNow()
+  await spinner.stop('SIGKILL')
   const alone = before ?? (await loadOnce(ground))
   return { alone, beside, besideSpinner, queries, stolenShare: stolenSince(time) }
 }
