@@ -1,8 +1,8 @@
 import type { SecureContextOptions } from 'node:tls'
-import { describeError } from '../shared/errors.ts'
-import type { Part } from '../shared/lifecycle.ts'
-import type { Log } from '../shared/log.ts'
-import { type Clock, DAY_MS, toIso } from '../shared/time.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { type Clock, DAY_MS, toIso } from '#shared/time.ts'
 import {
   checkPemPair,
   type KeyPair,

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { createLog } from '../shared/log.ts'
+import { createLog } from '#shared/log.ts'
+import { eventually, metric } from '#testing/observe.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
-import { eventually, metric } from './testing/observe.ts'
-import { RawMqtt } from './testing/raw-mqtt.ts'
-import { startGateway } from './testing/start-gateway.ts'
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-gateway-'))

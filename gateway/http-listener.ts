@@ -4,9 +4,9 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { createAdaptorServer } from '@hono/node-server'
-import type { Part } from '../shared/lifecycle.ts'
-import type { createApp } from './api/app.ts'
-import { HANDSHAKE_TIMEOUT_MS } from './broker/tls-listener.ts'
+import type { createApp } from '#api/app.ts'
+import { HANDSHAKE_TIMEOUT_MS } from '#broker/tls-listener.ts'
+import type { Part } from '#shared/lifecycle.ts'
 import type { createUpgradeHandler } from './upgrades.ts'
 
 export interface HttpListenerOptions {

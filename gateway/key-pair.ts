@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { describeError } from '../shared/errors.ts'
+import { describeError } from '#shared/errors.ts'
 import { ConfigError } from './config.ts'
 
 /** Where a certificate (with its chain) and its private key lie, in PEM. */

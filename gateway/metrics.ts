@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { MqttStats } from '../shared/mqtt-status.ts'
-import type { Tally } from '../shared/tally.ts'
+import type { MqttStats } from '#shared/mqtt-status.ts'
+import type { Tally } from '#shared/tally.ts'
 import { registerMqttMetrics } from './mqtt-metrics.ts'
 import { registerSyncMetrics, type SyncFigures } from './sync-metrics.ts'
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { MqttStats } from '../shared/mqtt-status.ts'
+import type { MqttStats } from '#shared/mqtt-status.ts'
 
 interface MqttMetric {
   name: string

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { SYNC_STATES, type SyncStatus } from '../shared/sync-status.ts'
-import type { Tally } from '../shared/tally.ts'
-import type { Clock } from '../shared/time.ts'
+import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
+import type { Tally } from '#shared/tally.ts'
+import type { Clock } from '#shared/time.ts'
 
 /** Where the figures of the replication come from. */
 export interface SyncFigures {

@@ -1,11 +1,11 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { AppError, describeError, NotFoundError } from '../shared/errors.ts'
-import { problemOf } from '../shared/http/problem.ts'
-import { newUuid } from '../shared/ids.ts'
-import type { Log } from '../shared/log.ts'
-import type { Caller } from './domain/access.ts'
-import type { KeyGuard } from './services/key-guard.ts'
+import type { Caller } from '#domain/access.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
+import { AppError, describeError, NotFoundError } from '#shared/errors.ts'
+import { problemOf } from '#shared/http/problem.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { Log } from '#shared/log.ts'
 
 interface UpgradeDeps {
   keyGuard: KeyGuard

@@ -1,10 +1,10 @@
-import { apiUsage, runApi } from './bench/api.ts'
-import { blocksUsage, runBlocks } from './bench/blocks.ts'
-import { brokerUsage, runBroker } from './bench/broker.ts'
-import { historyUsage, runHistory } from './bench/history.ts'
-import { ingestUsage, runIngest } from './bench/ingest.ts'
-import { runSync, syncUsage } from './bench/sync.ts'
-import { Workbench } from './bench/workbench.ts'
+import { apiUsage, runApi } from '#scripts/bench/api.ts'
+import { blocksUsage, runBlocks } from '#scripts/bench/blocks.ts'
+import { brokerUsage, runBroker } from '#scripts/bench/broker.ts'
+import { historyUsage, runHistory } from '#scripts/bench/history.ts'
+import { ingestUsage, runIngest } from '#scripts/bench/ingest.ts'
+import { runSync, syncUsage } from '#scripts/bench/sync.ts'
+import { Workbench } from '#scripts/bench/workbench.ts'
 
 interface Benchmark {
   name: string

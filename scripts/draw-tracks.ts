@@ -1,6 +1,6 @@
 // node scripts/run.mjs scripts/draw-tracks.ts: draws where the carts were, as an SVG on standard output.
 import { parseArgs } from 'node:util'
-import { ApiClient } from '../shared/client.ts'
+import { ApiClient } from '#shared/client.ts'
 
 const WIDTH_PX = 960
 const MARGIN_PX = 24

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { ADMIN_KEY, startGateway } from '../gateway/testing/start-gateway.ts'
-import { GatewayApi } from './bench/gateway-api.ts'
-import { Campaign } from './fuzz/campaign.ts'
-import { bytesOf } from './fuzz/fuzz-case.ts'
-import { generateCase, kindNames } from './fuzz/generate.ts'
-import { describeCampaign, describeFailure } from './fuzz/report.ts'
+import { GatewayApi } from '#scripts/bench/gateway-api.ts'
+import { Campaign } from '#scripts/fuzz/campaign.ts'
+import { bytesOf } from '#scripts/fuzz/fuzz-case.ts'
+import { generateCase, kindNames } from '#scripts/fuzz/generate.ts'
+import { describeCampaign, describeFailure } from '#scripts/fuzz/report.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
 const FIXED_SEED = 1
 const DEVICES = [{ hardwareId: 'bench-00002', password: 'p'.repeat(32) }]

@@ -1,12 +1,12 @@
 // npm run fuzz [-- --cases N]: throws broken MQTT at a gateway of its own and looks whether anybody else notices.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { type GatewayProcess, startGateway } from './bench/gateway-process.ts'
-import { readResidentBytes } from './bench/process-usage.ts'
-import { Workbench } from './bench/workbench.ts'
-import { Campaign, type CampaignOptions, type Subject } from './fuzz/campaign.ts'
-import { kindNames } from './fuzz/generate.ts'
-import { describeCampaign, describeFailure } from './fuzz/report.ts'
+import { type GatewayProcess, startGateway } from '#scripts/bench/gateway-process.ts'
+import { readResidentBytes } from '#scripts/bench/process-usage.ts'
+import { Workbench } from '#scripts/bench/workbench.ts'
+import { Campaign, type CampaignOptions, type Subject } from '#scripts/fuzz/campaign.ts'
+import { kindNames } from '#scripts/fuzz/generate.ts'
+import { describeCampaign, describeFailure } from '#scripts/fuzz/report.ts'
 
 const HELP = `npm run fuzz -- [options]
 

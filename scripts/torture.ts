@@ -5,14 +5,14 @@ import {
   printSummary,
   type ScenarioReport,
   writeResults,
-} from './bench/report.ts'
-import { Workbench } from './bench/workbench.ts'
-import { history } from './torture/history.ts'
-import { kill } from './torture/kill.ts'
-import { power } from './torture/power.ts'
-import type { TortureContext, TortureScenario } from './torture/scenario.ts'
-import { sessions } from './torture/sessions.ts'
-import { sync } from './torture/sync.ts'
+} from '#scripts/bench/report.ts'
+import { Workbench } from '#scripts/bench/workbench.ts'
+import { history } from '#scripts/torture/history.ts'
+import { kill } from '#scripts/torture/kill.ts'
+import { power } from '#scripts/torture/power.ts'
+import type { TortureContext, TortureScenario } from '#scripts/torture/scenario.ts'
+import { sessions } from '#scripts/torture/sessions.ts'
+import { sync } from '#scripts/torture/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync]
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../gateway/testing/start-gateway.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 // The tour of README.md, run as somebody would who has just started the gateway.
 

@@ -1,5 +1,5 @@
+import type { AnswerOf, InputOf, OperationName, QueryValue } from '#shared/wire/operations.ts'
 import type { FieldError } from './errors.ts'
-import type { AnswerOf, InputOf, OperationName, QueryValue } from './wire/operations.ts'
 
 export interface ClientOptions {
   /** Address of the gateway; empty in a page that comes from it. */

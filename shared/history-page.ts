@@ -1,6 +1,6 @@
+import type { HistoryFormat } from '#shared/wire/telemetry.ts'
 import { batteryTexts, gpsTexts, type HistoryOwner, recordSeparator } from './history-text.ts'
 import type { BatteryRecords, GpsRecords } from './telemetry-records.ts'
-import type { HistoryFormat } from './wire/telemetry.ts'
 
 /** Which records of a device, in which order and form; both bounds included. */
 export interface HistoryRequest extends HistoryOwner {

@@ -1,10 +1,10 @@
+import type { HistoryFormat } from '#shared/wire/telemetry.ts'
 import { fromE7, fromMilli } from './geo.ts'
 import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
 import { geojsonPoints } from './history-geojson.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from './ids.ts'
 import { type BatteryRecords, type GpsRecords, NO_SPEED } from './telemetry-records.ts'
 import { toIso } from './time.ts'
-import type { HistoryFormat } from './wire/telemetry.ts'
 
 /** Whose records are written. */
 export interface HistoryOwner {

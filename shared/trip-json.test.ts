@@ -1,18 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { activeTrip } from './active-trip.ts'
-import { Ride } from './testing/ride.ts'
-import { DEFAULT_TRIP_CONFIG } from './trip-config.ts'
-import {
-  sumsOf,
-  toActiveTripJson,
-  toStopJson,
-  toTotalsJson,
-  toTripJson,
-  toTripSummaryJson,
-} from './trip-json.ts'
-import { loadTrack } from './trip-track.ts'
-import { detectTrips } from './trips.ts'
+import { Ride } from '#shared/testing/ride.ts'
 import {
   activeTripSchema,
   activeTripsSchema,
@@ -24,7 +12,19 @@ import {
   tripSchema,
   tripSummarySchema,
   tripsSchema,
-} from './wire/trips.ts'
+} from '#shared/wire/trips.ts'
+import { activeTrip } from './active-trip.ts'
+import { DEFAULT_TRIP_CONFIG } from './trip-config.ts'
+import {
+  sumsOf,
+  toActiveTripJson,
+  toStopJson,
+  toTotalsJson,
+  toTripJson,
+  toTripSummaryJson,
+} from './trip-json.ts'
+import { loadTrack } from './trip-track.ts'
+import { detectTrips } from './trips.ts'
 
 const config = { ...DEFAULT_TRIP_CONFIG }
 

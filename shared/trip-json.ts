@@ -1,8 +1,3 @@
-import type { ActiveTrip } from './active-trip.ts'
-import { toIso } from './time.ts'
-import { type TripConfig, tripConfigOf } from './trip-config.ts'
-import type { Stop, Trip } from './trip-figures.ts'
-import type { TripReport } from './trips.ts'
 import type {
   ActiveTripJson,
   DeviceTripsJson,
@@ -10,7 +5,12 @@ import type {
   TripFiguresJson,
   TripJson,
   TripSummaryJson,
-} from './wire/trips.ts'
+} from '#shared/wire/trips.ts'
+import type { ActiveTrip } from './active-trip.ts'
+import { toIso } from './time.ts'
+import { type TripConfig, tripConfigOf } from './trip-config.ts'
+import type { Stop, Trip } from './trip-figures.ts'
+import type { TripReport } from './trips.ts'
 
 export function toTripJson(hardwareId: string, trip: Trip): TripJson {
   return { hardware_id: hardwareId, ...toFiguresJson(trip) }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ride } from '#shared/testing/ride.ts'
 import { activeTrip } from './active-trip.ts'
-import { Ride } from './testing/ride.ts'
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from './trip-config.ts'
 import { type GpsRecord, loadTrack, type TrackRange } from './trip-track.ts'
 import { detectTrips } from './trips.ts'

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  type ExpectedTrip,
+  readTripVectors,
+  TOLERANCES,
+  type VectorPoint,
+} from '#shared/testing/trip-vectors.ts'
 import { activeTrip } from './active-trip.ts'
-import { type ExpectedTrip, readTripVectors, TOLERANCES, type VectorPoint } from './testing/trip-vectors.ts'
 import type { Place, Stop, Trip } from './trip-figures.ts'
 import { loadTrack } from './trip-track.ts'
 import { detectTrips } from './trips.ts'

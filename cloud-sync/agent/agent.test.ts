@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SYNC_STREAMS } from '../../shared/wire/sync.ts'
-import type { AgentRig } from '../testing/agent-rig.ts'
-import { eventually } from '../testing/eventually.ts'
-import { realClock } from '../testing/manual-clock.ts'
-import { startRig } from '../testing/rigs.ts'
-import type { Fault } from '../testing/test-hub.ts'
+import { SYNC_STREAMS } from '#shared/wire/sync.ts'
+import type { AgentRig } from '#sync-testing/agent-rig.ts'
+import { eventually } from '#sync-testing/eventually.ts'
+import { realClock } from '#sync-testing/manual-clock.ts'
+import { startRig } from '#sync-testing/rigs.ts'
+import type { Fault } from '#sync-testing/test-hub.ts'
 
 function assertSame(rig: AgentRig, what = ''): void {
   const { epoch } = rig.source.identity()

@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { describeError } from '../../shared/errors.ts'
-import type { Log } from '../../shared/log.ts'
-import { partHash } from '../../shared/sync-hash.ts'
-import type { MonotonicClock } from '../../shared/time.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import { partHash } from '#shared/sync-hash.ts'
+import type { MonotonicClock } from '#shared/time.ts'
 import {
   type AuditGroup,
   type AuditKind,
   NO_CURSOR,
   type SyncPart,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import type { AuditCount, ProvenGroups } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { DAY_MS, startOfDayMs } from '../../shared/time.ts'
-import { type AuditKind, auditKindSchema } from '../../shared/wire/sync.ts'
+import { DAY_MS, startOfDayMs } from '#shared/time.ts'
+import { type AuditKind, auditKindSchema } from '#shared/wire/sync.ts'
 
 /** Of one kind, what an audit compared. */
 export const auditCountSchema = z.object({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { DAY_MS } from '../../shared/time.ts'
-import type { Audit } from '../../shared/wire/sync.ts'
-import type { AgentRig } from '../testing/agent-rig.ts'
-import { ManualClock } from '../testing/manual-clock.ts'
-import { startRig } from '../testing/rigs.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { Audit } from '#shared/wire/sync.ts'
+import type { AgentRig } from '#sync-testing/agent-rig.ts'
+import { ManualClock } from '#sync-testing/manual-clock.ts'
+import { startRig } from '#sync-testing/rigs.ts'
 import { daysOfTonight, nightOf } from './audit-plan.ts'
 
 const DAY = Date.UTC(2026, 3, 30)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { describeError } from '../../shared/errors.ts'
-import { AUDIT_KINDS, type AuditKind } from '../../shared/wire/sync.ts'
+import { describeError } from '#shared/errors.ts'
+import { AUDIT_KINDS, type AuditKind } from '#shared/wire/sync.ts'
 import { DayAudit, type DayAuditDeps, InterruptedError } from './audit-day.ts'
 import {
   type AuditCount,

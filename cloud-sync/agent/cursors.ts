@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { describeError } from '../../shared/errors.ts'
-import type { Log } from '../../shared/log.ts'
-import { Turns } from '../../shared/turns.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import { Turns } from '#shared/turns.ts'
 import {
   NO_CURSOR,
   SYNC_STREAMS,
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import { JsonFile } from './json-file.ts'
 import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './side-file.ts'
 import type { SyncSource } from './source.ts'

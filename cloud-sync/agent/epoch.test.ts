@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createLog } from '../../shared/log.ts'
-import { NO_CURSOR } from '../../shared/wire/sync.ts'
-import { byStream } from '../testing/memory-source.ts'
-import { startRig } from '../testing/rigs.ts'
+import { createLog } from '#shared/log.ts'
+import { NO_CURSOR } from '#shared/wire/sync.ts'
+import { byStream } from '#sync-testing/memory-source.ts'
+import { startRig } from '#sync-testing/rigs.ts'
 import { Cursors } from './cursors.ts'
 
 /** A rig whose hub has ten lock events and as much telemetry. */

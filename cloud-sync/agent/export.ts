@@ -1,4 +1,4 @@
-import { partHash } from '../../shared/sync-hash.ts'
+import { partHash } from '#shared/sync-hash.ts'
 import {
   SYNC_PROTOCOL,
   SYNC_STREAMS,
@@ -6,8 +6,8 @@ import {
   type SyncCursors,
   type SyncPart,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
-import type { SyncFileEnd, SyncFileHead } from '../../shared/wire/sync-file.ts'
+} from '#shared/wire/sync.ts'
+import type { SyncFileEnd, SyncFileHead } from '#shared/wire/sync-file.ts'
 import type { PartLimits, SyncSource } from './source.ts'
 
 /** As much as a request to a hub may have: whoever imports the file sends it on. */

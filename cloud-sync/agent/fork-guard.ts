@@ -1,4 +1,4 @@
-import type { MonotonicClock } from '../../shared/time.ts'
+import type { MonotonicClock } from '#shared/time.ts'
 
 const FORKS = 3
 const WINDOW_MS = 3_600_000

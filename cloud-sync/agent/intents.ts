@@ -1,4 +1,4 @@
-import type { Tally } from '../../shared/tally.ts'
+import type { Tally } from '#shared/tally.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'

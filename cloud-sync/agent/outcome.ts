@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cursorProblemSchema, type SyncCursors } from '../../shared/wire/sync.ts'
+import { cursorProblemSchema, type SyncCursors } from '#shared/wire/sync.ts'
 
 /** Why a request is to be made again, for a tally. */
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cursorSchema, SYNC_STREAMS, type SyncStream, syncStreamSchema } from '../../shared/wire/sync.ts'
+import { cursorSchema, SYNC_STREAMS, type SyncStream, syncStreamSchema } from '#shared/wire/sync.ts'
 import type { SyncIdentity } from './source.ts'
 
 const attemptSchema = z.object({

@@ -7,7 +7,7 @@ import type {
   SyncCursor,
   SyncCursors,
   SyncStream,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 
 /** A piece of a stream as the gateway has it: everything behind the position asked for up to `to`. */
 export interface SourcePart {

@@ -1,6 +1,6 @@
-import { partHash } from '../../shared/sync-hash.ts'
-import type { MonotonicClock } from '../../shared/time.ts'
-import type { SyncCursor, SyncPart, SyncStream } from '../../shared/wire/sync.ts'
+import { partHash } from '#shared/sync-hash.ts'
+import type { MonotonicClock } from '#shared/time.ts'
+import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 import type { SourcePart } from './source.ts'
 

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback } from 'node:zlib'
 import type { z } from 'zod'
-import { describeError } from '../../shared/errors.ts'
-import { Tally } from '../../shared/tally.ts'
+import { describeError } from '#shared/errors.ts'
+import { Tally } from '#shared/tally.ts'
 import {
   type Audit,
   type AuditAnswer,
@@ -17,7 +17,7 @@ import {
   type Push,
   type PushAnswer,
   pushAnswerSchema,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import { HttpExchange, LongAnswerError } from './http-exchange.ts'
 import { type Outcome, readOutcome, retry } from './outcome.ts'
 import { upstreamUrlFault } from './upstream-url.ts'

@@ -1,10 +1,10 @@
-import { describeError } from '../../shared/errors.ts'
-import { eraseSchema, gapSchema, intentResultSchema, type NoteSyncRow } from '../../shared/wire/sync.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { eraseRecords, insertErasure } from '#hub/store/erasures.ts'
+import { insertGap } from '#hub/store/gaps.ts'
+import { finishIntent } from '#hub/store/intents.ts'
+import { describeError } from '#shared/errors.ts'
+import { eraseSchema, gapSchema, intentResultSchema, type NoteSyncRow } from '#shared/wire/sync.ts'
 import type { RowsTarget } from './apply-rows.ts'
-import type { Sql } from './store/database.ts'
-import { eraseRecords, insertErasure } from './store/erasures.ts'
-import { insertGap } from './store/gaps.ts'
-import { finishIntent } from './store/intents.ts'
 
 const BODIES = { gap: gapSchema, erase: eraseSchema, intent_result: intentResultSchema } as const
 

@@ -1,3 +1,6 @@
+import type { Sql } from '#hub/store/database.ts'
+import { type EntityRow, putEntities } from '#hub/store/entities.ts'
+import { type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
 import {
   type EntitySyncRow,
   entityRowSchema,
@@ -5,11 +8,8 @@ import {
   lockEventRowSchema,
   type NoteSyncRow,
   noteRowSchema,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import { applyNote, checkNote } from './apply-notes.ts'
-import type { Sql } from './store/database.ts'
-import { type EntityRow, putEntities } from './store/entities.ts'
-import { type EventRow, insertEvents, knownEvents } from './store/events.ts'
 import { type BadRow, badRow, type GoodRow, readRows } from './synced-rows.ts'
 
 export interface RowsTarget {

@@ -1,11 +1,11 @@
-import type { TelemetryRun } from '../../shared/telemetry-runs.ts'
-import { encodeRuns } from '../../shared/telemetry-runs.ts'
-import type { SyncPart } from '../../shared/wire/sync.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { addBlocks, addRuns } from '#hub/store/device-telemetry.ts'
+import { type ErasedStream, erasedFrom, erasedSince, withoutErased } from '#hub/store/erasures.ts'
+import { insertSegment } from '#hub/store/segments.ts'
+import type { TelemetryRun } from '#shared/telemetry-runs.ts'
+import { encodeRuns } from '#shared/telemetry-runs.ts'
+import type { SyncPart } from '#shared/wire/sync.ts'
 import type { PartContent } from './part-content.ts'
-import type { Sql } from './store/database.ts'
-import { addBlocks, addRuns } from './store/device-telemetry.ts'
-import { type ErasedStream, erasedFrom, erasedSince, withoutErased } from './store/erasures.ts'
-import { insertSegment } from './store/segments.ts'
 
 /** What is sent again may have been read before it was erased, and be on its way for so long. */
 const RESEND_ON_ITS_WAY_MS = 600_000

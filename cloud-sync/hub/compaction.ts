@@ -1,10 +1,10 @@
-import { describeError } from '../../shared/errors.ts'
-import type { Part } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
-import type { Clock } from '../../shared/time.ts'
-import { compactSegments, isDue } from './store/compactor.ts'
-import type { Database } from './store/database.ts'
-import { segmentBacklogs } from './store/segments.ts'
+import { compactSegments, isDue } from '#hub/store/compactor.ts'
+import type { Database } from '#hub/store/database.ts'
+import { segmentBacklogs } from '#hub/store/segments.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import type { Clock } from '#shared/time.ts'
 
 const CHECK_EVERY_MS = 20_000
 

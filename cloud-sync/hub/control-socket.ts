@@ -4,9 +4,9 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { describeError } from '../../shared/errors.ts'
-import type { Part } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
 
 const requestSchema = z.array(z.string().max(1000)).max(20)
 const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })

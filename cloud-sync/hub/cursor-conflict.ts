@@ -1,5 +1,5 @@
-import { ConflictError } from '../../shared/errors.ts'
-import type { SyncCursors } from '../../shared/wire/sync.ts'
+import { ConflictError } from '#shared/errors.ts'
+import type { SyncCursors } from '#shared/wire/sync.ts'
 
 /** Parts do not begin where their streams are, or a gateway never had what the hub has; nothing was taken. */
 export class CursorConflictError extends ConflictError {

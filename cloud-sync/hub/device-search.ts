@@ -1,16 +1,16 @@
-import {
-  type AttributeFilter,
-  type AttributeValue,
-  matchesAttributes,
-  matchesSearch,
-} from '../../shared/device-filter.ts'
-import type { Sql } from './store/database.ts'
+import type { Sql } from '#hub/store/database.ts'
 import {
   type DevicePlace,
   devicesBehind,
   type SiteDeviceQuery,
   type SiteDeviceRow,
-} from './store/site-devices.ts'
+} from '#hub/store/site-devices.ts'
+import {
+  type AttributeFilter,
+  type AttributeValue,
+  matchesAttributes,
+  matchesSearch,
+} from '#shared/device-filter.ts'
 
 export interface DeviceSearch extends SiteDeviceQuery {
   readonly search: string

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { InvalidRequestError } from '../../shared/errors.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
 
 /** Of one line: a part of the most bytes a hub takes, in base64, and what it says of itself. */
 const MAX_LINE_BYTES = 4 << 20

@@ -1,9 +1,9 @@
-import { ForbiddenError, NotFoundError } from '../../shared/errors.ts'
-import type { Sql } from './store/database.ts'
-import type { HubUser } from './store/hub-users.ts'
-import { findSiteDevice } from './store/site-devices.ts'
-import { findSite, type SiteRow } from './store/site-figures.ts'
-import { siteNotFound } from './store/sites.ts'
+import type { Sql } from '#hub/store/database.ts'
+import type { HubUser } from '#hub/store/hub-users.ts'
+import { findSiteDevice } from '#hub/store/site-devices.ts'
+import { findSite, type SiteRow } from '#hub/store/site-figures.ts'
+import { siteNotFound } from '#hub/store/sites.ts'
+import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 
 export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'

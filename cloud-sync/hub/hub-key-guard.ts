@@ -1,10 +1,10 @@
-import { UnauthenticatedError } from '../../shared/errors.ts'
-import { FailedKeys } from '../../shared/failed-keys.ts'
-import { hashSecret } from '../../shared/ids.ts'
-import { RequestRates } from '../../shared/request-rates.ts'
-import type { MonotonicClock } from '../../shared/time.ts'
-import type { Sql } from './store/database.ts'
-import { type HubUser, hubUserByKey } from './store/hub-users.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { type HubUser, hubUserByKey } from '#hub/store/hub-users.ts'
+import { UnauthenticatedError } from '#shared/errors.ts'
+import { FailedKeys } from '#shared/failed-keys.ts'
+import { hashSecret } from '#shared/ids.ts'
+import { RequestRates } from '#shared/request-rates.ts'
+import type { MonotonicClock } from '#shared/time.ts'
 
 /**
  * The door of the head office. Keys are looked up in the database each time, so that one that is revoked through another

@@ -1,7 +1,7 @@
-import { hashSecret, newHubKey, newUuid } from '../../shared/ids.ts'
-import type { HubRole } from '../../shared/wire/hub-users.ts'
-import type { Database } from './store/database.ts'
-import { createHubUser, type HubUser, hasHubAdmin, requireHubUser } from './store/hub-users.ts'
+import type { Database } from '#hub/store/database.ts'
+import { createHubUser, type HubUser, hasHubAdmin, requireHubUser } from '#hub/store/hub-users.ts'
+import { hashSecret, newHubKey, newUuid } from '#shared/ids.ts'
+import type { HubRole } from '#shared/wire/hub-users.ts'
 
 /** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
 const FIRST_ADMIN_ID = 'admin'

@@ -1,7 +1,9 @@
-import { type Part, startAll, stopAll } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
-import { type Clock, systemClock } from '../../shared/time.ts'
-import { createHubApp } from './api/app.ts'
+import { createHubApp } from '#hub/api/app.ts'
+import type { Database } from '#hub/store/database.ts'
+import { openDatabase } from '#hub/store/open-database.ts'
+import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { type Clock, systemClock } from '#shared/time.ts'
 import { Compaction } from './compaction.ts'
 import type { HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
@@ -10,8 +12,6 @@ import { ensureHubAdmin } from './hub-users.ts'
 import { IntentWatch } from './intent-watch.ts'
 import { runSiteCommand } from './site-commands.ts'
 import { Sites } from './sites.ts'
-import type { Database } from './store/database.ts'
-import { openDatabase } from './store/open-database.ts'
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { GPS } from '../../shared/telemetry-records.ts'
-import { SYNC_STREAMS, type SyncPart } from '../../shared/wire/sync.ts'
-import { readTelemetry } from './store/telemetry.ts'
-import { DATABASE_KINDS } from './testing/databases.ts'
-import { openHub, type TestHub } from './testing/open-hub.ts'
-import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from './testing/people.ts'
-import { endsOf, rowsContent, runsContent, type SiteClient } from './testing/site-client.ts'
-import { fileLinesOf, fileOf } from './testing/sync-file.ts'
+import { readTelemetry } from '#hub/store/telemetry.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
+import { GPS } from '#shared/telemetry-records.ts'
+import { SYNC_STREAMS, type SyncPart } from '#shared/wire/sync.ts'
 
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
 

@@ -1,23 +1,23 @@
 import type { z } from 'zod'
-import { ConflictError, ForbiddenError, InvalidRequestError } from '../../shared/errors.ts'
-import { partHash } from '../../shared/sync-hash.ts'
-import type { Clock } from '../../shared/time.ts'
-import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '../../shared/wire/sync.ts'
+import { insertCursors, readCursors } from '#hub/store/cursors.ts'
+import type { Database } from '#hub/store/database.ts'
+import { deleteEarlierEntities } from '#hub/store/entities.ts'
+import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile, supersededAt } from '#hub/store/epochs.ts'
+import { inSite } from '#hub/store/sites.ts'
+import { ConflictError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import { partHash } from '#shared/sync-hash.ts'
+import type { Clock } from '#shared/time.ts'
+import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,
   type SyncFileReceipt,
   syncFileLineSchema,
-} from '../../shared/wire/sync-file.ts'
+} from '#shared/wire/sync-file.ts'
 import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 import { moveAndApply } from './push.ts'
-import { insertCursors, readCursors } from './store/cursors.ts'
-import type { Database } from './store/database.ts'
-import { deleteEarlierEntities } from './store/entities.ts'
-import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile, supersededAt } from './store/epochs.ts'
-import { inSite } from './store/sites.ts'
 import { LIMITS } from './sync-limits.ts'
 import { putOlderStates, statesOf } from './take-latest.ts'
 

@@ -1,8 +1,8 @@
-import { describeError } from '../../shared/errors.ts'
-import type { Part } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
-import type { Sql } from './store/database.ts'
-import { lastIntents } from './store/intents.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { lastIntents } from '#hub/store/intents.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
 
 const POLL_MS = 2_000
 

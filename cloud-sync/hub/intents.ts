@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { Intent, intentsAnswerSchema } from '../../shared/wire/sync.ts'
+import type { Database } from '#hub/store/database.ts'
+import { recordIntentsAsked, waitingIntents } from '#hub/store/intents.ts'
+import type { Intent, intentsAnswerSchema } from '#shared/wire/sync.ts'
 import type { IntentWatch } from './intent-watch.ts'
-import type { Database } from './store/database.ts'
-import { recordIntentsAsked, waitingIntents } from './store/intents.ts'
 
 const INTENTS_AT_ONCE = 100
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { type HubProcess, runHub, runHubCommand } from './testing/run-hub.ts'
-import { SiteClient } from './testing/site-client.ts'
+import { type HubProcess, runHub, runHubCommand } from '#hub/testing/run-hub.ts'
+import { SiteClient } from '#hub/testing/site-client.ts'
 
 describe('a hub as a program', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-hub-'))

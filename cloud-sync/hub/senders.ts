@@ -1,8 +1,14 @@
-import { ConflictError } from '../../shared/errors.ts'
-import type { SyncWarning } from '../../shared/wire/sync.ts'
-import type { Sql } from './store/database.ts'
-import { findSender, type KnownSender, recordSeen, recordTwoGateways, type Sender } from './store/epochs.ts'
-import type { LockedSite } from './store/sites.ts'
+import type { Sql } from '#hub/store/database.ts'
+import {
+  findSender,
+  type KnownSender,
+  recordSeen,
+  recordTwoGateways,
+  type Sender,
+} from '#hub/store/epochs.ts'
+import type { LockedSite } from '#hub/store/sites.ts'
+import { ConflictError } from '#shared/errors.ts'
+import type { SyncWarning } from '#shared/wire/sync.ts'
 
 /** A gateway that was started anew may have left requests on their way; what comes later is another gateway. */
 const OLD_INSTANCE_MS = 60_000

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { toIso } from '../../shared/time.ts'
+import { toIso } from '#shared/time.ts'
 import type { Sites } from './sites.ts'
 
 /** A command that cannot be understood. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { AppError } from '../../shared/errors.ts'
-import { hashSecret } from '../../shared/ids.ts'
-import type { Sql } from './store/database.ts'
-import { siteKeyState } from './store/sites.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { siteKeyState } from '#hub/store/sites.ts'
+import { AppError } from '#shared/errors.ts'
+import { hashSecret } from '#shared/ids.ts'
 
 const SITE_ID = /^[a-z0-9-]{1,32}$/
 const SITE_KEY = /^cbs_([a-z0-9-]{1,32})_[A-Za-z0-9_-]{43}$/

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { siteHealth } from './site-state.ts'
-import type { SiteFigures, SiteRow } from './store/site-figures.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const MINUTE_MS = 60_000

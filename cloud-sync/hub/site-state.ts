@@ -1,7 +1,7 @@
-import { MINUTE_MS, toIso } from '../../shared/time.ts'
-import type { SiteState } from '../../shared/wire/sites.ts'
+import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { SiteState } from '#shared/wire/sites.ts'
 import { areTwoGateways } from './senders.ts'
-import type { SiteFigures, SiteRow } from './store/site-figures.ts'
 
 /** A gateway that is connected is heard of every few seconds. */
 const SILENT_MS = 2 * MINUTE_MS

@@ -1,9 +1,9 @@
-import { InvalidRequestError } from '../../shared/errors.ts'
-import { hashSecret, newShortId } from '../../shared/ids.ts'
-import type { Clock } from '../../shared/time.ts'
+import type { Database } from '#hub/store/database.ts'
+import { insertSite, listSites, replaceSiteKeys, type SiteSummary } from '#hub/store/sites.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { hashSecret, newShortId } from '#shared/ids.ts'
+import type { Clock } from '#shared/time.ts'
 import { isSiteId, newSiteKey } from './site-keys.ts'
-import type { Database } from './store/database.ts'
-import { insertSite, listSites, replaceSiteKeys, type SiteSummary } from './store/sites.ts'
 
 const MAX_NAME = 200
 

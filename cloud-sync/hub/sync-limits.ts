@@ -1,4 +1,4 @@
-import type { SyncLimits } from '../../shared/wire/sync.ts'
+import type { SyncLimits } from '#shared/wire/sync.ts'
 
 /** What a hub takes. A request is at most this large when it is unpacked, a part this large before base64. */
 export const LIMITS: SyncLimits = {

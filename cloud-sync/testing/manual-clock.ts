@@ -1,4 +1,4 @@
-import { type Clock, type MonotonicClock, systemClock } from '../../shared/time.ts'
+import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 
 /** A clock that stands still until it is moved. */
 export class ManualClock implements Clock, MonotonicClock {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { RowSum } from '../../shared/sync-hash.ts'
+import type { PartLimits, SourcePart, StreamBacklog, SyncIdentity, SyncSource } from '#agent/source.ts'
+import { RowSum } from '#shared/sync-hash.ts'
 import {
   type AuditGroup,
   type AuditKind,
@@ -8,8 +9,7 @@ import {
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
-import type { PartLimits, SourcePart, StreamBacklog, SyncIdentity, SyncSource } from '../agent/source.ts'
+} from '#shared/wire/sync.ts'
 
 /** A row of any stream, as these tests have them. */
 export interface TestRow {

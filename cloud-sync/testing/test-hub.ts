@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { partHash } from '../../shared/sync-hash.ts'
+import { partHash } from '#shared/sync-hash.ts'
 import {
   type Audit,
   auditSchema,
@@ -16,7 +16,7 @@ import {
   type SyncLimits,
   type SyncStream,
   type SyncWarning,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import { byStream, groupsOf, STREAM_OF, type TestRow } from './memory-source.ts'
 
 /** What can happen to a request and its answer. */

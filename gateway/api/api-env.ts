@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { ForbiddenError } from '../../shared/errors.ts'
-import { createApiOf, type RequestEnv } from '../../shared/http/api-env.ts'
-import { isAdmin } from '../domain/access.ts'
-import type { User } from '../services/users.ts'
+import { isAdmin } from '#domain/access.ts'
+import type { User } from '#services/users.ts'
+import { ForbiddenError } from '#shared/errors.ts'
+import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
 /** What a handler finds on `c.var`. */
 export interface ApiEnv {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { ApiClient, ApiError } from '../../shared/client.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let client: ApiClient

@@ -1,6 +1,6 @@
-import { toIso } from '../../shared/time.ts'
-import type { CommandJson } from '../../shared/wire/commands.ts'
-import type { CommandRow } from '../store/commands.ts'
+import { toIso } from '#shared/time.ts'
+import type { CommandJson } from '#shared/wire/commands.ts'
+import type { CommandRow } from '#store/commands.ts'
 
 export function toCommandJson(row: CommandRow): CommandJson {
   const { lateAck } = row

@@ -1,8 +1,12 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
+import type { CommandRequest } from '#services/command-request.ts'
+import type { Asked, Asking, Commands } from '#services/commands.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Groups } from '#services/groups.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
 import {
   commandIdParams,
   commandListSchema,
@@ -13,14 +17,10 @@ import {
   idempotencyHeaders,
   newCommandSchema,
   newGroupCommandSchema,
-} from '../../shared/wire/commands.ts'
-import { groupIdParams } from '../../shared/wire/groups.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
-import type { CommandRequest } from '../services/command-request.ts'
-import type { Asked, Asking, Commands } from '../services/commands.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Groups } from '../services/groups.ts'
-import type { CommandRow } from '../store/commands.ts'
+} from '#shared/wire/commands.ts'
+import { groupIdParams } from '#shared/wire/groups.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
+import type { CommandRow } from '#store/commands.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
 import { adminOnly } from './guards.ts'

@@ -1,7 +1,7 @@
-import { toIso } from '../../shared/time.ts'
-import type { DeviceConfigJson } from '../../shared/wire/device-configs.ts'
-import type { DeviceConfigs } from '../services/device-configs.ts'
-import type { Device } from '../services/fleet.ts'
+import type { DeviceConfigs } from '#services/device-configs.ts'
+import type { Device } from '#services/fleet.ts'
+import { toIso } from '#shared/time.ts'
+import type { DeviceConfigJson } from '#shared/wire/device-configs.ts'
 
 /** What a device is to be set to, why, and what it was told and has applied of it. */
 export function toDeviceConfigJson(deviceConfigs: DeviceConfigs, device: Device): DeviceConfigJson {

@@ -1,6 +1,10 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
+import type { DeviceConfigs, LayerOutcome } from '#services/device-configs.ts'
+import type { DeviceTypes } from '#services/device-types.ts'
+import type { Device, Fleet } from '#services/fleet.ts'
+import type { Groups } from '#services/groups.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
 import {
   deviceConfigPutSchema,
   deviceConfigQuerySchema,
@@ -10,13 +14,9 @@ import {
   groupConfigSchema,
   groupConfigsSchema,
   newLayerSchema,
-} from '../../shared/wire/device-configs.ts'
-import { groupIdParams } from '../../shared/wire/groups.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
-import type { DeviceConfigs, LayerOutcome } from '../services/device-configs.ts'
-import type { DeviceTypes } from '../services/device-types.ts'
-import type { Device, Fleet } from '../services/fleet.ts'
-import type { Groups } from '../services/groups.ts'
+} from '#shared/wire/device-configs.ts'
+import { groupIdParams } from '#shared/wire/groups.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { adminOnly } from './guards.ts'

@@ -1,6 +1,6 @@
-import { toIso } from '../../shared/time.ts'
-import type { DeviceJson } from '../../shared/wire/devices.ts'
-import type { Device } from '../services/fleet.ts'
+import type { Device } from '#services/fleet.ts'
+import { toIso } from '#shared/time.ts'
+import type { DeviceJson } from '#shared/wire/devices.ts'
 
 /** A device as every list and every answer about one shows it. */
 export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {

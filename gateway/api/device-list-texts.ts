@@ -1,5 +1,5 @@
-import type { DeviceListQuery } from '../../shared/wire/devices.ts'
-import type { Device } from '../services/fleet.ts'
+import type { Device } from '#services/fleet.ts'
+import type { DeviceListQuery } from '#shared/wire/devices.ts'
 import { toDeviceJson } from './device-json.ts'
 import { DeviceTexts } from './device-texts.ts'
 

@@ -1,4 +1,4 @@
-import type { Device } from '../services/fleet.ts'
+import type { Device } from '#services/fleet.ts'
 
 interface Remembered<Text> {
   row: Device['row']

@@ -1,7 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
+import type { DeviceTypes } from '#services/device-types.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
 import {
   type DeviceTypeJson,
   deviceTypeParams,
@@ -9,8 +10,7 @@ import {
   deviceTypeSchema,
   newDeviceTypeParams,
   putDeviceTypeSchema,
-} from '../../shared/wire/device-types.ts'
-import type { DeviceTypes } from '../services/device-types.ts'
+} from '#shared/wire/device-types.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -1,10 +1,16 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { attributeFilters, matchesAttributes, matchesSearch } from '../../shared/device-filter.ts'
-import { InvalidRequestError } from '../../shared/errors.ts'
-import { RememberedQueries } from '../../shared/http/remembered-queries.ts'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, jsonText, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
+import { canSee } from '#domain/access.ts'
+import type { DeviceConfigs } from '#services/device-configs.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Device, Fleet } from '#services/fleet.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import type { Presence } from '#services/presence.ts'
+import { attributeFilters, matchesAttributes, matchesSearch } from '#shared/device-filter.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { RememberedQueries } from '#shared/http/remembered-queries.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
 import {
   deletedDeviceSchema,
   deviceDetailsSchema,
@@ -16,16 +22,10 @@ import {
   newDeviceSchema,
   registeredDeviceSchema,
   rotatedPasswordSchema,
-} from '../../shared/wire/devices.ts'
-import { DOWNLINKS, deviceTopic, UPLINKS } from '../../shared/wire/mqtt.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
-import { canSee } from '../domain/access.ts'
-import type { DeviceConfigs } from '../services/device-configs.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Device, Fleet } from '../services/fleet.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { Presence } from '../services/presence.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/devices.ts'
+import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'

@@ -1,17 +1,17 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { UnauthenticatedError } from '../../shared/errors.ts'
-import { addressOf } from '../../shared/http/api-env.ts'
-import { json, problems } from '../../shared/http/responses.ts'
-import { hashSecret } from '../../shared/ids.ts'
+import type { GeofenceTokens } from '#services/geofence-tokens.ts'
+import type { GeofenceSet } from '#services/geofences.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
+import { UnauthenticatedError } from '#shared/errors.ts'
+import { addressOf } from '#shared/http/api-env.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { hashSecret } from '#shared/ids.ts'
 import {
   geofenceDownloadQuerySchema,
   geofenceIdParams,
   groupGeofencesSchema,
-} from '../../shared/wire/geofences.ts'
-import type { GeofenceTokens } from '../services/geofence-tokens.ts'
-import type { GeofenceSet } from '../services/geofences.ts'
-import type { KeyGuard } from '../services/key-guard.ts'
+} from '#shared/wire/geofences.ts'
 import { type ApiEnv, createApi, requireAdmin } from './api-env.ts'
 import { type GeofencesApiDeps, requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 

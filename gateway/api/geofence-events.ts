@@ -1,17 +1,17 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { InvalidRequestError } from '../../shared/errors.ts'
-import { fromE7 } from '../../shared/geo.ts'
-import { json, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
+import { isAdmin } from '#domain/access.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { fromE7 } from '#shared/geo.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
   geofenceEventListSchema,
   geofenceEventQuerySchema,
-} from '../../shared/wire/geofence-events.ts'
-import { isAdmin } from '../domain/access.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { GeofenceEventRow } from '../store/geofence-events.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/geofence-events.ts'
+import type { GeofenceEventRow } from '#store/geofence-events.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {

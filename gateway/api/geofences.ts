@@ -1,8 +1,11 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
-import { NotFoundError } from '../../shared/errors.ts'
-import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
+import { readZones, toGeofencesJson } from '#domain/geofences.ts'
+import type { GeofenceSet, Geofences } from '#services/geofences.ts'
+import type { Groups } from '#services/groups.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
 import {
   type ChangedGeofencesJson,
   changedGeofencesSchema,
@@ -10,12 +13,9 @@ import {
   groupGeofencesSchema,
   legacyGeofencesSchema,
   newGeofencesSchema,
-} from '../../shared/wire/geofences.ts'
-import { groupIdParams } from '../../shared/wire/groups.ts'
-import { zonesTopic } from '../../shared/wire/mqtt.ts'
-import { readZones, toGeofencesJson } from '../domain/geofences.ts'
-import type { GeofenceSet, Geofences } from '../services/geofences.ts'
-import type { Groups } from '../services/groups.ts'
+} from '#shared/wire/geofences.ts'
+import { groupIdParams } from '#shared/wire/groups.ts'
+import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -1,10 +1,13 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { NotFoundError } from '../../shared/errors.ts'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
-import { deviceListSchema } from '../../shared/wire/devices.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Fleet } from '#services/fleet.ts'
+import type { Groups } from '#services/groups.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
+import { deviceListSchema } from '#shared/wire/devices.ts'
 import {
   assignmentSchema,
   deletedGroupSchema,
@@ -14,11 +17,8 @@ import {
   groupPatchSchema,
   groupSchema,
   newGroupSchema,
-} from '../../shared/wire/groups.ts'
-import { pageQuerySchema } from '../../shared/wire/params.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Fleet } from '../services/fleet.ts'
-import type { Groups } from '../services/groups.ts'
+} from '#shared/wire/groups.ts'
+import { pageQuerySchema } from '#shared/wire/params.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { toDeviceJson } from './device-json.ts'
 import { adminOnly } from './guards.ts'

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
-import { addressOf } from '../../shared/http/api-env.ts'
-import type { KeyGuard } from '../services/key-guard.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
+import { addressOf } from '#shared/http/api-env.ts'
 import { type ApiEnv, requireAdmin } from './api-env.ts'
 
 /** Admits callers with a good key and keeps who they are in `c.var.user`. */

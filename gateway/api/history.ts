@@ -1,18 +1,21 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { historyFrame } from '../../shared/history-text.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Device } from '#services/fleet.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import { historyFrame } from '#shared/history-text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,
   historyContent,
   historyHeaders,
   historyRange,
-} from '../../shared/http/history-answers.ts'
-import { streamHistory } from '../../shared/http/history-stream.ts'
-import { problems } from '../../shared/http/responses.ts'
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
+} from '#shared/http/history-answers.ts'
+import { streamHistory } from '#shared/http/history-stream.ts'
+import { problems } from '#shared/http/responses.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
 import {
   BATTERY_FORMATS,
   batteryRecordSchema,
@@ -21,13 +24,10 @@ import {
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
   historyQuerySchema,
-} from '../../shared/wire/telemetry.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Device } from '../services/fleet.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { HistoryPageRequest } from '../store/history-page.ts'
-import type { JobOptions } from '../store/reader-pool.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/telemetry.ts'
+import type { HistoryPageRequest } from '#store/history-page.ts'
+import type { JobOptions } from '#store/reader-pool.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 interface HistoryApiDeps {

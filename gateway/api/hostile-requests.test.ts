@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { OpenApiDocument } from '../../shared/http/openapi.ts'
-import type { DocumentedAnswers } from '../../shared/testing/documented-answers.ts'
-import { type HostileRequest, HostileRequests, type Target } from '../../shared/testing/hostile-requests.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { eventually } from '../testing/observe.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
-import { StoredContent } from '../testing/stored-content.ts'
+import type { OpenApiDocument } from '#shared/http/openapi.ts'
+import type { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
+import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { eventually } from '#testing/observe.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { StoredContent } from '#testing/stored-content.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time, and for more mixtures. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined

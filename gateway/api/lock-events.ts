@@ -1,16 +1,12 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { InvalidRequestError } from '../../shared/errors.ts'
-import { json, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
-import {
-  type LockEventJson,
-  lockEventListSchema,
-  lockEventQuerySchema,
-} from '../../shared/wire/lock-events.ts'
-import { isAdmin } from '../domain/access.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { LockEventRow } from '../store/lock-events.ts'
-import type { Store } from '../store/store.ts'
+import { isAdmin } from '#domain/access.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
+import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
+import type { LockEventRow } from '#store/lock-events.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 function toLockEventJson(row: LockEventRow): LockEventJson {

@@ -1,4 +1,4 @@
-import type { ClientMessage, ServerMessage } from '../../shared/wire/realtime.ts'
+import type { ClientMessage, ServerMessage } from '#shared/wire/realtime.ts'
 
 /** One kind of message on the WebSocket `/realtime`. */
 export interface RealtimeMessage {

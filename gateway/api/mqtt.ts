@@ -1,10 +1,12 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { containsText } from '../../shared/device-filter.ts'
-import { NotFoundError, UnavailableError } from '../../shared/errors.ts'
-import { json, problems } from '../../shared/http/responses.ts'
-import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '../../shared/mqtt-status.ts'
-import { toIso } from '../../shared/time.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import { parseOwner } from '#services/mqtt-access.ts'
+import { containsText } from '#shared/device-filter.ts'
+import { NotFoundError, UnavailableError } from '#shared/errors.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type MqttClientJson,
   type MqttStatsJson,
@@ -13,10 +15,8 @@ import {
   mqttStatsSchema,
   quarantineSchema,
   removedMqttClientSchema,
-} from '../../shared/wire/mqtt-status.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import { parseOwner } from '../services/mqtt-access.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/mqtt-status.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

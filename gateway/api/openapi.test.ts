@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { z } from 'zod'
-import type { Operation } from '../../shared/http/openapi.ts'
-import type { JsonSchema } from '../../shared/http/openapi-schemas.ts'
-import { ERROR_CODES } from '../../shared/wire/error-codes.ts'
-import { problemSchema } from '../../shared/wire/problem.ts'
-import { clientMessageSchema } from '../../shared/wire/realtime.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import type { Operation } from '#shared/http/openapi.ts'
+import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
+import { ERROR_CODES } from '#shared/wire/error-codes.ts'
+import { problemSchema } from '#shared/wire/problem.ts'
+import { clientMessageSchema } from '#shared/wire/realtime.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { GatewayDocument } from './openapi.ts'
 
 let gateway: TestGateway

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { createOpenApiDocument, type Doors, type OpenApiDocument } from '../../shared/http/openapi.ts'
-import { ERROR_CODES } from '../../shared/wire/error-codes.ts'
+import { createOpenApiDocument, type Doors, type OpenApiDocument } from '#shared/http/openapi.ts'
+import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { INTRODUCTION } from './introduction.ts'
 import {

@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { RouteConfig } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { SchemaComponents } from '../../shared/http/openapi-schemas.ts'
-import { operations } from '../../shared/wire/operations.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { SchemaComponents } from '#shared/http/openapi-schemas.ts'
+import { operations } from '#shared/wire/operations.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /** Documents about the API, not part of it. */
 const DOCUMENTS = ['GET /openapi.json', 'GET /docs']

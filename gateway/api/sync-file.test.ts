@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { partHash } from '../../shared/sync-hash.ts'
-import { decodeBlock } from '../../shared/telemetry-block.ts'
-import { decodeBlocks } from '../../shared/telemetry-blocks.ts'
-import { GPS } from '../../shared/telemetry-records.ts'
-import { decodeRuns } from '../../shared/telemetry-runs.ts'
-import { DAY_MS, toIso } from '../../shared/time.ts'
-import type { SyncCursors, SyncPart } from '../../shared/wire/sync.ts'
+import { partHash } from '#shared/sync-hash.ts'
+import { decodeBlock } from '#shared/telemetry-block.ts'
+import { decodeBlocks } from '#shared/telemetry-blocks.ts'
+import { GPS } from '#shared/telemetry-records.ts'
+import { decodeRuns } from '#shared/telemetry-runs.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import type { SyncCursors, SyncPart } from '#shared/wire/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,
   syncFileEndSchema,
   syncFileHeadSchema,
   syncFileLineSchema,
-} from '../../shared/wire/sync-file.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '../testing/callers.ts'
-import { eventually } from '../testing/observe.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#shared/wire/sync-file.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { eventually } from '#testing/observe.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SETTINGS = {
   // nobody is there, as at a site without a network

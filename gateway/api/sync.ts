@@ -1,18 +1,14 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
-import { ConflictError } from '../../shared/errors.ts'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
-import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '../../shared/sync-status.ts'
-import { toIso } from '../../shared/time.ts'
-import { AUDIT_KINDS } from '../../shared/wire/sync.ts'
-import {
-  type SyncFileReceipt,
-  syncFileReceiptSchema,
-  takenReceiptSchema,
-} from '../../shared/wire/sync-file.ts'
-import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '../../shared/wire/sync-status.ts'
+import { ConflictError } from '#shared/errors.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
+import { toIso } from '#shared/time.ts'
+import { AUDIT_KINDS } from '#shared/wire/sync.ts'
+import { type SyncFileReceipt, syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/sync-file.ts'
+import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '#shared/wire/sync-status.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -1,23 +1,23 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { json, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
+import { isAdmin } from '#domain/access.ts'
+import type { BlockDamage } from '#services/block-damage.ts'
+import type { DiskGuard } from '#services/disk-guard.ts'
+import type { Fleet } from '#services/fleet.ts'
+import type { GatewayClock } from '#services/gateway-clock.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import type { Users } from '#services/users.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type damagedSchema,
   type diskUseSchema,
   healthSchema,
   statsSchema,
   type subscriptionsSchema,
-} from '../../shared/wire/system.ts'
-import { isAdmin } from '../domain/access.ts'
-import type { BlockDamage } from '../services/block-damage.ts'
-import type { DiskGuard } from '../services/disk-guard.ts'
-import type { Fleet } from '../services/fleet.ts'
-import type { GatewayClock } from '../services/gateway-clock.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { Users } from '../services/users.ts'
-import type { DamagedBlocks } from '../store/damaged-blocks.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/system.ts'
+import type { DamagedBlocks } from '#store/damaged-blocks.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tagOf } from '../../shared/http/operation-names.ts'
+import { tagOf } from '#shared/http/operation-names.ts'
 import { TAGS } from './tags.ts'
 
 test('a path belongs to the part of the API its last noun is of', () => {

@@ -1,4 +1,4 @@
-import type { Tags } from '../../shared/http/operation-names.ts'
+import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The parts of the gateway's API. */
 export const TAGS: Tags = {

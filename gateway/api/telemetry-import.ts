@@ -1,14 +1,14 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
+import type { Fleet } from '#services/fleet.ts'
+import type { TelemetryImport } from '#services/telemetry-import.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
 import {
   IMPORT_RECORDS_MAX,
   importedTelemetrySchema,
   telemetryImportSchema,
-} from '../../shared/wire/telemetry-import.ts'
-import type { Fleet } from '../services/fleet.ts'
-import type { TelemetryImport } from '../services/telemetry-import.ts'
+} from '#shared/wire/telemetry-import.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

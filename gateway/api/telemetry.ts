@@ -1,11 +1,15 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
-import { NotFoundError } from '../../shared/errors.ts'
-import { jsonBody } from '../../shared/http/request-guards.ts'
-import { body, json, jsonText, problems } from '../../shared/http/responses.ts'
-import { recordId, recordIdPrefix, type TelemetryStream } from '../../shared/ids.ts'
-import { toIso } from '../../shared/time.ts'
-import { deviceIdParams } from '../../shared/wire/params.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Device, Fleet } from '#services/fleet.ts'
+import type { QueuedMessage } from '#services/ingest.ts'
+import type { Telemetry } from '#services/telemetry.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
+import { toIso } from '#shared/time.ts'
+import { deviceIdParams } from '#shared/wire/params.ts'
 import {
   batteryRecordSchema,
   deletedRecordsSchema,
@@ -14,12 +18,8 @@ import {
   purgedFleetSchema,
   purgeSchema,
   telemetryStatsSchema,
-} from '../../shared/wire/telemetry.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Device, Fleet } from '../services/fleet.ts'
-import type { QueuedMessage } from '../services/ingest.ts'
-import type { Telemetry } from '../services/telemetry.ts'
-import type { Store } from '../store/store.ts'
+} from '#shared/wire/telemetry.ts'
+import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { DeviceTexts } from './device-texts.ts'
 import { adminOnly } from './guards.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Ride } from '../../shared/testing/ride.ts'
-import type { StopJson, TripJson } from '../../shared/wire/trips.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { sendTrack } from '../testing/sent-track.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { Ride } from '#shared/testing/ride.ts'
+import type { StopJson, TripJson } from '#shared/wire/trips.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { sendTrack } from '#testing/sent-track.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const RANGE = 'from=2026-05-04&to=2026-05-05'
 let g: TestGateway

@@ -5,13 +5,13 @@ import {
   type ExpectedTrip,
   readTripVectors,
   TOLERANCES,
-} from '../../shared/testing/trip-vectors.ts'
-import { toIso } from '../../shared/time.ts'
-import type { Place } from '../../shared/trip-figures.ts'
-import type { StopJson, TripFiguresJson } from '../../shared/wire/trips.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { sendTrack } from '../testing/sent-track.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#shared/testing/trip-vectors.ts'
+import { toIso } from '#shared/time.ts'
+import type { Place } from '#shared/trip-figures.ts'
+import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { sendTrack } from '#testing/sent-track.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const { vectors, activeVectors } = readTripVectors()
 /** Devices did not exist before 2020 and are not believed to have: such a case is moved by ten years. */

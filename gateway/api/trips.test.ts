@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { Ride } from '../../shared/testing/ride.ts'
-import { MINUTE_MS, toIso } from '../../shared/time.ts'
-import { DEFAULT_TRIP_CONFIG } from '../../shared/trip-config.ts'
-import type { TripJson } from '../../shared/wire/trips.ts'
-import { createCallers, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '../testing/callers.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { sendTrack } from '../testing/sent-track.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { Ride } from '#shared/testing/ride.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import { DEFAULT_TRIP_CONFIG } from '#shared/trip-config.ts'
+import type { TripJson } from '#shared/wire/trips.ts'
+import { createCallers, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { sendTrack } from '#testing/sent-track.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DAY_MS = 24 * 60 * MINUTE_MS
 const MORNING_MS = Date.UTC(2026, 4, 4, 8)

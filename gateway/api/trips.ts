@@ -1,18 +1,22 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { acceptedType } from '../../shared/http/accept.ts'
-import { invalidQuery } from '../../shared/http/api-env.ts'
-import { json, problems } from '../../shared/http/responses.ts'
+import { type Caller, canSee, isAdmin } from '#domain/access.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Device, Fleet } from '#services/fleet.ts'
+import type { TripSearch, Trips } from '#services/trips.ts'
+import { acceptedType } from '#shared/http/accept.ts'
+import { invalidQuery } from '#shared/http/api-env.ts'
+import { json, problems } from '#shared/http/responses.ts'
 import {
   GEO_JSON,
   requireTripRange,
   summaryRange,
   tripAnswer,
   tripListTexts,
-} from '../../shared/http/trip-answers.ts'
-import type { Clock } from '../../shared/time.ts'
-import { tripConfigOf } from '../../shared/trip-config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '../../shared/trip-json.ts'
+} from '#shared/http/trip-answers.ts'
+import type { Clock } from '#shared/time.ts'
+import { tripConfigOf } from '#shared/trip-config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trip-json.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,
@@ -26,12 +30,8 @@ import {
   tripSummarySchema,
   tripsQuerySchema,
   tripsSchema,
-} from '../../shared/wire/trips.ts'
-import { type Caller, canSee, isAdmin } from '../domain/access.ts'
-import type { Devices } from '../services/devices.ts'
-import type { Device, Fleet } from '../services/fleet.ts'
-import type { TripSearch, Trips } from '../services/trips.ts'
-import type { JobOptions } from '../store/reader-pool.ts'
+} from '#shared/wire/trips.ts'
+import type { JobOptions } from '#store/reader-pool.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 interface TripsApiDeps {

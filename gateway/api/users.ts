@@ -1,8 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { jsonBodyUpTo } from '../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../shared/http/responses.ts'
-import { toIso } from '../../shared/time.ts'
+import type { Users } from '#services/users.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
 import {
   deletedUserSchema,
   issuedKeySchema,
@@ -11,8 +12,7 @@ import {
   type UserJson,
   userPatchSchema,
   userSchema,
-} from '../../shared/wire/users.ts'
-import type { Users } from '../services/users.ts'
+} from '#shared/wire/users.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

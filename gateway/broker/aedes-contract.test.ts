@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { type Duplex, duplexPair } from 'node:stream'
 import { describe, mock, test } from 'node:test'
 import type { AedesOptions } from 'aedes'
-import { FrozenStream } from '../testing/frozen-stream.ts'
-import { HeldDisk } from '../testing/held-disk.ts'
-import { eventually } from '../testing/observe.ts'
-import { createJournal, OpenBroker } from '../testing/open-broker.ts'
+import { FrozenStream } from '#testing/frozen-stream.ts'
+import { HeldDisk } from '#testing/held-disk.ts'
+import { eventually } from '#testing/observe.ts'
+import { createJournal, OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
@@ -16,8 +16,8 @@ import {
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { createHeldMemory, StockAedes } from '../testing/stock-aedes.ts'
+} from '#testing/raw-mqtt.ts'
+import { createHeldMemory, StockAedes } from '#testing/stock-aedes.ts'
 import type { BrokerOptions } from './broker.ts'
 import type { BrokerPort } from './broker-port.ts'
 

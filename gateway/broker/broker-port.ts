@@ -1,5 +1,5 @@
-import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import type { Uplink } from '../../shared/wire/mqtt.ts'
+import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { Uplink } from '#shared/wire/mqtt.ts'
 
 export type LoginResult<Login> =
   /** `owner` names who it is: a session of one owner is never taken up by another. */

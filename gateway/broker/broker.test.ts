@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { eventually, metric } from '../testing/observe.ts'
-import { OpenBroker } from '../testing/open-broker.ts'
+import { eventually, metric } from '#testing/observe.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
@@ -14,8 +14,8 @@ import {
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { Broker } from './broker.ts'
 import type { SessionJournal } from './sessions.ts'
 

@@ -1,4 +1,4 @@
-import type { MqttClientStatus, MqttFlow } from '../../shared/mqtt-status.ts'
+import type { MqttClientStatus, MqttFlow } from '#shared/mqtt-status.ts'
 import type { Connection } from './connection.ts'
 import type { Meter } from './meter.ts'
 import type { Session } from './session.ts'

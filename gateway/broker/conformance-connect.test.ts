@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { eventually } from '../testing/observe.ts'
+import { eventually } from '#testing/observe.ts'
 import {
   acknowledgement,
   type ConnectFields,
@@ -13,9 +13,9 @@ import {
   subscribePacket,
   text,
   unsubscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { programFields, rawProgram } from '../testing/raw-program.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { programFields, rawProgram } from '#testing/raw-program.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DISCONNECT = Buffer.from([0xe0, 0])
 const PINGREQ = Buffer.from([0xc0, 0])

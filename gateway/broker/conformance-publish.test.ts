@@ -9,9 +9,9 @@ import {
   type RawMqtt,
   readPublish,
   text,
-} from '../testing/raw-mqtt.ts'
-import { rawProgram } from '../testing/raw-program.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { rawProgram } from '#testing/raw-program.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let count = 0

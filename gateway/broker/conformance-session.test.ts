@@ -9,9 +9,9 @@ import {
   RawMqtt,
   type RawPacket,
   readPublish,
-} from '../testing/raw-mqtt.ts'
-import { programFields, rawProgram } from '../testing/raw-program.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { programFields, rawProgram } from '#testing/raw-program.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 

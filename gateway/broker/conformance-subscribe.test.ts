@@ -11,9 +11,9 @@ import {
   subscribePacket,
   text,
   unsubscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { rawProgram } from '../testing/raw-program.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { rawProgram } from '#testing/raw-program.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOT_UTF8 = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82]].map((bytes) => Buffer.from(bytes))
 

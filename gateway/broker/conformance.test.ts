@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { STATEMENTS } from '../testing/mqtt-statements.ts'
+import { STATEMENTS } from '#testing/mqtt-statements.ts'
 
 const GATEWAY = join(import.meta.dirname, '..')
 

@@ -1,4 +1,4 @@
-import type { Part } from '../../shared/lifecycle.ts'
+import type { Part } from '#shared/lifecycle.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /** A socket, as far as counting goes. */

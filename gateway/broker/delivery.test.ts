@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
-import { eventually } from '../testing/observe.ts'
-import { OpenBroker } from '../testing/open-broker.ts'
+import { eventually } from '#testing/observe.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
@@ -11,7 +11,7 @@ import {
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '../testing/raw-mqtt.ts'
+} from '#testing/raw-mqtt.ts'
 
 const COUNT = 300
 

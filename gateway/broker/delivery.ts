@@ -1,4 +1,4 @@
-import type { Tally } from '../../shared/tally.ts'
+import type { Tally } from '#shared/tally.ts'
 import type { DeliveredPacket } from './aedes-internals.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'

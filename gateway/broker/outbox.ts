@@ -1,5 +1,5 @@
-import { Fifo } from '../../shared/fifo.ts'
-import type { StoredMessage } from '../../shared/mqtt-sessions.ts'
+import { Fifo } from '#shared/fifo.ts'
+import type { StoredMessage } from '#shared/mqtt-sessions.ts'
 
 /** A QoS 1 or 2 message on its way to a client, until the client has acknowledged it. */
 export interface OutboxEntry {

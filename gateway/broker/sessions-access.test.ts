@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { eventually } from '../testing/observe.ts'
+import { eventually } from '#testing/observe.ts'
 import {
   type connectPacket,
   PACKET,
@@ -9,8 +9,8 @@ import {
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let admin: User

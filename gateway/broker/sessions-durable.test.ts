@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { eventually, metric } from '../testing/observe.ts'
+import { eventually, metric } from '#testing/observe.ts'
 import {
   connectPacket,
   PACKET,
@@ -12,8 +12,8 @@ import {
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '../testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+} from '#testing/raw-mqtt.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let adminId: string

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { eventually } from '../testing/observe.ts'
-import { OpenBroker } from '../testing/open-broker.ts'
-import { PACKET, publishPacket, RawMqtt, readPublish, subscribePacket } from '../testing/raw-mqtt.ts'
+import { eventually } from '#testing/observe.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
+import { PACKET, publishPacket, RawMqtt, readPublish, subscribePacket } from '#testing/raw-mqtt.ts'
 
 async function start(t: TestContext): Promise<OpenBroker> {
   const side = await OpenBroker.start({

@@ -1,13 +1,13 @@
-import { Fifo } from '../../shared/fifo.ts'
-import type { Part } from '../../shared/lifecycle.ts'
+import { Fifo } from '#shared/fifo.ts'
+import type { Part } from '#shared/lifecycle.ts'
 import type {
   SessionChange,
   StoredMessage,
   StoredSessions,
   StoredSubscription,
   StoredWill,
-} from '../../shared/mqtt-sessions.ts'
-import { Tally } from '../../shared/tally.ts'
+} from '#shared/mqtt-sessions.ts'
+import { Tally } from '#shared/tally.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
 import { Interest } from './interest.ts'
 import { LIMIT_DROPS } from './limits.ts'

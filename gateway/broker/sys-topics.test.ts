@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const PERIOD_MS = 10_000
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Fifo } from '../../shared/fifo.ts'
-import type { Part } from '../../shared/lifecycle.ts'
+import { Fifo } from '#shared/fifo.ts'
+import type { Part } from '#shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './connections.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { MqttTraffic } from '../../shared/mqtt-status.ts'
+import type { MqttTraffic } from '#shared/mqtt-status.ts'
 import { LoadAverage } from './load-average.ts'
 import { Meter } from './meter.ts'
 

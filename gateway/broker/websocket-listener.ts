@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, WebSocketServer } from 'ws'
-import { InvalidRequestError, RateLimitedError } from '../../shared/errors.ts'
+import { InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
 import type { AdmissionRefusal, Connections } from './connections.ts'
 
 /** What becomes of connections. */

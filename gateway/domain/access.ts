@@ -1,4 +1,4 @@
-import type { Role } from '../../shared/wire/users.ts'
+import type { Role } from '#shared/wire/users.ts'
 
 /** Who is asking, as far as the rules need to know. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import type { AckStatus, CommandStatus } from '../../shared/wire/commands.ts'
+import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 
 /** How far a command has come. */
 export interface CommandProgress {

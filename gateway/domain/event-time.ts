@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../shared/time.ts'
+import { MINUTE_MS } from '#shared/time.ts'
 
 /** No clock that was ever set shows less: there was no gateway before. */
 export const EARLIEST_MS = Date.UTC(2020, 0, 1)

@@ -1,4 +1,4 @@
-import type { CompactType, CompactZone, CompactZones, ZoneType } from '../../shared/wire/geofences.ts'
+import type { CompactType, CompactZone, CompactZones, ZoneType } from '#shared/wire/geofences.ts'
 import type { Zone } from './zone.ts'
 
 /** The kinds of zones a teebox acts on; the others are for people and displays. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { InvalidRequestError } from '../../shared/errors.ts'
-import { fieldPath } from '../../shared/field-path.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { fieldPath } from '#shared/field-path.ts'
 import {
   COMPACT_BYTES_MAX,
   compactZonesSchema,
   geofencesSchema,
   newGeofencesSchema,
-} from '../../shared/wire/geofences.ts'
+} from '#shared/wire/geofences.ts'
 import { compactZones } from './geofence-compact.ts'
 import { readZones, toGeofencesJson } from './geofences.ts'
 

@@ -1,13 +1,13 @@
-import { type FieldError, InvalidRequestError } from '../../shared/errors.ts'
-import { fieldPath } from '../../shared/field-path.ts'
-import { fromE7, toE7 } from '../../shared/geo.ts'
+import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
+import { fieldPath } from '#shared/field-path.ts'
+import { fromE7, toE7 } from '#shared/geo.ts'
 import {
   COMPACT_BYTES_MAX,
   type GeofencesJson,
   type NewFeature,
   type NewGeofences,
   ZONE_POINTS_MAX,
-} from '../../shared/wire/geofences.ts'
+} from '#shared/wire/geofences.ts'
 import { compactBytes } from './geofence-compact.ts'
 import { type Point, scaleAt } from './geofence-geometry.ts'
 import { cornersOf, faultOf } from './geofence-ring.ts'

@@ -1,4 +1,4 @@
-import { fromE7, fromMilli, toE7, toMilli } from '../../shared/geo.ts'
+import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
 import { MAX_OTHER_ATTRIBUTES, type Sample, type Scalar } from './telemetry.ts'
 
 /** The newest record of a stream, as it is stored. */

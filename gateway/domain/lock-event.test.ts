@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MINUTE_MS } from '../../shared/time.ts'
-import type { LockEventMessage } from '../../shared/wire/mqtt.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import type { LockEventMessage } from '#shared/wire/mqtt.ts'
 import { lockEventFromMessage } from './lock-event.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)

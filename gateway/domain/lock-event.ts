@@ -1,5 +1,5 @@
-import type { LockKind, LockSource } from '../../shared/wire/lock-events.ts'
-import type { LockEventMessage } from '../../shared/wire/mqtt.ts'
+import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
+import type { LockEventMessage } from '#shared/wire/mqtt.ts'
 import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
 import type { OnDrop } from './telemetry.ts'
 

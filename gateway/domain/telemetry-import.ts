@@ -1,5 +1,5 @@
-import { parseIso } from '../../shared/time.ts'
-import type { ImportedBattery, ImportedGps } from '../../shared/wire/telemetry-import.ts'
+import { parseIso } from '#shared/time.ts'
+import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import { isPlausibleTime } from './event-time.ts'
 import { type OnDrop, parseSample, type Sample } from './telemetry.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
+import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import { isPlausibleTime } from './event-time.ts'
 import { parseTelemetry, type Scalar, UnreadablePayloadError } from './telemetry.ts'
 

@@ -1,4 +1,4 @@
-import { fromE7, fromMilli, toE7, toMilli } from '../../shared/geo.ts'
+import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
 import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
 
 /** A value of a device attribute. */

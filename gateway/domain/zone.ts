@@ -1,4 +1,4 @@
-import type { ZoneType } from '../../shared/wire/geofences.ts'
+import type { ZoneType } from '#shared/wire/geofences.ts'
 import type { Point } from './geofence-geometry.ts'
 
 /** A simple polygon, its ring not closed by repeating the first point; or a circle. */

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws'
-import { newUuid } from '../../shared/ids.ts'
-import type { ServerMessage } from '../../shared/wire/realtime.ts'
-import type { Caller } from '../domain/access.ts'
+import type { Caller } from '#domain/access.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { Watcher } from './subscriptions.ts'
 
 export const CLOSE = {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
-import { toIso } from '../../shared/time.ts'
-import { CommandedDevice } from '../testing/commanded-device.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { eventually } from '../testing/observe.ts'
-import type { RealtimeClient } from '../testing/realtime-client.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { toIso } from '#shared/time.ts'
+import { CommandedDevice } from '#testing/commanded-device.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { eventually } from '#testing/observe.ts'
+import type { RealtimeClient } from '#testing/realtime-client.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
 let g: TestGateway

@@ -1,4 +1,4 @@
-import { type Caller, canSee } from '../domain/access.ts'
+import { type Caller, canSee } from '#domain/access.ts'
 
 /** Someone who can watch devices. */
 export interface Watcher {

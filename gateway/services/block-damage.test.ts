@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UnreadableBlock } from '../store/unreadable-block.ts'
-import { openTelemetryParts } from '../testing/telemetry-parts.ts'
+import type { UnreadableBlock } from '#store/unreadable-block.ts'
+import { openTelemetryParts } from '#testing/telemetry-parts.ts'
 import { BlockDamage } from './block-damage.ts'
 
 const wrongChecksum = (blockId: number): UnreadableBlock => ({ blockId, reason: 'wrong_checksum' })

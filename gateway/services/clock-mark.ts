@@ -1,7 +1,7 @@
-import type { Part } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
-import { MINUTE_MS, toIso } from '../../shared/time.ts'
-import type { Store } from '../store/store.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { Store } from '#store/store.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { QueuedMessage } from './ingest.ts'
 

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../shared/time.ts'
+import { MINUTE_MS } from '#shared/time.ts'
 
 const AGREES_MS = MINUTE_MS
 const STEADY_MS = 2 * MINUTE_MS

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { askCommand, CommandedDevice, commandBecomes, readCommand } from '../testing/commanded-device.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const HOUR_MS = 3_600_000
 const TTL_MS = 60_000

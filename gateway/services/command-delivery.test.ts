@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
-import { askCommand, CommandedDevice, commandBecomes, readCommand } from '../testing/commanded-device.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { eventually } from '../testing/observe.ts'
-import { PACKET, RawMqtt, readPublish } from '../testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { eventually } from '#testing/observe.ts'
+import { PACKET, RawMqtt, readPublish } from '#testing/raw-mqtt.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 type Json = Record<string, unknown>
 

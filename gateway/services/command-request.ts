@@ -1,6 +1,6 @@
-import { type FieldError, InvalidRequestError } from '../../shared/errors.ts'
-import { type Misfit, misfits } from '../../shared/wire/object-schema.ts'
-import type { CommandDefinition, DeviceType } from '../devices/device-type.ts'
+import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
+import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
+import { type Misfit, misfits } from '#shared/wire/object-schema.ts'
 
 /** What somebody wants devices to do. */
 export interface CommandRequest {

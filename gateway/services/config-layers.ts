@@ -1,4 +1,4 @@
-import type { ConfigLayer, DeviceLayers } from '../domain/config-layers.ts'
+import type { ConfigLayer, DeviceLayers } from '#domain/config-layers.ts'
 
 /** Whose configuration it is: what decides which layers are its own. */
 export interface ConfigSubject {

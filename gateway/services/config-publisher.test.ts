@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { MqttClient } from 'mqtt'
-import { eventually } from '../testing/observe.ts'
-import { PACKET, RawMqtt, readPublish } from '../testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { eventually } from '#testing/observe.ts'
+import { PACKET, RawMqtt, readPublish } from '#testing/raw-mqtt.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let g: TestGateway
 

@@ -1,5 +1,4 @@
-import { InvalidRequestError } from '../../shared/errors.ts'
-import type { DeviceType } from '../devices/device-type.ts'
+import type { DeviceType } from '#devices/device-type.ts'
 import {
   type ConfigLayer,
   checkLayer,
@@ -8,9 +7,10 @@ import {
   LAYER_BYTES_MAX,
   mergeLayers,
   withoutNulls,
-} from '../domain/config-layers.ts'
-import type { Store } from '../store/store.ts'
-import type { NamedWrite } from '../store/writes.ts'
+} from '#domain/config-layers.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import type { Store } from '#store/store.ts'
+import type { NamedWrite } from '#store/writes.ts'
 import type { ConfigLayers, LayerChange } from './config-layers.ts'
 import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'

@@ -1,5 +1,5 @@
-import { type Clock, MINUTE_MS, type MonotonicClock } from '../../shared/time.ts'
-import { EARLIEST_MS, LATEST_MS, latestEventMs, MAX_AHEAD_MS } from '../domain/event-time.ts'
+import { EARLIEST_MS, LATEST_MS, latestEventMs, MAX_AHEAD_MS } from '#domain/event-time.ts'
+import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import { ClockWitnesses } from './clock-witnesses.ts'
 
 interface GatewayClockDeps {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { IClientOptions, MqttClient } from 'mqtt'
-import { compactZonesSchema } from '../../shared/wire/geofences.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { eventually } from '../testing/observe.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { compactZonesSchema } from '#shared/wire/geofences.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { eventually } from '#testing/observe.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEPT: IClientOptions = { clean: false }
 

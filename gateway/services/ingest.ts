@@ -1,12 +1,12 @@
-import type { Log } from '../../shared/log.ts'
-import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import { Tally } from '../../shared/tally.ts'
-import { deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
-import { receiveTimeMs } from '../domain/event-time.ts'
-import { countDrop, lockStatusValue, mergeValues, newestEventMs, packSample } from '../domain/latest-state.ts'
-import type { LockEvent } from '../domain/lock-event.ts'
-import type { Sample } from '../domain/telemetry.ts'
-import type { Events } from '../events.ts'
+import { receiveTimeMs } from '#domain/event-time.ts'
+import { countDrop, lockStatusValue, mergeValues, newestEventMs, packSample } from '#domain/latest-state.ts'
+import type { LockEvent } from '#domain/lock-event.ts'
+import type { Sample } from '#domain/telemetry.ts'
+import type { Events } from '#gateway/events.ts'
+import type { Log } from '#shared/log.ts'
+import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import { Tally } from '#shared/tally.ts'
+import { deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import {
   type AppendBatch,
   type AppendResult,
@@ -14,10 +14,10 @@ import {
   GPS_STORED,
   type NewQuarantineEntry,
   SAMPLE_NUMBERS,
-} from '../store/append.ts'
-import type { AckResult } from '../store/commands.ts'
-import type { Appendable, Appender, CommitQueue } from '../store/commit-queue.ts'
-import type { GeofenceEventRow } from '../store/geofence-events.ts'
+} from '#store/append.ts'
+import type { AckResult } from '#store/commands.ts'
+import type { Appendable, Appender, CommitQueue } from '#store/commit-queue.ts'
+import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { Device, Reported } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { Geofences } from './geofences.ts'

@@ -1,19 +1,19 @@
 import type { z } from 'zod'
-import { ConflictError, InvalidRequestError } from '../../shared/errors.ts'
-import { intentCommandId } from '../../shared/intent-command-id.ts'
-import { fieldErrors } from '../../shared/wire/field-errors.ts'
+import type { Caller } from '#domain/access.ts'
+import { readZones } from '#domain/geofences.ts'
+import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
+import { intentCommandId } from '#shared/intent-command-id.ts'
+import { fieldErrors } from '#shared/wire/field-errors.ts'
 import {
   commandSendSchema,
   configSetSchema,
   geofencePutSchema,
   resendSchema,
   userDisableSchema,
-} from '../../shared/wire/intents.ts'
-import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '../../shared/wire/sync.ts'
-import type { Caller } from '../domain/access.ts'
-import { readZones } from '../domain/geofences.ts'
-import type { EntityTable } from '../store/sync-entities.ts'
-import type { NamedWrite } from '../store/writes.ts'
+} from '#shared/wire/intents.ts'
+import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
+import type { EntityTable } from '#store/sync-entities.ts'
+import type { NamedWrite } from '#store/writes.ts'
 import type { Commands } from './commands.ts'
 import type { DeviceConfigs } from './device-configs.ts'
 import type { Fleet } from './fleet.ts'

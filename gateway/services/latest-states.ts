@@ -1,4 +1,4 @@
-import type { Events } from '../events.ts'
+import type { Events } from '#gateway/events.ts'
 import type { Device, Fleet } from './fleet.ts'
 
 interface LatestStatesDeps {

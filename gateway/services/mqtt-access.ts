@@ -1,8 +1,10 @@
-import { AppError } from '../../shared/errors.ts'
-import { hashesEqual, hashSecret, isHardwareId } from '../../shared/ids.ts'
-import type { Log } from '../../shared/log.ts'
-import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import { hasWildcard } from '../../shared/mqtt-topics.ts'
+import { canSee, isAdmin } from '#domain/access.ts'
+import type { Events } from '#gateway/events.ts'
+import { AppError } from '#shared/errors.ts'
+import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
+import type { Log } from '#shared/log.ts'
+import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import { hasWildcard } from '#shared/mqtt-topics.ts'
 import {
   DOWNLINKS,
   deviceTopic,
@@ -11,9 +13,7 @@ import {
   UPLINKS,
   type Uplink,
   zonesTopic,
-} from '../../shared/wire/mqtt.ts'
-import { canSee, isAdmin } from '../domain/access.ts'
-import type { Events } from '../events.ts'
+} from '#shared/wire/mqtt.ts'
 import type { Devices } from './devices.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'

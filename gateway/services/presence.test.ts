@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { RealtimeClient } from '../testing/realtime-client.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import type { RealtimeClient } from '#testing/realtime-client.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let count = 0

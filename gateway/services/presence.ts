@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/time.ts'
-import type { Events } from '../events.ts'
+import type { Events } from '#gateway/events.ts'
+import type { Clock } from '#shared/time.ts'
 import type { Device } from './fleet.ts'
 
 /** One MQTT connection of a device; its identity is the object. */

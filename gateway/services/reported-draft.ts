@@ -1,5 +1,5 @@
-import { copyState, isNewer, mergeValues } from '../domain/latest-state.ts'
-import type { Sample, Scalar } from '../domain/telemetry.ts'
+import { copyState, isNewer, mergeValues } from '#domain/latest-state.ts'
+import type { Sample, Scalar } from '#domain/telemetry.ts'
 import type { Reported } from './fleet.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 

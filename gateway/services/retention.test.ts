@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { DAY_MS, MINUTE_MS } from '../../shared/time.ts'
-import { logBlock } from '../store/block-log.ts'
-import type { BlockTable } from '../testing/block-table.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { openTelemetryParts } from '../testing/telemetry-parts.ts'
-import { blocksIn } from '../testing/telemetry-tables.ts'
+import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
+import { logBlock } from '#store/block-log.ts'
+import type { BlockTable } from '#testing/block-table.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { openTelemetryParts } from '#testing/telemetry-parts.ts'
+import { blocksIn } from '#testing/telemetry-tables.ts'
 import { Retention } from './retention.ts'
 
 const NOW_MS = new FakeClock().nowMs()

@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { createLog } from '../../shared/log.ts'
-import { systemClock } from '../../shared/time.ts'
-import { Turns } from '../../shared/turns.ts'
-import type { Connection } from '../store/connection.ts'
-import { openWriter } from '../store/open-writer.ts'
-import { Store } from '../store/store.ts'
-import type { UnreadableBlock } from '../store/unreadable-block.ts'
-import { HeldJobs } from '../testing/held-jobs.ts'
-import { eventually } from '../testing/observe.ts'
+import { createLog } from '#shared/log.ts'
+import { systemClock } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { Connection } from '#store/connection.ts'
+import { openWriter } from '#store/open-writer.ts'
+import { Store } from '#store/store.ts'
+import type { UnreadableBlock } from '#store/unreadable-block.ts'
+import { HeldJobs } from '#testing/held-jobs.ts'
+import { eventually } from '#testing/observe.ts'
 import {
   appendToLog,
   blocksIn,
   recordsIn,
   registerDevice,
   type TestSample,
-} from '../testing/telemetry-tables.ts'
+} from '#testing/telemetry-tables.ts'
 import type { QueuedMessage } from './ingest.ts'
 import { Sealing } from './sealing.ts'
 

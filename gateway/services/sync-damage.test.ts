@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { test } from 'node:test'
-import { openSyncSource } from '../testing/open-sync-source.ts'
-import { appendToLog, registerDevice } from '../testing/telemetry-tables.ts'
+import { openSyncSource } from '#testing/open-sync-source.ts'
+import { appendToLog, registerDevice } from '#testing/telemetry-tables.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const ROOM = { bytes: 262_144, rows: 20_000 }

@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import type { SyncSource as SourceOfAgent } from '../../cloud-sync/agent/source.ts'
-import { decodeBlocks } from '../../shared/telemetry-blocks.ts'
-import { decodeRuns } from '../../shared/telemetry-runs.ts'
+import type { SyncSource as SourceOfAgent } from '#agent/source.ts'
+import { decodeBlocks } from '#shared/telemetry-blocks.ts'
+import { decodeRuns } from '#shared/telemetry-runs.ts'
 import {
   entityRowSchema,
   geofenceEventRowSchema,
   lockEventRowSchema,
   noteRowSchema,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
-import type { Connection } from '../store/connection.ts'
-import type { StreamPart } from '../store/sync-part.ts'
-import { encodeBatch } from '../store/telemetry-batch.ts'
-import { openSyncSource } from '../testing/open-sync-source.ts'
-import {
-  appendToLog,
-  batchOf,
-  blocksIn,
-  registerDevice,
-  type TestSample,
-} from '../testing/telemetry-tables.ts'
+} from '#shared/wire/sync.ts'
+import type { Connection } from '#store/connection.ts'
+import type { StreamPart } from '#store/sync-part.ts'
+import { encodeBatch } from '#store/telemetry-batch.ts'
+import { openSyncSource } from '#testing/open-sync-source.ts'
+import { appendToLog, batchOf, blocksIn, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'
 import type { SyncSource } from './sync-source.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DAY_MS } from '../../shared/time.ts'
-import { logBlock } from '../store/block-log.ts'
-import type { BlockTable } from '../testing/block-table.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { openTelemetryParts } from '../testing/telemetry-parts.ts'
-import { blocksIn } from '../testing/telemetry-tables.ts'
+import { DAY_MS } from '#shared/time.ts'
+import { logBlock } from '#store/block-log.ts'
+import type { BlockTable } from '#testing/block-table.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import { openTelemetryParts } from '#testing/telemetry-parts.ts'
+import { blocksIn } from '#testing/telemetry-tables.ts'
 
 const NOW_MS = new FakeClock().nowMs()
 const OLD_MS = NOW_MS - 40 * DAY_MS

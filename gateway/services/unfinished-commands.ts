@@ -1,5 +1,5 @@
-import { Deadlines } from '../../shared/deadlines.ts'
-import type { CommandRow } from '../store/commands.ts'
+import { Deadlines } from '#shared/deadlines.ts'
+import type { CommandRow } from '#store/commands.ts'
 
 /** A command something may still happen to. */
 export interface UnfinishedCommand {

@@ -1,16 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
-import { newUuid } from '../../shared/ids.ts'
-import type { AckStatus } from '../../shared/wire/commands.ts'
-import {
-  ackMessageSchema,
-  type LockEventMessage,
-  lockEventMessageSchema,
-  statusMessageSchema,
-  type Uplink,
-} from '../../shared/wire/mqtt.ts'
-import type { Applicable } from '../domain/latest-state.ts'
-import { type LockEvent, lockEventFromMessage } from '../domain/lock-event.ts'
+import type { Applicable } from '#domain/latest-state.ts'
+import { type LockEvent, lockEventFromMessage } from '#domain/lock-event.ts'
 import {
   isJsonObject,
   MAX_STRING_LENGTH,
@@ -19,7 +10,16 @@ import {
   type Sample,
   type Scalar,
   UnreadablePayloadError,
-} from '../domain/telemetry.ts'
+} from '#domain/telemetry.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { AckStatus } from '#shared/wire/commands.ts'
+import {
+  ackMessageSchema,
+  type LockEventMessage,
+  lockEventMessageSchema,
+  statusMessageSchema,
+  type Uplink,
+} from '#shared/wire/mqtt.ts'
 
 /** A lock event with the id it will be known by, if it is new. */
 export interface IdentifiedLockEvent extends LockEvent {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { toIso } from '../../shared/time.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import type { RealtimeClient } from '../testing/realtime-client.ts'
-import { startGateway, type TestGateway } from '../testing/start-gateway.ts'
+import { toIso } from '#shared/time.ts'
+import { FakeClock } from '#testing/fake-clock.ts'
+import type { RealtimeClient } from '#testing/realtime-client.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS

@@ -1,8 +1,8 @@
-import { type ActiveTrip, activeTrip, RECENT_SECONDS, recentActiveTrip } from '../../shared/active-trip.ts'
-import { withReason } from '../../shared/found-trips.ts'
-import type { TripConfig } from '../../shared/trip-config.ts'
-import { toActiveTripJson } from '../../shared/trip-json.ts'
-import type { ActiveTripJson } from '../../shared/wire/trips.ts'
+import { type ActiveTrip, activeTrip, RECENT_SECONDS, recentActiveTrip } from '#shared/active-trip.ts'
+import { withReason } from '#shared/found-trips.ts'
+import type { TripConfig } from '#shared/trip-config.ts'
+import { toActiveTripJson } from '#shared/trip-json.ts'
+import type { ActiveTripJson } from '#shared/wire/trips.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { readTrack } from './track.ts'
 

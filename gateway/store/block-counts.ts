@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 /**

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { createLog } from '../../shared/log.ts'
-import { MAX_BLOCK_RECORDS } from '../../shared/telemetry-block.ts'
-import { BlockTable, blockOf } from '../testing/block-table.ts'
-import { eventually } from '../testing/observe.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { createLog } from '#shared/log.ts'
+import { MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
+import { BlockTable, blockOf } from '#testing/block-table.ts'
+import { eventually } from '#testing/observe.ts'
 import {
   type BlockStream,
   deleteDeviceTelemetryStep,

@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { isLogged, logBlock } from './block-log.ts'
 import { blockBeginningBy } from './block-rows.ts'
 import type { Connection } from './connection.ts'

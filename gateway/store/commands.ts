@@ -1,6 +1,6 @@
-import type { SessionChange } from '../../shared/mqtt-sessions.ts'
-import type { AckStatus, CommandStatus } from '../../shared/wire/commands.ts'
-import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '../domain/commands.ts'
+import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
+import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import type { Connection } from './connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 

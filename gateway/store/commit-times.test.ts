@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLog } from '../../shared/log.ts'
+import { createLog } from '#shared/log.ts'
 import { CommitTimes } from './commit-times.ts'
 
 function recorder(): { log: ReturnType<typeof createLog>; lines: string[] } {

@@ -1,4 +1,4 @@
-import type { Log } from '../../shared/log.ts'
+import type { Log } from '#shared/log.ts'
 
 const KEPT = 512
 const SLOW_MS = 1_000

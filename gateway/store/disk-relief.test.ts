@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { BlockTable } from '../testing/block-table.ts'
+import { BlockTable } from '#testing/block-table.ts'
 import { deleteSentBlocks, giveUpBlocks } from './disk-relief.ts'
 
 function open(t: TestContext): BlockTable {

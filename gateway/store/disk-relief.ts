@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './block-deletion.ts'
 import { Gaps } from './gaps.ts'

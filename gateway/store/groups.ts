@@ -1,5 +1,5 @@
-import { ConflictError, NotFoundError } from '../../shared/errors.ts'
-import { MAX_GROUP_ID } from '../../shared/ids.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import { MAX_GROUP_ID } from '#shared/ids.ts'
 import type { Connection } from './connection.ts'
 import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../shared/time.ts'
+import { DAY_MS } from '#shared/time.ts'
 import type { Connection } from './connection.ts'
 
 /** What a request with an Idempotency-Key was, and what it created. */

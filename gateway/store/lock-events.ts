@@ -1,4 +1,4 @@
-import type { LockKind, LockSource } from '../../shared/wire/lock-events.ts'
+import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Connection } from './connection.ts'
 
 export interface LockEventRow {

@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { BlockTimes } from './block-times.ts'
 import type { Connection } from './connection.ts'
 import {

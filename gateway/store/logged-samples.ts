@@ -1,5 +1,5 @@
-import type { RecordKind, Records } from '../../shared/telemetry-records.ts'
-import { startOfDayMs } from '../../shared/time.ts'
+import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import { startOfDayMs } from '#shared/time.ts'
 import type { Connection } from './connection.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './telemetry-batch.ts'
 

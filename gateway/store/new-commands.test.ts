@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { DAY_MS } from '../../shared/time.ts'
-import { NEW_COMMAND } from '../domain/commands.ts'
+import { NEW_COMMAND } from '#domain/commands.ts'
+import { DAY_MS } from '#shared/time.ts'
 import {
   type CommandRow,
   countCommands,

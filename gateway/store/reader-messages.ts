@@ -1,4 +1,4 @@
-import type { ErrorMessage } from '../../shared/errors.ts'
+import type { ErrorMessage } from '#shared/errors.ts'
 import type { JobName } from './reader-jobs.ts'
 import type { UnreadableBlock } from './unreadable-block.ts'
 

@@ -1,6 +1,6 @@
 import { platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { AppError } from '../../shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
 import { openReader } from './connection.ts'
 import { performJob } from './reader-jobs.ts'
 import { buffersOf, type ReaderAnswer, type ReaderRequest } from './reader-messages.ts'

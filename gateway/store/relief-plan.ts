@@ -1,4 +1,4 @@
-import { DAY_MS, startOfDayMs } from '../../shared/time.ts'
+import { DAY_MS, startOfDayMs } from '#shared/time.ts'
 import type { BlockStream } from './block-deletion.ts'
 import type { Connection } from './connection.ts'
 import type { ReaderTools } from './reader-tools.ts'

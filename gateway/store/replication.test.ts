@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { isInGap, ReplicationModel } from '../testing/replication-model.ts'
-import { openTables } from '../testing/telemetry-tables.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { isInGap, ReplicationModel } from '#testing/replication-model.ts'
+import { openTables } from '#testing/telemetry-tables.ts'
 import { SAMPLE_NUMBERS, storeSamples } from './append.ts'
 import {
   deleteDeviceTelemetryStep,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { MAX_BLOCK_RECORDS, verifyBlock } from '../../shared/telemetry-block.ts'
+import { MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry-block.ts'
 import {
   appendToLog,
   blocksIn,
@@ -11,7 +11,7 @@ import {
   registerDevice,
   setFirst,
   type TestSample,
-} from '../testing/telemetry-tables.ts'
+} from '#testing/telemetry-tables.ts'
 import { dropLog, replaceBlocks } from './blocks.ts'
 import { planSealing, type SealPlan } from './seal-plan.ts'
 import { MAX_SHORT_BLOCKS } from './seal-stream.ts'

@@ -1,5 +1,5 @@
 import { SqliteError } from 'better-sqlite3'
-import { UnavailableError } from '../../shared/errors.ts'
+import { UnavailableError } from '#shared/errors.ts'
 
 /** The file that was opened is no longer at its path: what is written to it would be gone with the process. */
 export class DatabaseMovedError extends Error {

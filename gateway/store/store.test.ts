@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
-import { createLog } from '../../shared/log.ts'
-import { toIso } from '../../shared/time.ts'
+import { createLog } from '#shared/log.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type AppendBatch,
   type AppendResult,

@@ -1,4 +1,4 @@
-import type { SyncStream } from '../../shared/wire/sync.ts'
+import type { SyncStream } from '#shared/wire/sync.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { entitiesBehind } from './sync-entities.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from './telemetry-batch.ts'

@@ -4,7 +4,7 @@ import {
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '../../shared/wire/sync.ts'
+} from '#shared/wire/sync.ts'
 import type { Connection } from './connection.ts'
 import { lastSampleSeq } from './log-end.ts'
 

@@ -1,4 +1,4 @@
-import { ENTITY_TABLES } from '../../shared/wire/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/sync.ts'
 import type { Connection } from './connection.ts'
 import type { SentRow } from './sync-part.ts'
 

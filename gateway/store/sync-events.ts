@@ -1,4 +1,4 @@
-import { fromE7 } from '../../shared/geo.ts'
+import { fromE7 } from '#shared/geo.ts'
 import type { Connection } from './connection.ts'
 import type { SentRow } from './sync-part.ts'
 

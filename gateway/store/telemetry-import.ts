@@ -1,4 +1,4 @@
-import { NotFoundError } from '../../shared/errors.ts'
+import { NotFoundError } from '#shared/errors.ts'
 import { storeSamples } from './append.ts'
 import type { WriterTables } from './writer-tables.ts'
 

@@ -1,5 +1,5 @@
-import { ConflictError, NotFoundError } from '../../shared/errors.ts'
-import type { Role } from '../../shared/wire/users.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import type { Role } from '#shared/wire/users.ts'
 import type { Connection } from './connection.ts'
 
 export interface UserRow {

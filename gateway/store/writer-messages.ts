@@ -1,4 +1,4 @@
-import type { ErrorMessage } from '../../shared/errors.ts'
+import type { ErrorMessage } from '#shared/errors.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { AppError } from '../../shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
 import { append } from './append.ts'
 import { FreeSpace } from './free-space.ts'
 import { describeFault, storeFaultCode } from './store-fault.ts'

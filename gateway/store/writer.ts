@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { Part } from '../../shared/lifecycle.ts'
-import type { Log } from '../../shared/log.ts'
-import { Tally } from '../../shared/tally.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { Tally } from '#shared/tally.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './writer-messages.ts'
 

@@ -1,5 +1,5 @@
 import { connect, type MqttClient } from 'mqtt'
-import { type CommandMessage, deviceTopic } from '../../shared/wire/mqtt.ts'
+import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import { eventually } from './observe.ts'
 import type { TestGateway } from './start-gateway.ts'
 

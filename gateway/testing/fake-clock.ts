@@ -1,4 +1,4 @@
-import type { Clock, MonotonicClock } from '../../shared/time.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
 
 /** A clock that stands still until it is moved. */
 export class FakeClock implements Clock, MonotonicClock {

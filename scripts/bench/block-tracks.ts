@@ -1,12 +1,12 @@
-import { toE7, toMilli } from '../../shared/geo.ts'
-import { GPS, type GpsRecords, NO_SPEED } from '../../shared/telemetry-records.ts'
-import type { CartState } from '../simulate/cart.ts'
-import { createCart, planFleet } from '../simulate/fleet-plan.ts'
-import { GpsNoise } from '../simulate/gps-noise.ts'
-import { dayStartMs } from '../simulate/model-day.ts'
-import { toLatLong } from '../simulate/plane.ts'
-import { createRandom, type Random } from '../simulate/random.ts'
-import { reportedKmh } from '../simulate/sample.ts'
+import type { CartState } from '#scripts/simulate/cart.ts'
+import { createCart, planFleet } from '#scripts/simulate/fleet-plan.ts'
+import { GpsNoise } from '#scripts/simulate/gps-noise.ts'
+import { dayStartMs } from '#scripts/simulate/model-day.ts'
+import { toLatLong } from '#scripts/simulate/plane.ts'
+import { createRandom, type Random } from '#scripts/simulate/random.ts'
+import { reportedKmh } from '#scripts/simulate/sample.ts'
+import { toE7, toMilli } from '#shared/geo.ts'
+import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry-records.ts'
 
 /** How a device reports while its cart lives through its days. */
 export interface TrackStyle {

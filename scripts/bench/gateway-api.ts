@@ -1,4 +1,4 @@
-import { ApiClient } from '../../shared/client.ts'
+import { ApiClient } from '#shared/client.ts'
 
 /** A registered device, as the load generator needs it. */
 export interface BenchDevice {

@@ -1,5 +1,5 @@
-import type { GpsRecords } from '../../shared/telemetry-records.ts'
-import { DAY_MS } from '../../shared/time.ts'
+import type { GpsRecords } from '#shared/telemetry-records.ts'
+import { DAY_MS } from '#shared/time.ts'
 import { recordTrack, type TrackStyle } from './block-tracks.ts'
 import type { FilledSample } from './fill.ts'
 

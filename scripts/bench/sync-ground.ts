@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { z } from 'zod'
-import { startPostgres } from '../../cloud-sync/hub/testing/start-postgres.ts'
+import { startPostgres } from '#hub/testing/start-postgres.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { formatCount } from './report.ts'
 import type { ScenarioContext } from './scenario.ts'

@@ -1,4 +1,4 @@
-import { activeTripsSchema, deviceTripsSchema, tripsSchema } from '../../shared/wire/trips.ts'
+import { activeTripsSchema, deviceTripsSchema, tripsSchema } from '#shared/wire/trips.ts'
 import type { Download } from './download-plan.ts'
 import { ADMIN_KEY, type GatewayProcess } from './gateway-process.ts'
 import type { HistoryPart } from './shared-history.ts'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connectAsync, type MqttClient } from 'mqtt'
-import { eventually } from '../../gateway/testing/observe.ts'
-import { RealtimeClient } from '../../gateway/testing/realtime-client.ts'
+import { eventually } from '#testing/observe.ts'
+import { RealtimeClient } from '#testing/realtime-client.ts'
 
 const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url))
 const ADMIN_KEY = 'flt_admin_key_for_faults_0123456789'

@@ -1,5 +1,5 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { parseIso, toIso } from '../../shared/time.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { parseIso, toIso } from '#shared/time.ts'
 import { type CommandIo, UsageError } from '../tracks/command.ts'
 import { formatOfName, TRACK_FORMATS, type TrackFormat } from '../tracks/formats.ts'
 import {

@@ -1,5 +1,5 @@
-import { toIso } from '../../shared/time.ts'
-import type { ImportedBattery, ImportedGps } from '../../shared/wire/telemetry-import.ts'
+import { toIso } from '#shared/time.ts'
+import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import { readTime } from './read-time.ts'
 import type { FoundRecord, TrackSink } from './track-reader.ts'
 

@@ -1,4 +1,4 @@
-import { toIso } from '../../shared/time.ts'
+import { toIso } from '#shared/time.ts'
 import { grouped } from '../tracks/progress.ts'
 
 const EXAMPLES = 3

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { toIso } from '../../shared/time.ts'
+import { toIso } from '#shared/time.ts'
 
 const MAIN = join(import.meta.dirname, '../import.ts')
 const POINTS = 200_000

@@ -1,4 +1,4 @@
-import { parseIso } from '../../shared/time.ts'
+import { parseIso } from '#shared/time.ts'
 
 const ZONE = /:\d{2}\S*(?:Z|[+-]\d{2}:?\d{2})$/i
 const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/

@@ -1,4 +1,4 @@
-import { ApiClient } from '../../shared/client.ts'
+import { ApiClient } from '#shared/client.ts'
 import { CommandError, type CommandIo, EXIT, runCommand, UsageError } from '../tracks/command.ts'
 import { formatOfName, type TrackFormat } from '../tracks/formats.ts'
 import { Patience } from '../tracks/patience.ts'

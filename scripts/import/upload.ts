@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../shared/client.ts'
-import type { ImportedBattery, ImportedGps } from '../../shared/wire/telemetry-import.ts'
+import type { ApiClient } from '#shared/client.ts'
+import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import { isAnswer, type Patience } from '../tracks/patience.ts'
 import type { TrackRecord } from './check-record.ts'
 import type { ImportReport } from './import-report.ts'

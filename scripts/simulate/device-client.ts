@@ -1,5 +1,5 @@
 import { connect, type MqttClient, Store } from 'mqtt'
-import { type Downlink, deviceTopic, type Uplink } from '../../shared/wire/mqtt.ts'
+import { type Downlink, deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import type { MqttCredentials } from './register.ts'
 import { type DeviceType, FIRMWARE } from './sample.ts'
 import type { Traffic } from './traffic.ts'

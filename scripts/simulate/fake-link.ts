@@ -1,4 +1,4 @@
-import type { Uplink } from '../../shared/wire/mqtt.ts'
+import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { DeviceLink } from './device-client.ts'
 
 /** A link for tests: connects at once, keeps what is published, acknowledges at once. */

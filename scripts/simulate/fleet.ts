@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../shared/time.ts'
+import { type Clock, systemClock } from '#shared/time.ts'
 import { DeviceClient, type Qos } from './device-client.ts'
 import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
 import { fillHistory, type HistoryProgress } from './history.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { zonesTopic } from '../../shared/wire/mqtt.ts'
+import { zonesTopic } from '#shared/wire/mqtt.ts'
 import type { Cart } from './cart.ts'
 import {
   type Command,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/time.ts'
+import type { Clock } from '#shared/time.ts'
 import type { Cart } from './cart.ts'
 import type { DeviceLink } from './device-client.ts'
 import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'

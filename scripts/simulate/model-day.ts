@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../shared/time.ts'
+import { DAY_MS } from '#shared/time.ts'
 import { DAY_START_HOUR } from './itinerary.ts'
 import type { LatLong } from './plane.ts'
 

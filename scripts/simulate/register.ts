@@ -1,4 +1,4 @@
-import { ApiClient, ApiError } from '../../shared/client.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 
 /** What a device logs in to the broker with. */

@@ -1,4 +1,4 @@
-import { LatencyHistogram } from '../bench/latency-histogram.ts'
+import { LatencyHistogram } from '#scripts/bench/latency-histogram.ts'
 
 /** From when a device measured to when the hub had it. */
 export interface LagSummary {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { inParallel } from '../../shared/in-parallel.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { SitesOptions } from './sites-options.ts'
 
 /** A site of the hub, and what its gateway pushes with. */

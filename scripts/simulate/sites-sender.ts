@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { Backoff } from '../../cloud-sync/agent/backoff.ts'
-import type { Failure } from '../../cloud-sync/agent/outcome.ts'
-import { toSyncPart } from '../../cloud-sync/agent/stream-sender.ts'
-import type { Upstream } from '../../cloud-sync/agent/upstream.ts'
-import { newUuid } from '../../shared/ids.ts'
-import type { Clock } from '../../shared/time.ts'
-import {
-  type Hello,
-  NO_CURSOR,
-  SYNC_PROTOCOL,
-  type SyncCursor,
-  type SyncLimits,
-} from '../../shared/wire/sync.ts'
+import { Backoff } from '#agent/backoff.ts'
+import type { Failure } from '#agent/outcome.ts'
+import { toSyncPart } from '#agent/stream-sender.ts'
+import type { Upstream } from '#agent/upstream.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { Clock } from '#shared/time.ts'
+import { type Hello, NO_CURSOR, SYNC_PROTOCOL, type SyncCursor, type SyncLimits } from '#shared/wire/sync.ts'
 import type { SiteDevices } from './sites-carts.ts'
 import type { SitesFigures } from './sites-figures.ts'
 import type { LogPart, SiteLog } from './sites-log.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ApiClient, ApiError } from '../../shared/client.ts'
-import { syncFileReceiptSchema } from '../../shared/wire/sync-file.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
+import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 import {
   CommandError,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Workbench } from '../bench/workbench.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
 
 /** The recorder's library, or why there is none. */
 export type DiskRecorder = { library: string } | { missing: string }

@@ -1,6 +1,6 @@
-import { ApiClient } from '../../shared/client.ts'
-import { ADMIN_KEY } from '../bench/gateway-process.ts'
-import type { Random } from '../simulate/random.ts'
+import { ADMIN_KEY } from '#scripts/bench/gateway-process.ts'
+import type { Random } from '#scripts/simulate/random.ts'
+import { ApiClient } from '#shared/client.ts'
 
 const LAT = 28
 const LONG = -81

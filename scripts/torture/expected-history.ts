@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { streamsAt } from './history-records.ts'
 
 /** Something that was sent and may be acknowledged. */

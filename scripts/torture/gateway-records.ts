@@ -1,5 +1,5 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { ADMIN_KEY } from '../bench/gateway-process.ts'
+import { ADMIN_KEY } from '#scripts/bench/gateway-process.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import type { ListedRecord } from './history-records.ts'
 
 const WHOLE_RANGE = 'from=2020-01-01T00:00:00Z&to=2099-12-31T00:00:00Z&format=ndjson'

@@ -1,4 +1,4 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 
 /** One record of a stream as the API lists it, without who it is of. */
 export interface ListedRecord {

@@ -1,4 +1,4 @@
-import type { BenchDevice } from '../bench/gateway-api.ts'
+import type { BenchDevice } from '#scripts/bench/gateway-api.ts'
 import type { ExpectedHistory, Send } from './expected-history.ts'
 import { sampleAt } from './history-records.ts'
 import type { Outgoing } from './outgoing.ts'

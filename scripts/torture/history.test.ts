@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Workbench } from '../bench/workbench.ts'
+import { Workbench } from '#scripts/bench/workbench.ts'
 import { tortureHistory } from './history.ts'
 
 const entry = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url))

@@ -5,9 +5,15 @@ import {
   spawnGateway,
   startGateway,
   untilListening,
-} from '../bench/gateway-process.ts'
-import { type Figure, formatCount, printProgress, printTable, type ScenarioReport } from '../bench/report.ts'
-import type { BenchProcess } from '../bench/workbench.ts'
+} from '#scripts/bench/gateway-process.ts'
+import {
+  type Figure,
+  formatCount,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/bench/report.ts'
+import type { BenchProcess } from '#scripts/bench/workbench.ts'
 import { nextBlockChange } from './block-watch.ts'
 import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from './death.ts'
 import { compileDiskRecorder } from './disk-recorder.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchProcess, Workbench } from '../bench/workbench.ts'
+import type { BenchProcess, Workbench } from '#scripts/bench/workbench.ts'
 
 const ENTRY = 'cloud-sync/hub/main.ts'
 const START_LIMIT_MS = 60_000

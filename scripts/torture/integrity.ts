@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { Workbench } from '../bench/workbench.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
 
 const MAX_PROBLEMS = 5
 

@@ -1,5 +1,10 @@
-import { type GatewayOptions, spawnGateway, startGateway, untilListening } from '../bench/gateway-process.ts'
-import type { LoadResult } from '../bench/load-plan.ts'
+import {
+  type GatewayOptions,
+  spawnGateway,
+  startGateway,
+  untilListening,
+} from '#scripts/bench/gateway-process.ts'
+import type { LoadResult } from '#scripts/bench/load-plan.ts'
 import {
   type Figure,
   formatCount,
@@ -7,7 +12,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-} from '../bench/report.ts'
+} from '#scripts/bench/report.ts'
 import { chooseMoment, killAt, type Life, startTimesMs, usualStartMs } from './death.ts'
 import { fleetFigures, noneOf, told } from './fleet-figures.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'

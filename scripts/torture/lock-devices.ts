@@ -1,4 +1,4 @@
-import type { BenchDevice } from '../bench/gateway-api.ts'
+import type { BenchDevice } from '#scripts/bench/gateway-api.ts'
 import { SessionClient } from './session-client.ts'
 
 /** What a comparison of acknowledged lock events with the stored ones found. */

@@ -1,4 +1,10 @@
-import { type Figure, formatCount, printProgress, printTable, type ScenarioReport } from '../bench/report.ts'
+import {
+  type Figure,
+  formatCount,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/bench/report.ts'
 import { compileDiskRecorder } from './disk-recorder.ts'
 import { fleetFigures, noneOf, told } from './fleet-figures.ts'
 import type { FleetCheck } from './fleet-load.ts'

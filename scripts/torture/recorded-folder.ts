@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Workbench } from '../bench/workbench.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
 import type { Unsynced } from './disk-file.ts'
 import { type DiskRecord, readDiskLog } from './disk-log.ts'
 import { DiskModel, type Folder, type Syncs } from './disk-model.ts'

@@ -1,5 +1,5 @@
-import type { ScenarioReport } from '../bench/report.ts'
-import type { Workbench } from '../bench/workbench.ts'
+import type { ScenarioReport } from '#scripts/bench/report.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
 
 /** What every scenario gets. */
 export interface TortureContext {

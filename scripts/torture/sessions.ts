@@ -4,8 +4,14 @@ import {
   type GatewayProcess,
   spawnGateway,
   startGateway,
-} from '../bench/gateway-process.ts'
-import { type Figure, formatCount, printProgress, printTable, type ScenarioReport } from '../bench/report.ts'
+} from '#scripts/bench/gateway-process.ts'
+import {
+  type Figure,
+  formatCount,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/bench/report.ts'
 import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from './death.ts'
 import { compileDiskRecorder } from './disk-recorder.ts'
 import { noneOf, told } from './fleet-figures.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Workbench } from '../bench/workbench.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
 
 const PIECE_BYTES = 65_536
 

@@ -1,5 +1,5 @@
-import type { TelemetryStream } from '../../shared/ids.ts'
-import { type Gap, gapSchema } from '../../shared/wire/sync.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { type Gap, gapSchema } from '#shared/wire/sync.ts'
 import type { SyncFindings } from './sync-findings.ts'
 import type { HubSite } from './sync-telemetry-check.ts'
 

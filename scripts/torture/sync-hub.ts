@@ -1,9 +1,9 @@
-import { compactSegments } from '../../cloud-sync/hub/store/compactor.ts'
-import type { Database } from '../../cloud-sync/hub/store/database.ts'
-import { openDatabase } from '../../cloud-sync/hub/store/open-database.ts'
-import { type PostgresServer, startPostgres } from '../../cloud-sync/hub/testing/start-postgres.ts'
-import { createLog } from '../../shared/log.ts'
-import type { Workbench } from '../bench/workbench.ts'
+import { compactSegments } from '#hub/store/compactor.ts'
+import type { Database } from '#hub/store/database.ts'
+import { openDatabase } from '#hub/store/open-database.ts'
+import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.ts'
+import type { Workbench } from '#scripts/bench/workbench.ts'
+import { createLog } from '#shared/log.ts'
 import { HubProcess } from './hub-process.ts'
 
 /** Which database a hub is on. */

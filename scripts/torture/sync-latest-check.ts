@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApiClient } from '../../shared/client.ts'
-import { ADMIN_KEY } from '../bench/gateway-process.ts'
+import { ADMIN_KEY } from '#scripts/bench/gateway-process.ts'
+import { ApiClient } from '#shared/client.ts'
 import type { SyncFindings } from './sync-findings.ts'
 import type { HubSite } from './sync-telemetry-check.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
-import { ENTITY_TABLES } from '../../shared/wire/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/sync.ts'
 import type { SyncFindings } from './sync-findings.ts'
 import type { HubSite } from './sync-telemetry-check.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ADMIN_KEY } from '../bench/gateway-process.ts'
+import { ADMIN_KEY } from '#scripts/bench/gateway-process.ts'
 import type { SyncFindings } from './sync-findings.ts'
 
 /** Of what a gateway says of its replication, what is looked at here. */

@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../cloud-sync/hub/store/database.ts'
-import { type GatewayProcess, spawnGateway, startGateway, untilListening } from '../bench/gateway-process.ts'
-import type { BenchProcess } from '../bench/workbench.ts'
-import { createRandom, type Random } from '../simulate/random.ts'
+import type { Database } from '#hub/store/database.ts'
+import {
+  type GatewayProcess,
+  spawnGateway,
+  startGateway,
+  untilListening,
+} from '#scripts/bench/gateway-process.ts'
+import type { BenchProcess } from '#scripts/bench/workbench.ts'
+import { createRandom, type Random } from '#scripts/simulate/random.ts'
 import { createDataFolder } from './recorded-folder.ts'
 import type { TortureContext } from './scenario.ts'
 import { chooseFaults, NO_FAULTS } from './sync-faults.ts'

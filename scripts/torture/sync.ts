@@ -1,5 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { type Figure, formatCount, printProgress, printTable, type ScenarioReport } from '../bench/report.ts'
+import {
+  type Figure,
+  formatCount,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/bench/report.ts'
 import { noneOf, told } from './fleet-figures.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './sync-findings.ts'

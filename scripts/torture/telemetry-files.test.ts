@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { Connection } from '../../gateway/store/connection.ts'
-import { migrate } from '../../gateway/store/migrate.ts'
-import { allocateBatch, encodeBatch, HAS_BATTERY } from '../../gateway/store/telemetry-batch.ts'
-import { encodeBlock } from '../../shared/telemetry-block.ts'
-import { BATTERY } from '../../shared/telemetry-records.ts'
+import { encodeBlock } from '#shared/telemetry-block.ts'
+import { BATTERY } from '#shared/telemetry-records.ts'
+import { Connection } from '#store/connection.ts'
+import { migrate } from '#store/migrate.ts'
+import { allocateBatch, encodeBatch, HAS_BATTERY } from '#store/telemetry-batch.ts'
 import { inspectDatabase } from './telemetry-files.ts'
 
 let db: Database.Database

@@ -4,8 +4,8 @@ import {
   type GatewayProcess,
   spawnGateway,
   startGateway,
-} from '../bench/gateway-process.ts'
-import { printProgress } from '../bench/report.ts'
+} from '#scripts/bench/gateway-process.ts'
+import { printProgress } from '#scripts/bench/report.ts'
 import { killAt, type Life, usualStartMs } from './death.ts'
 import type { Unsynced } from './disk-file.ts'
 import type { Syncs } from './disk-model.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError } from '../../shared/client.ts'
+import { ApiError } from '#shared/client.ts'
 import { CommandError, systemCode } from './command.ts'
 
 export interface PatienceOptions {

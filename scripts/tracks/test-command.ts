@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
-import { ADMIN_KEY } from '../../gateway/testing/start-gateway.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
 import type { CommandIo } from './command.ts'
 
 export interface Outcome {

@@ -2,8 +2,8 @@ import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { type FieldError, InvalidRequestError } from '../errors.ts'
-import { fieldErrors } from '../wire/field-errors.ts'
+import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
+import { fieldErrors } from '#shared/wire/field-errors.ts'
 
 /** What a handler of any API finds on `c.var`. */
 export interface RequestEnv {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { wholeNumber } from '../wire/params.ts'
+import { wholeNumber } from '#shared/wire/params.ts'
 import {
   gpsFeaturesSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
   type historyQuerySchema,
-} from '../wire/telemetry.ts'
+} from '#shared/wire/telemetry.ts'
 import { acceptedType } from './accept.ts'
 import { invalidQuery } from './api-env.ts'
 

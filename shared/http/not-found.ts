@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { NotFoundHandler } from 'hono'
-import { AppError, NotFoundError } from '../errors.ts'
+import { AppError, NotFoundError } from '#shared/errors.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import type { RequestEnv } from './api-env.ts'
 import { problemOf } from './problem.ts'

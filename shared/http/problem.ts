@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Context, ErrorHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { AppError, describeError, type ErrorKind } from '../errors.ts'
-import type { Log } from '../log.ts'
-import type { Problem } from '../wire/problem.ts'
+import { AppError, describeError, type ErrorKind } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import type { Problem } from '#shared/wire/problem.ts'
 import type { RequestEnv } from './api-env.ts'
 
 const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import type { FoundTrips } from '../found-trips.ts'
-import { DAY_MS } from '../time.ts'
-import { TRIP_RANGE_MAX_MS, tripFeaturesSchema } from '../wire/trips.ts'
+import type { FoundTrips } from '#shared/found-trips.ts'
+import { DAY_MS } from '#shared/time.ts'
+import { TRIP_RANGE_MAX_MS, tripFeaturesSchema } from '#shared/wire/trips.ts'
 import { invalidQuery } from './api-env.ts'
 import { mergedItems } from './merged-items.ts'
 

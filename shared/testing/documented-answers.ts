@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
-import type { ApiResponse, OpenApiDocument, Operation } from '../http/openapi.ts'
-import { findOperation } from '../http/openapi-paths.ts'
-import type { JsonSchema } from '../http/openapi-schemas.ts'
+import type { ApiResponse, OpenApiDocument, Operation } from '#shared/http/openapi.ts'
+import { findOperation } from '#shared/http/openapi-paths.ts'
+import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 
 interface GivenAnswer {
   status: number

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { OpenApiDocument, Operation } from '../http/openapi.ts'
-import { resolveSchema, sampleOf } from '../http/openapi-sample.ts'
-import type { JsonSchema } from '../http/openapi-schemas.ts'
+import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
+import { resolveSchema, sampleOf } from '#shared/http/openapi-sample.ts'
+import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 import {
   BROKEN_BODIES,
   FOREIGN_FIELDS,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { TripConfig } from '../trip-config.ts'
-import type { Place } from '../trip-figures.ts'
+import type { TripConfig } from '#shared/trip-config.ts'
+import type { Place } from '#shared/trip-figures.ts'
 
 export interface VectorPoint {
   atMs: number

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isHardwareId } from '../ids.ts'
+import { isHardwareId } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
 import {

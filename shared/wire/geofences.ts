@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_GROUP_ID } from '../ids.ts'
+import { MAX_GROUP_ID } from '#shared/ids.ts'
 import { groupIdSchema } from './groups.ts'
 import { wholeNumber } from './params.ts'
 

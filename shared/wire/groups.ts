@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_GROUP_ID } from '../ids.ts'
+import { MAX_GROUP_ID } from '#shared/ids.ts'
 import { hardwareIdSchema, isoSchema, wholeNumber } from './params.ts'
 
 export const groupIdSchema = z

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MQTT_TRANSPORTS } from '../mqtt-status.ts'
+import { MQTT_TRANSPORTS } from '#shared/mqtt-status.ts'
 import { isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
 
 const count = z.number().int().min(0)

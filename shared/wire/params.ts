@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseIso } from '../time.ts'
+import { parseIso } from '#shared/time.ts'
 
 /** Reports a wrong parameter under a stable code of our own (`errors[].code` in the answer). */
 function fail(ctx: z.RefinementCtx, code: string, message: string): typeof z.NEVER {

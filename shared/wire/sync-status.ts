@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SYNC_STATES } from '../sync-status.ts'
+import { SYNC_STATES } from '#shared/sync-status.ts'
 import { isoSchema } from './params.ts'
 import { auditKindSchema, syncStreamSchema, syncWarningSchema } from './sync.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { tourOf } from '../../../shared/http/docs-tour.ts'
-import type { OpenApiDocument, Operation } from '../../../shared/http/openapi.ts'
-import type { JsonSchema } from '../../../shared/http/openapi-schemas.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People } from '../testing/people.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People } from '#hub/testing/people.ts'
+import { tourOf } from '#shared/http/docs-tour.ts'
+import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
+import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 import { DOCS_CONTENT } from './docs-content.ts'
 
 const [PGLITE] = DATABASE_KINDS

@@ -1,5 +1,5 @@
-import type { ErrorCodes } from '../../../shared/http/openapi.ts'
-import { ERROR_CODES } from '../../../shared/wire/error-codes.ts'
+import type { ErrorCodes } from '#shared/http/openapi.ts'
+import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 
 /** What the head office answers in the words of a gateway. */
 const SHARED_CODES = [

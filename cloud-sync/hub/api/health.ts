@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { json } from '../../../shared/http/responses.ts'
-import { type Clock, toIso } from '../../../shared/time.ts'
-import { isoSchema } from '../../../shared/wire/params.ts'
-import type { Sql } from '../store/database.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { json } from '#shared/http/responses.ts'
+import { type Clock, toIso } from '#shared/time.ts'
+import { isoSchema } from '#shared/wire/params.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 const hubHealthSchema = z

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DocumentedAnswers } from '../../../shared/testing/documented-answers.ts'
-import {
-  type HostileRequest,
-  HostileRequests,
-  type Target,
-} from '../../../shared/testing/hostile-requests.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { ADMIN_KEY, People } from '../testing/people.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, People } from '#hub/testing/people.ts'
+import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
+import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time. */
 const STRIDE = process.env.CARTBARN_TEST_LONG !== undefined ? 1 : 29

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { createApiOf, type RequestEnv } from '../../../shared/http/api-env.ts'
-import type { HubUser } from '../store/hub-users.ts'
+import type { HubUser } from '#hub/store/hub-users.ts'
+import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
 /** What a handler finds on `c.var`. */
 export interface HubEnv {

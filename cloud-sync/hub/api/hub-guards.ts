@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono'
-import { ForbiddenError, NotFoundError } from '../../../shared/errors.ts'
-import { addressOf } from '../../../shared/http/api-env.ts'
-import { isHubAdmin } from '../hub-access.ts'
-import type { HubKeyGuard } from '../hub-key-guard.ts'
+import { isHubAdmin } from '#hub/hub-access.ts'
+import type { HubKeyGuard } from '#hub/hub-key-guard.ts'
+import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { addressOf } from '#shared/http/api-env.ts'
 import type { HubEnv } from './hub-env.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createLog } from '../../../shared/log.ts'
-import { systemClock } from '../../../shared/time.ts'
-import { createHub } from '../hub.ts'
-import { ensureHubAdmin } from '../hub-users.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { HUB_CONFIG, openHub, type TestHub } from '../testing/open-hub.ts'
-import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN, type Who } from '../testing/people.ts'
+import { createHub } from '#hub/hub.ts'
+import { ensureHubAdmin } from '#hub/hub-users.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN, type Who } from '#hub/testing/people.ts'
+import { createLog } from '#shared/log.ts'
+import { systemClock } from '#shared/time.ts'
 
 const [PGLITE] = DATABASE_KINDS
 

@@ -1,9 +1,18 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { jsonBodyUpTo } from '../../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../../shared/http/responses.ts'
-import { hashSecret, newHubKey } from '../../../shared/ids.ts'
-import { type Clock, toIso } from '../../../shared/time.ts'
+import { addHubUser } from '#hub/hub-users.ts'
+import type { Database } from '#hub/store/database.ts'
+import {
+  changeHubUser,
+  deleteHubUser,
+  type HubUser,
+  listHubUsers,
+  requireHubUser,
+} from '#hub/store/hub-users.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { hashSecret, newHubKey } from '#shared/ids.ts'
+import { type Clock, toIso } from '#shared/time.ts'
 import {
   deletedHubUserSchema,
   type HubUserJson,
@@ -12,16 +21,7 @@ import {
   issuedHubKeySchema,
   newHubUserSchema,
   rotatedHubKeySchema,
-} from '../../../shared/wire/hub-users.ts'
-import { addHubUser } from '../hub-users.ts'
-import type { Database } from '../store/database.ts'
-import {
-  changeHubUser,
-  deleteHubUser,
-  type HubUser,
-  listHubUsers,
-  requireHubUser,
-} from '../store/hub-users.ts'
+} from '#shared/wire/hub-users.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 import { adminOnly } from './hub-guards.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { entityRev } from '../../../shared/entity-rev.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/people.ts'
-import { rowsContent, type SiteClient } from '../testing/site-client.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
+import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { entityRev } from '#shared/entity-rev.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }

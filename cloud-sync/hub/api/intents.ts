@@ -1,9 +1,18 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { ConflictError, NotFoundError } from '../../../shared/errors.ts'
-import { jsonBodyUpTo } from '../../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../../shared/http/responses.ts'
-import { newUuid } from '../../../shared/ids.ts'
-import { type Clock, toIso } from '../../../shared/time.ts'
+import { requireSite } from '#hub/hub-access.ts'
+import type { Database } from '#hub/store/database.ts'
+import {
+  findIntent,
+  type IntentRow,
+  insertIntent,
+  listIntents,
+  withdrawIntent,
+} from '#hub/store/site-intents.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { newUuid } from '#shared/ids.ts'
+import { type Clock, toIso } from '#shared/time.ts'
 import {
   INTENT_EXPIRES_S,
   newSiteIntentSchema,
@@ -12,17 +21,8 @@ import {
   siteIntentListSchema,
   siteIntentParams,
   siteIntentSchema,
-} from '../../../shared/wire/site-intents.ts'
-import { siteParams } from '../../../shared/wire/sites.ts'
-import { requireSite } from '../hub-access.ts'
-import type { Database } from '../store/database.ts'
-import {
-  findIntent,
-  type IntentRow,
-  insertIntent,
-  listIntents,
-  withdrawIntent,
-} from '../store/site-intents.ts'
+} from '#shared/wire/site-intents.ts'
+import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 import { operatorOnly } from './hub-guards.ts'
 

@@ -1,19 +1,19 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { NotFoundError } from '../../../shared/errors.ts'
-import { json, problems } from '../../../shared/http/responses.ts'
-import { toIso } from '../../../shared/time.ts'
-import { pageQuerySchema } from '../../../shared/wire/params.ts'
+import { requireSite } from '#hub/hub-access.ts'
+import type { Database } from '#hub/store/database.ts'
+import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
+import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
   clearedQuarantineSchema,
   clearQuarantineQuerySchema,
   quarantineListSchema,
   quarantineParams,
   siteParams,
-} from '../../../shared/wire/sites.ts'
-import { requireSite } from '../hub-access.ts'
-import type { Database } from '../store/database.ts'
-import { clearQuarantine, listQuarantine, quarantinedBytes } from '../store/site-losses.ts'
+} from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 import { adminOnly } from './hub-guards.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '../testing/people.ts'
-import { rowsContent, type SiteClient } from '../testing/site-client.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#hub/testing/people.ts'
+import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const AT = '2026-05-01T08:30:00.000Z'

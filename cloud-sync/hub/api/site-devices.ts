@@ -1,22 +1,22 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { attributeFilters } from '../../../shared/device-filter.ts'
-import { InvalidRequestError } from '../../../shared/errors.ts'
-import { json, jsonText, problems } from '../../../shared/http/responses.ts'
+import { type DeviceSearch, searchDevices } from '#hub/device-search.ts'
+import { requireDevice, requireSite, visibleSites } from '#hub/hub-access.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { attributeFilters } from '#shared/device-filter.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { json, jsonText, problems } from '#shared/http/responses.ts'
 import {
   type DeviceListQuery,
   deviceListQuerySchema,
   deviceListSchema,
   deviceSchema,
-} from '../../../shared/wire/devices.ts'
+} from '#shared/wire/devices.ts'
 import {
   hubDeviceListQuerySchema,
   hubDeviceListSchema,
   siteDeviceParams,
   siteParams,
-} from '../../../shared/wire/sites.ts'
-import { type DeviceSearch, searchDevices } from '../device-search.ts'
-import { requireDevice, requireSite, visibleSites } from '../hub-access.ts'
-import type { Sql } from '../store/database.ts'
+} from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 /** The devices of sites with their latest states, as their gateways told them. */

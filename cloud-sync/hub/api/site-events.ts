@@ -1,21 +1,17 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { invalidQuery } from '../../../shared/http/api-env.ts'
-import { json, problems } from '../../../shared/http/responses.ts'
-import { toIso } from '../../../shared/time.ts'
+import { requireSite } from '#hub/hub-access.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { listSiteEvents } from '#hub/store/site-events.ts'
+import { invalidQuery } from '#shared/http/api-env.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
   geofenceEventListSchema,
   geofenceEventQuerySchema,
-} from '../../../shared/wire/geofence-events.ts'
-import {
-  type LockEventJson,
-  lockEventListSchema,
-  lockEventQuerySchema,
-} from '../../../shared/wire/lock-events.ts'
-import { siteParams } from '../../../shared/wire/sites.ts'
-import { requireSite } from '../hub-access.ts'
-import type { Sql } from '../store/database.ts'
-import { listSiteEvents } from '../store/site-events.ts'
+} from '#shared/wire/geofence-events.ts'
+import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
+import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 type Row = Record<string, unknown>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { encodeBlock } from '../../../shared/telemetry-block.ts'
-import { BATTERY, GPS, NO_SPEED } from '../../../shared/telemetry-records.ts'
-import { toIso } from '../../../shared/time.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People } from '../testing/people.ts'
-import { blocksContent, runsContent, type SiteClient } from '../testing/site-client.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People } from '#hub/testing/people.ts'
+import { blocksContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { encodeBlock } from '#shared/telemetry-block.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry-records.ts'
+import { toIso } from '#shared/time.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const START_MS = Date.UTC(2026, 4, 1)

@@ -1,23 +1,26 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { NotFoundError } from '../../../shared/errors.ts'
-import { fromE7, fromMilli } from '../../../shared/geo.ts'
-import { type HistoryPage, type HistoryRequest, historyPageOf } from '../../../shared/history-page.ts'
-import { historyFrame } from '../../../shared/history-text.ts'
+import { requireDevice, type SiteDevice } from '#hub/hub-access.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { fromE7, fromMilli } from '#shared/geo.ts'
+import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history-page.ts'
+import { historyFrame } from '#shared/history-text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,
   historyContent,
   historyHeaders,
   historyRange,
-} from '../../../shared/http/history-answers.ts'
-import { streamHistory } from '../../../shared/http/history-stream.ts'
-import { json, problems } from '../../../shared/http/responses.ts'
-import { recordId, recordIdPrefix, type TelemetryStream } from '../../../shared/ids.ts'
-import { BATTERY, GPS, NO_SPEED } from '../../../shared/telemetry-records.ts'
-import { toIso } from '../../../shared/time.ts'
-import { siteDeviceParams } from '../../../shared/wire/sites.ts'
+} from '#shared/http/history-answers.ts'
+import { streamHistory } from '#shared/http/history-stream.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry-records.ts'
+import { toIso } from '#shared/time.ts'
+import { siteDeviceParams } from '#shared/wire/sites.ts'
 import {
   BATTERY_FORMATS,
   batteryRecordSchema,
@@ -26,10 +29,7 @@ import {
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
   historyQuerySchema,
-} from '../../../shared/wire/telemetry.ts'
-import { requireDevice, type SiteDevice } from '../hub-access.ts'
-import type { Sql } from '../store/database.ts'
-import { pendingTelemetry, readTelemetry, type TelemetryRange } from '../store/telemetry.ts'
+} from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 /** Records a page: each is read from the database, so they are more than at a gateway. */

@@ -1,7 +1,7 @@
-import { toIso } from '../../../shared/time.ts'
-import type { SiteJson } from '../../../shared/wire/sites.ts'
-import { siteHealth } from '../site-state.ts'
-import type { AuditFigures, SiteFigures, SiteRow } from '../store/site-figures.ts'
+import { siteHealth } from '#hub/site-state.ts'
+import type { AuditFigures, SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
+import { toIso } from '#shared/time.ts'
+import type { SiteJson } from '#shared/wire/sites.ts'
 
 /** A site as every list and every answer about one shows it. */
 export function toSiteJson(site: SiteRow, figures: SiteFigures, nowMs: number): SiteJson {

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People } from '#hub/testing/people.ts'
+import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import {
   type ExpectedStop,
   type ExpectedTrip,
   readTripVectors,
   TOLERANCES,
   type VectorPoint,
-} from '../../../shared/testing/trip-vectors.ts'
-import { toIso } from '../../../shared/time.ts'
-import type { Place } from '../../../shared/trip-figures.ts'
-import { loadTrack } from '../../../shared/trip-track.ts'
-import type { StopJson, TripFiguresJson } from '../../../shared/wire/trips.ts'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People } from '../testing/people.ts'
-import { runsContent, type SiteClient } from '../testing/site-client.ts'
+} from '#shared/testing/trip-vectors.ts'
+import { toIso } from '#shared/time.ts'
+import type { Place } from '#shared/trip-figures.ts'
+import { loadTrack } from '#shared/trip-track.ts'
+import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const HOUR_MS = 3_600_000

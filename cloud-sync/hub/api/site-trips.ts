@@ -1,12 +1,16 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { invalidQuery } from '../../../shared/http/api-env.ts'
-import { json, problems } from '../../../shared/http/responses.ts'
-import { requireTripRange, summaryRange, tripListTexts } from '../../../shared/http/trip-answers.ts'
-import type { Clock } from '../../../shared/time.ts'
-import { type TripConfig, tripConfigOf } from '../../../shared/trip-config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '../../../shared/trip-json.ts'
-import { siteParams } from '../../../shared/wire/sites.ts'
+import { searchDevices } from '#hub/device-search.ts'
+import { requireDevice, requireSite } from '#hub/hub-access.ts'
+import type { SiteTrips } from '#hub/site-trips.ts'
+import type { Sql } from '#hub/store/database.ts'
+import { invalidQuery } from '#shared/http/api-env.ts'
+import { json, problems } from '#shared/http/responses.ts'
+import { requireTripRange, summaryRange, tripListTexts } from '#shared/http/trip-answers.ts'
+import type { Clock } from '#shared/time.ts'
+import { type TripConfig, tripConfigOf } from '#shared/trip-config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trip-json.ts'
+import { siteParams } from '#shared/wire/sites.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,
@@ -20,11 +24,7 @@ import {
   tripSummarySchema,
   tripsQuerySchema,
   tripsSchema,
-} from '../../../shared/wire/trips.ts'
-import { searchDevices } from '../device-search.ts'
-import { requireDevice, requireSite } from '../hub-access.ts'
-import type { SiteTrips } from '../site-trips.ts'
-import type { Sql } from '../store/database.ts'
+} from '#shared/wire/trips.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 
 interface SiteTripsApiDeps {

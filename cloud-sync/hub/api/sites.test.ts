@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '../testing/databases.ts'
-import { openHub, type TestHub } from '../testing/open-hub.ts'
-import { People, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '../testing/people.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
 
 const [PGLITE] = DATABASE_KINDS
 

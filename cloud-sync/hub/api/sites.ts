@@ -1,9 +1,15 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
-import { InvalidRequestError } from '../../../shared/errors.ts'
-import { jsonBody } from '../../../shared/http/request-guards.ts'
-import { body, json, problems } from '../../../shared/http/responses.ts'
-import { type Clock, toIso } from '../../../shared/time.ts'
-import { pageQuerySchema } from '../../../shared/wire/params.ts'
+import { requireSite, visibleSites } from '#hub/hub-access.ts'
+import { importFile } from '#hub/import-file.ts'
+import type { Sites } from '#hub/sites.ts'
+import type { Database } from '#hub/store/database.ts'
+import { pageOfSites, renameSite, type SiteRow, siteFigures } from '#hub/store/site-figures.ts'
+import { listGaps } from '#hub/store/site-losses.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { type Clock, toIso } from '#shared/time.ts'
+import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
   gapListSchema,
   issuedSiteSchema,
@@ -16,14 +22,8 @@ import {
   siteParams,
   sitePatchSchema,
   siteSchema,
-} from '../../../shared/wire/sites.ts'
-import { syncFileReceiptSchema } from '../../../shared/wire/sync-file.ts'
-import { requireSite, visibleSites } from '../hub-access.ts'
-import { importFile } from '../import-file.ts'
-import type { Sites } from '../sites.ts'
-import type { Database } from '../store/database.ts'
-import { pageOfSites, renameSite, type SiteRow, siteFigures } from '../store/site-figures.ts'
-import { listGaps } from '../store/site-losses.ts'
+} from '#shared/wire/sites.ts'
+import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { createHubPart, type HubEnv } from './hub-env.ts'
 import { adminOnly } from './hub-guards.ts'
 import { toSiteJson } from './site-json.ts'

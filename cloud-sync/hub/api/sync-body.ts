@@ -1,9 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { z } from 'zod'
-import { AppError, InvalidRequestError } from '../../../shared/errors.ts'
-import { refuseInvalid } from '../../../shared/http/api-env.ts'
-import { isNestedTooDeep } from '../../../shared/json-depth.ts'
+import { AppError, InvalidRequestError } from '#shared/errors.ts'
+import { refuseInvalid } from '#shared/http/api-env.ts'
+import { isNestedTooDeep } from '#shared/json-depth.ts'
 
 const MAX_GZIP_BYTES = 33_554_432
 

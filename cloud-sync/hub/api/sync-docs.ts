@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
-import { type Html, table } from '../../../shared/http/docs-html.ts'
-import { SYNC_STREAMS } from '../../../shared/wire/sync.ts'
-import { LIMITS } from '../sync-limits.ts'
+import { LIMITS } from '#hub/sync-limits.ts'
+import { type Html, table } from '#shared/http/docs-html.ts'
+import { SYNC_STREAMS } from '#shared/wire/sync.ts'
 
 const ENDPOINTS = [
   {

@@ -1,26 +1,20 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { AppError, ForbiddenError, InvalidRequestError } from '../../../shared/errors.ts'
-import type { RequestEnv } from '../../../shared/http/api-env.ts'
-import { problemOf } from '../../../shared/http/problem.ts'
-import type { Clock } from '../../../shared/time.ts'
-import {
-  auditSchema,
-  helloSchema,
-  latestSchema,
-  pushSchema,
-  SYNC_PROTOCOL,
-} from '../../../shared/wire/sync.ts'
-import { answerAudit } from '../audits.ts'
-import { CursorConflictError } from '../cursor-conflict.ts'
-import { sayHello } from '../hello.ts'
-import type { IntentWatch } from '../intent-watch.ts'
-import { nextIntents } from '../intents.ts'
-import { takeParts } from '../push.ts'
-import { authenticateSite } from '../site-keys.ts'
-import type { Database } from '../store/database.ts'
-import { LIMITS } from '../sync-limits.ts'
-import { takeLatest } from '../take-latest.ts'
+import { answerAudit } from '#hub/audits.ts'
+import { CursorConflictError } from '#hub/cursor-conflict.ts'
+import { sayHello } from '#hub/hello.ts'
+import type { IntentWatch } from '#hub/intent-watch.ts'
+import { nextIntents } from '#hub/intents.ts'
+import { takeParts } from '#hub/push.ts'
+import { authenticateSite } from '#hub/site-keys.ts'
+import type { Database } from '#hub/store/database.ts'
+import { LIMITS } from '#hub/sync-limits.ts'
+import { takeLatest } from '#hub/take-latest.ts'
+import { AppError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import type { RequestEnv } from '#shared/http/api-env.ts'
+import { problemOf } from '#shared/http/problem.ts'
+import type { Clock } from '#shared/time.ts'
+import { auditSchema, helloSchema, latestSchema, pushSchema, SYNC_PROTOCOL } from '#shared/wire/sync.ts'
 import { parseBody, readJson } from './sync-body.ts'
 
 export interface SyncApiDeps {

@@ -1,4 +1,4 @@
-import type { Tags } from '../../../shared/http/operation-names.ts'
+import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The parts of the API of the head office. */
 export const TAGS: Tags = {

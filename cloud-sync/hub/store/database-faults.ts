@@ -1,4 +1,4 @@
-import { describeError, InvalidRequestError, UnavailableError } from '../../../shared/errors.ts'
+import { describeError, InvalidRequestError, UnavailableError } from '#shared/errors.ts'
 
 /** Serialization failure and deadlock: the database broke off one of two transactions that were in each other's way. */
 const RETRIED = new Set(['40001', '40P01'])

@@ -1,4 +1,4 @@
-import type { Part } from '../../../shared/lifecycle.ts'
+import type { Part } from '#shared/lifecycle.ts'
 
 /** What PostgreSQL takes as a parameter here; times and sequence numbers are numbers, bytes are Uint8Array. */
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]

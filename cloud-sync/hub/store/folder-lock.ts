@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describeError } from '../../../shared/errors.ts'
+import { describeError } from '#shared/errors.ts'
 
 const SQLITE_BUSY = 5
 

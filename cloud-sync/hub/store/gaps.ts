@@ -1,4 +1,4 @@
-import type { Gap } from '../../../shared/wire/sync.ts'
+import type { Gap } from '#shared/wire/sync.ts'
 import type { Sql } from './database.ts'
 
 /** Keeps in mind what will never come. */

@@ -1,5 +1,5 @@
-import { ConflictError, NotFoundError } from '../../../shared/errors.ts'
-import type { HubRole } from '../../../shared/wire/hub-users.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { Database, Sql } from './database.ts'
 
 /** Somebody of the head office. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../../shared/log.ts'
+import type { Log } from '#shared/log.ts'
 import type { Database } from './database.ts'
 import { PgliteDatabase } from './pglite.ts'
 import { PostgresDatabase } from './postgres.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { describeError } from '../../../shared/errors.ts'
-import type { Log } from '../../../shared/log.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { asAppError, withRetries } from './database-faults.ts'
 import { createSchema } from './schema.ts'

@@ -1,5 +1,5 @@
-import type { SiteIntentStatus } from '../../../shared/wire/site-intents.ts'
-import type { IntentKind } from '../../../shared/wire/sync.ts'
+import type { SiteIntentStatus } from '#shared/wire/site-intents.ts'
+import type { IntentKind } from '#shared/wire/sync.ts'
 import type { Database, Sql } from './database.ts'
 import { inSite } from './sites.ts'
 

@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError } from '../../../shared/errors.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Database, Sql } from './database.ts'
 
 /** What of a site whoever writes to it needs to know. */

@@ -1,7 +1,7 @@
-import { createLog } from '../../../shared/log.ts'
-import { type Clock, systemClock } from '../../../shared/time.ts'
-import type { HubConfig } from '../config.ts'
-import { createHub, type Hub } from '../hub.ts'
+import type { HubConfig } from '#hub/config.ts'
+import { createHub, type Hub } from '#hub/hub.ts'
+import { createLog } from '#shared/log.ts'
+import { type Clock, systemClock } from '#shared/time.ts'
 import type { DatabaseKind } from './databases.ts'
 import { SiteClient } from './site-client.ts'
 

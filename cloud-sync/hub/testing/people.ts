@@ -1,5 +1,5 @@
-import { DocumentedAnswers } from '../../../shared/testing/documented-answers.ts'
-import type { HubRole } from '../../../shared/wire/hub-users.ts'
+import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
+import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { TestHub } from './open-hub.ts'
 
 /** The key of the first admin of a `TestHub`. */
