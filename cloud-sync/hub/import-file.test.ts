@@ -7,7 +7,7 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
-import { GPS } from '#shared/telemetry-records.ts'
+import { GPS } from '#shared/telemetry/records.ts'
 import { SYNC_STREAMS, type SyncPart } from '#shared/wire/sync.ts'
 
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }

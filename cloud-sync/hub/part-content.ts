@@ -1,11 +1,11 @@
 import type { ReadBlock } from '#hub/store/device-telemetry.ts'
-import { DamagedBlockError, NewerBlockError } from '#shared/damaged-block.ts'
 import { describeError, InvalidRequestError } from '#shared/errors.ts'
 import { partHash } from '#shared/sync-hash.ts'
-import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import { decodeBlocks } from '#shared/telemetry-blocks.ts'
-import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry-records.ts'
-import { decodeRuns, type TelemetryRun } from '#shared/telemetry-runs.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { decodeBlocks } from '#shared/telemetry/blocks.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/sync.ts'
 
 /** What is in a part. */

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
-import { type Html, shell, table } from '#shared/http/docs-html.ts'
-import type { DocsContent } from '#shared/http/docs-page.ts'
+import { type Html, shell, table } from '#shared/http/docs/html.ts'
+import type { DocsContent } from '#shared/http/docs/page.ts'
 import { TOUR } from './docs-tour.ts'
 import { MQTT_TOPICS, REALTIME_MESSAGES, REALTIME_PATH } from './messages.ts'
 

@@ -1,4 +1,4 @@
-import type { Tour } from '#shared/http/docs-tour.ts'
+import type { Tour } from '#shared/http/docs/tour.ts'
 
 const ZONE = {
   type: 'Feature',

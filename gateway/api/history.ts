@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
 import type { QueuedMessage } from '#services/ingest.ts'
-import { historyFrame } from '#shared/history-text.ts'
+import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,

@@ -7,7 +7,7 @@ import {
   TOLERANCES,
 } from '#shared/testing/trip-vectors.ts'
 import { toIso } from '#shared/time.ts'
-import type { Place } from '#shared/trip-figures.ts'
+import type { Place } from '#shared/trips/figures.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
 import { sendTrack } from '#testing/sent-track.ts'

@@ -15,8 +15,8 @@ import {
   tripListTexts,
 } from '#shared/http/trip-answers.ts'
 import type { Clock } from '#shared/time.ts'
-import { tripConfigOf } from '#shared/trip-config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trip-json.ts'
+import { tripConfigOf } from '#shared/trips/config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trips/json.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,

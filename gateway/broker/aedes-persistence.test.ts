@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 // the suite every persistence of Aedes has to pass, from the package of its in-memory one
 import runPublicSuite from 'aedes-persistence/abstract.js'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '#store/connection.ts'
 import { migrate } from '#store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Client, Subscription } from 'aedes'
-import type { StoredMessage, StoredSubscription } from '#shared/mqtt-sessions.ts'
+import type { StoredMessage, StoredSubscription } from '#domain/mqtt-sessions.ts'
 import type { OutboxEntry } from './outbox.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Client } from 'aedes'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'

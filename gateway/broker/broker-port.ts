@@ -1,4 +1,4 @@
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 
 export type LoginResult<Login> =

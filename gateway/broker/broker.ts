@@ -8,10 +8,10 @@ import {
   type PublishPacket,
   type Subscription,
 } from 'aedes'
+import type { StoredWill } from '#domain/mqtt-sessions.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { StoredWill } from '#shared/mqtt-sessions.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock } from '#shared/time.ts'
 import {

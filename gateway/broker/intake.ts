@@ -1,5 +1,5 @@
 import type { PublishPacket } from 'aedes'
-import type { SessionChange, StoredMessage } from '#shared/mqtt-sessions.ts'
+import type { SessionChange, StoredMessage } from '#domain/mqtt-sessions.ts'
 import type { BrokerPort } from './broker-port.ts'
 import type { Identity } from './connection.ts'
 import type { SessionJournal, Sessions } from './sessions.ts'

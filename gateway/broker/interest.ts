@@ -1,4 +1,4 @@
-import { hasWildcard, matchesTopic } from '#shared/mqtt-topics.ts'
+import { hasWildcard, matchesTopic } from '#domain/mqtt-topics.ts'
 
 /** Wildcard filters beyond which looking at each costs more than routing in vain. */
 const LOOK_AT_MOST = 32

@@ -1,4 +1,4 @@
-import { isTopicName } from '#shared/mqtt-topics.ts'
+import { isTopicName } from '#domain/mqtt-topics.ts'
 import type { BrokerPort } from './broker-port.ts'
 
 /** CONNACK return codes of MQTT 3.1.1, table 3.1. */

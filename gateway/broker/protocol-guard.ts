@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { EventEmitter } from 'node:events'
 import type { Client } from 'aedes'
-import { isTopicFilter } from '#shared/mqtt-topics.ts'
+import { isTopicFilter } from '#domain/mqtt-topics.ts'
 
 /** A packet that has been read, as far as it is looked at here. */
 interface ReadPacket {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { StoredMessage } from '#shared/mqtt-sessions.ts'
-import { matchesTopic } from '#shared/mqtt-topics.ts'
+import type { StoredMessage } from '#domain/mqtt-sessions.ts'
+import { matchesTopic } from '#domain/mqtt-topics.ts'
 import { RetainedMessages } from './retained-messages.ts'
 
 const LIMITS = { messages: 3, bytes: 20 }

@@ -1,5 +1,5 @@
-import type { StoredMessage } from '#shared/mqtt-sessions.ts'
-import { hasWildcard, matchesTopic } from '#shared/mqtt-topics.ts'
+import type { StoredMessage } from '#domain/mqtt-sessions.ts'
+import { hasWildcard, matchesTopic } from '#domain/mqtt-topics.ts'
 
 export interface RetainedLimits {
   messages: number

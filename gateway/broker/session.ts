@@ -1,4 +1,4 @@
-import type { StoredSubscription } from '#shared/mqtt-sessions.ts'
+import type { StoredSubscription } from '#domain/mqtt-sessions.ts'
 import type { Outbox, OutboxSink } from './outbox.ts'
 
 /** What the broker keeps for a client that connected with clean session 0, or for as long as a connection lasts. */

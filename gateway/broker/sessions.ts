@@ -1,12 +1,12 @@
-import { Fifo } from '#shared/fifo.ts'
-import type { Part } from '#shared/lifecycle.ts'
 import type {
   SessionChange,
   StoredMessage,
   StoredSessions,
   StoredSubscription,
   StoredWill,
-} from '#shared/mqtt-sessions.ts'
+} from '#domain/mqtt-sessions.ts'
+import { Fifo } from '#shared/fifo.ts'
+import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
 import { Interest } from './interest.ts'

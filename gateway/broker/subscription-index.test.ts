@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { StoredSubscription } from '#shared/mqtt-sessions.ts'
-import { matchesTopic } from '#shared/mqtt-topics.ts'
+import type { StoredSubscription } from '#domain/mqtt-sessions.ts'
+import { matchesTopic } from '#domain/mqtt-topics.ts'
 import { Interest } from './interest.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 

@@ -1,6 +1,6 @@
 import { Qlobber } from 'qlobber'
-import type { StoredSubscription } from '#shared/mqtt-sessions.ts'
-import { hasWildcard } from '#shared/mqtt-topics.ts'
+import type { StoredSubscription } from '#domain/mqtt-sessions.ts'
+import { hasWildcard } from '#domain/mqtt-topics.ts'
 
 /** Subscriptions of QoS 1 and 2 by topic: who has to be queued a message. */
 export class SubscriptionIndex {

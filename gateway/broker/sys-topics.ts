@@ -1,6 +1,6 @@
+import { matchesTopic } from '#domain/mqtt-topics.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
-import { matchesTopic } from '#shared/mqtt-topics.ts'
 import type { BrokerStatus } from './broker-status.ts'
 import { LOAD_WINDOWS_MIN } from './load-average.ts'
 

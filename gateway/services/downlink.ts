@@ -1,5 +1,5 @@
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { UnavailableError } from '#shared/errors.ts'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
 
 /** A message matched with everybody it is for; nothing shows until `commit`. */
 export interface PreparedMessage {

@@ -1,10 +1,10 @@
 import { receiveTimeMs } from '#domain/event-time.ts'
 import { countDrop, lockStatusValue, mergeValues, newestEventMs, packSample } from '#domain/latest-state.ts'
 import type { LockEvent } from '#domain/lock-event.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Sample } from '#domain/telemetry.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
 import { Tally } from '#shared/tally.ts'
 import { deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import {

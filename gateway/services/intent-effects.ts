@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
 import { readZones } from '#domain/geofences.ts'
+import { intentCommandId } from '#domain/intent-command-id.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
-import { intentCommandId } from '#shared/intent-command-id.ts'
 import { fieldErrors } from '#shared/wire/field-errors.ts'
 import {
   commandSendSchema,

@@ -1,10 +1,10 @@
 import { canSee, isAdmin } from '#domain/access.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
 import { AppError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
-import { hasWildcard } from '#shared/mqtt-topics.ts'
 import {
   DOWNLINKS,
   deviceTopic,

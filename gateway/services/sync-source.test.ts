@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import type { SyncSource as SourceOfAgent } from '#agent/source.ts'
-import { decodeBlocks } from '#shared/telemetry-blocks.ts'
-import { decodeRuns } from '#shared/telemetry-runs.ts'
+import { decodeBlocks } from '#shared/telemetry/blocks.ts'
+import { decodeRuns } from '#shared/telemetry/runs.ts'
 import {
   entityRowSchema,
   geofenceEventRowSchema,

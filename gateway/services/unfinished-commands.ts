@@ -1,4 +1,4 @@
-import { Deadlines } from '#shared/deadlines.ts'
+import { Deadlines } from '#domain/deadlines.ts'
 import type { CommandRow } from '#store/commands.ts'
 
 /** A command something may still happen to. */

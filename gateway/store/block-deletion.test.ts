@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
-import { MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
+import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BlockTable, blockOf } from '#testing/block-table.ts'
 import { eventually } from '#testing/observe.ts'
 import {

@@ -1,6 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import { encodeBlock } from '#shared/telemetry-block.ts'
-import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { uncountRecords } from './block-counts.ts'
 import { logBlock } from './block-log.ts'
 import { insertBlock, type NewBlock } from './blocks.ts'

@@ -1,6 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import { MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { Connection } from './connection.ts'
 import { decodeStoredBlock } from './stored-block.ts'
 import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'

@@ -1,6 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import type { Connection } from './connection.ts'
 import { isUnreadable } from './unreadable-block.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { encodeBlock } from '#shared/telemetry-block.ts'
-import { BATTERY } from '#shared/telemetry-records.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { BATTERY } from '#shared/telemetry/records.ts'
 import { appendToLog, blocksIn, openTables, registerDevice } from '#testing/telemetry-tables.ts'
 import { type BlockReplacement, dropLog, type NewBlock, replaceBlocks } from './blocks.ts'
 

@@ -1,5 +1,5 @@
 import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import type { Connection } from './connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'

@@ -1,6 +1,6 @@
-import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/damaged-block.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { BATTERY, GPS } from '#shared/telemetry-records.ts'
+import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { uncountRecords } from './block-counts.ts'
 import { isLogged } from './block-log.ts'
 import { CommittedBlocks } from './committed-blocks.ts'

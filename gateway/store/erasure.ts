@@ -1,5 +1,5 @@
-import { DamagedBlockError, NewerBlockError } from '#shared/damaged-block.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Erase } from '#shared/wire/sync.ts'
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './block-deletion.ts'

@@ -1,4 +1,4 @@
-import type { SessionChange } from '#shared/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from './connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 

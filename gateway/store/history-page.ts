@@ -1,6 +1,6 @@
-import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history-page.ts'
+import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history/page.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { BATTERY, GPS } from '#shared/telemetry-records.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from './reader-tools.ts'
 
 /** Which records of a device, in which order and form; both bounds included. */

@@ -1,6 +1,6 @@
 import { gpsFromStored, type LatestBattery, type LatestGps } from '#domain/latest-state.ts'
 import { fromMilli } from '#shared/geo.ts'
-import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry-records.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import type { TelemetryReader } from './telemetry-reader.ts'
 
 /** The newest GPS record that is not after `untilMs`. */

@@ -1,4 +1,4 @@
-import { DamagedBlockError, NewerBlockError } from '#shared/damaged-block.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Connection } from './connection.ts'
 import { decodeLogRow } from './log-row.ts'
 import { allocateBatch, type TelemetryBatch } from './telemetry-batch.ts'

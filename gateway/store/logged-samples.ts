@@ -1,4 +1,4 @@
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import { startOfDayMs } from '#shared/time.ts'
 import type { Connection } from './connection.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './telemetry-batch.ts'

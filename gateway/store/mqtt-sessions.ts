@@ -7,7 +7,7 @@ import type {
   StoredSessions,
   StoredSubscription,
   StoredWill,
-} from '#shared/mqtt-sessions.ts'
+} from '#domain/mqtt-sessions.ts'
 import type { Connection } from './connection.ts'
 
 interface MessageRow {

@@ -1,4 +1,4 @@
-import { GPS, type GpsRecords } from '#shared/telemetry-records.ts'
+import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { Connection } from './connection.ts'
 import { TelemetryReader } from './telemetry-reader.ts'
 

@@ -1,5 +1,5 @@
-import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import { BATTERY, GPS, NO_SPEED, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, NO_SPEED, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { insertBlock } from './blocks.ts'
 import type { Connection } from './connection.ts'
 

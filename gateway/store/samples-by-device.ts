@@ -1,4 +1,4 @@
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { TelemetryBatch } from './telemetry-batch.ts'
 
 /** Columns of samples that are all of one device. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import { GPS } from '#shared/telemetry-records.ts'
+import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { GPS } from '#shared/telemetry/records.ts'
 import {
   appendToLog,
   batchOf,

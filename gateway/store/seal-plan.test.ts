@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry-block.ts'
+import { MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import {
   appendToLog,
   blocksIn,

@@ -1,4 +1,4 @@
-import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { UnreadableBlockError } from './block-rows.ts'
 import type { BlockReplacement } from './blocks.ts'
 import type { Connection } from './connection.ts'

@@ -1,6 +1,6 @@
-import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import { mergeRecords, splitEvenly, splitIntoFullBlocks } from '#shared/telemetry-merge.ts'
-import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { mergeRecords, splitEvenly, splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
+import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import {
   type BlockPlace,
   blockBeginningAfter,

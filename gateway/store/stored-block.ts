@@ -1,7 +1,7 @@
-import { DamagedBlockError } from '#shared/damaged-block.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { DamagedBlockError } from '#shared/telemetry/damaged-block.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 
 /** What the table says of a block beside its records. */
 export interface BlockRow {

@@ -1,6 +1,6 @@
-import { addRecords } from '#shared/record-sum.ts'
 import { RowSum } from '#shared/sync-hash.ts'
-import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { addRecords } from '#shared/telemetry/record-sum.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { AuditGroup } from '#shared/wire/sync.ts'
 import type { ReaderTools } from './reader-tools.ts'

@@ -1,5 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry-records.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { DAY_MS, startOfDayMs } from '#shared/time.ts'
 import {
   type BlockPlace,

@@ -1,5 +1,5 @@
-import { BATTERY, GPS } from '#shared/telemetry-records.ts'
-import { encodeRuns, type TelemetryRun } from '#shared/telemetry-runs.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { Connection } from './connection.ts'
 import { type LogSamples, logEnds, readLogSamples } from './log-samples.ts'
 import type { ReaderTools } from './reader-tools.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DamagedBlockError, NewerBlockError } from '#shared/damaged-block.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import {
   allocateBatch,
   decodeBatch,

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { DamagedBlockError, NewerBlockError } from '#shared/damaged-block.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 
 /** Samples of many devices as columns of equal length, in the order they came. */
 export interface TelemetryBatch {

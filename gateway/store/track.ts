@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '#shared/errors.ts'
-import { GPS } from '#shared/telemetry-records.ts'
-import { type Track, trackOf } from '#shared/trip-track.ts'
+import { GPS } from '#shared/telemetry/records.ts'
+import { type Track, trackOf } from '#shared/trips/track.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import type { TimeRange } from './telemetry-reader.ts'
 

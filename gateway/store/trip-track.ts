@@ -1,5 +1,5 @@
 import { fromE7 } from '#shared/geo.ts'
-import { GPS, type GpsRecords } from '#shared/telemetry-records.ts'
+import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import type { TimeRange } from './telemetry-reader.ts'

@@ -1,4 +1,4 @@
-import { type FoundTrips, findTripsIn, type TripRules } from '#shared/found-trips.ts'
+import { type FoundTrips, findTripsIn, type TripRules } from '#shared/trips/found.ts'
 import type { ReaderTools } from './reader-tools.ts'
 import { readTrack, type TrackQuery } from './track.ts'
 

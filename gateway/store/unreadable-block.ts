@@ -1,4 +1,4 @@
-import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/damaged-block.ts'
+import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Connection } from './connection.ts'
 import { storeFaultCode } from './store-fault.ts'
 

@@ -6,7 +6,7 @@ import { toLatLong } from '#scripts/simulate/plane.ts'
 import { createRandom, type Random } from '#scripts/simulate/random.ts'
 import { reportedKmh } from '#scripts/simulate/sample.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
-import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry-records.ts'
+import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 
 /** How a device reports while its cart lives through its days. */
 export interface TrackStyle {

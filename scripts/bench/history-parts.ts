@@ -1,4 +1,4 @@
-import type { GpsRecords } from '#shared/telemetry-records.ts'
+import type { GpsRecords } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { recordTrack, type TrackStyle } from './block-tracks.ts'
 import type { FilledSample } from './fill.ts'

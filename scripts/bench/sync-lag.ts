@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeRuns } from '#shared/telemetry-runs.ts'
+import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { startDeviceLoad } from './device-load.ts'
 import { startGateway } from './gateway-process.ts'
 import { formatCount, printTable, type ScenarioReport } from './report.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeRuns } from '#shared/telemetry-runs.ts'
+import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { SharedCarts, SiteDevices } from './sites-carts.ts'
 import { SiteLog } from './sites-log.ts'
 

@@ -1,5 +1,5 @@
-import { BATTERY, GPS } from '#shared/telemetry-records.ts'
-import { encodeRuns, type TelemetryRun } from '#shared/telemetry-runs.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { SiteLook } from './sites-carts.ts'
 
 /** A piece of the log, ready to be pushed. */

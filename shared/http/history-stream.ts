@@ -1,5 +1,5 @@
-import type { HistoryPage, HistoryRequest } from '#shared/history-page.ts'
-import { type HistoryFrame, recordSeparator } from '#shared/history-text.ts'
+import type { HistoryPage, HistoryRequest } from '#shared/history/page.ts'
+import { type HistoryFrame, recordSeparator } from '#shared/history/text.ts'
 
 /** Rows a page: some 35 KB of text, and less than a millisecond for which anybody has to wait. */
 const PAGE_ROWS = 200

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JsonItems } from '#shared/found-trips.ts'
+import type { JsonItems } from '#shared/trips/found.ts'
 import { mergedItems } from './merged-items.ts'
 
 interface Item {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { JsonItems } from '#shared/found-trips.ts'
+import type { JsonItems } from '#shared/trips/found.ts'
 
 /** Bytes in a piece of an answer, or an item more: a fraction of a millisecond of work. */
 const PIECE_BYTES = 65_536

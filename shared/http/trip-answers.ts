@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { FoundTrips } from '#shared/found-trips.ts'
 import { DAY_MS } from '#shared/time.ts'
+import type { FoundTrips } from '#shared/trips/found.ts'
 import { TRIP_RANGE_MAX_MS, tripFeaturesSchema } from '#shared/wire/trips.ts'
 import { invalidQuery } from './api-env.ts'
 import { mergedItems } from './merged-items.ts'

@@ -1,4 +1,4 @@
-import type { GpsRecord } from '#shared/trip-track.ts'
+import type { GpsRecord } from '#shared/trips/track.ts'
 
 const METRES_PER_DEGREE = (6_371_000 * Math.PI) / 180
 

@@ -1,6 +1,6 @@
-import { haversineM } from '#shared/earth-distance.ts'
-import { JITTER_M, SPIKE_FIXES_MAX, samePlaceM, type TripConfig } from '#shared/trip-config.ts'
-import { type GpsRecord, loadTrack, type TrackRange } from '#shared/trip-track.ts'
+import { JITTER_M, SPIKE_FIXES_MAX, samePlaceM, type TripConfig } from '#shared/trips/config.ts'
+import { haversineM } from '#shared/trips/earth-distance.ts'
+import { type GpsRecord, loadTrack, type TrackRange } from '#shared/trips/track.ts'
 
 /** A fix as the rules speak of it: speeds are km/h, a missing one is null. */
 interface Fix {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { TripConfig } from '#shared/trip-config.ts'
-import type { Place } from '#shared/trip-figures.ts'
+import type { TripConfig } from '#shared/trips/config.ts'
+import type { Place } from '#shared/trips/figures.ts'
 
 export interface VectorPoint {
   atMs: number

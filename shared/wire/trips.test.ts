@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DEFAULT_TRIP_CONFIG, tripConfigOf } from '#shared/trip-config.ts'
+import { DEFAULT_TRIP_CONFIG, tripConfigOf } from '#shared/trips/config.ts'
 import {
   activeTripsQuerySchema,
   deviceActiveTripQuerySchema,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trip-config.ts'
+import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trips/config.ts'
 import { dateParam, hardwareIdSchema, isoSchema, numberParam, stringListParam } from './params.ts'
 
 const RANGE_DAYS_MAX = 31

@@ -1,4 +1,4 @@
-import type { DocsContent } from '#shared/http/docs-page.ts'
+import type { DocsContent } from '#shared/http/docs/page.ts'
 import { renderSync } from './sync-docs.ts'
 
 /** What `/docs` says of the head office besides its operations. */

@@ -4,8 +4,8 @@ import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { blocksContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { encodeBlock } from '#shared/telemetry-block.ts'
-import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry-records.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 
 const [PGLITE] = DATABASE_KINDS

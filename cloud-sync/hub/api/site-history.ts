@@ -6,8 +6,8 @@ import type { Sql } from '#hub/store/database.ts'
 import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
-import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history-page.ts'
-import { historyFrame } from '#shared/history-text.ts'
+import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history/page.ts'
+import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,
@@ -18,7 +18,7 @@ import {
 import { streamHistory } from '#shared/http/history-stream.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
-import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry-records.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
 import {

@@ -12,8 +12,8 @@ import {
   type VectorPoint,
 } from '#shared/testing/trip-vectors.ts'
 import { toIso } from '#shared/time.ts'
-import type { Place } from '#shared/trip-figures.ts'
-import { loadTrack } from '#shared/trip-track.ts'
+import type { Place } from '#shared/trips/figures.ts'
+import { loadTrack } from '#shared/trips/track.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 
 const [PGLITE] = DATABASE_KINDS

@@ -8,8 +8,8 @@ import { invalidQuery } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { requireTripRange, summaryRange, tripListTexts } from '#shared/http/trip-answers.ts'
 import type { Clock } from '#shared/time.ts'
-import { type TripConfig, tripConfigOf } from '#shared/trip-config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trip-json.ts'
+import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
+import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trips/json.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import {
   activeTripsQuerySchema,

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { LIMITS } from '#hub/sync-limits.ts'
-import { type Html, table } from '#shared/http/docs-html.ts'
+import { type Html, table } from '#shared/http/docs/html.ts'
 import { SYNC_STREAMS } from '#shared/wire/sync.ts'
 
 const ENDPOINTS = [

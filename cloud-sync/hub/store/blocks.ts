@@ -1,5 +1,5 @@
-import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry-block.ts'
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { Sql } from './database.ts'
 import { insertRows } from './insert-rows.ts'
 

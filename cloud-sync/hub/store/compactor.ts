@@ -1,5 +1,5 @@
 import { describeError } from '#shared/errors.ts'
-import { decodeRuns, type TelemetryRun } from '#shared/telemetry-runs.ts'
+import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { Database } from './database.ts'
 import { addRuns } from './device-telemetry.ts'
 import { insertQuarantine } from './quarantine.ts'

@@ -5,8 +5,8 @@ import {
   type GpsRecords,
   type RecordKind,
   type Records,
-} from '#shared/telemetry-records.ts'
-import type { TelemetryRun } from '#shared/telemetry-runs.ts'
+} from '#shared/telemetry/records.ts'
+import type { TelemetryRun } from '#shared/telemetry/runs.ts'
 import { insertBlocks } from './blocks.ts'
 import type { Sql } from './database.ts'
 import { firstMs, lastMs, mergeAll } from './merged-records.ts'

@@ -1,5 +1,5 @@
-import { mergeRecords } from '#shared/telemetry-merge.ts'
-import type { RecordKind, Records } from '#shared/telemetry-records.ts'
+import { mergeRecords } from '#shared/telemetry/merge.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 
 /** All records of several pieces, each ascending, in one. Where two have a time, that of the earlier piece stays. */
 export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonly R[]): R {

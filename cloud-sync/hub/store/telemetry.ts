@@ -1,5 +1,5 @@
-import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry-records.ts'
-import { decodeRuns } from '#shared/telemetry-runs.ts'
+import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { type BlockSpan, blockSpans, type DeviceOfSite, devicesWithBlocks, readBlocks } from './blocks.ts'
 import type { Sql } from './database.ts'
 import { mergeAll } from './merged-records.ts'

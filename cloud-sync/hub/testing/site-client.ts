@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { partHash } from '#shared/sync-hash.ts'
-import { encodeBlocks } from '#shared/telemetry-blocks.ts'
-import { encodeRuns, type TelemetryRun } from '#shared/telemetry-runs.ts'
+import { encodeBlocks } from '#shared/telemetry/blocks.ts'
+import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import {
   type Hello,
   NO_CURSOR,

@@ -1,0 +1,110 @@
+import { fromE7, fromMilli } from '#shared/geo.ts'
+import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
+import { type BatteryRecords, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
+import { toIso } from '#shared/time.ts'
+import type { HistoryFormat } from '#shared/wire/telemetry.ts'
+import { geojsonPoints } from './geojson.ts'
+import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
+
+/** Whose records are written. */
+export interface HistoryOwner {
+  hardwareId: string
+  shortId: string
+}
+
+/** What stands around the records of a history. */
+export interface HistoryFrame {
+  head: string
+  foot: string
+}
+
+const CSV_COLUMNS: Record<TelemetryStream, string> = {
+  gps: 'hardware_id,timestamp,lat,long,speed\r\n',
+  battery: 'hardware_id,timestamp,battery_voltage\r\n',
+}
+
+/** The frame of a whole history; the title is the device's name. */
+export function historyFrame(format: HistoryFormat, stream: TelemetryStream, title: string): HistoryFrame {
+  switch (format) {
+    case 'json':
+      return { head: '[', foot: ']' }
+    case 'ndjson':
+      return { head: '', foot: '' }
+    case 'csv':
+      return { head: CSV_COLUMNS[stream], foot: '' }
+    case 'geojson':
+      return { head: '{"type":"FeatureCollection","features":[\n', foot: '\n]}\n' }
+    case 'gpx':
+      return { head: gpxHead(title), foot: GPX_FOOT }
+  }
+}
+
+/** What stands between two records; in most forms each ends with what it ends with. */
+export function recordSeparator(format: HistoryFormat): string {
+  if (format === 'geojson') return ',\n'
+  return format === 'json' ? ',' : ''
+}
+
+/**
+ * GPS records as text, one each, in this order. `previousMs` is the time of the record before the first, null at the
+ * beginning; it matters to GPX only, which must be written in ascending order.
+ */
+export function gpsTexts(
+  format: HistoryFormat,
+  owner: HistoryOwner,
+  { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,
+  order: Order,
+  previousMs: number | null,
+): string[] {
+  const speedOf = (i: number) => speedMilliKmh[i] ?? NO_SPEED
+  if (format === 'gpx') {
+    return textsOf(atMs, order, (ms, i) =>
+      gpxPoint(ms, latE7[i] ?? 0, longE7[i] ?? 0, speedOf(i), atMs[i - 1] ?? previousMs),
+    )
+  }
+  if (format === 'csv') {
+    return textsOf(atMs, order, (ms, i) => {
+      const speed = speedOf(i) === NO_SPEED ? '' : fromMilli(speedOf(i))
+      return `${owner.hardwareId},${toIso(ms)},${degrees(latE7[i] ?? 0)},${degrees(longE7[i] ?? 0)},${speed}\r\n`
+    })
+  }
+  if (format === 'geojson') {
+    const point = geojsonPoints(owner)
+    return textsOf(atMs, order, (ms, i) => point(ms, latE7[i] ?? 0, longE7[i] ?? 0, speedOf(i)))
+  }
+  const head = jsonHead('gps', owner)
+  const end = format === 'json' ? '}' : '}\n'
+  return textsOf(atMs, order, (ms, i) => {
+    const speed = speedOf(i) === NO_SPEED ? '' : `,"speed":${fromMilli(speedOf(i))}`
+    return `${head(ms)},"lat":${fromE7(latE7[i] ?? 0)},"long":${fromE7(longE7[i] ?? 0)}${speed}${end}`
+  })
+}
+
+/** Battery records as text, one each, in this order; there is no GPX of them. */
+export function batteryTexts(
+  format: HistoryFormat,
+  owner: HistoryOwner,
+  { atMs, voltageMv }: BatteryRecords,
+  order: Order,
+): string[] {
+  const volts = (i: number) => fromMilli(voltageMv[i] ?? 0)
+  if (format === 'csv') {
+    return textsOf(atMs, order, (ms, i) => `${owner.hardwareId},${toIso(ms)},${volts(i)}\r\n`)
+  }
+  const head = jsonHead('battery', owner)
+  const end = format === 'json' ? '}' : '}\n'
+  return textsOf(atMs, order, (ms, i) => `${head(ms)},"battery_voltage":${volts(i)}${end}`)
+}
+
+type Order = 'asc' | 'desc'
+
+function textsOf(atMs: Float64Array, order: Order, text: (atMs: number, i: number) => string): string[] {
+  const texts = Array.from(atMs, text)
+  return order === 'asc' ? texts : texts.reverse()
+}
+
+function jsonHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner): (atMs: number) => string {
+  const prefix = recordIdPrefix(hardwareId, stream)
+  const owner = `,"device_id":${JSON.stringify(shortId)},"hardware_id":${JSON.stringify(hardwareId)},"timestamp":"`
+  return (atMs) => `{"_id":"${recordId(prefix, atMs)}"${owner}${toIso(atMs)}"`
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { etag, RETAINED_304_HEADERS } from 'hono/etag'
+import { z } from 'zod'
+import { createApiOf, type RequestEnv } from '../api-env.ts'
+import type { OpenApiDocument } from '../openapi.ts'
+import { type DocsContent, type PageParts, renderDocsPage } from './page.ts'
+
+const ifNoneMatch = z.object({
+  'if-none-match': z
+    .string()
+    .optional()
+    .meta({ description: 'The ETag of what you have; the answer is 304 if that is still right.' }),
+})
+const cacheHeaders = z.object({ ETag: z.string().meta({ description: 'Changes with the document.' }) })
+const withEtag = etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'x-request-id'] })
+const NOT_MODIFIED = { description: 'Still what you have.', headers: cacheHeaders }
+
+/** Stands for the host, which every reader calls differently. */
+const HOST = 'this-host.invalid'
+
+/** `/openapi.json` and `/docs`: what this program can do. Both are made once, when they are first asked for. */
+export function createDocsApi<Env extends RequestEnv>(
+  createDocument: () => OpenApiDocument,
+  about: DocsContent,
+): OpenAPIHono<Env> {
+  const api = createApiOf<Env>()
+  let document: OpenApiDocument | undefined
+  let json: string | undefined
+  let page: { text: string; policy: string } | undefined
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/openapi.json',
+      operationId: 'getOpenApiDocument',
+      summary: 'Get this document',
+      description: 'OpenAPI 3.1, made from what validates the requests. Needs no key.',
+      middleware: [withEtag] as const,
+      request: { headers: ifNoneMatch },
+      responses: {
+        200: {
+          description: 'The OpenAPI document.',
+          headers: cacheHeaders,
+          content: { 'application/json': { schema: z.record(z.string(), z.unknown()) } },
+        },
+        304: NOT_MODIFIED,
+      },
+    }),
+    (c) => {
+      document ??= createDocument()
+      json ??= JSON.stringify(document)
+      // the text is the document; the types only know values
+      return c.body(json, 200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }) as never
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/docs',
+      operationId: 'getDocs',
+      summary: 'Read this document',
+      description: 'The same for people. Needs no key, and nothing from the internet.',
+      middleware: [withEtag] as const,
+      request: { headers: ifNoneMatch },
+      responses: {
+        200: {
+          description: 'A page.',
+          headers: cacheHeaders,
+          content: { 'text/html': { schema: z.string() } },
+        },
+        304: NOT_MODIFIED,
+      },
+    }),
+    (c) => {
+      document ??= createDocument()
+      page ??= createPage(document, about)
+      const { text, policy } = page
+      return c.html(withAddress(text, c.req.url), 200, {
+        'cache-control': 'no-cache',
+        'content-security-policy': policy,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      })
+    },
+  )
+
+  return api
+}
+
+function createPage(document: OpenApiDocument, about: DocsContent): { text: string; policy: string } {
+  const parts: PageParts = { style: readPart('docs.css'), script: readPart('script.mjs') }
+  const policy = [
+    `default-src 'none'`,
+    `style-src 'sha256-${digest(parts.style)}'`,
+    `script-src 'sha256-${digest(parts.script)}'`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+  ].join('; ')
+  return { text: renderDocsPage(document, about, `http://${HOST}`, parts), policy }
+}
+
+function readPart(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8')
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
+
+/** The page with the address the reader has used; what else a Host header may hold is not repeated. */
+function withAddress(text: string, url: string): string {
+  const { protocol, host, hostname } = new URL(url)
+  if (!/^[a-z0-9.:[\]-]+$/i.test(host)) return text.replaceAll(HOST, 'localhost')
+  return text
+    .replaceAll(`http://${HOST}`, `${protocol}//${host}`)
+    .replaceAll(`ws://${HOST}`, `${protocol.replace('http', 'ws')}//${host}`)
+    .replaceAll(HOST, hostname)
+}

@@ -1,0 +1,129 @@
+import { html, raw } from 'hono/html'
+import type { OpenApiDocument } from '../openapi.ts'
+import { sampleOf } from '../openapi-sample.ts'
+import { type Html, jsonBlock, prose, table } from './html.ts'
+import { type PlacedOperation, renderOperation } from './operation.ts'
+import { renderFields } from './schema.ts'
+import { renderTour, type Tour } from './tour.ts'
+
+/** Style and script of the page, which stand in it, so that it needs nothing from anywhere. */
+export interface PageParts {
+  style: string
+  script: string
+}
+
+/** What a page says besides its document. */
+export interface DocsContent {
+  tour: Tour
+  /** Behind the operations, each with its own `id`. */
+  sections: readonly { id: string; title: string; render: (origin: string) => Html }[]
+}
+
+/** The OpenAPI document as a page for people, with the address the reader has used in every command. */
+export function renderDocsPage(
+  document: OpenApiDocument,
+  about: DocsContent,
+  origin: string,
+  parts: PageParts,
+): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, one]): PlacedOperation => ({ ...one, method: method.toUpperCase(), path }),
+    ),
+  )
+  const byTag = document.tags.map((tag) => ({
+    ...tag,
+    operations: operations.filter(({ tags }) => tags.includes(tag.name)),
+  }))
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${document.info.title} API</title>
+<style>${raw(parts.style)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the text</a>
+<header>
+  <a class="name" href="#top">${document.info.title} <small>API ${document.info.version}</small></a>
+  <input id="filter" type="search" placeholder="Filter (press /)" aria-label="Filter operations" autocomplete="off" hidden>
+  <a href="/openapi.json">openapi.json</a>
+</header>
+<div class="columns">
+<nav aria-label="Contents">
+  <details open><summary>Contents</summary>
+  <ul>
+    <li><a href="#tour">${about.tour.title}</a></li>
+    <li><a href="#rules">What holds everywhere</a></li>
+    ${byTag.map(
+      ({ name, operations: own }) => html`<li class="tag"><a href="#${anchor(name)}">${name}</a>
+      <ul>${own.map(
+        ({ operationId, method, summary }) =>
+          html`<li data-for="${operationId}"><a href="#${operationId}"><span class="method ${method.toLowerCase()}">${method}</span> ${summary}</a></li>`,
+      )}</ul></li>`,
+    )}
+    ${about.sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+    <li><a href="#errors">Errors</a></li>
+    <li><a href="#schemas">Schemas</a></li>
+  </ul></details>
+</nav>
+<main id="main">
+  <h1 id="top">${document.info.title} API</h1>
+  ${renderTour(about.tour, document, origin)}
+  <section id="rules"><h2>What holds everywhere</h2>${prose(document.info.description)}</section>
+  ${byTag.map(
+    ({ name, description, operations: own }) => html`<section class="operations" id="${anchor(name)}">
+      <h2>${name}</h2><p>${description}</p>
+      ${own.map((operation) => renderOperation(operation, document, origin))}
+    </section>`,
+  )}
+  <p id="nothing" hidden>Nothing fits.</p>
+  ${about.sections.map(({ render }) => render(origin))}
+  ${renderErrors(document)}
+  ${renderSchemas(document)}
+</main>
+</div>
+<script>${raw(parts.script)}</script>
+</body>
+</html>`
+  return String(page)
+}
+
+function renderErrors(document: OpenApiDocument): Html {
+  const { schemas, responses } = document.components
+  const problem = schemas.Problem ?? {}
+  return html`<section id="errors"><h2>Errors</h2>
+    ${table(
+      ['Status', 'When', 'Headers'],
+      Object.entries(responses).map(
+        ([name, { description, headers = {} }]) => html`<tr>
+        <th scope="row">${name === 'Unexpected' ? 'other' : name.replace('Problem', '')}</th>
+        <td>${description}</td><td>${Object.keys(headers).join(', ')}</td></tr>`,
+      ),
+    )}
+    <p>The body, always:</p>
+    ${jsonBlock(sampleOf(problem, schemas))}
+    <h3>Codes</h3>
+    ${table(
+      ['Code', 'Status', 'What it means'],
+      Object.entries(document['x-error-codes']).map(
+        ([code, { status, meaning }]) => html`<tr>
+        <th scope="row"><code>${code}</code></th><td>${status}</td><td>${meaning}</td></tr>`,
+      ),
+    )}</section>`
+}
+
+function renderSchemas({ components: { schemas } }: OpenApiDocument): Html {
+  return html`<section id="schemas"><h2>Schemas</h2>
+    ${Object.entries(schemas).map(
+      ([name, schema]) => html`<details class="schema" id="schema-${name}"><summary>${name}</summary>
+      ${schema.description === undefined ? '' : html`<p>${schema.description}</p>`}
+      ${renderFields(schema, schemas)}</details>`,
+    )}</section>`
+}
+
+function anchor(tag: string): string {
+  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`
+}

@@ -1,0 +1,127 @@
+import {
+  type BlockHeader,
+  columnsEnd,
+  HEADER_BYTES,
+  isBlockTime,
+  mostBlockBytes,
+  openBlock,
+  sealBlock,
+} from './block-header.ts'
+import { ColumnReader } from './column-reader.ts'
+import { ColumnScratch, ColumnWriter } from './column-writer.ts'
+import { DamagedBlockError } from './damaged-block.ts'
+import { type ColumnRule, GPS, indexAtOrAfter, NO_SPEED, type RecordKind, type Records } from './records.ts'
+
+/** How many records a full block has. */
+export const MAX_BLOCK_RECORDS = 2048
+
+/** A block is written here and copied from here. */
+const ROOM = new Uint8Array(mostBlockBytes(GPS.rules.length, MAX_BLOCK_RECORDS))
+const SCRATCH = new ColumnScratch(MAX_BLOCK_RECORDS)
+
+/**
+ * Writes 1 to `MAX_BLOCK_RECORDS` records as one block; the same records always make the same bytes.
+ * Throws `RangeError` for what no block can hold: times that do not ascend, values against the rules of the kind.
+ */
+export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R): Uint8Array {
+  const { atMs } = records
+  const columns = kind.columnsOf(records)
+  checkTimes(atMs)
+  const view = new DataView(ROOM.buffer)
+  const writer = new ColumnWriter(view, HEADER_BYTES, SCRATCH)
+  writer.writeTimes(atMs)
+  for (const [i, rule] of kind.rules.entries()) {
+    writer.writeIntegers(checkColumn(columns[i], atMs.length, rule), rule)
+  }
+  const firstMs = atMs[0] ?? 0
+  const lastMs = atMs[atMs.length - 1] ?? 0
+  return ROOM.slice(0, sealBlock(view, writer.at, { kind: kind.name, count: atMs.length, firstMs, lastMs }))
+}
+
+/**
+ * Proves that a block is as it was written, and says what it says of itself.
+ * Throws `DamagedBlockError`, or `NewerBlockError` for a whole block of a later version.
+ */
+export function verifyBlock(block: Uint8Array): BlockHeader {
+  return openBlock(viewOf(block))
+}
+
+/**
+ * Reads all records of a block into columns of the caller's, from `offset` on; returns how many they are.
+ * Throws as `verifyBlock` does, and `RangeError` for a block of another kind and for columns without room for it. After
+ * a throw the columns may hold anything from `offset` on.
+ */
+export function decodeBlock<R extends Records>(
+  kind: RecordKind<R>,
+  block: Uint8Array,
+  into: R,
+  offset = 0,
+): number {
+  const view = viewOf(block)
+  const header = openBlock(view)
+  const { count, firstMs, lastMs } = header
+  if (header.kind !== kind.name) throw new RangeError(`a ${header.kind} block has no ${kind.name} records`)
+  const { atMs } = into
+  if (!(offset >= 0 && offset + count <= atMs.length)) {
+    throw new RangeError(`no room for ${count} records at ${offset} of ${atMs.length}`)
+  }
+  const reader = new ColumnReader(view, HEADER_BYTES, columnsEnd(view))
+  reader.readTimes(firstMs, atMs, offset, count)
+  if (atMs[offset + count - 1] !== lastMs) throw new DamagedBlockError('impossible_content', 'two last times')
+  const columns = kind.columnsOf(into)
+  for (const [i, rule] of kind.rules.entries()) {
+    const column = columns[i]
+    if (column?.length !== atMs.length) throw new RangeError('columns of different lengths')
+    reader.readIntegers(rule, column, offset, count)
+  }
+  reader.finish()
+  return count
+}
+
+/**
+ * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both included, and returns how many those are.
+ * The columns must have room for the whole block all the same.
+ */
+export function decodeBlockRange<R extends Records>(
+  kind: RecordKind<R>,
+  block: Uint8Array,
+  range: { readonly fromMs: number; readonly toMs: number },
+  into: R,
+  offset = 0,
+): number {
+  const end = offset + decodeBlock(kind, block, into, offset)
+  const from = indexAtOrAfter(into.atMs, range.fromMs, offset, end)
+  // Times are whole, so what is not before the next one is after `toMs`.
+  const to = indexAtOrAfter(into.atMs, Math.floor(range.toMs) + 1, from, end)
+  if (from > offset) {
+    for (const column of [into.atMs, ...kind.columnsOf(into)]) column.copyWithin(offset, from, to)
+  }
+  return to - from
+}
+
+function viewOf(block: Uint8Array): DataView {
+  return new DataView(block.buffer, block.byteOffset, block.byteLength)
+}
+
+function checkTimes(atMs: Float64Array): void {
+  if (atMs.length < 1 || atMs.length > MAX_BLOCK_RECORDS) {
+    throw new RangeError(`${atMs.length} records instead of 1 to ${MAX_BLOCK_RECORDS}`)
+  }
+  let before = -1
+  for (let i = 0; i < atMs.length; i++) {
+    const time = atMs[i] ?? 0
+    if (!isBlockTime(time) || time <= before) throw new RangeError(`time ${time} behind ${before}`)
+    before = time
+  }
+}
+
+function checkColumn(column: Int32Array | undefined, count: number, rule: ColumnRule): Int32Array {
+  if (column?.length !== count) throw new RangeError('columns of different lengths')
+  const min = rule.isOptional ? NO_SPEED : rule.min
+  const { max } = rule
+  for (let i = 0; i < column.length; i++) {
+    const value = column[i] ?? 0
+    if (value < min || value > max) throw new RangeError(`${rule.name} ${value}`)
+  }
+  return column
+}

@@ -1,0 +1,66 @@
+import { isHardwareId } from '#shared/ids.ts'
+import { MAX_BLOCK_RECORDS, verifyBlock } from './block.ts'
+import type { BlockHeader } from './block-header.ts'
+import { DamagedBlockError } from './damaged-block.ts'
+import { FRAME_BYTES, FRAME_HEAD_BYTES, openFrame, sealFrame } from './part-frame.ts'
+
+// The content of the frame (part-frame.ts) is, for each block and nothing else:
+//   0  length of the hardware id, one byte
+//   1  hardware id, ASCII
+//      length of the block, four bytes, little-endian
+//      the block as it is stored
+const FORMAT = { letter: 'c', version: 1 } as const
+const HEAD_BYTES = 5
+
+/** A telemetry block and whose records are in it. */
+export interface DeviceBlock {
+  readonly hardwareId: string
+  readonly block: Uint8Array
+}
+
+/** Writes whole blocks one behind the other. Throws `RangeError` for what is no hardware id. */
+export function encodeBlocks(blocks: readonly DeviceBlock[]): Uint8Array {
+  let length = FRAME_BYTES
+  for (const { hardwareId, block } of blocks) length += HEAD_BYTES + hardwareId.length + block.length
+  const bytes = Buffer.alloc(length)
+  let at = FRAME_HEAD_BYTES
+  for (const { hardwareId, block } of blocks) {
+    if (!isHardwareId(hardwareId)) throw new RangeError(`"${hardwareId}" is no hardware id`)
+    at = bytes.writeUInt8(hardwareId.length, at)
+    at += bytes.write(hardwareId, at, 'latin1')
+    at = bytes.writeUInt32LE(block.length, at)
+    bytes.set(block, at)
+    at += block.length
+  }
+  return sealFrame(FORMAT, bytes, at)
+}
+
+/**
+ * Reads what `encodeBlocks` wrote; the blocks are views of the bytes. Each has been through `verifyBlock`: it is as it
+ * was written, but whether its columns can be read only `decodeBlock` says.
+ * Throws `DamagedBlockError`, or `NewerBlockError` for a later version of the whole or of a block.
+ */
+export function decodeBlocks(bytes: Uint8Array): (DeviceBlock & { readonly header: BlockHeader })[] {
+  const content = openFrame(FORMAT, bytes)
+  const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const blocks: (DeviceBlock & { readonly header: BlockHeader })[] = []
+  let at = 0
+  while (at < text.length) {
+    const idLength = text.readUInt8(at)
+    const blockAt = at + HEAD_BYTES + idLength
+    if (blockAt > text.length) throw impossible('the head of a block goes on behind the end')
+    const hardwareId = text.toString('latin1', at + 1, at + 1 + idLength)
+    if (!isHardwareId(hardwareId)) throw impossible('what is no hardware id')
+    at = blockAt + text.readUInt32LE(blockAt - 4)
+    if (at > text.length) throw impossible('a block goes on behind the end')
+    const block = content.subarray(blockAt, at)
+    const header = verifyBlock(block)
+    if (header.count > MAX_BLOCK_RECORDS) throw impossible(`a block of ${header.count} records`)
+    blocks.push({ hardwareId, block, header })
+  }
+  return blocks
+}
+
+function impossible(what: string): DamagedBlockError {
+  return new DamagedBlockError('impossible_content', what)
+}

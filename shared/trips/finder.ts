@@ -1,0 +1,132 @@
+import type { TripConfig } from './config.ts'
+import { avgSpeedKmh, durationS } from './figures.ts'
+import type { Rest, Run, RunSink } from './legs.ts'
+import { Stops } from './stops.ts'
+import type { Track } from './track.ts'
+
+/** There are more trips and stops in a track than whoever asked can take. */
+export class TooManyTripsError extends Error {}
+
+/** What was driven since the last confirmed rest. */
+interface Drive extends Run {
+  /** First and last fix of each rest since it began: pauses, of which those after the last move may yet be a stop. */
+  rests: number[]
+  /** How many numbers of `rests` lie before the last move. */
+  insideCount: number
+  /** What the rests after the last move add if it drives on. */
+  trailing: Driven
+}
+
+type Driven = Pick<Run, 'distanceM' | 'maxSpeedMilliKmh'>
+
+const NOTHING: Driven = { distanceM: 0, maxSpeedMilliKmh: 0 }
+
+function sum(a: Driven, b: Driven): Driven {
+  return {
+    distanceM: a.distanceM + b.distanceM,
+    maxSpeedMilliKmh: Math.max(a.maxSpeedMilliKmh, b.maxSpeedMilliKmh),
+  }
+}
+
+/**
+ * Puts rests and moves together to trips and stops. A rest is confirmed when it lasts or holds a gap, and only that ends
+ * a trip: at the first fix of the rest, not where the rest was confirmed, so the answer stays the same while a pause
+ * becomes a stop. Shorter rests are pauses of the trip, or part of its stops when it turns out to be none.
+ */
+export class TripFinder implements RunSink {
+  readonly #trips: Run[] = []
+  readonly #stops: Stops
+  readonly #track: Track
+  readonly #config: TripConfig
+  readonly #foundMax: number
+  #drive: Drive | undefined
+  #lastRest: Rest | undefined
+  #hasMoved = false
+
+  /** Throws `TooManyTripsError` out of its methods when it has found more than `foundMax`. */
+  constructor(track: Track, config: TripConfig, foundMax = Number.POSITIVE_INFINITY) {
+    this.#track = track
+    this.#config = config
+    this.#foundMax = foundMax
+    this.#stops = new Stops(track, config)
+  }
+
+  onRest(rest: Rest): void {
+    this.#lastRest = rest
+    this.#checkFound()
+    const { first, last, hasGap } = rest
+    const { minimalParkingDuration } = this.#config
+    if (hasGap || durationS(this.#track, first, last) >= minimalParkingDuration) this.#endDrive()
+    if (this.#drive === undefined) {
+      this.#stops.add(first, last, hasGap)
+      return
+    }
+    this.#drive.rests.push(first, last)
+    this.#drive.trailing = sum(this.#drive.trailing, rest)
+  }
+
+  onMove(move: Run): void {
+    this.#hasMoved = true
+    if (this.#drive === undefined) {
+      this.#drive = { ...move, rests: [], insideCount: 0, trailing: NOTHING }
+      return
+    }
+    Object.assign(this.#drive, sum(sum(this.#drive, this.#drive.trailing), move))
+    this.#drive.last = move.last
+    this.#drive.insideCount = this.#drive.rests.length
+    this.#drive.trailing = NOTHING
+  }
+
+  /** The trips, and the stops as first and last fix; the data ends at `lastFix`. */
+  end(lastFix: { index: number; isMoving: boolean }) {
+    this.#endDrive()
+    // a device that has just come to rest may be where it stopped before
+    if (this.#hasMoved && !lastFix.isMoving && this.#lastRest?.last !== lastFix.index) {
+      this.#stops.add(lastFix.index, lastFix.index, false)
+    }
+    this.#stops.close()
+    this.#checkFound()
+    return { trips: this.#trips, stops: this.#stops.reported }
+  }
+
+  /** What has been driven from the first move after the last confirmed rest up to `lastFix`, pauses included. */
+  openDrive(lastFix: number): Run | undefined {
+    if (this.#drive === undefined) return undefined
+    return { first: this.#drive.first, last: lastFix, ...sum(this.#drive, this.#drive.trailing) }
+  }
+
+  /** Where the rest began that ends at `lastFix`. */
+  restFirst(lastFix: number): number {
+    return this.#lastRest?.last === lastFix ? this.#lastRest.first : lastFix
+  }
+
+  #endDrive(): void {
+    const drive = this.#drive
+    if (drive === undefined) return
+    this.#drive = undefined
+    const { first, last, distanceM, maxSpeedMilliKmh, rests, insideCount } = drive
+    const isTrip = this.#isTrip(drive)
+    if (isTrip) {
+      this.#stops.close()
+      this.#trips.push({ first, last, distanceM, maxSpeedMilliKmh })
+    }
+    for (let i = isTrip ? insideCount : 0; i < rests.length; i += 2) {
+      this.#stops.add(rests[i] ?? first, rests[i + 1] ?? last, false)
+    }
+  }
+
+  #checkFound(): void {
+    const found = this.#trips.length + this.#stops.reported.length
+    if (found > this.#foundMax) throw new TooManyTripsError(`more than ${this.#foundMax} trips and stops`)
+  }
+
+  #isTrip({ first, last, distanceM }: Run): boolean {
+    const { minimalTripDuration, minimalTripDistance, minimalAvgSpeed } = this.#config
+    const elapsedS = durationS(this.#track, first, last)
+    return (
+      elapsedS >= minimalTripDuration &&
+      distanceM >= minimalTripDistance &&
+      avgSpeedKmh(distanceM, elapsedS) >= minimalAvgSpeed
+    )
+  }
+}

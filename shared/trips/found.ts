@@ -1,0 +1,78 @@
+import { InvalidRequestError } from '#shared/errors.ts'
+import type { TripConfig } from './config.ts'
+import { detectTrips, type TripReport } from './detect.ts'
+import { TooManyTripsError } from './finder.ts'
+import { sumsOf, type TripSums, toStopJson, toTripJson } from './json.ts'
+import type { Track } from './track.ts'
+
+/** Whose trips are looked for, and what makes one. */
+export interface TripRules {
+  hardwareId: string
+  config: TripConfig
+  /** More trips and stops than these are refused: minima of zero can make one of every other fix. */
+  foundMax: number
+}
+
+/** JSON objects one after the other, with commas between them. */
+export interface JsonItems {
+  text: Uint8Array<ArrayBuffer>
+  /** Of each, where it ends in the text. */
+  ends: Uint32Array
+  /** Of each, when it began; ascending. */
+  startMs: Float64Array
+}
+
+/** The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written. */
+export interface FoundTrips {
+  trips: JsonItems
+  stops: JsonItems
+  sums: TripSums
+}
+
+const encoder = new TextEncoder()
+
+/** The trips and stops in a track, as text. Throws `too_many_trips`. */
+export function findTripsIn(track: Track, rules: TripRules): FoundTrips {
+  const { hardwareId } = rules
+  const report = detect(track, rules)
+  return {
+    trips: jsonItems(report.trips, (trip) => toTripJson(hardwareId, trip)),
+    stops: jsonItems(report.stops, (stop) => toStopJson(hardwareId, stop)),
+    sums: sumsOf(report),
+  }
+}
+
+/** As `detectTrips`, with an error a caller may read. */
+export function detect(track: Track, { hardwareId, config, foundMax }: TripRules): TripReport {
+  return withReason(hardwareId, () => detectTrips(track, config, foundMax))
+}
+
+/** Runs `work` on the track of a device. Throws `too_many_trips` where it throws `TooManyTripsError`. */
+export function withReason<Result>(hardwareId: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof TooManyTripsError)) throw error
+    const detail = `${hardwareId} has ${error.message} in the range: choose a shorter one or higher minima`
+    throw new InvalidRequestError('too_many_trips', detail)
+  }
+}
+
+function jsonItems<Item extends { startMs: number }>(
+  items: readonly Item[],
+  toJson: (item: Item) => unknown,
+): JsonItems {
+  const texts = items.map((item) => JSON.stringify(toJson(item)))
+  const ends = new Uint32Array(texts.length)
+  let end = -1
+  // as many bytes as characters: there are numbers in it, times, and ids in ASCII
+  for (const [i, { length }] of texts.entries()) {
+    end += length + 1
+    ends[i] = end
+  }
+  return {
+    text: encoder.encode(texts.join(',')),
+    ends,
+    startMs: Float64Array.from(items, ({ startMs }) => startMs),
+  }
+}
