@@ -25,9 +25,9 @@ import {
   type HistoryFormat,
   historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
-import type { HistoryPageRequest } from '#store/history-page.ts'
-import type { JobOptions } from '#store/reader-pool.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
+import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 interface HistoryApiDeps {

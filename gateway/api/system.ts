@@ -16,8 +16,8 @@ import {
   statsSchema,
   type subscriptionsSchema,
 } from '#shared/wire/system.ts'
-import type { DamagedBlocks } from '#store/damaged-blocks.ts'
 import type { Store } from '#store/store.ts'
+import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -31,7 +31,7 @@ import {
   tripsQuerySchema,
   tripsSchema,
 } from '#shared/wire/trips.ts'
-import type { JobOptions } from '#store/reader-pool.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 
 interface TripsApiDeps {

@@ -6,10 +6,10 @@ import { describe, test } from 'node:test'
 // the suite every persistence of Aedes has to pass, from the package of its in-memory one
 import runPublicSuite from 'aedes-persistence/abstract.js'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import type { Connection } from '#store/connection.ts'
-import { migrate } from '#store/migrate.ts'
+import type { Connection } from '#store/db/connection.ts'
+import { migrate } from '#store/db/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
-import { openForSetup } from '#store/open-writer.ts'
+import { openForSetup } from '#store/writer/open.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
 import { type SessionLimits, Sessions } from './sessions.ts'
 

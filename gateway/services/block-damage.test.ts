@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UnreadableBlock } from '#store/unreadable-block.ts'
+import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import { openTelemetryParts } from '#testing/telemetry-parts.ts'
 import { BlockDamage } from './block-damage.ts'
 

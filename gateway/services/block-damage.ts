@@ -2,9 +2,9 @@ import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
-import type { DamagedBlocks, QuarantinedBlocks } from '#store/damaged-blocks.ts'
 import type { Store } from '#store/store.ts'
-import type { UnreadableBlock } from '#store/unreadable-block.ts'
+import type { DamagedBlocks, QuarantinedBlocks } from '#store/telemetry/damaged-blocks.ts'
+import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import type { QueuedMessage } from './ingest.ts'
 
 interface BlockDamageDeps {

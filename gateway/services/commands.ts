@@ -8,7 +8,7 @@ import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
 import type { CommandQuery, CommandRow } from '#store/commands.ts'
 import type { IdempotencyKey } from '#store/idempotency-keys.ts'
 import type { Store } from '#store/store.ts'
-import type { NamedWrite } from '#store/writes.ts'
+import type { NamedWrite } from '#store/writer/writes.ts'
 import type { CommandDelivery } from './command-delivery.ts'
 import {
   type CommandRequest,

@@ -10,7 +10,7 @@ import {
 } from '#domain/config-layers.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Store } from '#store/store.ts'
-import type { NamedWrite } from '#store/writes.ts'
+import type { NamedWrite } from '#store/writer/writes.ts'
 import type { ConfigLayers, LayerChange } from './config-layers.ts'
 import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'

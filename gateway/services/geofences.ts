@@ -6,7 +6,7 @@ import { Turns } from '#shared/turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
-import type { NamedWrite } from '#store/writes.ts'
+import type { NamedWrite } from '#store/writer/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { QueuedMessage } from './ingest.ts'
 

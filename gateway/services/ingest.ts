@@ -7,6 +7,8 @@ import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
+import type { AckResult } from '#store/commands.ts'
+import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import {
   type AppendBatch,
   type AppendResult,
@@ -14,10 +16,8 @@ import {
   GPS_STORED,
   type NewQuarantineEntry,
   SAMPLE_NUMBERS,
-} from '#store/append.ts'
-import type { AckResult } from '#store/commands.ts'
-import type { Appendable, Appender, CommitQueue } from '#store/commit-queue.ts'
-import type { GeofenceEventRow } from '#store/geofence-events.ts'
+} from '#store/writer/append.ts'
+import type { Appendable, Appender, CommitQueue } from '#store/writer/commit-queue.ts'
 import type { Device, Reported } from './fleet.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 import type { Geofences } from './geofences.ts'

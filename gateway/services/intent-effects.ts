@@ -12,8 +12,8 @@ import {
   userDisableSchema,
 } from '#shared/wire/intents.ts'
 import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
-import type { EntityTable } from '#store/sync-entities.ts'
-import type { NamedWrite } from '#store/writes.ts'
+import type { EntityTable } from '#store/replication/entities.ts'
+import type { NamedWrite } from '#store/writer/writes.ts'
 import type { Commands } from './commands.ts'
 import type { DeviceConfigs } from './device-configs.ts'
 import type { Fleet } from './fleet.ts'

@@ -1,7 +1,12 @@
 import type { SyncCursors, SyncStream } from '#shared/wire/sync.ts'
-import type { JobOptions } from '#store/reader-pool.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
+import {
+  type BacklogPortion,
+  earlier,
+  type HistoryChunk,
+  type RowStream,
+} from '#store/replication/backlog.ts'
 import type { Store } from '#store/store.ts'
-import { type BacklogPortion, earlier, type HistoryChunk, type RowStream } from '#store/sync-backlog.ts'
 import type { QueuedMessage } from './ingest.ts'
 
 /** What is still to be sent of a stream. */

@@ -11,9 +11,9 @@ import {
   noteRowSchema,
   type SyncStream,
 } from '#shared/wire/sync.ts'
-import type { Connection } from '#store/connection.ts'
-import type { StreamPart } from '#store/sync-part.ts'
-import { encodeBatch } from '#store/telemetry-batch.ts'
+import type { Connection } from '#store/db/connection.ts'
+import type { StreamPart } from '#store/replication/part.ts'
+import { encodeBatch } from '#store/telemetry/batch.ts'
 import { openSyncSource } from '#testing/open-sync-source.ts'
 import { appendToLog, batchOf, blocksIn, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'
 import type { SyncSource } from './sync-source.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '#shared/time.ts'
-import { logBlock } from '#store/block-log.ts'
+import { logBlock } from '#store/ledger/block-log.ts'
 import type { BlockTable } from '#testing/block-table.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
 import { openTelemetryParts } from '#testing/telemetry-parts.ts'

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 /** What time the gateway knew it to be last; 0 when it never did. */
 export function clockMark(connection: Connection): number {

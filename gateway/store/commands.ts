@@ -1,7 +1,7 @@
 import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
 /** A command with all that became of it. */

@@ -1,5 +1,5 @@
 import type { ObjectSchema } from '#shared/wire/object-schema.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 
 /** A type as the API put it. */

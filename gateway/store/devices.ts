@@ -2,11 +2,11 @@ import { emptyState } from '#domain/latest-state.ts'
 import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { newShortId } from '#shared/ids.ts'
 import { failCommandsOf } from './commands.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
-import { markErasure } from './erasure.ts'
 import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
+import { markErasure } from './telemetry/erasure.ts'
 
 /** A device as it is registered. */
 export interface DeviceRow {

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { AppendBatch } from './append.ts'
-import { append } from './append.ts'
+import { migrate } from './db/migrate.ts'
 import { createDevice, listDevices } from './devices.ts'
 import { type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
-import { migrate } from './migrate.ts'
-import { openForSetup } from './open-writer.ts'
+import type { AppendBatch } from './writer/append.ts'
+import { append } from './writer/append.ts'
+import { openForSetup } from './writer/open.ts'
 
 const ENTER: GeofenceEventRow = {
   eventId: 'e1',

@@ -1,5 +1,5 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
 /** The zones of a group as they are kept. */

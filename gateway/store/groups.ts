@@ -1,6 +1,6 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
 
 export interface GroupRow {

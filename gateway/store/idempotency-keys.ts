@@ -1,5 +1,5 @@
 import { DAY_MS } from '#shared/time.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 /** What a request with an Idempotency-Key was, and what it created. */
 export interface IdempotencyKey {

@@ -1,5 +1,5 @@
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 export interface LockEventRow {
   eventId: string

@@ -8,7 +8,7 @@ import type {
   StoredSubscription,
   StoredWill,
 } from '#domain/mqtt-sessions.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 interface MessageRow {
   topic: string

@@ -12,12 +12,12 @@ import {
   findCommand,
   listUnfinishedCommands,
 } from './commands.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
+import { migrate } from './db/migrate.ts'
 import { createDevice } from './devices.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
-import { migrate } from './migrate.ts'
 import { createCommands, withdrawCommands } from './new-commands.ts'
-import { openForSetup } from './open-writer.ts'
+import { openForSetup } from './writer/open.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1)
 let folder: string

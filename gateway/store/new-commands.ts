@@ -2,7 +2,7 @@ import { SUPERSEDING } from '#domain/commands.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { type CommandRow, countCommands, insertCommand, supersedeCommands } from './commands.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
 
 /** Finished commands are kept for so long, and so many of them. */

@@ -1,5 +1,5 @@
-import type { NewQuarantineEntry } from './append.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
+import type { NewQuarantineEntry } from './writer/append.ts'
 
 /** Payloads that could not be read, newest first. */
 export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {

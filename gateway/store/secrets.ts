@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 /** The secret of that name; `value` becomes it if there is none yet. */
 export function keepSecret(

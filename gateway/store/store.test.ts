@@ -7,16 +7,16 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
+import { Store } from './store.ts'
 import {
   type AppendBatch,
   type AppendResult,
   BATTERY_STORED,
   GPS_STORED,
   type NewLockEvent,
-} from './append.ts'
-import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
-import { Store } from './store.ts'
-import { Writer } from './writer.ts'
+} from './writer/append.ts'
+import { type Appendable, type Appender, CommitQueue } from './writer/commit-queue.ts'
+import { Writer } from './writer/writer.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const log = createLog('silent')

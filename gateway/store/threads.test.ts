@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { after, before, beforeEach, type Mock, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createLog } from '#shared/log.ts'
-import type { AppendBatch } from './append.ts'
-import type { Appendable } from './commit-queue.ts'
-import type { HistoryPageRequest } from './history-page.ts'
 import { Store } from './store.ts'
+import type { HistoryPageRequest } from './telemetry/history-page.ts'
+import type { AppendBatch } from './writer/append.ts'
+import type { Appendable } from './writer/commit-queue.ts'
 
 interface Message extends Appendable {
   atMs: number

@@ -1,6 +1,6 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Role } from '#shared/wire/users.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
 
 export interface UserRow {
   userId: string

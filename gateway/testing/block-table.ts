@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { migrate } from '#store/db/migrate.ts'
 import { createDevice, deviceCounts, type StreamCounts } from '#store/devices.ts'
-import { CUT_LOG } from '#store/log-row.ts'
-import { migrate } from '#store/migrate.ts'
-import { openForSetup, openWriter } from '#store/open-writer.ts'
 import {
   allocateBatch,
   decodeBatch,
@@ -13,8 +11,10 @@ import {
   HAS_BATTERY,
   HAS_GPS,
   type TelemetryBatch,
-} from '#store/telemetry-batch.ts'
-import type { WriterTables } from '#store/writer-tables.ts'
+} from '#store/telemetry/batch.ts'
+import { CUT_LOG } from '#store/telemetry/log-row.ts'
+import type { WriterTables } from '#store/telemetry/writer-tables.ts'
+import { openForSetup, openWriter } from '#store/writer/open.ts'
 
 const KINDS = { gps: GPS, battery: BATTERY }
 const BITS = { gps: HAS_GPS, battery: HAS_BATTERY }

@@ -1,6 +1,6 @@
 import { type Mock, mock } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import type { ReaderRequest } from '#store/reader-messages.ts'
+import type { ReaderRequest } from '#store/readers/messages.ts'
 
 /** Stands between the gateway and its reader threads: shows what they are given, and keeps it from them for a while. */
 export class HeldJobs {

@@ -8,10 +8,10 @@ import { SyncSource } from '#services/sync-source.ts'
 import { createLog } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
 import type { SyncCursor, SyncStream } from '#shared/wire/sync.ts'
-import { dropLog, replaceBlocks } from '#store/blocks.ts'
-import { openWriter } from '#store/open-writer.ts'
-import { planSealing, type SealPlan } from '#store/seal-plan.ts'
 import { Store } from '#store/store.ts'
+import { dropLog, replaceBlocks } from '#store/telemetry/blocks.ts'
+import { planSealing, type SealPlan } from '#store/telemetry/seal-plan.ts'
+import { openWriter } from '#store/writer/open.ts'
 import { FakeClock } from './fake-clock.ts'
 
 /** A source of replication on a real store in a folder of its own, with a connection that writes beside it. */

@@ -5,12 +5,12 @@ import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { Erase, Gap } from '#shared/wire/sync.ts'
-import { ReaderTools } from '#store/reader-tools.ts'
-import { acknowledge, claimSite, syncCursors } from '#store/sync-cursors.ts'
-import { nextHistoryPart } from '#store/sync-history.ts'
-import { nextLogPart } from '#store/sync-log.ts'
-import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry-batch.ts'
-import type { WriterTables } from '#store/writer-tables.ts'
+import { acknowledge, claimSite, syncCursors } from '#store/ledger/cursors.ts'
+import { nextHistoryPart } from '#store/replication/history-part.ts'
+import { nextLogPart } from '#store/replication/log-part.ts'
+import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
+import { ReaderTools } from '#store/telemetry/reader-tools.ts'
+import type { WriterTables } from '#store/telemetry/writer-tables.ts'
 
 interface Place {
   /** `hardware_id stream time` */

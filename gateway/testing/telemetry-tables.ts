@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
-import type { Connection } from '#store/connection.ts'
-import { migrate } from '#store/migrate.ts'
-import { openForSetup } from '#store/open-writer.ts'
+import type { Connection } from '#store/db/connection.ts'
+import { migrate } from '#store/db/migrate.ts'
 import {
   allocateBatch,
   decodeBatch,
@@ -13,8 +12,9 @@ import {
   HAS_BATTERY,
   HAS_GPS,
   type TelemetryBatch,
-} from '#store/telemetry-batch.ts'
-import type { WriterTables } from '#store/writer-tables.ts'
+} from '#store/telemetry/batch.ts'
+import type { WriterTables } from '#store/telemetry/writer-tables.ts'
+import { openForSetup } from '#store/writer/open.ts'
 
 /** A sample as tests write it: `value` is what its records are told apart by. */
 export interface TestSample {

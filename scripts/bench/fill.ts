@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SAMPLE_NUMBERS } from '#store/append.ts'
+import { SAMPLE_NUMBERS } from '#store/writer/append.ts'
 import type { BenchDevice } from './gateway-api.ts'
 import { type GatewayProcess, startGateway } from './gateway-process.ts'
 import { formatCount, printProgress } from './report.ts'

@@ -1,7 +1,7 @@
 import { createLog } from '#shared/log.ts'
-import { SAMPLE_NUMBERS } from '#store/append.ts'
-import type { Appendable } from '#store/commit-queue.ts'
 import { Store } from '#store/store.ts'
+import { SAMPLE_NUMBERS } from '#store/writer/append.ts'
+import type { Appendable } from '#store/writer/commit-queue.ts'
 
 /** Samples of one transaction, `SAMPLE_NUMBERS` each, as the gateway's own ingest packs them. */
 export type SampleBatch = Float64Array

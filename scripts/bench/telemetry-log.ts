@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { decodeBatch } from '#store/telemetry-batch.ts'
+import { decodeBatch } from '#store/telemetry/batch.ts'
 
 /** How many samples of a folder are not in a block yet; the gateway may be running. */
 export function countUnsealed(dataDir: string): number {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'
-import { decodeBatch } from '#store/telemetry-batch.ts'
+import { decodeBatch } from '#store/telemetry/batch.ts'
 
 const LIMIT_MS = 120_000
 const POLL_MS = 100

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
-import { Connection } from '#store/connection.ts'
-import { migrate } from '#store/migrate.ts'
-import { allocateBatch, encodeBatch, HAS_BATTERY } from '#store/telemetry-batch.ts'
+import { Connection } from '#store/db/connection.ts'
+import { migrate } from '#store/db/migrate.ts'
+import { allocateBatch, encodeBatch, HAS_BATTERY } from '#store/telemetry/batch.ts'
 import { inspectDatabase } from './telemetry-files.ts'
 
 let db: Database.Database

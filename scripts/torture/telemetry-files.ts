@@ -5,7 +5,7 @@ import type { Workbench } from '#scripts/bench/workbench.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
-import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry-batch.ts'
+import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
 
 /** What the files of a gateway that is not running say of its telemetry. */
 export interface TelemetryFiles {

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describeFault, storeFaultCode } from './fault.ts'
+
+/**
+ * Keeps a second gateway off the data folder: two writers with two memories would tell their clients two truths.
+ * An exclusive SQLite transaction on an empty file of its own; the system drops it however the process ends.
+ */
+export class DataLock {
+  readonly #path: string
+  #db: Database.Database | undefined
+
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, 'cartbarn.lock')
+  }
+
+  /** Throws when another process has the folder. */
+  take(): void {
+    let db: Database.Database | undefined
+    try {
+      db = new Database(this.#path, { timeout: 0 })
+      db.exec('BEGIN EXCLUSIVE')
+    } catch (error) {
+      db?.close()
+      const problem =
+        storeFaultCode(error) === 'SQLITE_BUSY'
+          ? `another cartbarn is using the data folder (${this.#path})`
+          : `the data folder cannot be written (${this.#path}): ${describeFault(error)}`
+      throw new Error(problem, { cause: error })
+    }
+    this.#db = db
+  }
+
+  release(): void {
+    this.#db?.close()
+    this.#db = undefined
+  }
+}

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { sealRowTables } from '../telemetry/row-tables.ts'
+import type { Connection } from './connection.ts'
+
+const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url)
+/** What SQL alone cannot do, right after the file. */
+const AFTER_FILE: Record<string, (connection: Connection) => void> = {
+  '007-telemetry-blocks.sql': sealRowTables,
+}
+const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
+
+/**
+ * Brings the database to the schema of this program, all steps in one transaction.
+ * Throws when the file was written by a newer program.
+ */
+export function migrate(connection: Connection): void {
+  const { db } = connection
+  const current = Number(db.pragma('user_version', { simple: true }))
+  const files = readdirSync(MIGRATIONS_DIR)
+    .filter((name) => FILE_NAME.test(name))
+    .sort()
+  if (current > files.length) {
+    throw new Error(
+      `the database has schema ${current}, this program knows ${files.length}: start a newer cartbarn`,
+    )
+  }
+  if (current === files.length) return
+  db.transaction(() => {
+    for (const name of files.slice(current)) {
+      db.exec(readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8'))
+      AFTER_FILE[name]?.(connection)
+    }
+    db.pragma(`user_version = ${files.length}`)
+  }).exclusive()
+}

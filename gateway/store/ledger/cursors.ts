@@ -1,0 +1,127 @@
+import {
+  NO_CURSOR,
+  SYNC_STREAMS,
+  type SyncCursor,
+  type SyncCursors,
+  type SyncStream,
+} from '#shared/wire/sync.ts'
+import type { Connection } from '../db/connection.ts'
+import { lastSampleSeq } from '../telemetry/stream-ends.ts'
+
+/** Which database this is to a head office. */
+export interface SyncIdentity {
+  readonly epoch: string
+  /** The site it was replicated as; null before the first time. */
+  readonly site: string | null
+  readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
+}
+
+/** Where AUTOINCREMENT gives the positions of a stream. */
+const TABLES: Partial<Record<SyncStream, string>> = {
+  notes: 'note',
+  lock_events: 'lock_event',
+  geofence_events: 'geofence_event',
+  entities: 'change_log',
+  history: 'block_log',
+}
+
+export function syncIdentity(connection: Connection): SyncIdentity {
+  const row = connection.get<{ epoch: string; site: string | null; forkedJson: string | null }>(
+    'SELECT epoch, site, forked_from AS forkedJson FROM sync_identity',
+  )
+  if (row === undefined) throw new Error('the database has no identity')
+  const { epoch, site, forkedJson } = row
+  return { epoch, site, forkedFrom: forkedJson === null ? null : JSON.parse(forkedJson) }
+}
+
+/** What the head office was last known to have of each stream. */
+export function syncCursors(connection: Connection): SyncCursors {
+  const cursors = noCursors()
+  const rows = connection.all<SyncCursor & { stream: SyncStream }>(
+    'SELECT stream, seq, hash FROM sync_cursor',
+  )
+  for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
+  return cursors
+}
+
+/** The last position ever given in each stream, also of what is gone. */
+export function syncEnds(connection: Connection): Record<SyncStream, number> {
+  const sequences = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')
+  const end = (stream: SyncStream) => sequences.find(({ name }) => name === TABLES[stream])?.seq ?? 0
+  return {
+    notes: end('notes'),
+    lock_events: end('lock_events'),
+    geofence_events: end('geofence_events'),
+    entities: end('entities'),
+    telemetry: lastSampleSeq(connection),
+    history: end('history'),
+  }
+}
+
+/** The head office has everything up to these cursors: what was only kept to tell it goes. */
+export function acknowledge(
+  connection: Connection,
+  { cursors }: { cursors: Partial<Record<SyncStream, SyncCursor>> },
+): null {
+  const known = syncCursors(connection)
+  for (const stream of SYNC_STREAMS) {
+    const cursor = cursors[stream]
+    if (cursor === undefined) continue
+    const { seq, hash } = cursor
+    connection.run(
+      'INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)',
+      stream,
+      seq,
+      hash,
+    )
+    if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
+    if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
+    if (stream === 'entities') forgetGoneCommands(connection, known.entities.seq, seq)
+  }
+  return null
+}
+
+/** It has less than was acknowledged, or more: its word is taken. */
+export function adoptCursors(connection: Connection, { cursors }: { cursors: SyncCursors }): null {
+  return acknowledge(connection, { cursors })
+}
+
+/** Says as which site this database is replicated. Throws when it is another's already. */
+export function claimSite(connection: Connection, { site }: { site: string }): SyncIdentity {
+  connection.run('UPDATE sync_identity SET site = ? WHERE site IS NULL', site)
+  const identity = syncIdentity(connection)
+  if (identity.site !== site) throw new Error(`the database is replicated as site ${identity.site}`)
+  return identity
+}
+
+/** The database becomes another to the head office: all cursors begin at nothing. */
+export function forkEpoch(connection: Connection, { reason }: { reason: string }): SyncIdentity {
+  const { epoch } = syncIdentity(connection)
+  connection.run(
+    'UPDATE sync_identity SET epoch = lower(hex(randomblob(16))), forked_from = ?',
+    JSON.stringify({ epoch, reason }),
+  )
+  connection.run('DELETE FROM sync_cursor')
+  return syncIdentity(connection)
+}
+
+// There are more of them by the year than of anything else. Who has been told that one is gone need not be told again.
+function forgetGoneCommands(connection: Connection, afterSeq: number, throughSeq: number): void {
+  connection.run(
+    `DELETE FROM change_log WHERE seq > ? AND seq <= ? AND entity = 'command'
+       AND NOT EXISTS (SELECT 1 FROM command WHERE command_id = key)`,
+    afterSeq,
+    throughSeq,
+  )
+}
+
+function noCursors(): SyncCursors {
+  return {
+    notes: NO_CURSOR,
+    lock_events: NO_CURSOR,
+    geofence_events: NO_CURSOR,
+    entities: NO_CURSOR,
+    telemetry: NO_CURSOR,
+    history: NO_CURSOR,
+  }
+}

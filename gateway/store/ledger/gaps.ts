@@ -1,0 +1,111 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import type { Gap } from '#shared/wire/sync.ts'
+import type { Connection } from '../db/connection.ts'
+import { addNote } from './notes.ts'
+
+/** Records that are gone before they were acknowledged. */
+export interface LostRecords {
+  readonly deviceId: number
+  readonly stream: TelemetryStream
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+}
+
+interface Lost {
+  fromMs: number
+  toMs: number
+  count: number
+  readonly hardwareIds: Set<string>
+}
+
+/** How many devices a gap names. */
+const NAMED_DEVICES = 100
+
+/**
+ * Collects what a transaction takes that a head office was still to get, for a note a stream. What is left of deleted
+ * devices does not count: a head office is told to delete it as well.
+ */
+export class Gaps {
+  readonly #connection: Connection
+  readonly #lost = new Map<TelemetryStream, Lost>()
+  readonly #hardwareIds = new Map<number, string | undefined>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  add({ deviceId, stream, firstMs, lastMs, count }: LostRecords): void {
+    const hardwareId = this.#hardwareIdOf(deviceId)
+    if (hardwareId === undefined) return
+    this.#extend(stream, firstMs, lastMs, count).hardwareIds.add(hardwareId)
+  }
+
+  /** Nobody knows whose they were. */
+  addUnknown(stream: TelemetryStream, firstMs: number, lastMs: number, count: number): void {
+    this.#extend(stream, firstMs, lastMs, count)
+  }
+
+  /** Writes the notes, in the transaction that took the records. */
+  write(reason: Gap['reason'], nowMs: number): void {
+    for (const [stream, { fromMs, toMs, count, hardwareIds }] of this.#lost) {
+      const hardware_ids = [...hardwareIds].sort().slice(0, NAMED_DEVICES)
+      const gap: Gap = { stream, from_ms: fromMs, to_ms: toMs, count, hardware_ids, reason }
+      if (!extendUnsentGap(this.#connection, gap, nowMs))
+        addNote(this.#connection, { kind: 'gap', atMs: nowMs, body: gap })
+    }
+    this.#lost.clear()
+  }
+
+  #extend(stream: TelemetryStream, firstMs: number, lastMs: number, count: number): Lost {
+    const lost = this.#lost.get(stream) ?? {
+      fromMs: firstMs,
+      toMs: lastMs,
+      count: 0,
+      hardwareIds: new Set<string>(),
+    }
+    lost.fromMs = Math.min(lost.fromMs, firstMs)
+    lost.toMs = Math.max(lost.toMs, lastMs)
+    lost.count += count
+    this.#lost.set(stream, lost)
+    return lost
+  }
+
+  #hardwareIdOf(deviceId: number): string | undefined {
+    if (!this.#hardwareIds.has(deviceId)) {
+      const row = this.#connection.get<{ hardwareId: string }>(
+        'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+        deviceId,
+      )
+      this.#hardwareIds.set(deviceId, row?.hardwareId)
+    }
+    return this.#hardwareIds.get(deviceId)
+  }
+}
+
+/**
+ * As long as no head office was sent anything, one gap a stream and reason says it all: a gateway without one deletes what
+ * is old every few hours, for years. False when there is none to extend.
+ */
+function extendUnsentGap(connection: Connection, gap: Gap, nowMs: number): boolean {
+  const known = connection.get<{ seq: number; body: string }>(
+    `SELECT seq, body FROM note
+     WHERE kind = 'gap' AND body ->> 'stream' = ? AND body ->> 'reason' = ?
+       AND (SELECT site FROM sync_identity) IS NULL
+     ORDER BY seq DESC LIMIT 1`,
+    gap.stream,
+    gap.reason,
+  )
+  if (known === undefined) return false
+  const before: Gap = JSON.parse(known.body)
+  const names = new Set([...before.hardware_ids, ...gap.hardware_ids])
+  const body: Gap = {
+    ...gap,
+    from_ms: Math.min(before.from_ms, gap.from_ms),
+    to_ms: Math.max(before.to_ms, gap.to_ms),
+    count: before.count + gap.count,
+    hardware_ids: [...names].sort().slice(0, NAMED_DEVICES),
+  }
+  connection.run('UPDATE note SET at_ms = ?, body = ? WHERE seq = ?', nowMs, JSON.stringify(body), known.seq)
+  return true
+}

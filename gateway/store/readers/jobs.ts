@@ -1,0 +1,60 @@
+import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
+import { countChunk, countLogged, countRows, historyChunks } from '../replication/backlog.ts'
+import { blockDays, eventDays, loggedDays } from '../replication/days.ts'
+import { nextHistoryPart } from '../replication/history-part.ts'
+import { nextLogPart } from '../replication/log-part.ts'
+import { resendEntities, resendEvents, resendTelemetry } from '../replication/resend.ts'
+import { nextRows } from '../replication/rows-part.ts'
+import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
+import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { planSealing, type SealRequest } from '../telemetry/seal-plan.ts'
+import { findActiveTrips } from '../trips/active.ts'
+import { checkTripRoom, findTripFeatures } from '../trips/features.ts'
+import { readTripTrack, writeTrackTimes } from '../trips/line.ts'
+import { findTrips } from '../trips/trips.ts'
+
+/**
+ * Every long read by name: it runs in a reader thread and holds no snapshot of the database for long. Buffers in a
+ * result that are not parts of larger ones move to the main thread without being copied.
+ */
+const jobs = {
+  historyPage: readHistoryPage,
+  startOfNewest,
+  trips: findTrips,
+  activeTrips: findActiveTrips,
+  tripRoom: checkTripRoom,
+  tripFeatures: findTripFeatures,
+  tripTrack: readTripTrack,
+  trackTimes: writeTrackTimes,
+  oldestBlockDay,
+  blocksOfDay,
+  planSealing: ({ connection }: ReaderTools, request: SealRequest) => planSealing(connection, request),
+  nextRows,
+  nextLogPart,
+  nextHistoryPart,
+  countRows,
+  countLogged,
+  historyChunks,
+  countChunk,
+  blockDays,
+  loggedDays,
+  eventDays,
+  auditTelemetry,
+  auditEvents,
+  auditEntities,
+  resendTelemetry,
+  resendEvents,
+  resendEntities,
+}
+
+type Jobs = typeof jobs
+export type JobName = keyof Jobs
+export type JobInput<Name extends JobName> = Parameters<Jobs[Name]>[1]
+export type JobResult<Name extends JobName> = ReturnType<Jobs[Name]>
+
+export function performJob(tools: ReaderTools, name: JobName, input: unknown): unknown {
+  // the pair came from ReaderPool.run, which only takes an input that fits its name
+  const job = jobs[name] as (tools: ReaderTools, input: unknown) => unknown
+  return job(tools, input)
+}

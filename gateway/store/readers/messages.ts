@@ -1,0 +1,36 @@
+import type { ErrorMessage } from '#shared/errors.ts'
+import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
+import type { JobName } from './jobs.ts'
+
+/** One job for a reader thread, which answers each with one `ReaderAnswer`. */
+export interface ReaderRequest {
+  name: JobName
+  input: unknown
+}
+
+export type ReaderAnswer = {
+  /** Blocks the job had to leave out. */
+  unreadable: UnreadableBlock[]
+} & (
+  | { kind: 'done'; result: unknown; tookMs: number }
+  | { kind: 'refused'; error: ErrorMessage }
+  | { kind: 'failed'; message: string; faultCode: string | null }
+)
+
+/** The memory of a result that can be handed over instead of copied. */
+export function buffersOf(result: unknown): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>()
+  collectBuffers(result, buffers)
+  return [...buffers]
+}
+
+function collectBuffers(value: unknown, into: Set<ArrayBuffer>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (!ArrayBuffer.isView(value)) {
+    for (const part of Object.values(value)) collectBuffers(part, into)
+    return
+  }
+  // of a part of a larger buffer the rest may be in use: what `Buffer` makes is like that
+  if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
+    into.add(value.buffer)
+}

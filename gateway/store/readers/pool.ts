@@ -1,0 +1,235 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { AppError, UnavailableError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import type { Tally } from '#shared/tally.ts'
+import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
+import { FairQueue } from './fair-queue.ts'
+import type { JobInput, JobName, JobResult } from './jobs.ts'
+import type { ReaderAnswer, ReaderRequest } from './messages.ts'
+
+/**
+ * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
+ * outside of it.
+ */
+const HEAP_MB = 512
+
+/** For whom a job is done. */
+export interface JobOptions {
+  /** Owners take turns: the id of the user who asks, or a name of what the gateway itself does. */
+  owner: string
+  /** When it is aborted nobody waits any more: what has not begun is not done. */
+  signal?: AbortSignal
+  /** Over in a moment, and somebody waits for it: there is a thread more for such jobs. */
+  isShort?: boolean
+  /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
+  isPartOfLongRead?: boolean
+}
+
+interface Job extends JobOptions {
+  request: ReaderRequest
+  attempts: number
+  resolve: (result: unknown) => void
+  reject: (error: Error) => void
+}
+
+interface Thread {
+  worker: Worker
+  job: Job | undefined
+  /** Set while it rests from long reads. */
+  rest: NodeJS.Timeout | undefined
+  idle: NodeJS.Timeout | undefined
+}
+
+const MAX_ATTEMPTS = 2
+/** After a part of a long read its thread rests from them so many times as long as the part took. */
+const REST_RATIO = 1
+/** How long a thread without work is kept: it costs some 15 MB, and most of the day nobody reads history. */
+const IDLE_MS = 60_000
+/** A thread that dies at its start must not be started again in a tight loop. */
+const RESTART_MS = 100
+/** How long a stop waits for threads to end. */
+const STOP_MS = 3000
+
+/**
+ * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
+ * many long reads take turns, none holds a snapshot open, and one that nobody wants any more simply stops asking.
+ */
+export class ReaderPool implements Part {
+  readonly #faults: Tally
+  readonly #path: string
+  readonly #maxThreads: number
+  readonly #log: Log
+  readonly #queue = new FairQueue<Job>()
+  readonly #threads = new Set<Thread>()
+  #onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined
+  #isRunning = false
+  #restart: NodeJS.Timeout | undefined
+
+  /** `threads` 0 is one less than there are cores, at least one. */
+  constructor(path: string, threads: number, faults: Tally, log: Log) {
+    this.#faults = faults
+    this.#path = path
+    this.#maxThreads = threads > 0 ? threads : Math.max(1, availableParallelism() - 1)
+    this.#log = log
+  }
+
+  /** Who is told of blocks that a job could not read; the same block may come again and again. */
+  setOnUnreadable(listener: (blocks: UnreadableBlock[]) => void): void {
+    this.#onUnreadable = listener
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#restart)
+    this.#restart = undefined
+    for (let job = this.#takeJob(); job !== undefined; job = this.#takeJob()) job.reject(stopping())
+    const giveUp = Promise.withResolvers<void>()
+    const timer = setTimeout(giveUp.resolve, STOP_MS)
+    const threads = [...this.#threads]
+    await Promise.race([Promise.all(threads.map(({ worker }) => worker.terminate())), giveUp.promise])
+    clearTimeout(timer)
+    // one that hangs in the system cannot be ended; the process must be able to
+    for (const { worker, job } of this.#threads) {
+      worker.unref()
+      job?.reject(stopping())
+    }
+  }
+
+  /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
+  run<Name extends JobName>(
+    name: Name,
+    input: JobInput<Name>,
+    options: JobOptions,
+  ): Promise<JobResult<Name>> {
+    const { owner, signal } = options
+    if (!this.#isRunning) return Promise.reject(stopping())
+    if (signal?.aborted) return Promise.reject(abandoned())
+    let onAbort: () => void = () => undefined
+    const result = new Promise<unknown>((resolve, reject) => {
+      const job: Job = { ...options, request: { name, input }, attempts: 0, resolve, reject }
+      onAbort = () => {
+        this.#queue.remove(owner, job)
+        reject(abandoned())
+      }
+      signal?.addEventListener('abort', onAbort)
+      this.#queue.push(owner, job)
+      this.#dispatch()
+    }).finally(() => signal?.removeEventListener('abort', onAbort))
+    // performJob runs the function of that name, so its result is of that type
+    return result as Promise<JobResult<Name>>
+  }
+
+  #dispatch(): void {
+    while (this.#isRunning && !this.#queue.isEmpty) {
+      const job = this.#takeJob((one) => this.#canStart(one))
+      if (job === undefined) return
+      const thread = this.#freeThread(job) ?? this.#spawn()
+      clearTimeout(thread.idle)
+      thread.job = job
+      job.attempts++
+      thread.worker.postMessage(job.request)
+    }
+  }
+
+  #takeJob(isPossible: (job: Job) => boolean = () => true): Job | undefined {
+    return this.#queue.take(isPossible)
+  }
+
+  #canStart(job: Job): boolean {
+    const limit = this.#maxThreads + (job.isShort ? 1 : 0)
+    if (this.#busyCount >= limit) return false
+    const hasRoom = this.#threads.size < limit && this.#restart === undefined
+    return hasRoom || this.#freeThread(job) !== undefined
+  }
+
+  get #busyCount(): number {
+    let count = 0
+    for (const { job } of this.#threads) if (job !== undefined) count++
+    return count
+  }
+
+  /** One that rests, if it may: the others are left to long reads. */
+  #freeThread({ isPartOfLongRead = false }: Job): Thread | undefined {
+    let rested: Thread | undefined
+    for (const thread of this.#threads) {
+      if (thread.job !== undefined) continue
+      if (thread.rest === undefined) rested = thread
+      else if (!isPartOfLongRead) return thread
+    }
+    return rested
+  }
+
+  #spawn(): Thread {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: { path: this.#path },
+      // the young one small, so that it is collected rather than grown: a page needs a megabyte
+      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },
+    })
+    const thread: Thread = { worker, job: undefined, rest: undefined, idle: undefined }
+    this.#threads.add(thread)
+    worker.on('message', (answer: ReaderAnswer) => this.#answered(thread, answer))
+    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'reader thread failed'))
+    worker.on('exit', () => this.#forget(thread))
+    return thread
+  }
+
+  #answered(thread: Thread, answer: ReaderAnswer): void {
+    const { job } = thread
+    thread.job = undefined
+    thread.idle = setTimeout(() => void thread.worker.terminate(), IDLE_MS)
+    if (answer.unreadable.length > 0) this.#onUnreadable(answer.unreadable)
+    if (answer.kind === 'done') {
+      if (job?.isPartOfLongRead) this.#rest(thread, answer.tookMs * REST_RATIO)
+      job?.resolve(answer.result)
+    } else if (answer.kind === 'refused') {
+      const { kind, code, message } = answer.error
+      job?.reject(new AppError(kind, code, message))
+    } else {
+      if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
+      job?.reject(new UnavailableError('the history cannot be read', answer.message))
+    }
+    this.#dispatch()
+  }
+
+  #rest(thread: Thread, restMs: number): void {
+    clearTimeout(thread.rest)
+    thread.rest = setTimeout(() => {
+      thread.rest = undefined
+      this.#dispatch()
+    }, restMs)
+  }
+
+  #forget(thread: Thread): void {
+    const { job } = thread
+    this.#threads.delete(thread)
+    clearTimeout(thread.idle)
+    clearTimeout(thread.rest)
+    if (!this.#isRunning) job?.reject(stopping())
+    else if (job === undefined) {
+      // somebody may wait for its place
+      this.#dispatch()
+    } else {
+      this.#restart ??= setTimeout(() => {
+        this.#restart = undefined
+        this.#dispatch()
+      }, RESTART_MS)
+      if (job.attempts >= MAX_ATTEMPTS) job.reject(new UnavailableError('the history cannot be read now'))
+      else if (!job.signal?.aborted) this.#queue.push(job.owner, job)
+      this.#dispatch()
+    }
+  }
+}
+
+function stopping(): UnavailableError {
+  return new UnavailableError('the gateway is stopping')
+}
+
+function abandoned(): UnavailableError {
+  return new UnavailableError('nobody waits for this any more')
+}

@@ -1,0 +1,95 @@
+import { RowSum } from '#shared/sync-hash.ts'
+import { addRecords } from '#shared/telemetry/record-sum.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { AuditGroup } from '#shared/wire/sync.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type EntityTable, entityIdentity, liveEntities } from './entities.ts'
+import { type EventPlace, type EventStream, eventsOfDay } from './events.ts'
+
+/** Sums of some groups; where to go on, null at the end. */
+export interface AuditPortion<Place> {
+  readonly groups: readonly AuditGroup[]
+  readonly after: Place | null
+}
+
+/** How long a portion takes, or little more. */
+const PORTION_MS = 50
+const DEVICES_A_STATEMENT = 64
+const EVENTS_A_PORTION = 4096
+const ENTITIES_A_PORTION = 1024
+
+interface DeviceName {
+  deviceId: number
+  hardwareId: string
+}
+
+/** The records of a day of some devices, wherever they are kept; devices without any are left out. */
+export function auditTelemetry(
+  tools: ReaderTools,
+  request: { kind: 'gps' | 'battery'; dayMs: number; after: number },
+): AuditPortion<number> {
+  const endsAtMs = performance.now() + PORTION_MS
+  const devices = tools.connection.all<DeviceName>(
+    `SELECT device_id AS deviceId, hardware_id AS hardwareId FROM device
+     WHERE device_id > +? ORDER BY device_id LIMIT ${DEVICES_A_STATEMENT}`,
+    request.after,
+  )
+  const groups: AuditGroup[] = []
+  for (const { deviceId, hardwareId } of devices) {
+    const sum = new RowSum()
+    if (request.kind === 'gps') addDay(tools, GPS, deviceId, request.dayMs, sum)
+    else addDay(tools, BATTERY, deviceId, request.dayMs, sum)
+    addGroup(groups, hardwareId, sum)
+    if (performance.now() >= endsAtMs) return { groups, after: deviceId }
+  }
+  const isEnd = devices.length < DEVICES_A_STATEMENT
+  return { groups, after: isEnd ? null : (devices.at(-1)?.deviceId ?? null) }
+}
+
+function addDay<R extends Records>(
+  { telemetry }: ReaderTools,
+  kind: RecordKind<R>,
+  deviceId: number,
+  dayMs: number,
+  sum: RowSum,
+): void {
+  const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
+  const { records, count } = telemetry.read(kind, deviceId, range, (room) => kind.allocate(room))
+  addRecords(sum, kind, records, 0, count)
+}
+
+/** Rows of a day, by device: a device may come in several portions. */
+export function auditEvents(
+  { connection }: ReaderTools,
+  { stream, dayMs, after }: { stream: EventStream; dayMs: number; after: EventPlace | null },
+): AuditPortion<EventPlace> {
+  const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1, group: null, after, limit: EVENTS_A_PORTION }
+  const events = eventsOfDay(connection, stream, range)
+  const sums = new Map<string, RowSum>()
+  for (const { group, text } of events) {
+    const sum = sums.get(group) ?? new RowSum()
+    sum.addText(text)
+    sums.set(group, sum)
+  }
+  const groups: AuditGroup[] = []
+  for (const [group, sum] of sums) addGroup(groups, group, sum)
+  return { groups, after: events.length < EVENTS_A_PORTION ? null : (events.at(-1) ?? null) }
+}
+
+/** Rows of a table as they are now. */
+export function auditEntities(
+  { connection }: ReaderTools,
+  { table, after }: { table: EntityTable; after: number },
+): AuditPortion<number> {
+  const entities = liveEntities(connection, table, after, ENTITIES_A_PORTION)
+  const sum = new RowSum()
+  for (const entity of entities) sum.addText(entityIdentity(table, entity))
+  const groups: AuditGroup[] = []
+  addGroup(groups, table, sum)
+  return { groups, after: entities.length < ENTITIES_A_PORTION ? null : (entities.at(-1)?.rowId ?? null) }
+}
+
+function addGroup(groups: AuditGroup[], group: string, sum: RowSum): void {
+  if (sum.count > 0) groups.push({ group, count: sum.count, sum: sum.toString() })
+}

@@ -1,0 +1,133 @@
+import type { SyncStream } from '#shared/wire/sync.ts'
+import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { entitiesBehind } from './entities.ts'
+
+/** Rows of some positions of a stream; where to go on, null at the end. */
+export interface BacklogPortion {
+  readonly rows: number
+  readonly oldestMs: number | null
+  readonly after: number | null
+}
+
+/** Positions of the block log that are counted together. */
+const CHUNK_ENTRIES = 1024
+
+/** How many entries of the block log there are in a chunk of positions. */
+export interface HistoryChunk {
+  /** Its positions are those behind `chunk * CHUNK_ENTRIES`, as many as that. */
+  readonly chunk: number
+  readonly entries: number
+}
+
+const ENTRIES_A_STATEMENT = 4096
+const STATEMENTS_A_PORTION = 8
+const SAMPLES_A_PORTION = 65_536
+
+const TABLES = {
+  notes: { table: 'note', timeColumn: 'at_ms' },
+  lock_events: { table: 'lock_event', timeColumn: 'at_ms' },
+  geofence_events: { table: 'geofence_event', timeColumn: 'at_ms' },
+  entities: { table: 'change_log', timeColumn: 'NULL' },
+} as const satisfies Partial<Record<SyncStream, { table: string; timeColumn: string }>>
+
+export type RowStream = keyof typeof TABLES
+
+/** Counts rows behind a position. */
+export function countRows(
+  { connection }: ReaderTools,
+  { stream, after }: { stream: RowStream; after: number },
+): BacklogPortion {
+  const { table, timeColumn } = TABLES[stream]
+  const [first] = stream === 'entities' ? entitiesBehind(connection, after, 1) : []
+  let oldestMs = first?.changedAtMs ?? null
+  let [rows, last] = [0, after]
+  for (let i = 0; i < STATEMENTS_A_PORTION; i++) {
+    const found = connection.get<{ rows: number; oldestMs: number | null; last: number | null }>(
+      // `+?`: see block-rows.ts
+      `SELECT count(*) AS rows, min(atMs) AS oldestMs, max(seq) AS last FROM (
+         SELECT seq, ${timeColumn} AS atMs FROM ${table} WHERE seq > +? ORDER BY seq LIMIT ${ENTRIES_A_STATEMENT})`,
+      last,
+    )
+    if (found === undefined || found.last === null) return { rows, oldestMs, after: null }
+    rows += found.rows
+    last = found.last
+    oldestMs = earlier(oldestMs, found.oldestMs)
+    if (found.rows < ENTRIES_A_STATEMENT) return { rows, oldestMs, after: null }
+  }
+  return { rows, oldestMs, after: last }
+}
+
+/** Counts records of the log behind a position, also of devices that are gone. */
+export function countLogged({ connection }: ReaderTools, { after }: { after: number }): BacklogPortion {
+  const rows = connection
+    .statement<{ firstSeq: number; samples: Uint8Array }>(
+      `SELECT first_seq AS firstSeq, samples FROM telemetry_log
+       WHERE first_seq >= ifnull((SELECT max(first_seq) FROM telemetry_log WHERE first_seq <= +?), 0)
+       ORDER BY first_seq`,
+    )
+    .iterate(after + 1)
+  let records = 0
+  let oldestMs: number | null = null
+  for (const { firstSeq, samples } of rows) {
+    const batch = decoded(samples)
+    if (batch === null) continue
+    for (let i = Math.max(0, after + 1 - firstSeq); i < batch.count; i++) {
+      records += recordsIn(batch.streams[i] ?? 0)
+      oldestMs = earlier(oldestMs, batch.atMs[i] ?? null)
+    }
+    const lastSeq = firstSeq + batch.count - 1
+    if (lastSeq >= after + SAMPLES_A_PORTION) return { rows: records, oldestMs, after: lastSeq }
+  }
+  return { rows: records, oldestMs, after: null }
+}
+
+/** How many entries the block log has behind a position. Its entries never change: one that is gone makes a chunk smaller. */
+export function historyChunks({ connection }: ReaderTools, { after }: { after: number }): HistoryChunk[] {
+  const last = connection.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM block_log')?.seq ?? 0
+  const chunks: HistoryChunk[] = []
+  for (let chunk = chunkOf(after + 1); chunk <= chunkOf(last); chunk++) {
+    const { entries = 0 } =
+      connection.get<{ entries: number }>(
+        'SELECT count(*) AS entries FROM block_log WHERE seq > ? AND seq <= ?',
+        ...boundsOf(chunk, after),
+      ) ?? {}
+    if (entries > 0) chunks.push({ chunk, entries })
+  }
+  return chunks
+}
+
+/** What the blocks of a chunk hold that are behind a position. */
+export function countChunk(
+  { connection }: ReaderTools,
+  { chunk, after }: { chunk: number; after: number },
+): Omit<BacklogPortion, 'after'> {
+  const found = connection.get<{ rows: number; oldestMs: number | null }>(
+    `SELECT ifnull(sum(count), 0) AS rows, min(first_ms) AS oldestMs
+     FROM block_log JOIN telemetry_block USING (block_id) WHERE seq > ? AND seq <= ?`,
+    ...boundsOf(chunk, after),
+  )
+  return found ?? { rows: 0, oldestMs: null }
+}
+
+function chunkOf(seq: number): number {
+  return Math.floor((seq - 1) / CHUNK_ENTRIES)
+}
+
+function boundsOf(chunk: number, after: number): [after: number, through: number] {
+  return [Math.max(after, chunk * CHUNK_ENTRIES), (chunk + 1) * CHUNK_ENTRIES]
+}
+
+function decoded(samples: Uint8Array): TelemetryBatch | null {
+  try {
+    return decodeBatch(samples)
+  } catch {
+    // whoever sends or seals it reports it
+    return null
+  }
+}
+
+/** The earlier of two times of which one may not be known. */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || (b !== null && b < a) ? b : a
+}

@@ -1,0 +1,101 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { DAY_MS, startOfDayMs } from '#shared/time.ts'
+import type { Connection } from '../db/connection.ts'
+import {
+  type BlockPlace,
+  blockBeginningAfter,
+  blockBeginningBy,
+  readRecords,
+  UnreadableBlockError,
+} from '../telemetry/block-rows.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type EventStream, nextEventMs } from './events.ts'
+
+/** Midnights, UTC, of days that have rows; where to go on, null at the end. */
+export interface DaysPortion {
+  readonly days: readonly number[]
+  readonly after: number | null
+}
+
+const PORTION_MS = 50
+const DEVICES_A_STATEMENT = 64
+
+/** Days of which there may be records of some devices in blocks: what is between two records is not looked at. */
+export function blockDays(
+  { connection }: ReaderTools,
+  { stream, after }: { stream: TelemetryStream; after: number },
+): DaysPortion {
+  const endsAtMs = performance.now() + PORTION_MS
+  const devices = connection.all<{ deviceId: number }>(
+    `SELECT device_id AS deviceId FROM device WHERE device_id > +? ORDER BY device_id LIMIT ${DEVICES_A_STATEMENT}`,
+    after,
+  )
+  const days = new Set<number>()
+  for (const { deviceId } of devices) {
+    if (stream === 'gps') addBlockDays(connection, GPS, deviceId, days)
+    else addBlockDays(connection, BATTERY, deviceId, days)
+    if (performance.now() >= endsAtMs) return { days: [...days], after: deviceId }
+  }
+  const isEnd = devices.length < DEVICES_A_STATEMENT
+  return { days: [...days], after: isEnd ? null : (devices.at(-1)?.deviceId ?? null) }
+}
+
+/** Days of which there are records in the log. */
+export function loggedDays({ telemetry }: ReaderTools, { stream }: { stream: TelemetryStream }): DaysPortion {
+  return { days: telemetry.loggedDays(stream), after: null }
+}
+
+/** Days of which there are rows that are written once. */
+export function eventDays(
+  { connection }: ReaderTools,
+  { stream, after }: { stream: EventStream; after: number },
+): DaysPortion {
+  const endsAtMs = performance.now() + PORTION_MS
+  const days: number[] = []
+  let next = nextEventMs(connection, stream, after)
+  while (next !== null) {
+    const dayMs = startOfDayMs(next)
+    days.push(dayMs)
+    if (performance.now() >= endsAtMs) return { days, after: dayMs + DAY_MS }
+    next = nextEventMs(connection, stream, dayMs + DAY_MS)
+  }
+  return { days, after: null }
+}
+
+/** Goes from day to day, not from block to block: a day has dozens of blocks of a device. */
+function addBlockDays<R extends Records>(
+  connection: Connection,
+  kind: RecordKind<R>,
+  deviceId: number,
+  days: Set<number>,
+): void {
+  let block = blockBeginningAfter(connection, deviceId, kind.name, -1)
+  while (block !== undefined) {
+    addDaysOf(connection, kind, block, days)
+    const nextDayMs = startOfDayMs(block.lastMs) + DAY_MS
+    const home = blockBeginningBy(connection, deviceId, kind.name, nextDayMs)
+    block =
+      home !== undefined && home.lastMs >= nextDayMs
+        ? home
+        : blockBeginningAfter(connection, deviceId, kind.name, nextDayMs)
+  }
+}
+
+function addDaysOf<R extends Records>(
+  connection: Connection,
+  kind: RecordKind<R>,
+  block: BlockPlace,
+  days: Set<number>,
+): void {
+  const [firstDayMs, lastDayMs] = [startOfDayMs(block.firstMs), startOfDayMs(block.lastMs)]
+  days.add(firstDayMs)
+  days.add(lastDayMs)
+  if (lastDayMs - firstDayMs <= DAY_MS) return
+  // over a winter, or after a wrong clock, it is a few days of thousands
+  try {
+    for (const atMs of readRecords(connection, kind, block).atMs) days.add(startOfDayMs(atMs))
+  } catch (error) {
+    if (!(error instanceof UnreadableBlockError)) throw error
+  }
+}

@@ -1,0 +1,77 @@
+import { entityRev } from '#shared/entity-rev.ts'
+import { ConflictError } from '#shared/errors.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { IntentStatus } from '#shared/wire/sync.ts'
+import type { Connection } from '../db/connection.ts'
+import { addNote } from '../ledger/notes.ts'
+import { type EntityTable, entityBody } from './entities.ts'
+
+/** Received intents are kept for so long, and so many of them. */
+const KEPT_MS = 90 * DAY_MS
+const KEPT_ROWS = 10_000
+/** Old ones that go for each new one: there is never a long deletion, and never more and more rows. */
+const TRIMMED_PER_INTENT = 4
+
+/** What became of an intent. */
+export interface StoredIntent {
+  status: IntentStatus
+  /** For people; null when it was applied. */
+  reason: string | null
+}
+
+/** The revision an intent was made on. */
+export interface IntentBase {
+  table: EntityTable
+  key: string
+  rev: string
+}
+
+export interface IntentRecord extends StoredIntent {
+  intentId: string
+  seq: number
+  kind: string
+  /** Null when any revision will do. */
+  base: IntentBase | null
+  atMs: number
+  /** What time it is, if that is known: nothing is deleted by a wrong clock. */
+  trustedNowMs: number | null
+}
+
+export function findIntent(connection: Connection, intentId: string): StoredIntent | undefined {
+  return connection.get<StoredIntent>('SELECT status, reason FROM intent_inbox WHERE intent_id = ?', intentId)
+}
+
+/** The highest `seq` of all that were ever received; 0 for none. */
+export function lastIntentSeq(connection: Connection): number {
+  return connection.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM intent_inbox')?.seq ?? 0
+}
+
+/**
+ * Records what became of an intent, for the head office too; for one that is applied in the transaction that does it.
+ * Throws `intent_known` when it was received before, and `intent_superseded` when what it is about is not what it was
+ * made on any more.
+ */
+export function recordIntent(connection: Connection, record: IntentRecord): null {
+  const { intentId, seq, kind, status, reason, base, atMs } = record
+  if (findIntent(connection, intentId) !== undefined)
+    throw new ConflictError('intent_known', `${intentId} was received before`)
+  if (base !== null && entityRev(entityBody(connection, base.table, base.key)) !== base.rev)
+    throw new ConflictError('intent_superseded', 'it was changed here in the meantime')
+  connection.run(
+    'INSERT INTO intent_inbox (intent_id, seq, kind, status, reason, received_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    ...[intentId, seq, kind, status, reason, atMs],
+  )
+  addNote(connection, { kind: 'intent_result', atMs, body: { intent_id: intentId, status, reason } })
+  trim(connection, record)
+  return null
+}
+
+// The one with the highest number stays: it tells which ones are still to be asked for.
+function trim(connection: Connection, { trustedNowMs }: IntentRecord): void {
+  const rows = connection.get<{ n: number }>('SELECT count(*) AS n FROM intent_inbox')?.n ?? 0
+  connection.run(
+    `DELETE FROM intent_inbox WHERE seq < (SELECT max(seq) FROM intent_inbox) AND (received_at_ms < ? OR ?) AND
+       seq IN (SELECT seq FROM intent_inbox ORDER BY seq LIMIT ${TRIMMED_PER_INTENT})`,
+    ...[trustedNowMs === null ? 0 : trustedNowMs - KEPT_MS, Number(rows > KEPT_ROWS)],
+  )
+}

@@ -1,0 +1,39 @@
+import type { Connection } from '../db/connection.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { entitiesBehind, sentEntity } from './entities.ts'
+import { type EventStream, eventsBehind, sentEvent } from './events.ts'
+import { type PartLimits, RowsPart, type SentRow, type StreamPart } from './part.ts'
+
+/** Rows that one statement reads: no snapshot is held for longer. */
+const ROWS_A_STATEMENT = 256
+
+/** The next part of a stream of rows; null when there is nothing behind `after`. */
+export function nextRows(
+  { connection }: ReaderTools,
+  request: { stream: EventStream | 'entities'; after: number; limits: PartLimits },
+): StreamPart | null {
+  const { stream, limits } = request
+  const limit = Math.min(limits.rows, ROWS_A_STATEMENT)
+  const part = new RowsPart(limits)
+  let { after } = request
+  for (;;) {
+    let read = 0
+    for (const row of rowsBehind(connection, stream, after, limit)) {
+      if (!part.add(row)) return part.finish()
+      after = row.seq
+      read++
+    }
+    if (read < limit) return part.finish()
+  }
+}
+
+function* rowsBehind(
+  connection: Connection,
+  stream: EventStream | 'entities',
+  after: number,
+  limit: number,
+): Generator<SentRow> {
+  if (stream === 'entities') {
+    for (const entity of entitiesBehind(connection, after, limit)) yield sentEntity(entity)
+  } else for (const event of eventsBehind(connection, stream, after, limit)) yield sentEvent(event)
+}

@@ -1,0 +1,100 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import type { RecordKind, Records } from '#shared/telemetry/records.ts'
+import type { Connection } from '../db/connection.ts'
+import { decodeStoredBlock } from './stored-block.ts'
+import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
+
+/** What the table says of a block. */
+export interface BlockPlace {
+  readonly blockId: number
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+}
+
+const COLUMNS = 'block_id AS blockId, first_ms AS firstMs, last_ms AS lastMs, count'
+// `+?`: for a plain `?` beside ORDER BY or in LIMIT, SQLite prepares the statement again whenever a value is bound (its planner
+// looked at the value), which takes ten times as long as the query.
+const OF_STREAM = 'FROM telemetry_block WHERE device_id = +? AND stream = +?'
+
+/** How many blocks `newestBlocks` looks at. */
+const NEWEST_BLOCKS = 16
+
+/**
+ * The last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none behind the first that is full,
+ * since each of them is on a page of its own.
+ */
+export function newestBlocks(
+  connection: Connection,
+  deviceId: number,
+  stream: TelemetryStream,
+): BlockPlace[] {
+  const rows = connection
+    .statement<BlockPlace>(`SELECT ${COLUMNS} ${OF_STREAM} ORDER BY first_ms DESC LIMIT ${NEWEST_BLOCKS}`)
+    .iterate(deviceId, stream)
+  const newest: BlockPlace[] = []
+  for (const row of rows) {
+    newest.push(row)
+    if (row.count >= MAX_BLOCK_RECORDS) break
+  }
+  return newest
+}
+
+/** The last block that begins at `atMs` or before. */
+export function blockBeginningBy(
+  connection: Connection,
+  deviceId: number,
+  stream: TelemetryStream,
+  atMs: number,
+): BlockPlace | undefined {
+  return connection.get(
+    `SELECT ${COLUMNS} ${OF_STREAM} AND first_ms <= +? ORDER BY first_ms DESC LIMIT 1`,
+    deviceId,
+    stream,
+    atMs,
+  )
+}
+
+/** The first block that begins after `atMs`. */
+export function blockBeginningAfter(
+  connection: Connection,
+  deviceId: number,
+  stream: TelemetryStream,
+  atMs: number,
+): BlockPlace | undefined {
+  return connection.get(
+    `SELECT ${COLUMNS} ${OF_STREAM} AND first_ms > +? ORDER BY first_ms LIMIT 1`,
+    deviceId,
+    stream,
+    atMs,
+  )
+}
+
+/** A block that cannot be read: not what was written, or written by a newer program. */
+export class UnreadableBlockError extends Error {
+  readonly blockId: number
+  readonly reason: UnreadableBlock['reason']
+
+  constructor(blockId: number, reason: UnreadableBlock['reason'], cause?: unknown) {
+    super(`block ${blockId} cannot be read: ${reason}`, { cause })
+    this.blockId = blockId
+    this.reason = reason
+  }
+}
+
+/** Reads all records of a block. Throws `UnreadableBlockError`. */
+export function readRecords<R extends Records>(
+  connection: Connection,
+  kind: RecordKind<R>,
+  row: BlockPlace,
+): R {
+  try {
+    const block = readBlock(connection, row.blockId)
+    if (block === 'gone') throw new Error(`block ${row.blockId} is gone`)
+    return decodeStoredBlock(kind, row, block)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    throw new UnreadableBlockError(row.blockId, unreadableReason(error), error)
+  }
+}

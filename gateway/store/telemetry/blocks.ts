@@ -1,0 +1,122 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import type { Connection } from '../db/connection.ts'
+import { isLogged, logBlock } from '../ledger/block-log.ts'
+import { syncCursors } from '../ledger/cursors.ts'
+import { blockBeginningBy } from './block-rows.ts'
+import { CUT_LOG } from './log-row.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/** A block to be stored. */
+export interface NewBlock {
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+  /** telemetry-block.ts */
+  readonly records: Uint8Array
+}
+
+/** Blocks of one device's stream that take the place of others, all of it or nothing. */
+export interface BlockReplacement {
+  readonly deviceId: number
+  readonly stream: TelemetryStream
+  /** Numbers of the blocks that go. */
+  readonly removes: readonly number[]
+  readonly adds: readonly NewBlock[]
+}
+
+const INSERT_BLOCK = `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
+  VALUES (?, ?, ?, ?, ?, ?)`
+
+/** Adds a block that overlaps none of its stream. Returns its number. */
+export function insertBlock(
+  connection: Connection,
+  { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
+  { firstMs, lastMs, count, records }: NewBlock,
+): number {
+  const { lastInsertRowid } = connection
+    .statement(INSERT_BLOCK)
+    .run(deviceId, stream, firstMs, lastMs, count, records)
+  return Number(lastInsertRowid)
+}
+
+/** What `replaceBlocks` does. */
+export interface BlockChange {
+  readonly replacements: readonly BlockReplacement[]
+  /** Of the last sample of the log that is in them. */
+  readonly throughSeq: number
+}
+
+/**
+ * Replaces blocks as it was planned; what was planned for a device that is gone is left out. Throws when the blocks are
+ * not those the plan was made on. The caller keeps the transaction small. What holds anything that was not acknowledged
+ * is entered in the log of blocks.
+ */
+export function replaceBlocks(connection: Connection, { replacements, throughSeq }: BlockChange): void {
+  const isNew = throughSeq > syncCursors(connection).telemetry.seq
+  for (const { deviceId, stream, removes, adds } of replacements) {
+    if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
+    let isUnsent = isNew
+    for (const blockId of removes) {
+      isUnsent ||= isLogged(connection, blockId)
+      const changes = connection.run(
+        'DELETE FROM telemetry_block WHERE block_id = ? AND device_id = ? AND stream = ?',
+        blockId,
+        deviceId,
+        stream,
+      )
+      if (changes === 0) throw new Error(`block ${blockId} to be replaced is gone`)
+    }
+    for (const block of adds) {
+      const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
+      if (before !== undefined && before.lastMs >= block.firstMs) {
+        throw new Error(`a block of device ${deviceId} overlaps one that is there`)
+      }
+      const blockId = insertBlock(connection, { deviceId, stream }, block)
+      if (isUnsent) logBlock(connection, blockId)
+    }
+  }
+}
+
+/** What `dropLog` deletes: rows whose samples are in blocks. */
+export interface LogDrop {
+  readonly fromSeq: number
+  /** Of the last sample of the last row. */
+  readonly throughSeq: number
+  /** Rows that stay, by their first sequence number. */
+  readonly keptSeqs?: readonly number[]
+  /** How many rows at most. */
+  readonly limit: number
+}
+
+/** Rows of large batches are many pages each: a step ends after so many bytes. */
+const DROPPED_BYTES = 1 << 20
+
+/** Deletes rows of the log that are sealed, a step at a time, and says whether it was the last. */
+export function dropLog(
+  connection: WriterTables,
+  { fromSeq, throughSeq, keptSeqs = [], limit }: LogDrop,
+): { isDone: boolean } {
+  const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
+  const kept = JSON.stringify(keptSeqs)
+  const rows = connection
+    .statement<{ firstSeq: number; samples: Uint8Array }>(
+      `SELECT first_seq AS firstSeq, samples FROM telemetry_log
+       WHERE ${sealed} ORDER BY first_seq LIMIT ?`,
+    )
+    .iterate(fromSeq, throughSeq, kept, limit)
+  const dropped: Uint8Array[] = []
+  let bytes = 0
+  let lastSeq: number | null = null
+  for (const row of rows) {
+    lastSeq = row.firstSeq
+    bytes += row.samples.length
+    dropped.push(row.samples)
+    if (bytes >= DROPPED_BYTES) break
+  }
+  // numbers are not used again, not even when this was the end of the log
+  connection.run(CUT_LOG, throughSeq + 1)
+  if (lastSeq === null) return { isDone: true }
+  connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
+  connection.tail.dropped(dropped)
+  return { isDone: dropped.length < limit && bytes < DROPPED_BYTES }
+}

@@ -1,0 +1,170 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import type { Connection } from '../db/connection.ts'
+import { isLogged } from '../ledger/block-log.ts'
+import { Gaps } from '../ledger/gaps.ts'
+import { uncountRecords } from './block-counts.ts'
+import { CommittedBlocks } from './committed-blocks.ts'
+import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/** A block, or a row of the log, that was put aside because it is not what was written. */
+export interface DamagedBlock extends Omit<BlockRow, 'stream'> {
+  stream: TelemetryStream | 'log'
+  /** Null once its device is deleted, and of a row of the log. */
+  hardwareId: string | null
+  reason: DamageReason
+  foundAtMs: number
+}
+
+export interface DamagedBlocks {
+  blocks: number
+  records: number
+  /** Those found last, at most `SHOWN_BLOCKS`. */
+  newest: DamagedBlock[]
+}
+
+export interface QuarantinedBlocks {
+  moved: DamagedBlock[]
+  /** Whole, but written by a newer program. */
+  newer: number[]
+  /** As they were written: whoever read something else read wrongly. */
+  intact: number[]
+  /** Of those put aside before, so many had to go to make room. */
+  dropped: number
+}
+
+/** Kept for whoever may repair them, some 17 MB: where more are damaged a backup is what helps. */
+const MAX_DAMAGED_BLOCKS = 1000
+/** Shown to whoever asks. */
+const SHOWN_BLOCKS = 20
+
+/**
+ * Puts the blocks aside that are really damaged; the rest stays. Their records count as not stored from then on, and a
+ * device that sends them again is believed. At most some dozen ids at a time.
+ */
+export function quarantineBlocks(
+  connection: WriterTables,
+  { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
+): QuarantinedBlocks {
+  const committed = new CommittedBlocks(connection)
+  try {
+    return quarantineSome(connection, committed, blockIds, nowMs)
+  } finally {
+    committed.close()
+  }
+}
+
+function quarantineSome(
+  connection: WriterTables,
+  committed: CommittedBlocks,
+  blockIds: readonly number[],
+  nowMs: number,
+): QuarantinedBlocks {
+  const gaps = new Gaps(connection)
+  const result: QuarantinedBlocks = { moved: [], newer: [], intact: [], dropped: 0 }
+  for (const blockId of blockIds) {
+    const block = connection.get<BlockRow & { hardwareId: string | null }>(
+      `SELECT ${BLOCK_COLUMNS}, (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
+       FROM telemetry_block b WHERE block_id = ?`,
+      blockId,
+    )
+    if (block === undefined) continue
+    const verdict = judge(committed, block)
+    if (verdict === 'newer') result.newer.push(blockId)
+    else if (verdict === 'intact') result.intact.push(blockId)
+    else {
+      if (isLogged(connection, blockId)) gaps.add(block)
+      putAside(connection, block, { ...verdict, nowMs })
+      result.moved.push({ ...block, reason: verdict.reason, foundAtMs: nowMs })
+    }
+  }
+  gaps.write('damage', nowMs)
+  if (result.moved.length > 0) result.dropped = dropOldest(connection)
+  return result
+}
+
+/** What was put aside. */
+export function damagedBlocks(connection: Connection): DamagedBlocks {
+  const total = connection.get<{ blocks: number; records: number }>(
+    'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block',
+  )
+  const newest = connection.all<DamagedBlock>(
+    `SELECT ${BLOCK_COLUMNS}, reason, found_at_ms AS foundAtMs,
+       (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
+     FROM damaged_block b ORDER BY found_at_ms DESC, block_id DESC LIMIT ${SHOWN_BLOCKS}`,
+  )
+  return { blocks: total?.blocks ?? 0, records: total?.records ?? 0, newest }
+}
+
+/** Deletes up to `limit` of what was put aside and has only records of before `beforeMs`. Returns how many. */
+export function deleteDamagedUntil(connection: WriterTables, beforeMs: number, limit: number): number {
+  return connection.run(
+    `DELETE FROM damaged_block
+     WHERE block_id IN (SELECT block_id FROM damaged_block WHERE last_ms < ? LIMIT ?)`,
+    beforeMs,
+    limit,
+  )
+}
+
+/** Deletes up to `limit` of what was put aside of a device's stream. Returns how many. */
+export function deleteDamagedOf(
+  connection: WriterTables,
+  { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
+  limit: number,
+): number {
+  return connection.run(
+    `DELETE FROM damaged_block
+     WHERE block_id IN (SELECT block_id FROM damaged_block WHERE device_id = ? AND stream = ? LIMIT ?)`,
+    deviceId,
+    stream,
+    limit,
+  )
+}
+
+/** Why a block cannot be read, and what of it can be kept. */
+interface Damage {
+  reason: DamageReason
+  bytes: Uint8Array
+}
+
+function judge(committed: CommittedBlocks, row: BlockRow): Damage | 'newer' | 'intact' {
+  let bytes: Uint8Array = new Uint8Array()
+  try {
+    bytes = committed.read(row.blockId)
+    if (row.stream === 'gps') decodeStoredBlock(GPS, row, bytes)
+    else decodeStoredBlock(BATTERY, row, bytes)
+    return 'intact'
+  } catch (error) {
+    if (error instanceof NewerBlockError) return 'newer'
+    if (error instanceof DamagedBlockError) return { reason: error.reason, bytes }
+    throw error
+  }
+}
+
+function putAside(
+  connection: WriterTables,
+  row: BlockRow,
+  { reason, bytes, nowMs }: Damage & { nowMs: number },
+): void {
+  const { blockId, deviceId, stream, firstMs, lastMs, count } = row
+  connection.run(
+    `INSERT INTO damaged_block
+       (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[blockId, deviceId, stream, firstMs, lastMs, count, reason, nowMs, bytes],
+  )
+  connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId)
+  uncountRecords(connection, row, count)
+}
+
+function dropOldest(connection: WriterTables): number {
+  const { blocks } = damagedBlocks(connection)
+  if (blocks <= MAX_DAMAGED_BLOCKS) return 0
+  return connection.run(
+    `DELETE FROM damaged_block
+     WHERE block_id IN (SELECT block_id FROM damaged_block ORDER BY found_at_ms, block_id LIMIT ?)`,
+    blocks - MAX_DAMAGED_BLOCKS,
+  )
+}

@@ -1,0 +1,125 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
+import type { Erase } from '#shared/wire/sync.ts'
+import type { Connection } from '../db/connection.ts'
+import { syncEnds } from '../ledger/cursors.ts'
+import { addNote } from '../ledger/notes.ts'
+import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
+import { uncountRecords } from './block-counts.ts'
+import type { DeletedRecords } from './deletion.ts'
+import { CUT_LOG, decodeLogRow } from './log-row.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/** The records of one device that are to go. */
+interface Erasure {
+  readonly deviceId: number
+  readonly streams: readonly TelemetryStream[]
+  readonly nowMs: number
+}
+
+/** Rows of the log read at a time. */
+const ROWS_A_STATEMENT = 200
+
+/**
+ * Begins the deletion of a device's records: takes those out of the log that came since it was sealed, and tells a head
+ * office that all there is of them now is to go. What the deletion has still to take is in blocks, and as long as it has
+ * its turn of maintenance no block comes to them: none is behind the mark. What the device sends from now on stays, here
+ * and there. Returns how many were taken.
+ */
+export function beginErasure(connection: WriterTables, erasure: Erasure): DeletedRecords {
+  const { deviceId, streams, nowMs } = erasure
+  const taken = eraseFromLog(connection, erasure)
+  if (taken.gps + taken.battery > 0) {
+    connection.run(CUT_LOG, 0)
+    connection.tail.forget()
+    for (const stream of streams) {
+      if (taken[stream] > 0) uncountRecords(connection, { deviceId, stream }, taken[stream])
+    }
+  }
+  const hardwareId = connection.get<{ id: string }>(
+    'SELECT hardware_id AS id FROM device WHERE device_id = ?',
+    deviceId,
+  )?.id
+  // one that is gone by now was told of when it went
+  if (hardwareId !== undefined) markErasure(connection, { hardwareId, streams, nowMs })
+  return taken
+}
+
+/**
+ * Tells a head office that the records of a device are to go, up to where telemetry and history are now; to be called in
+ * a transaction at whose end nothing of them that is to stay is stored. What is sent never reaches across the mark, and
+ * nothing behind it is sent before the note is acknowledged.
+ */
+export function markErasure(
+  connection: Connection,
+  of: { hardwareId: string; streams: readonly TelemetryStream[]; nowMs: number },
+): void {
+  const ends = syncEnds(connection)
+  const body: Erase = {
+    hardware_id: of.hardwareId,
+    kinds: [...of.streams],
+    telemetry_through: ends.telemetry,
+    history_through: ends.history,
+  }
+  const noteSeq = addNote(connection, { kind: 'erase', atMs: of.nowMs, body })
+  connection.run(
+    'INSERT INTO erase_mark (note_seq, telemetry_seq, history_seq) VALUES (?, ?, ?)',
+    noteSeq,
+    ends.telemetry,
+    ends.history,
+  )
+}
+
+/** Samples keep their places, since these are their numbers; what is taken of them is empty there. */
+function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecords {
+  const taken = { gps: 0, battery: 0 }
+  let afterSeq = -1
+  for (;;) {
+    const rows = connection.all<{ firstSeq: number; samples: Uint8Array }>(
+      `SELECT first_seq AS firstSeq, samples FROM telemetry_log WHERE first_seq > ?
+       ORDER BY first_seq LIMIT ${ROWS_A_STATEMENT}`,
+      afterSeq,
+    )
+    for (const { firstSeq, samples } of rows) {
+      afterSeq = firstSeq
+      const batch = readable(samples)
+      if (batch !== null && eraseFrom(batch, erasure, taken))
+        connection.run(
+          'UPDATE telemetry_log SET samples = ? WHERE first_seq = ?',
+          encodeBatch(batch),
+          firstSeq,
+        )
+    }
+    if (rows.length < ROWS_A_STATEMENT) return taken
+  }
+}
+
+/** Null for a row that cannot be read here: nobody could send it either. A copy, which may be changed. */
+function readable(samples: Uint8Array): TelemetryBatch | null {
+  try {
+    return decodeLogRow(new Uint8Array(samples))
+  } catch (error) {
+    if (error instanceof DamagedBlockError || error instanceof NewerBlockError) return null
+    throw error
+  }
+}
+
+function eraseFrom(batch: TelemetryBatch, { deviceId, streams }: Erasure, taken: DeletedRecords): boolean {
+  let isChanged = false
+  for (let i = 0; i < batch.count; i++) {
+    if (batch.deviceId[i] !== deviceId) continue
+    if (streams.includes('gps') && ((batch.streams[i] ?? 0) & HAS_GPS) !== 0) {
+      batch.streams[i] = (batch.streams[i] ?? 0) & ~HAS_GPS
+      for (const column of [batch.latE7, batch.longE7, batch.speedMilliKmh]) column[i] = 0
+      taken.gps++
+      isChanged = true
+    }
+    if (streams.includes('battery') && ((batch.streams[i] ?? 0) & HAS_BATTERY) !== 0) {
+      batch.streams[i] = (batch.streams[i] ?? 0) & ~HAS_BATTERY
+      batch.voltageMv[i] = 0
+      taken.battery++
+      isChanged = true
+    }
+  }
+  return isChanged
+}

@@ -1,0 +1,100 @@
+import { DAY_MS, startOfDayMs } from '#shared/time.ts'
+import type { Connection } from '../db/connection.ts'
+import type { BlockStream } from './deletion.ts'
+import type { ReaderTools } from './reader-tools.ts'
+
+/** Of each device's stream the newest block stays, and what ends so little before it does. */
+const KEPT_MS = 6 * 60 * 60_000
+/** A job ends after so many blocks or streams looked at: some milliseconds. */
+const LOOKED_AT = 4000
+
+/** Midnight before the first block that begins at `fromMs` or later; null when there is none. By the blocks' own times. */
+export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs: number }): number | null {
+  let oldestMs = Number.POSITIVE_INFINITY
+  for (let of = nextStream(connection, null); of !== undefined; of = nextStream(connection, of)) {
+    const first = connection.get<{ atMs: number }>(
+      // `+?`: see block-rows.ts
+      `SELECT first_ms AS atMs FROM telemetry_block WHERE device_id = +? AND stream = +? AND first_ms >= +?
+       ORDER BY first_ms LIMIT 1`,
+      ...[of.deviceId, of.stream, fromMs],
+    )
+    oldestMs = Math.min(oldestMs, first?.atMs ?? oldestMs)
+  }
+  return Number.isFinite(oldestMs) ? startOfDayMs(oldestMs) : null
+}
+
+export interface DayQuery {
+  dayMs: number
+  /** Blocks the head office does not have, or those it has. */
+  isUnsent: boolean
+  /** Behind this stream; null for the first part. */
+  after: BlockStream | null
+}
+
+export interface DayBlocks {
+  blockIds: number[]
+  /** Where the next part goes on; null when there is none. */
+  after: BlockStream | null
+}
+
+/** Some of the blocks that begin on a day and may go. */
+export function blocksOfDay({ connection }: ReaderTools, query: DayQuery): DayBlocks {
+  const blockIds: number[] = []
+  let { after } = query
+  for (let looked = 0; looked < LOOKED_AT; ) {
+    const of = nextStream(connection, after)
+    if (of === undefined) return { blockIds, after: null }
+    const found = blocksOfStream(connection, of, query)
+    blockIds.push(...found.blockIds)
+    looked += found.looked + 1
+    after = of
+  }
+  return { blockIds, after }
+}
+
+interface LoggedBlock {
+  blockId: number
+  firstMs: number
+  isUnsent: 0 | 1
+}
+
+function blocksOfStream(
+  connection: Connection,
+  { deviceId, stream }: BlockStream,
+  { dayMs, isUnsent }: DayQuery,
+): { blockIds: number[]; looked: number } {
+  const newest = connection.get<{ lastMs: number }>(
+    `SELECT last_ms AS lastMs FROM telemetry_block WHERE device_id = +? AND stream = +?
+     ORDER BY first_ms DESC LIMIT 1`,
+    ...[deviceId, stream],
+  )
+  const keptFromMs = (newest?.lastMs ?? 0) - KEPT_MS
+  const rows = connection
+    .statement<LoggedBlock>(
+      `SELECT block_id AS blockId, first_ms AS firstMs, l.seq IS NOT NULL AS isUnsent
+       FROM telemetry_block LEFT JOIN block_log l USING (block_id)
+       WHERE device_id = +? AND stream = +? AND first_ms >= +? ORDER BY first_ms`,
+    )
+    .iterate(deviceId, stream, dayMs)
+  const blockIds: number[] = []
+  let looked = 0
+  let block: LoggedBlock | undefined
+  for (const next of rows) {
+    looked++
+    // blocks do not overlap: one ends before the next begins
+    const mayGo = next.firstMs <= keptFromMs
+    if (block !== undefined && mayGo && (block.isUnsent === 1) === isUnsent) blockIds.push(block.blockId)
+    if (!mayGo || next.firstMs >= dayMs + DAY_MS) break
+    block = next
+  }
+  return { blockIds, looked }
+}
+
+function nextStream(connection: Connection, after: BlockStream | null): BlockStream | undefined {
+  return connection.get<BlockStream>(
+    `SELECT device_id AS deviceId, stream FROM telemetry_block WHERE (device_id, stream) > (+?, +?)
+     ORDER BY device_id, stream LIMIT 1`,
+    after?.deviceId ?? -1,
+    after?.stream ?? '',
+  )
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { BlockTable } from '#testing/block-table.ts'
+import { deleteSentBlocks, giveUpBlocks } from './make-room.ts'
+
+function open(t: TestContext): BlockTable {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-relief-'))
+  const table = new BlockTable(join(folder, 'cartbarn.db'))
+  t.after(() => {
+    table.close()
+    rmSync(folder, { recursive: true })
+  })
+  return table
+}
+
+function addUnsent(table: BlockTable, deviceId: number, times: readonly number[]): number {
+  const blockId = table.addBlock(deviceId, 'gps', times)
+  table.connection.run('INSERT INTO block_log (block_id) VALUES (?)', blockId)
+  return blockId
+}
+
+const gapsIn = ({ connection }: BlockTable) =>
+  connection
+    .all<{ body: string }>(`SELECT body FROM note WHERE kind = 'gap' ORDER BY seq`)
+    .map(({ body }) => JSON.parse(body))
+
+test('of blocks that were chosen, those that are still to be sent or are gone are left alone', (t) => {
+  const table = open(t)
+  const deviceId = table.newDevice()
+  const sent = table.addBlock(deviceId, 'gps', [1, 2, 3])
+  const battery = table.addBlock(deviceId, 'battery', [1, 2])
+  const unsent = addUnsent(table, deviceId, [4, 5])
+  const blockIds = [sent, battery, unsent, 4711]
+  assert.deepEqual(deleteSentBlocks(table.connection, { blockIds }), { gps: 3, battery: 2 })
+  assert.deepEqual(table.times(deviceId, 'gps'), [4, 5])
+  table.assertCounted(deviceId)
+  assert.deepEqual(gapsIn(table), [])
+})
+
+test('what is given up is noted with its devices, times and counts, and may be deleted then', (t) => {
+  const table = open(t)
+  const [one, two] = [table.newDevice(), table.newDevice()]
+  const blockIds = [
+    addUnsent(table, one, [10, 20]),
+    addUnsent(table, two, [15, 25, 35]),
+    // acknowledged since it was chosen, and gone
+    table.addBlock(two, 'gps', [40]),
+    4711,
+  ]
+  assert.deepEqual(giveUpBlocks(table.connection, { blockIds, nowMs: 99 }), { gps: 5, battery: 0 })
+  assert.deepEqual(gapsIn(table), [
+    {
+      ...{ stream: 'gps', from_ms: 10, to_ms: 35, count: 5 },
+      ...{ hardware_ids: ['cart-1', 'cart-2'], reason: 'disk' },
+    },
+  ])
+  assert.deepEqual(table.connection.all('SELECT * FROM block_log'), [])
+  assert.deepEqual(deleteSentBlocks(table.connection, { blockIds }), { gps: 6, battery: 0 })
+  table.assertCounted(one)
+  table.assertCounted(two)
+})
+
+test('blocks of a device that was deleted go without a note: all of them are erased', (t) => {
+  const table = open(t)
+  const deviceId = table.newDevice()
+  const blockId = addUnsent(table, deviceId, [1, 2])
+  table.connection.run('DELETE FROM device WHERE device_id = ?', deviceId)
+  giveUpBlocks(table.connection, { blockIds: [blockId], nowMs: 0 })
+  assert.deepEqual(gapsIn(table), [])
+  assert.deepEqual(deleteSentBlocks(table.connection, { blockIds: [blockId] }), { gps: 0, battery: 0 })
+  assert.deepEqual(table.blockTimes(deviceId, 'gps'), [])
+})

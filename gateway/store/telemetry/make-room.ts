@@ -1,0 +1,60 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { Gaps } from '../ledger/gaps.ts'
+import { uncountRecords } from './block-counts.ts'
+import type { DeletedRecords } from './deletion.ts'
+import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
+import type { WriterTables } from './writer-tables.ts'
+
+/**
+ * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their records
+ * are not read. The caller keeps the transaction small.
+ */
+export function deleteSentBlocks(
+  connection: WriterTables,
+  { blockIds }: { blockIds: readonly number[] },
+): DeletedRecords {
+  const deleted: DeletedRecords = { gps: 0, battery: 0 }
+  const counts = new Map<string, { deviceId: number; stream: TelemetryStream; removed: number }>()
+  for (const blockId of blockIds) {
+    const row = connection.get<BlockRow>(
+      `SELECT ${BLOCK_COLUMNS} FROM telemetry_block b WHERE block_id = ?
+         AND NOT EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id)`,
+      blockId,
+    )
+    if (row === undefined) continue
+    connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId)
+    const { deviceId, stream, count } = row
+    const known = counts.get(`${deviceId} ${stream}`) ?? { deviceId, stream, removed: 0 }
+    counts.set(`${deviceId} ${stream}`, { ...known, removed: known.removed + count })
+  }
+  for (const { removed, ...of } of counts.values()) {
+    // records of a deleted device, whose deletion is under way, were not counted any more
+    if (uncountRecords(connection, of, removed)) deleted[of.stream] += removed
+  }
+  return deleted
+}
+
+/**
+ * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They are
+ * not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
+ */
+export function giveUpBlocks(
+  connection: WriterTables,
+  { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
+): DeletedRecords {
+  const given: DeletedRecords = { gps: 0, battery: 0 }
+  const gaps = new Gaps(connection)
+  for (const blockId of blockIds) {
+    // what is not to be sent any more has been sent since it was chosen, or is gone
+    if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
+    const row = connection.get<BlockRow>(
+      `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE block_id = ?`,
+      blockId,
+    )
+    if (row === undefined) continue
+    gaps.add(row)
+    given[row.stream] += row.count
+  }
+  gaps.write('disk', nowMs)
+  return given
+}

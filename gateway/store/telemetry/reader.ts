@@ -1,0 +1,245 @@
+import { decodeBlock, decodeBlockRange, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { mergeRecords } from '#shared/telemetry/merge.ts'
+import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import type { Connection } from '../db/connection.ts'
+import { LoggedSamples } from './logged-samples.ts'
+import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
+
+/** Which records; both bounds included, in milliseconds since 1970. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+interface OrderedRange extends TimeRange {
+  readonly order: 'asc' | 'desc'
+}
+
+/** Where the records of a range are. */
+interface Selection<R extends Records> {
+  blocks: { blockId: number; count: number }[]
+  logged: R
+  /** As many records as that is, or more. */
+  room: number
+}
+
+interface BlockPlace {
+  blockId: number
+  firstMs: number
+}
+
+// `+?`: see block-rows.ts
+/** The first block that can reach into a range: the last that begins at or before its beginning. */
+const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM telemetry_block
+  WHERE device_id = +? AND stream = +? AND first_ms <= +?), -1)`
+const BLOCK_PLACE = 'SELECT block_id AS blockId, first_ms AS firstMs'
+const IN_RANGE = `FROM telemetry_block WHERE device_id = +? AND stream = +? AND ${HOME} AND first_ms <= +?`
+
+/** Blocks go while they are read only where late records are sealed or old ones deleted; the last attempt is a snapshot. */
+const MAX_ATTEMPTS = 3
+
+/**
+ * Reads the records of a device, wherever they are kept: in blocks, in the log, or, while they are moved from there, in
+ * both. One for each connection.
+ */
+export class TelemetryReader {
+  readonly #connection: Connection
+  readonly #logged: LoggedSamples
+  #unreadable: UnreadableBlock[] = []
+  /** The block a page ended in is mostly the one the next begins in. */
+  #last: { blockId: number; records: Records } | undefined
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#logged = new LoggedSamples(connection)
+  }
+
+  /** How many records the range has, or a few more: those of blocks that only reach into it are counted whole. */
+  countAtMost<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): number {
+    return this.#snapshot(() => this.#select(kind, deviceId, range)).room
+  }
+
+  /**
+   * Reads all records of the range, oldest first, into columns of `makeRoom` for at least so many. No snapshot is held
+   * meanwhile: a checkpoint would wait for it, and everybody for the checkpoint. Blocks never change, so if all that the
+   * range had at the beginning are still there, what was read is what it had then.
+   */
+  read<R extends Records>(
+    kind: RecordKind<R>,
+    deviceId: number,
+    range: TimeRange,
+    makeRoom: (count: number) => R,
+  ): { records: R; count: number } {
+    const select = () => this.#select(kind, deviceId, range)
+    const read = (selection: Selection<R>) => {
+      const records = makeRoom(selection.room)
+      const count = this.#readInto(kind, selection, range, records)
+      return count === undefined ? undefined : { records, count }
+    }
+    for (let attempts = 1; attempts < MAX_ATTEMPTS; attempts++) {
+      const found = read(this.#snapshot(select))
+      if (found !== undefined) return found
+    }
+    const found = this.#snapshot(() => read(select()))
+    if (found === undefined) throw new Error('a block is gone in the middle of a snapshot')
+    return found
+  }
+
+  /** Up to `limit` records of the range from its beginning (`asc`) or its end (`desc`); oldest first either way. */
+  page<R extends Records>(
+    kind: RecordKind<R>,
+    deviceId: number,
+    { fromMs, toMs, order, limit }: OrderedRange & { readonly limit: number },
+  ): R {
+    return this.#snapshot(() => this.#page(kind, deviceId, { fromMs, toMs, order, limit }))
+  }
+
+  #page<R extends Records>(
+    kind: RecordKind<R>,
+    deviceId: number,
+    { fromMs, toMs, order, limit }: OrderedRange & { readonly limit: number },
+  ): R {
+    let found = this.#logged.records(kind, deviceId, { fromMs, toMs, order, limit })
+    let count = 0
+    let block = this.#firstBlock(kind, deviceId, { fromMs, toMs, order })
+    while (block !== undefined && count < limit) {
+      const records = this.#block(kind, block.blockId)
+      if (records !== undefined) {
+        let from = indexAtOrAfter(records.atMs, fromMs)
+        let to = indexAtOrAfter(records.atMs, toMs + 1)
+        if (order === 'asc') to = Math.min(to, from + limit - count)
+        else from = Math.max(from, to - (limit - count))
+        if (from < to) {
+          count += to - from
+          found = mergeRecords(kind, kind.view(records, from, to), found)
+        }
+      }
+      block = this.#nextBlock(kind, deviceId, { fromMs, toMs, order }, block.firstMs)
+    }
+    const { length } = found.atMs
+    return order === 'asc'
+      ? kind.view(found, 0, Math.min(limit, length))
+      : kind.view(found, Math.max(0, length - limit), length)
+  }
+
+  /** Midnights, UTC, of the days the log has records of. */
+  loggedDays(stream: 'gps' | 'battery'): number[] {
+    return this.#snapshot(() => this.#logged.days(stream))
+  }
+
+  /** Blocks that could not be read since this was last asked; what else there is was read all the same. */
+  takeUnreadable(): UnreadableBlock[] {
+    const found = this.#unreadable
+    this.#unreadable = []
+    return found
+  }
+
+  #snapshot<Result>(work: () => Result): Result {
+    return this.#connection.db
+      .transaction(() => {
+        this.#logged.refresh()
+        return work()
+      })
+      .deferred()
+  }
+
+  #select<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): Selection<R> {
+    const { fromMs, toMs } = range
+    const blocks = this.#connection.all<{ blockId: number; count: number }>(
+      `SELECT block_id AS blockId, count ${IN_RANGE} ORDER BY first_ms`,
+      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+    )
+    const logged = this.#logged.records(kind, deviceId, {
+      ...range,
+      order: 'asc',
+      limit: Number.POSITIVE_INFINITY,
+    })
+    const room = blocks.reduce((sum, { count }) => sum + count, logged.atMs.length)
+    return { blocks, logged, room }
+  }
+
+  /** Returns how many records there are; undefined when a block is gone. */
+  #readInto<R extends Records>(
+    kind: RecordKind<R>,
+    { blocks, logged }: Selection<R>,
+    range: TimeRange,
+    into: R,
+  ): number | undefined {
+    let count = 0
+    for (const { blockId, count: told } of blocks) {
+      const block = this.#readable(blockId, () => readBlock(this.#connection, blockId))
+      if (block === 'gone') return undefined
+      if (block === undefined) continue
+      // one with more than its row says must not take the room of others
+      const room = kind.view(into, 0, count + told)
+      count += this.#readable(blockId, () => decodeBlockRange(kind, block, range, room, count)) ?? 0
+    }
+    if (logged.atMs.length === 0) return count
+    const from = indexAtOrAfter(into.atMs, logged.atMs[0] ?? 0, 0, count)
+    const end = from === count ? logged : mergeRecords(kind, kind.view(into, from, count), logged)
+    into.atMs.set(end.atMs, from)
+    const columns = kind.columnsOf(into)
+    for (const [i, column] of kind.columnsOf(end).entries()) columns[i]?.set(column, from)
+    return from + end.atMs.length
+  }
+
+  #firstBlock(
+    kind: { name: string },
+    deviceId: number,
+    { fromMs, toMs, order }: OrderedRange,
+  ): BlockPlace | undefined {
+    return this.#connection.get<BlockPlace>(
+      `${BLOCK_PLACE} ${IN_RANGE} ORDER BY first_ms ${order} LIMIT 1`,
+      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+    )
+  }
+
+  #nextBlock(
+    kind: { name: string },
+    deviceId: number,
+    { fromMs, toMs, order }: OrderedRange,
+    firstMs: number,
+  ): BlockPlace | undefined {
+    const place = `${BLOCK_PLACE} FROM telemetry_block WHERE device_id = +? AND stream = +?`
+    if (order === 'asc') {
+      return this.#connection.get<BlockPlace>(
+        `${place} AND first_ms > +? AND first_ms <= +? ORDER BY first_ms LIMIT 1`,
+        ...[deviceId, kind.name, firstMs, toMs],
+      )
+    }
+    // one that ends before the range says that those before it do too
+    return this.#connection.get<BlockPlace>(
+      `SELECT blockId, firstMs FROM (${place.replace('SELECT', 'SELECT last_ms,')}
+         AND first_ms < +? ORDER BY first_ms DESC LIMIT 1) WHERE last_ms >= +?`,
+      ...[deviceId, kind.name, firstMs, fromMs],
+    )
+  }
+
+  #block<R extends Records>(kind: RecordKind<R>, blockId: number): R | undefined {
+    // the block of an id never changes, and each is of one kind
+    if (this.#last?.blockId === blockId) return this.#last.records as R
+    const columns = kind.allocate(MAX_BLOCK_RECORDS)
+    const count = this.#readable(blockId, () => {
+      const block = readBlock(this.#connection, blockId)
+      // in a snapshot nothing goes
+      return block === 'gone' ? 0 : decodeBlock(kind, block, columns)
+    })
+    if (count === undefined) return undefined
+    const records = kind.view(columns, 0, count)
+    this.#last = { blockId, records }
+    return records
+  }
+
+  /** What `work` makes of a block; undefined, and noted, when it cannot be read. */
+  #readable<Result>(blockId: number, work: () => Result): Result | undefined {
+    try {
+      return work()
+    } catch (error) {
+      if (isUnreadable(error)) this.#unreadable.push({ blockId, reason: unreadableReason(error) })
+      // of another stream, or of more records than its row says
+      else if (error instanceof RangeError) this.#unreadable.push({ blockId, reason: 'impossible_content' })
+      else throw error
+      return undefined
+    }
+  }
+}

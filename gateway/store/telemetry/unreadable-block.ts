@@ -1,0 +1,34 @@
+import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
+import type { Connection } from '../db/connection.ts'
+import { storeFaultCode } from '../db/fault.ts'
+
+/** A block that was found not to be what was written, or written by a newer program. */
+export interface UnreadableBlock {
+  blockId: number
+  reason: DamageReason | 'newer_version'
+}
+
+export function isUnreadable(error: unknown): error is DamagedBlockError | NewerBlockError {
+  return error instanceof DamagedBlockError || error instanceof NewerBlockError
+}
+
+export function unreadableReason(error: DamagedBlockError | NewerBlockError): UnreadableBlock['reason'] {
+  return error instanceof DamagedBlockError ? error.reason : 'newer_version'
+}
+
+/**
+ * The bytes of a block, if it is there. Throws `DamagedBlockError` when its pages are not linked any more: a page number is as likely to
+ * be damaged as any other bit. A transaction that writes cannot go on after that, one that reads can.
+ */
+export function readBlock(connection: Connection, blockId: number): Uint8Array | 'gone' {
+  try {
+    const row = connection.get<{ records: Uint8Array }>(
+      'SELECT records FROM telemetry_block WHERE block_id = ?',
+      blockId,
+    )
+    return row?.records ?? 'gone'
+  } catch (error) {
+    if (storeFaultCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error
+    throw new DamagedBlockError('wrong_length', 'its pages are not linked any more')
+  }
+}

@@ -1,0 +1,60 @@
+import { type ActiveTrip, activeTrip, RECENT_SECONDS, recentActiveTrip } from '#shared/trips/active.ts'
+import type { TripConfig } from '#shared/trips/config.ts'
+import { withReason } from '#shared/trips/found.ts'
+import { toActiveTripJson } from '#shared/trips/json.ts'
+import type { ActiveTripJson } from '#shared/wire/trips.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { readTrack } from './track.ts'
+
+export interface ActiveTripsQuery {
+  devices: readonly {
+    deviceId: number
+    hardwareId: string
+    /** What time it is for this device. */
+    nowMs: number
+  }[]
+  maxAgeSeconds: number
+  lookbackSeconds: number
+  positionsMax: number
+  foundMax: number
+  config: TripConfig
+}
+
+/** The trips that devices are on now, in the order of the devices. Throws `too_many_positions` and `too_many_trips`. */
+export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): ActiveTripJson[] {
+  const { maxAgeSeconds } = query
+  return query.devices.flatMap((device) => {
+    const { deviceId, hardwareId, nowMs } = device
+    // the last fix that counts is no newer than the newest record, not even than one that is dated after now
+    const newestMs = newestRecordMs(tools, deviceId)
+    if (newestMs === null || newestMs < nowMs - maxAgeSeconds * 1000) return []
+    const active = withReason(hardwareId, () => findActive(tools, { ...device, newestMs }, query))
+    return active === undefined ? [] : [toActiveTripJson(hardwareId, active)]
+  })
+}
+
+/** Looks back no further than it takes to know what the whole time to look back would say. */
+function findActive(
+  tools: ReaderTools,
+  { deviceId, hardwareId, nowMs, newestMs }: ActiveTripsQuery['devices'][number] & { newestMs: number },
+  { config, maxAgeSeconds, lookbackSeconds, positionsMax, foundMax }: ActiveTripsQuery,
+): ActiveTrip | undefined {
+  const trackFrom = (fromMs: number) =>
+    readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
+  const query = { nowMs, maxAgeSeconds, foundMax }
+  const fromMs = Math.max(0, nowMs - lookbackSeconds * 1000)
+  const recentFromMs = Math.min(nowMs, newestMs) - RECENT_SECONDS * 1000
+  if (recentFromMs > fromMs) {
+    const recent = recentActiveTrip(trackFrom(recentFromMs), config, query)
+    if (recent !== undefined) return recent.active
+  }
+  return activeTrip(trackFrom(fromMs), config, query)
+}
+
+function newestRecordMs({ connection }: ReaderTools, deviceId: number): number | null {
+  const row = connection.get<{ newestMs: number | null }>(
+    'SELECT gps_last_ms AS newestMs FROM device_state WHERE device_id = ?',
+    deviceId,
+  )
+  return row?.newestMs ?? null
+}

@@ -1,0 +1,487 @@
+import assert from 'node:assert/strict'
+import { beforeEach, mock, test } from 'node:test'
+import { SqliteError } from 'better-sqlite3'
+import fc from 'fast-check'
+import { AppError, UnavailableError } from '#shared/errors.ts'
+import { createLog } from '#shared/log.ts'
+import type { AppendBatch } from './append.ts'
+import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
+import type { WriterAnswer, WriterRequest } from './messages.ts'
+
+interface Message extends Appendable {
+  id: number
+}
+
+const DISK_FULL: WriterAnswer = { kind: 'failed', message: 'database or disk is full', isStoreFault: true }
+const BAD_ROW: WriterAnswer = { kind: 'failed', message: 'datatype mismatch', isStoreFault: false }
+const WRITE: WriterRequest = { kind: 'write', name: 'deleteUser', input: { userId: 'u' } }
+
+type Transaction = number[] | 'write'
+
+/** A disk of which the test says when and how it answers; like the real one it answers in order. */
+class FakeWriter {
+  /** What was tried. */
+  readonly transactions: Transaction[] = []
+  answerOf: (ids: Transaction) => WriterAnswer | Promise<WriterAnswer> = stored
+  #last: Promise<unknown> = Promise.resolve()
+  #failedRun = -1
+
+  perform(request: WriterRequest): Promise<WriterAnswer> {
+    const answer = this.#last.then(() => this.#perform(request))
+    this.#last = answer.catch(() => undefined)
+    return answer
+  }
+
+  async #perform(request: WriterRequest): Promise<WriterAnswer> {
+    if (request.kind === 'append' && request.run === this.#failedRun) return { kind: 'skipped' }
+    const ids = request.kind === 'append' ? [...request.batch.samples] : 'write'
+    this.transactions.push(ids)
+    const answer = await this.answerOf(ids)
+    if (request.kind === 'append' && answer.kind !== 'appended') this.#failedRun = request.run
+    return answer
+  }
+}
+
+function stored(ids: Transaction): WriterAnswer {
+  return ids === 'write'
+    ? { kind: 'written', result: 'done' }
+    : {
+        kind: 'appended',
+        result: {
+          sampleFlags: new Uint8Array(ids.length),
+          lockEventStored: [],
+          lockEventMetadata: [],
+          commandAcks: [],
+        },
+      }
+}
+
+function holds(ids: Transaction, id: number): boolean {
+  return ids !== 'write' && ids.includes(id)
+}
+
+/** What the queue told, in order; a message is its id. */
+class FakeAppender implements Appender<Message> {
+  readonly told: string[] = []
+  #encoded: number[][] = []
+
+  encode(messages: readonly Message[]): AppendBatch {
+    this.#encoded.push(idsOf(messages))
+    const samples = Float64Array.from(idsOf(messages))
+    return { samples, states: [], lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
+  }
+
+  committed(messages: readonly Message[]): void {
+    assert.deepEqual(idsOf(messages), this.#encoded.shift(), 'committed in the order of encode')
+  }
+
+  announce({ id }: Message): void {
+    this.told.push(`stored ${id}`)
+  }
+
+  discarded(): void {
+    this.#encoded = []
+  }
+
+  refused({ id }: Message, reason: string): void {
+    this.told.push(`refused ${id}: ${reason}`)
+  }
+}
+
+function idsOf(messages: readonly Message[]): number[] {
+  return messages.map(({ id }) => id)
+}
+
+let writer: FakeWriter
+let appender: FakeAppender
+let queue: CommitQueue<Message>
+/** Messages that may be acknowledged, in order. */
+let acknowledged: number[]
+
+function fresh(maxRows = 10_000): void {
+  acknowledged = []
+  writer = new FakeWriter()
+  appender = new FakeAppender()
+  queue = new CommitQueue<Message>(writer, maxRows, createLog('silent'))
+  queue.setAppender(appender)
+}
+beforeEach(() => fresh())
+
+function appendRows(id: number, rows: number): void {
+  queue.append({
+    id,
+    rows,
+    sessionChanges: [],
+    onStored: () => acknowledged.push(id),
+    onRefused: () => undefined,
+  })
+}
+
+function append(...ids: number[]): void {
+  for (const id of ids) appendRows(id, 1)
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate)
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'unavailable'
+}
+
+test('messages that arrive together share a transaction', async () => {
+  append(1, 2, 3)
+  await settle()
+  assert.deepEqual(writer.transactions, [[1, 2, 3]])
+  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3'])
+  assert.deepEqual(acknowledged, [1, 2, 3])
+  assert.equal(queue.waitingRows, 0)
+})
+
+test('messages that arrive while a transaction runs share the next; nothing is told before it is stored', async () => {
+  const first = Promise.withResolvers<void>()
+  writer.answerOf = async (ids) => {
+    if (writer.transactions.length === 1) await first.promise
+    return stored(ids)
+  }
+  append(1)
+  await settle()
+  append(2, 3)
+  await settle()
+  append(4)
+  await settle()
+  assert.deepEqual([appender.told, acknowledged], [[], []])
+  assert.equal(queue.waitingRows, 4)
+  first.resolve()
+  await settle()
+  assert.deepEqual(writer.transactions, [[1], [2, 3, 4]])
+  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3', 'stored 4'])
+})
+
+test('a transaction holds 1000 rows, or one message that is larger', async () => {
+  for (const [id, rows] of [400, 400, 400, 1500, 1, 999, 1].entries()) appendRows(id, rows)
+  await settle()
+  assert.deepEqual(writer.transactions, [[0, 1], [2], [3], [4, 5], [6]])
+})
+
+test('a write has its place in the order and a transaction of its own', async () => {
+  append(1, 2)
+  const written = queue.write(WRITE)
+  append(3)
+  assert.equal(await written, 'done')
+  await settle()
+  assert.deepEqual(writer.transactions, [[1, 2], 'write', [3]])
+})
+
+test('one bad message is refused alone; its neighbours are stored, in order', async () => {
+  writer.answerOf = (ids) => (holds(ids, 3) ? BAD_ROW : stored(ids))
+  append(1, 2, 3, 4, 5)
+  await settle()
+  assert.deepEqual(appender.told, [
+    'stored 1',
+    'stored 2',
+    'refused 3: datatype mismatch',
+    'stored 4',
+    'stored 5',
+  ])
+  // the bad one will never get better
+  assert.deepEqual(acknowledged, [1, 2, 4, 5])
+  assert.equal(queue.waitingRows, 0)
+  assert.equal(queue.health.isUsable, true)
+})
+
+test('two bad messages, one behind the other, are refused; the one after them is tried', async () => {
+  writer.answerOf = (ids) => (holds(ids, 1) || holds(ids, 2) ? BAD_ROW : stored(ids))
+  append(1, 2, 3)
+  await settle()
+  assert.deepEqual(appender.told, [
+    'refused 1: datatype mismatch',
+    'refused 2: datatype mismatch',
+    'stored 3',
+  ])
+})
+
+test('a message that cannot even be encoded is refused alone', async () => {
+  const encode = appender.encode.bind(appender)
+  appender.encode = (messages) => {
+    if (messages.some(({ id }) => id === 2)) throw new Error('no such number')
+    return encode(messages)
+  }
+  append(1, 2, 3)
+  await settle()
+  assert.deepEqual(appender.told, ['stored 1', 'refused 2: no such number', 'stored 3'])
+})
+
+test('whatever the order of good and bad: each message is told once, in order, with the right outcome', async () => {
+  const messages = fc.array(fc.record({ rows: fc.integer({ min: 1, max: 700 }), isBad: fc.boolean() }), {
+    maxLength: 30,
+  })
+  await fc.assert(
+    fc.asyncProperty(messages, async (drawn) => {
+      fresh()
+      writer.answerOf = (ids) =>
+        ids !== 'write' && ids.some((id) => drawn[id]?.isBad) ? BAD_ROW : stored(ids)
+      for (const [id, message] of drawn.entries()) appendRows(id, message.rows)
+      await queue.stop()
+      assert.deepEqual(
+        appender.told,
+        drawn.map(({ isBad }, id) => (isBad ? `refused ${id}: datatype mismatch` : `stored ${id}`)),
+      )
+      assert.deepEqual(
+        acknowledged,
+        [...drawn.keys()].filter((id) => !drawn[id]?.isBad),
+      )
+      assert.equal(queue.waitingRows, 0)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('while the disk is full messages wait and are tried again, writes fail at once', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    writer.answerOf = () => DISK_FULL
+    append(1, 2)
+    const waiting = queue.write(WRITE)
+    append(3)
+    await assert.rejects(waiting, isUnavailable)
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'database or disk is full' })
+    await assert.rejects(queue.write(WRITE), isUnavailable)
+    for (let i = 0; i < 3; i++) {
+      mock.timers.tick(500)
+      await settle()
+    }
+    assert.deepEqual(writer.transactions, [
+      [1, 2],
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ])
+    assert.deepEqual([appender.told, acknowledged], [[], []])
+    assert.equal(queue.waitingRows, 3)
+
+    writer.answerOf = stored
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3'])
+    assert.deepEqual(queue.health, { isUsable: true, detail: null })
+    assert.equal(await queue.write(WRITE), 'done')
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a write that meets a full disk shows in the health, and a probe finds the disk usable again', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    let usable = 0
+    queue.setOnUsable(() => usable++)
+    writer.answerOf = () => DISK_FULL
+    await assert.rejects(queue.write(WRITE), isUnavailable)
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'database or disk is full' })
+    await settle()
+    mock.timers.tick(500)
+    await settle()
+    assert.equal(writer.transactions.length, 2)
+    assert.equal(queue.health.isUsable, false)
+    writer.answerOf = stored
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual([queue.health.isUsable, usable], [true, 1])
+    mock.timers.tick(500)
+    await settle()
+    assert.equal(writer.transactions.length, 3)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a message whose encoding cannot read the store waits and is not refused', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    const encode = appender.encode.bind(appender)
+    appender.encode = () => {
+      throw new UnavailableError(
+        'the store cannot be read',
+        new SqliteError('disk I/O error', 'SQLITE_IOERR_READ'),
+      )
+    }
+    append(1, 2)
+    await settle()
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'disk I/O error (SQLITE_IOERR_READ)' })
+    appender.encode = encode
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+    assert.equal(queue.health.isUsable, true)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a disk that does not answer shows in the health and in the answers, until it does', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    const answer = Promise.withResolvers<WriterAnswer>()
+    writer.answerOf = () => answer.promise
+    const written = queue.write(WRITE)
+    append(1)
+    await settle()
+    mock.timers.tick(10_000)
+    await assert.rejects(written, isUnavailable)
+    assert.deepEqual(queue.health, { isUsable: false, detail: 'the disk does not answer' })
+    writer.answerOf = stored
+    answer.resolve({ kind: 'written', result: 'done' })
+    await settle()
+    assert.deepEqual(acknowledged, [1])
+    assert.equal(queue.health.isUsable, true)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a large batch is handed over while the last is written; if that fails it is not stored out of order', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    const first = Promise.withResolvers<WriterAnswer>()
+    writer.answerOf = (ids) => (writer.transactions.length === 1 ? first.promise : stored(ids))
+    appendRows(1, 900)
+    appendRows(2, 900)
+    await settle()
+    first.resolve(DISK_FULL)
+    await settle()
+    assert.deepEqual([appender.told, acknowledged], [[], []])
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(writer.transactions, [[1], [1], [2]])
+    assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+    assert.deepEqual(acknowledged, [1, 2])
+    assert.equal(queue.waitingRows, 0)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a writer that dies with messages in hand is a fault of the store: they are sent again', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    writer.answerOf = () => Promise.reject(new Error('the writer thread ended'))
+    append(1)
+    await settle()
+    assert.equal(queue.health.isUsable, false)
+    writer.answerOf = stored
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(appender.told, ['stored 1'])
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a disk that fills up while a bad message is sought costs no message', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  try {
+    let isFull = false
+    writer.answerOf = (ids) => {
+      if (isFull) return DISK_FULL
+      if (!holds(ids, 2)) return stored(ids)
+      isFull = ids.length === 1
+      return BAD_ROW
+    }
+    append(1, 2, 3)
+    await settle()
+    assert.deepEqual(appender.told, ['stored 1', 'refused 2: datatype mismatch'])
+    isFull = false
+    mock.timers.tick(500)
+    await settle()
+    assert.deepEqual(appender.told.slice(2), ['stored 3'])
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a refused write is the error of its rule; other failures are told apart', async () => {
+  const refusal = { kind: 'conflict', code: 'last_admin', message: 'no' } as const
+  writer.answerOf = () => ({ kind: 'refused', error: refusal })
+  await assert.rejects(queue.write(WRITE), { name: 'AppError', ...refusal })
+  writer.answerOf = () => Promise.reject(new Error('the writer thread ended'))
+  await assert.rejects(queue.write(WRITE), isUnavailable)
+  assert.equal(queue.health.isUsable, true)
+  writer.answerOf = () => BAD_ROW
+  await assert.rejects(queue.write(WRITE), (error) => error instanceof Error && !(error instanceof AppError))
+  writer.answerOf = stored
+  assert.equal(await queue.write(WRITE), 'done')
+})
+
+test('a full queue says so, and tells once when there is room again', async () => {
+  fresh(3)
+  let told = 0
+  queue.setOnRoom(() => told++)
+  append(1, 2)
+  assert.equal(queue.isFull, false)
+  append(3, 4)
+  assert.equal(queue.isFull, true)
+  await settle()
+  assert.equal(queue.isFull, false)
+  assert.equal(told, 1)
+})
+
+test('stopping stores what is queued and takes no more writes', async () => {
+  append(1, 2)
+  const written = queue.write(WRITE)
+  const stopped = queue.stop()
+  await assert.rejects(queue.write(WRITE), isUnavailable)
+  await stopped
+  assert.equal(await written, 'done')
+  assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+  await queue.stop()
+})
+
+test('stopping with an unusable store ends, without telling that anything was stored', async () => {
+  writer.answerOf = () => DISK_FULL
+  append(1, 2)
+  await settle()
+  await queue.stop()
+  assert.deepEqual([appender.told, acknowledged], [[], []])
+})
+
+test('a batch that cannot be encoded is overtaken by nobody', async () => {
+  const encode = appender.encode.bind(appender)
+  appender.encode = (messages) => {
+    if (messages.some(({ id }) => id === 1)) throw new Error('no rows can be made of this')
+    return encode(messages)
+  }
+  for (let id = 1; id <= 5; id++) appendRows(id, 600)
+  await settle()
+  assert.deepEqual(appender.told, [
+    'refused 1: no rows can be made of this',
+    ...[2, 3, 4, 5].map((id) => `stored ${id}`),
+  ])
+  assert.deepEqual(acknowledged, [2, 3, 4, 5])
+  assert.deepEqual(writer.transactions, [[2], [3], [4], [5]])
+})
+
+test('who stumbles over what is stored does not stop the queue', async () => {
+  appender.committed = () => {
+    throw new Error('stumbled')
+  }
+  appender.announce = () => {
+    throw new Error('stumbled')
+  }
+  queue.append({
+    id: 1,
+    rows: 1,
+    sessionChanges: [],
+    onRefused: () => undefined,
+    onStored: () => {
+      throw new Error('gone')
+    },
+  })
+  append(2)
+  await settle()
+  append(3)
+  await settle()
+  assert.deepEqual(acknowledged, [2, 3])
+  assert.equal(queue.waitingRows, 0)
+})

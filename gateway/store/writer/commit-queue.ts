@@ -1,0 +1,427 @@
+import { once } from 'node:events'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
+import { Fifo } from '#shared/fifo.ts'
+import type { Log } from '#shared/log.ts'
+import { describeFault, storeFaultCode } from '../db/fault.ts'
+import type { AppendBatch, AppendResult } from './append.ts'
+import type { WriterAnswer, WriterRequest } from './messages.ts'
+
+/** Something that was sent, waiting for the disk. */
+export interface Appendable {
+  /** Rows it adds at most; at least 1. */
+  rows: number
+  /** What the MQTT broker has to write for it. */
+  sessionChanges: readonly SessionChange[]
+  /** Called once, when it may be acknowledged; never for a message that is refused. */
+  onStored: () => void
+  /** Called instead when the store will not take it. */
+  onRefused: (reason: string) => void
+}
+
+/** Who makes messages into rows and is told of the outcome. */
+export interface Appender<Message extends Appendable> {
+  /**
+   * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
+   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
+   */
+  encode(messages: readonly Message[]): AppendBatch
+  /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
+  committed(messages: readonly Message[], result: AppendResult): void
+  /** Tells the world of a committed message; comes right before its `onStored`. */
+  announce(message: Message): void
+  /** Nothing of what was encoded and not committed will be; it is encoded again. */
+  discarded(): void
+  /**
+   * This message alone breaks the transaction: the fault is in its rows, not in the store. It is not stored, so it is
+   * not acknowledged either; there will be no `onStored`.
+   */
+  refused(message: Message, reason: string): void
+}
+
+/** The writer thread, as far as the queue needs it. */
+interface WriterPort {
+  perform(request: WriterRequest): Promise<WriterAnswer>
+}
+
+interface WriteItem {
+  kind: 'write'
+  request: WriterRequest
+  onWritten: ((result: unknown) => void) | undefined
+  resolve: (value: unknown) => void
+  reject: (error: Error) => void
+}
+
+type Item<Message> = { kind: 'append'; message: Message } | WriteItem
+
+interface InFlight<Message> {
+  messages: Message[]
+  answer: Promise<WriterAnswer>
+}
+
+export interface StoreHealth {
+  isUsable: boolean
+  detail: string | null
+}
+
+/** Group commit stops growing here: larger transactions gain nothing and make everybody in them wait. */
+const MAX_BATCH_ROWS = 1000
+/** With this many rows waiting the next batch is handed over while the last is being written. */
+const OVERLAP_ROWS = 200
+/** Acknowledgements a turn of the event loop. */
+const ACKNOWLEDGEMENTS_A_TURN = 50
+const RETRY_MS = 500
+/** A disk that answers nothing for so long is as good as none: those who ask are told. */
+const STALL_MS = 10_000
+/** What is queued has so long to reach the disk when the gateway stops. */
+const STOP_MS = 5_000
+
+/**
+ * The one FIFO in front of the one writer. All messages that arrived while the last transaction ran share the next;
+ * a write of the API has a transaction of its own, at its place in the order.
+ *
+ * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
+ * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
+ * is probed, so that it is usable again without anybody asking.
+ */
+export class CommitQueue<Message extends Appendable> {
+  readonly #writer: WriterPort
+  readonly #log: Log
+  readonly #maxRows: number
+  readonly #items = new Fifo<Item<Message>>()
+  readonly #inFlight: InFlight<Message>[] = []
+  #appender: Appender<Message> | undefined
+  #rows = 0
+  #rowsInFlight = 0
+  #run = 0
+  #isRunning = false
+  #hasEncodingFailed = false
+  #isStopping = false
+  #fault: string | null = null
+  #performing: WriteItem | undefined
+  #wake: (() => void) | undefined
+  #onRoom: (() => void) | undefined
+  #onUsable: (() => void) | undefined
+  #idle: Promise<void> = Promise.resolve()
+
+  constructor(writer: WriterPort, maxRows: number, log: Log) {
+    this.#writer = writer
+    this.#maxRows = maxRows
+    this.#log = log
+  }
+
+  setAppender(appender: Appender<Message>): void {
+    this.#appender = appender
+  }
+
+  /** Called whenever a full queue has room again. */
+  setOnRoom(onRoom: () => void): void {
+    this.#onRoom = onRoom
+  }
+
+  /** Called whenever a store that could not be written can be written again. */
+  setOnUsable(onUsable: () => void): void {
+    this.#onUsable = onUsable
+  }
+
+  get waitingRows(): number {
+    return this.#rows
+  }
+
+  get isFull(): boolean {
+    return this.#rows >= this.#maxRows
+  }
+
+  get health(): StoreHealth {
+    return { isUsable: this.#fault === null, detail: this.#fault }
+  }
+
+  append(message: Message): void {
+    this.#rows += message.rows
+    this.#items.push({ kind: 'append', message })
+    this.#start()
+  }
+
+  /**
+   * Rejects with the rule's `AppError`, or `store_unavailable`. `onWritten` is called as soon as it is on the disk and
+   * before anything that was queued later is encoded: all before it is committed, nothing after it is under way.
+   */
+  write(request: WriterRequest, onWritten?: (result: unknown) => void): Promise<unknown> {
+    if (this.#isStopping) return Promise.reject(new UnavailableError('the gateway is stopping'))
+    if (this.#fault !== null) {
+      return Promise.reject(new UnavailableError('the store cannot be written', this.#fault))
+    }
+    return new Promise((resolve, reject) => {
+      this.#items.push({ kind: 'write', request, onWritten, resolve, reject })
+      this.#start()
+    })
+  }
+
+  /** Takes no more writes and waits until what is queued is stored; gives up on it if the store is unusable. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#wake?.()
+    const giveUp = new AbortController()
+    const timer = setTimeout(() => giveUp.abort(), STOP_MS)
+    await Promise.race([this.#idle, once(giveUp.signal, 'abort')])
+    clearTimeout(timer)
+    this.#rejectWaitingWrites()
+    if (this.#rows === 0) return
+    this.#log.error({ rows: this.#rows, reason: this.#fault }, 'not stored, and so not acknowledged')
+  }
+
+  #start(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#idle = this.#drain()
+  }
+
+  async #drain(): Promise<void> {
+    // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
+    await new Promise(setImmediate)
+    while (this.#items.length > 0 || this.#inFlight.length > 0 || this.#isToBeProbed) {
+      if (this.#isToBeProbed && this.#inFlight.length === 0) {
+        await this.#pause()
+        if (this.#items.length === 0) await this.#probe()
+      }
+      this.#fill()
+      const oldest = this.#inFlight.shift()
+      if (oldest !== undefined) {
+        if (!(await this.#settle(oldest))) break
+      } else {
+        const item = this.#items.take()
+        if (item?.kind === 'write') await this.#perform(item)
+      }
+    }
+    this.#isRunning = false
+  }
+
+  get #isToBeProbed(): boolean {
+    return this.#fault !== null && !this.#isStopping
+  }
+
+  /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
+  #fill(): void {
+    while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
+      const isBusy = this.#inFlight.length > 0
+      if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
+      const messages = this.#takeMessages()
+      this.#inFlight.push({ messages, answer: this.#send(this.#encode(messages)) })
+    }
+  }
+
+  #takeMessages(): Message[] {
+    const messages: Message[] = []
+    let rows = 0
+    for (let head = this.#items.peek(); head?.kind === 'append'; head = this.#items.peek()) {
+      if (messages.length > 0 && rows + head.message.rows > MAX_BATCH_ROWS) break
+      rows += head.message.rows
+      messages.push(head.message)
+      this.#items.take()
+    }
+    this.#rowsInFlight += rows
+    return messages
+  }
+
+  /** The batch of the messages, or the failure to make one. */
+  #encode(messages: readonly Message[]): AppendBatch | WriterAnswer {
+    try {
+      if (this.#appender === undefined) throw new Error('setAppender comes before append')
+      return this.#appender.encode(messages)
+    } catch (error) {
+      // nothing may overtake what was not even sent
+      this.#hasEncodingFailed = true
+      // the appender reads: that may be what fails
+      const isStoreFault = storeFaultCode(error) !== null
+      return { kind: 'failed', message: describeFault(error), isStoreFault }
+    }
+  }
+
+  async #send(encoded: AppendBatch | WriterAnswer): Promise<WriterAnswer> {
+    if ('kind' in encoded) return encoded
+    try {
+      return await this.#ask({ kind: 'append', batch: encoded, run: this.#run })
+    } catch (error) {
+      // its transaction may have been committed: every row is idempotent, so it is safe to send it again
+      return { kind: 'failed', message: describeError(error), isStoreFault: true }
+    }
+  }
+
+  async #ask(request: WriterRequest): Promise<WriterAnswer> {
+    const timer = setTimeout(() => this.#fail('the disk does not answer'), STALL_MS)
+    try {
+      return await this.#writer.perform(request)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#isStopping) return
+    try {
+      const answer = await this.#ask({ kind: 'probe' })
+      if (answer.kind === 'written') this.#recover()
+      else if (answer.kind === 'failed') this.#fail(answer.message)
+    } catch (error) {
+      this.#fail(describeError(error))
+    }
+  }
+
+  /** Sees a batch to its end. Returns false when the store is unusable and the gateway is stopping. */
+  async #settle({ messages, answer }: InFlight<Message>): Promise<boolean> {
+    const outcome = await answer
+    if (outcome.kind === 'appended') {
+      this.#commit(messages, outcome.result)
+      this.#fill()
+      await this.#acknowledge(messages)
+      return true
+    }
+    const followers = this.#inFlight.splice(0)
+    await Promise.all(followers.map((follower) => follower.answer))
+    const isStored = await this.#store([messages, ...followers.map((follower) => follower.messages)], outcome)
+    this.#hasEncodingFailed = false
+    return isStored
+  }
+
+  /** Stores batches one after the other, trying again while the store is unusable. */
+  async #store(batches: Message[][], failure: WriterAnswer): Promise<boolean> {
+    let last = failure
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      for (;;) {
+        this.#run++
+        this.#appender?.discarded()
+        if (last.kind === 'failed' && !last.isStoreFault) {
+          // else it is one of these; the others must not suffer for it
+          if (!this.#isRefused(batch, last.message)) batches.unshift(...batch.map((message) => [message]))
+          last = { kind: 'skipped' }
+          break
+        }
+        if (last.kind === 'failed') {
+          this.#fail(last.message)
+          if (this.#isStopping) return false
+          await this.#pause()
+        }
+        last = await this.#send(this.#encode(batch))
+        if (last.kind !== 'appended') continue
+        this.#commit(batch, last.result)
+        await this.#acknowledge(batch)
+        break
+      }
+    }
+    return true
+  }
+
+  #isRefused(batch: readonly Message[], reason: string): boolean {
+    const [only] = batch
+    if (batch.length !== 1 || only === undefined) return false
+    this.#log.error({ reason }, 'message cannot be stored')
+    this.#free(batch)
+    try {
+      this.#appender?.refused(only, reason)
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'refused, but not told')
+    }
+    return true
+  }
+
+  #commit(messages: readonly Message[], result: AppendResult): void {
+    this.#recover()
+    try {
+      this.#appender?.committed(messages, result)
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'stored, but not taken up')
+    }
+  }
+
+  async #acknowledge(messages: readonly Message[]): Promise<void> {
+    for (const [i, message] of messages.entries()) {
+      if (i > 0 && i % ACKNOWLEDGEMENTS_A_TURN === 0) await new Promise(setImmediate)
+      this.#announce(message)
+      this.#tell(message)
+    }
+    this.#free(messages)
+  }
+
+  #announce(message: Message): void {
+    try {
+      this.#appender?.announce(message)
+    } catch (error) {
+      // it is stored, whoever stumbled over it
+      this.#log.error({ reason: describeError(error) }, 'stored, but not told')
+    }
+  }
+
+  #tell(message: Message): void {
+    try {
+      message.onStored()
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'acknowledgement failed')
+    }
+  }
+
+  #free(messages: readonly Message[]): void {
+    const wasFull = this.isFull
+    for (const message of messages) {
+      this.#rows -= message.rows
+      this.#rowsInFlight -= message.rows
+    }
+    if (wasFull && !this.isFull) this.#onRoom?.()
+  }
+
+  async #perform(item: WriteItem): Promise<void> {
+    this.#performing = item
+    try {
+      const answer = await this.#ask(item.request)
+      if (answer.kind === 'written') {
+        item.onWritten?.(answer.result)
+        item.resolve(answer.result)
+        this.#recover()
+      } else if (answer.kind === 'refused') {
+        item.reject(new AppError(answer.error.kind, answer.error.code, answer.error.message))
+      } else if (answer.kind === 'failed' && answer.isStoreFault) {
+        item.reject(new UnavailableError('the store cannot be written', answer.message))
+        this.#fail(answer.message)
+      } else {
+        item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected answer of the writer'))
+      }
+    } catch (error) {
+      item.reject(new UnavailableError('the store stopped while writing', error))
+    }
+    this.#performing = undefined
+  }
+
+  #fail(reason: string): void {
+    if (this.#fault === null) this.#log.error({ reason }, 'store unusable')
+    this.#fault = reason
+    this.#rejectWaitingWrites()
+  }
+
+  #recover(): void {
+    if (this.#fault === null) return
+    this.#log.info({}, 'store usable again')
+    this.#fault = null
+    this.#onUsable?.()
+  }
+
+  #rejectWaitingWrites(): void {
+    // one in the writer's hands has an outcome already, or none that anybody could wait for
+    this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
+    for (let remaining = this.#items.length; remaining > 0; remaining--) {
+      const item = this.#items.take()
+      if (item?.kind === 'append') this.#items.push(item)
+      else item?.reject(new UnavailableError('the store cannot be written', this.#fault))
+    }
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#isStopping) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#wake = undefined
+  }
+}

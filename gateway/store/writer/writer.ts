@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { Tally } from '#shared/tally.ts'
+import { CommitTimes } from './commit-times.ts'
+import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
+
+/** The writer thread died with a request in hand; whether that request was committed is not known. */
+class WriterDiedError extends Error {}
+
+interface Pending {
+  resolve: (answer: WriterAnswer) => void
+  reject: (error: Error) => void
+}
+
+const STOP_MS = 3_000
+
+/** Runs the writer thread, which answers in order. A thread that dies is started again for the next request. */
+export class Writer implements Part {
+  /** Faults of the store by code. */
+  readonly faults = new Tally()
+  readonly commitTimes: CommitTimes
+  readonly #path: string
+  readonly #log: Log
+  #inode: bigint | undefined
+  #worker: Worker | undefined
+  #pending: Pending[] = []
+
+  constructor(path: string, log: Log) {
+    this.#path = path
+    this.#log = log
+    this.commitTimes = new CommitTimes(log)
+  }
+
+  /** The database must be there. */
+  async start(): Promise<void> {
+    this.#inode = statSync(this.#path, { bigint: true }).ino
+    const worker = this.#spawn()
+    await once(worker, 'online')
+  }
+
+  /** Checkpoints the log into the database and ends the thread. */
+  async stop(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const giveUp = AbortSignal.timeout(STOP_MS)
+    const answer = await Promise.race([
+      this.perform({ kind: 'checkpoint' }).catch(
+        ({ message }: Error): WriterAnswer => ({ kind: 'failed', message, isStoreFault: true }),
+      ),
+      once(giveUp, 'abort').then((): WriterAnswer => ({ kind: 'skipped' })),
+    ])
+    if (answer.kind !== 'written') {
+      const reason = answer.kind === 'failed' ? answer.message : 'the disk does not answer'
+      this.#log.warn({ reason }, 'checkpoint failed')
+    }
+    this.#worker = undefined
+    // a thread that hangs in the system cannot be ended; the process must be able to
+    worker.unref()
+    await Promise.race([worker.terminate(), once(AbortSignal.timeout(STOP_MS), 'abort')])
+  }
+
+  /** Rejects with `WriterDiedError`. */
+  perform(request: WriterRequest): Promise<WriterAnswer> {
+    const worker = this.#worker ?? this.#spawn()
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject })
+      worker.postMessage(
+        request,
+        request.kind === 'append' ? [request.batch.samples.buffer as ArrayBuffer] : [],
+      )
+    })
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: { path: this.#path, inode: this.#inode },
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    })
+    this.#worker = worker
+    worker.on('message', (report: WriterReport) => this.#take(report))
+    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'writer thread failed'))
+    worker.on('exit', () => {
+      if (this.#worker !== worker) return
+      this.#worker = undefined
+      this.faults.add('THREAD_DIED')
+      for (const { reject } of this.#pending.splice(0)) reject(new WriterDiedError('the writer thread ended'))
+    })
+    return worker
+  }
+
+  #take(report: WriterReport): void {
+    if (report.faultCode !== null) this.faults.add(report.faultCode)
+    if (report.kind === 'checkpoint_failed') {
+      this.#log.error({ reason: report.message }, 'checkpoint failed; the log grows')
+      return
+    }
+    if (report.kind === 'giving_back_failed') {
+      this.#log.warn({ reason: report.message }, 'free space not given back')
+      return
+    }
+    const { answer, tookMs } = report
+    if (answer.kind === 'appended' || answer.kind === 'written') this.commitTimes.add(tookMs)
+    this.#pending.shift()?.resolve(answer)
+  }
+}

@@ -1,0 +1,75 @@
+import { recordClockMark } from '../clock-mark.ts'
+import { expireCommands, markCommandsPublished } from '../commands.ts'
+import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
+import { putDeviceType } from '../device-types.ts'
+import { createDevice, deleteDevice, updateDevice } from '../devices.ts'
+import { saveGeofenceSet } from '../geofences.ts'
+import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
+import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
+import { createCommands, withdrawCommands } from '../new-commands.ts'
+import { recordIntent } from '../replication/intents.ts'
+import { keepSecret } from '../secrets.ts'
+import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
+import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
+import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from '../telemetry/deletion.ts'
+import { beginErasure } from '../telemetry/erasure.ts'
+import { importTelemetry } from '../telemetry/import.ts'
+import { setAsideLogRow } from '../telemetry/log-row.ts'
+import { deleteSentBlocks, giveUpBlocks } from '../telemetry/make-room.ts'
+import type { WriterTables } from '../telemetry/writer-tables.ts'
+import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
+
+/** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
+const writes = {
+  createDevice,
+  updateDevice,
+  deleteDevice,
+  createGroup,
+  updateGroup,
+  deleteGroup,
+  putDeviceType,
+  putGroupConfig,
+  putDeviceConfig,
+  publishConfigs,
+  beginErasure,
+  deleteTelemetryStep,
+  deleteDeviceTelemetryStep,
+  purgeTelemetryStep,
+  quarantineBlocks,
+  replaceBlocks,
+  dropLog,
+  setAsideLogRow,
+  importTelemetry,
+  createUser,
+  createFirstAdmin,
+  updateUser,
+  deleteUser,
+  recordUsage,
+  recordClockMark,
+  saveGeofenceSet,
+  keepSecret,
+  createCommands,
+  withdrawCommands,
+  markCommandsPublished,
+  expireCommands,
+  recordIntent,
+  deleteSentBlocks,
+  giveUpBlocks,
+  acknowledge,
+  adoptCursors,
+  claimSite,
+  forkEpoch,
+}
+
+type Writes = typeof writes
+export type WriteName = keyof Writes
+export type WriteInput<Name extends WriteName> = Parameters<Writes[Name]>[1]
+/** A write with its name. */
+export type NamedWrite = { [Name in WriteName]: { name: Name; input: WriteInput<Name> } }[WriteName]
+export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
+
+export function performWrite(connection: WriterTables, name: WriteName, input: unknown): unknown {
+  // the pair came from Store.write, which only takes an input that fits its name
+  const write = writes[name] as (connection: WriterTables, input: unknown) => unknown
+  return write(connection, input)
+}
