@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { createAdaptorServer } from '@hono/node-server'
 import type { createApp } from '#api/app.ts'
-import { HANDSHAKE_TIMEOUT_MS } from '#broker/tls-listener.ts'
+import { HANDSHAKE_TIMEOUT_MS } from '#broker/listeners/tls.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { createUpgradeHandler } from './upgrades.ts'
 

@@ -13,7 +13,7 @@ import { eventually } from '#testing/observe.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
 import { createHeldMemory, StockAedes } from '#testing/stock-aedes.ts'
-import type { SessionJournal } from './sessions.ts'
+import type { SessionJournal } from './mqtt-sessions/sessions.ts'
 
 interface Death {
   run: (side: StockAedes | OpenBroker) => Promise<void>

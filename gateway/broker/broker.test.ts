@@ -17,7 +17,7 @@ import {
 } from '#testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { Broker } from './broker.ts'
-import type { SessionJournal } from './sessions.ts'
+import type { SessionJournal } from './mqtt-sessions/sessions.ts'
 
 const REFUSED = 'cartbarn_mqtt_refused_total'
 

@@ -24,20 +24,25 @@ import {
   setConnectTimeout,
   writeNumbersUncached,
 } from './aedes-internals.ts'
-import { BrokerPersistence, SESSION_MARK } from './broker-persistence.ts'
 import type { BrokerPort } from './broker-port.ts'
-import { BrokerStatus } from './broker-status.ts'
 import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
-import { limitBehind } from './limits.ts'
 import { judgeLogin } from './login.ts'
+import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
+import {
+  type RoutedMessage,
+  type SessionJournal,
+  type SessionLimits,
+  Sessions,
+} from './mqtt-sessions/sessions.ts'
 import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
-import { Refusals } from './refusals.ts'
-import { type RoutedMessage, type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
-import { SysTopics } from './sys-topics.ts'
+import { BrokerStatus } from './status/broker-status.ts'
+import { limitBehind } from './status/limits.ts'
+import { Refusals } from './status/refusals.ts'
+import { SysTopics } from './status/sys-topics.ts'
 import { closePredecessor } from './takeover.ts'
 
 export interface BrokerOptions {

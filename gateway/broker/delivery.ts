@@ -1,7 +1,7 @@
 import type { Tally } from '#shared/tally.ts'
 import type { DeliveredPacket } from './aedes-internals.ts'
-import type { Session } from './session.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session } from './mqtt-sessions/session.ts'
+import type { Sessions } from './mqtt-sessions/sessions.ts'
 
 /** A connection, as far as delivering goes. */
 interface Recipient {

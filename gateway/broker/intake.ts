@@ -2,7 +2,7 @@ import type { PublishPacket } from 'aedes'
 import type { SessionChange, StoredMessage } from '#domain/mqtt-sessions.ts'
 import type { BrokerPort } from './broker-port.ts'
 import type { Identity } from './connection.ts'
-import type { SessionJournal, Sessions } from './sessions.ts'
+import type { SessionJournal, Sessions } from './mqtt-sessions/sessions.ts'
 
 interface IntakeDeps<Login> {
   port: BrokerPort<Login>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
-import type { AdmissionRefusal, Connections } from './connections.ts'
+import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /**
  * Connections the kernel holds until they are taken, as far as its own limit goes (net.core.somaxconn). When a whole

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
-import { Connections } from './connections.ts'
+import { Connections } from './admission.ts'
 
 class Idle extends Duplex {
   override _read(): void {}

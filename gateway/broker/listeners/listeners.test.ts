@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectSecurely, type TLSSocket } from 'node:tls'
 import { createKeyPair } from '#testing/key-pairs.ts'
 import { eventually } from '#testing/observe.ts'
-import { Connections } from './connections.ts'
-import { TcpListener } from './tcp-listener.ts'
-import { TlsListener } from './tls-listener.ts'
+import { Connections } from './admission.ts'
+import { TcpListener } from './tcp.ts'
+import { TlsListener } from './tls.ts'
 
 const HOST = '127.0.0.1'
 const PAIR = createKeyPair()

@@ -2,10 +2,10 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { Tally } from '#shared/tally.ts'
 import { readVersion } from '#shared/version.ts'
+import type { Connection } from '../connection.ts'
+import type { Sessions } from '../mqtt-sessions/sessions.ts'
+import type { ReadGate } from '../read-gate.ts'
 import { describeClient } from './client-status.ts'
-import type { Connection } from './connection.ts'
-import type { ReadGate } from './read-gate.ts'
-import type { Sessions } from './sessions.ts'
 import { Traffic } from './traffic.ts'
 
 interface BrokerStatusDeps {

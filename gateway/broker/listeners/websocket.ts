@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 import { InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
-import type { AdmissionRefusal, Connections } from './connections.ts'
+import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /** What becomes of connections. */
 interface WebSocketListenerEvents {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { STATEMENTS } from '#testing/mqtt-statements.ts'
 
-const GATEWAY = join(import.meta.dirname, '..')
+const GATEWAY = join(import.meta.dirname, '../..')
 
 /** The ids at the beginning of test names: what a test proves. */
 function provenIds(): Set<string> {

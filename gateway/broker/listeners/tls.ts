@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
 import type { Part } from '#shared/lifecycle.ts'
-import { TcpListener, type TcpListenerEvents, type TcpListenerOptions } from './tcp-listener.ts'
+import { TcpListener, type TcpListenerEvents, type TcpListenerOptions } from './tcp.ts'
 
 /** A client that has not finished its handshake by then is closed. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000
