@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream-url.ts'
-import type { DiskBudget } from '#services/disk-guard.ts'
+import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 
 // digits only: an empty variable must not become 0, which means "no limit" or "any port" here
 const count = (min: number, max: number) =>

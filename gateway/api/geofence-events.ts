@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
-import type { QueuedMessage } from '#services/ingest.ts'
+import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { fromE7 } from '#shared/geo.ts'
 import { json, problems } from '#shared/http/responses.ts'

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest.ts'
+import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,

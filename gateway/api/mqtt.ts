@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { QueuedMessage } from '#services/ingest.ts'
+import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { parseOwner } from '#services/mqtt-access.ts'
 import { containsText } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Fleet } from '#services/fleet.ts'
-import type { TelemetryImport } from '#services/telemetry-import.ts'
+import type { TelemetryImport } from '#services/telemetry/import.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { body, json, problems } from '#shared/http/responses.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'

@@ -12,7 +12,7 @@ import { OpenBroker } from '#testing/open-broker.ts'
 import { ConfigLayers } from './config-layers.ts'
 import { ConfigPublisher } from './config-publisher.ts'
 import { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 const DEVICES = 250
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-configs-'))

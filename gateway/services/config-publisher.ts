@@ -10,7 +10,7 @@ import type { Store } from '#store/store.ts'
 import type { ConfigLayers, ConfigSubject, LayerChange } from './config-layers.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** What a device was told last: its retained `cfg` message. */
 export interface ToldConfig {

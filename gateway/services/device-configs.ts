@@ -16,7 +16,7 @@ import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface DeviceConfigsDeps {
   store: Pick<Store<QueuedMessage>, 'write'>

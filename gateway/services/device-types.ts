@@ -6,7 +6,7 @@ import type { Store } from '#store/store.ts'
 import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface DeviceTypesDeps {
   /** What the program brings; one that was put by the API replaces the one of its name. */

@@ -7,12 +7,12 @@ import type { Clock } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { DeviceChange } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
-import type { BlockDamage } from './block-damage.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, type Fleet, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
+import type { BlockDamage } from './telemetry/block-damage.ts'
 
 interface DevicesDeps {
   store: Pick<Store<QueuedMessage>, 'write'>

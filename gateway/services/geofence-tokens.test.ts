@@ -8,10 +8,10 @@ import { createLog } from '#shared/log.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
+import { GatewayClock } from './clock/gateway-clock.ts'
 import { type Device, Fleet } from './fleet.ts'
-import { GatewayClock } from './gateway-clock.ts'
 import { GeofenceTokens } from './geofence-tokens.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 const system = new FakeClock()
 

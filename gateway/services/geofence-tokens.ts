@@ -4,10 +4,10 @@ import { hashesEqual } from '#shared/ids.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
 import type { Store } from '#store/store.ts'
+import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Device, Fleet } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
 import type { Geofences } from './geofences.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface GeofenceTokensDeps {
   store: Pick<Store<QueuedMessage>, 'write'>

@@ -8,7 +8,7 @@ import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** The zones of one id. */
 export interface GeofenceSet {

@@ -7,7 +7,7 @@ import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Geofences } from './geofences.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** What groups ask of the geofences, which have their ids in common with them. */
 export interface GroupGeofences {

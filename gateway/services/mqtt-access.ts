@@ -14,10 +14,10 @@ import {
   type Uplink,
   zonesTopic,
 } from '#shared/wire/mqtt.ts'
+import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Devices } from './devices.ts'
 import type { Device, Fleet } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { Ingest, Uplinked } from './ingest.ts'
+import type { Ingest, Uplinked } from './ingest/ingest.ts'
 import type { KeyGuard } from './key-guard.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import type { Users } from './users.ts'

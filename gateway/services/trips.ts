@@ -9,9 +9,9 @@ import type { TimeRange } from '#store/telemetry/reader.ts'
 import { LINE_END, LINE_HEAD, lineMiddle, type TripFeature } from '#store/trips/features.ts'
 import type { TripTrackPage } from '#store/trips/line.ts'
 import type { TripQuery } from '#store/trips/trips.ts'
+import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Device } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface TripsDeps {
   store: Pick<Store<QueuedMessage>, 'readers'>

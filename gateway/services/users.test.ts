@@ -7,7 +7,7 @@ import { Events } from '#gateway/events.ts'
 import { createLog } from '#shared/log.ts'
 import { Store } from '#store/store.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from './ingest/ingest.ts'
 import { Users } from './users.ts'
 
 const log = createLog('silent')

@@ -9,7 +9,7 @@ import type { EventPlace } from '#store/replication/events.ts'
 import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 
 /** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
 const OWNER = 'audit'

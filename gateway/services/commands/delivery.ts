@@ -8,10 +8,10 @@ import type { Turns } from '#shared/turns.ts'
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
-import { type Downlink, publishWith } from './downlink.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
-import { type UnfinishedCommand, UnfinishedCommands } from './unfinished-commands.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import { type Downlink, publishWith } from '../downlink.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
+import { type UnfinishedCommand, UnfinishedCommands } from './unfinished.ts'
 
 interface CommandDeliveryDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'write'>

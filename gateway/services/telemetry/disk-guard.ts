@@ -5,9 +5,9 @@ import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockStream, DeletedRecords } from '#store/telemetry/deletion.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import { type FolderSpace, folderSpace } from './disk-space.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
 import { Pace } from './pace.ts'
 
 /** What the data folder may use. */

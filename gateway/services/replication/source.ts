@@ -7,10 +7,10 @@ import type { SyncIdentity } from '#store/ledger/cursors.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { Store } from '#store/store.ts'
-import type { BlockDamage } from './block-damage.ts'
-import type { QueuedMessage } from './ingest.ts'
-import { SyncAudit } from './sync-audit.ts'
-import { type StreamBacklog, SyncBacklog } from './sync-backlog.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
+import type { BlockDamage } from '../telemetry/block-damage.ts'
+import { SyncAudit } from './audit.ts'
+import { type StreamBacklog, SyncBacklog } from './backlog.ts'
 
 interface SyncSourceDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'>

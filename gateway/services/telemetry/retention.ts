@@ -5,10 +5,10 @@ import type { Log } from '#shared/log.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { DeletedRecords } from '#store/telemetry/deletion.ts'
-import type { Fleet } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
-import type { Telemetry } from './telemetry.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Fleet } from '../fleet.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
+import type { Telemetry } from './deletion.ts'
 
 interface RetentionDeps {
   telemetry: Pick<Telemetry, 'retire'>

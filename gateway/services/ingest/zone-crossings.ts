@@ -5,8 +5,8 @@ import { fromE7, toE7 } from '#shared/geo.ts'
 import { geofenceEventId } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
-import type { Device } from './fleet.ts'
-import type { WatchedSet } from './geofences.ts'
+import type { Device } from '../fleet.ts'
+import type { WatchedSet } from '../geofences.ts'
 
 /** A position that is older when it arrives is history: it moves nothing and raises nothing. */
 export const LIVE_MS = 5 * MINUTE_MS

@@ -6,10 +6,10 @@ import { DAY_MS, toIso } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemetry/deletion.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { BlockDamage } from './block-damage.ts'
-import { type Device, type Fleet, rereadLatest } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
 
 /** Moves what is in the log into blocks. */
 export interface Sealing {

@@ -2,8 +2,8 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
 
 interface ClockMarkDeps {
   clock: GatewayClock

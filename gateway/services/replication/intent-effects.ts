@@ -14,13 +14,13 @@ import {
 import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import type { Commands } from './commands.ts'
-import type { DeviceConfigs } from './device-configs.ts'
-import type { Fleet } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { Geofences } from './geofences.ts'
-import type { Groups } from './groups.ts'
-import type { Users } from './users.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Commands } from '../commands/commands.ts'
+import type { DeviceConfigs } from '../device-configs.ts'
+import type { Fleet } from '../fleet.ts'
+import type { Geofences } from '../geofences.ts'
+import type { Groups } from '../groups.ts'
+import type { Users } from '../users.ts'
 
 /** What is to be compared with the head office again; null for all of it. */
 export interface WantedResend {

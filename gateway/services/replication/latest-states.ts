@@ -1,5 +1,5 @@
 import type { Events } from '#gateway/events.ts'
-import type { Device, Fleet } from './fleet.ts'
+import type { Device, Fleet } from '../fleet.ts'
 
 interface LatestStatesDeps {
   fleet: Pick<Fleet, 'byHardwareId' | 'all'>

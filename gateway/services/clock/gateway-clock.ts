@@ -1,6 +1,6 @@
 import { EARLIEST_MS, LATEST_MS, latestEventMs, MAX_AHEAD_MS } from '#domain/event-time.ts'
 import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
-import { ClockWitnesses } from './clock-witnesses.ts'
+import { ClockWitnesses } from './witnesses.ts'
 
 interface GatewayClockDeps {
   system: Clock & MonotonicClock

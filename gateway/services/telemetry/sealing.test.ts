@@ -20,7 +20,7 @@ import {
   registerDevice,
   type TestSample,
 } from '#testing/telemetry-tables.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import { Sealing } from './sealing.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)

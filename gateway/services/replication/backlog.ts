@@ -7,7 +7,7 @@ import {
   type RowStream,
 } from '#store/replication/backlog.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 
 /** What is still to be sent of a stream. */
 export interface StreamBacklog {

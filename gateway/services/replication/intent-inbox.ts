@@ -5,8 +5,8 @@ import type { Intent, IntentResult } from '#shared/wire/sync.ts'
 import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
 
 interface IntentInboxDeps extends IntentEffectsDeps {

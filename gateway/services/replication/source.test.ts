@@ -16,7 +16,7 @@ import type { StreamPart } from '#store/replication/part.ts'
 import { encodeBatch } from '#store/telemetry/batch.ts'
 import { openSyncSource } from '#testing/open-sync-source.ts'
 import { appendToLog, batchOf, blocksIn, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'
-import type { SyncSource } from './sync-source.ts'
+import type { SyncSource } from './source.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const ROOM = { bytes: 262_144, rows: 2000 }

@@ -7,9 +7,9 @@ import { Tally } from '#shared/tally.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import type { Store } from '#store/store.ts'
 import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/writer/append.ts'
-import { type Device, requireRegistered, rereadLatest } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import { type Device, requireRegistered, rereadLatest } from '../fleet.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 
 interface TelemetryImportDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'write'>

@@ -8,8 +8,8 @@ import type { BlockReplacement, LogDrop } from '#store/telemetry/blocks.ts'
 import type { LogRange } from '#store/telemetry/log-samples.ts'
 import type { SealPlan } from '#store/telemetry/seal-plan.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
-import type { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest.ts'
+import type { Fleet } from '../fleet.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import { Pace } from './pace.ts'
 
 interface SealingDeps {

@@ -9,9 +9,9 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
 import { eventually } from '#testing/observe.ts'
-import { ClockMark } from './clock-mark.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
 import { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+import { ClockMark } from './mark.ts'
 
 const log = createLog('silent')
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
@@ -76,7 +76,7 @@ test('a clock before 2020 does not move the mark back', async (t) => {
 test('a database from before there was a mark knows the time by what it received', async (t) => {
   const dataDir = newFolder(t)
   const db = new Database(join(dataDir, 'cartbarn.db'))
-  db.exec(readFileSync(new URL('../store/db/migrations/001-foundation.sql', import.meta.url), 'utf8'))
+  db.exec(readFileSync(new URL('../../store/db/migrations/001-foundation.sql', import.meta.url), 'utf8'))
   db.pragma('user_version = 1')
   db.exec(`INSERT INTO device VALUES (1, 'cart-1', 'abcdefgh', 'teebox', NULL, NULL, 'x', 1, 1);
     INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (1, '{}', ${NOW_MS + YEAR_MS})`)

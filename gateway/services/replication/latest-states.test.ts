@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '#gateway/events.ts'
 import { createLog } from '#shared/log.ts'
-import { Fleet } from './fleet.ts'
+import { Fleet } from '../fleet.ts'
 import { LatestStates } from './latest-states.ts'
 
 function createStates() {

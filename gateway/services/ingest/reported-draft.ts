@@ -1,6 +1,6 @@
 import { copyState, isNewer, mergeValues } from '#domain/latest-state.ts'
 import type { Sample, Scalar } from '#domain/telemetry.ts'
-import type { Reported } from './fleet.ts'
+import type { Reported } from '../fleet.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 
 /** What a reading changed in the state of its device. */

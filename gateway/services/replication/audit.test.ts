@@ -11,7 +11,7 @@ import type { Connection } from '#store/db/connection.ts'
 import type { StreamPart } from '#store/replication/part.ts'
 import { openSyncSource } from '#testing/open-sync-source.ts'
 import { appendToLog, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'
-import type { SyncSource } from './sync-source.ts'
+import type { SyncSource } from './source.ts'
 
 const DAY = Date.UTC(2026, 4, 1)
 const ROOM = { bytes: 262_144, rows: 2000 }

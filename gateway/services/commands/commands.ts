@@ -9,7 +9,10 @@ import type { CommandQuery, CommandRow } from '#store/commands.ts'
 import type { IdempotencyKey } from '#store/idempotency-keys.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import type { CommandDelivery } from './command-delivery.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Device, Fleet } from '../fleet.ts'
+import type { QueuedMessage } from '../ingest/ingest.ts'
+import type { CommandDelivery } from './delivery.ts'
 import {
   type CommandRequest,
   type DeviceTypeLookup,
@@ -17,10 +20,7 @@ import {
   requireDefinition,
   requireKnown,
   requireParams,
-} from './command-request.ts'
-import type { Device, Fleet } from './fleet.ts'
-import type { GatewayClock } from './gateway-clock.ts'
-import type { QueuedMessage } from './ingest.ts'
+} from './request.ts'
 
 interface CommandsDeps {
   store: Pick<Store<QueuedMessage>, 'read' | 'write' | 'health'>
