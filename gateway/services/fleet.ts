@@ -1,7 +1,7 @@
-import { UNWATCHED, type WatchState } from '#domain/geofence-watch.ts'
 import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '#domain/latest-state.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
+import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
 import type { DeviceRow, DeviceStateRow } from '#store/devices.ts'
 
 /** What is known of a device from its own messages. Replaced as a whole after each commit that moved it. */

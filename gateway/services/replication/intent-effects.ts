@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
-import { readZones } from '#domain/geofences.ts'
 import { intentCommandId } from '#domain/intent-command-id.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
 import { fieldErrors } from '#shared/wire/field-errors.ts'
@@ -12,6 +11,7 @@ import {
   userDisableSchema,
 } from '#shared/wire/intents.ts'
 import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
+import { readZones } from '#shared/zones/geofences.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'

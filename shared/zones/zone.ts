@@ -1,5 +1,5 @@
 import type { ZoneType } from '#shared/wire/geofences.ts'
-import type { Point } from './geofence-geometry.ts'
+import type { Point } from './geometry.ts'
 
 /** A simple polygon, its ring not closed by repeating the first point; or a circle. */
 export type ZoneShape =

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Point } from './geofence-geometry.ts'
-import { cornersOf, faultOf } from './geofence-ring.ts'
+import type { Point } from './geometry.ts'
+import { cornersOf, faultOf } from './ring.ts'
 
 function faultIn(points: readonly (readonly [number, number])[]) {
   return faultOf(cornersOf(points.map(([longE7, latE7]) => ({ latE7, longE7 }))))

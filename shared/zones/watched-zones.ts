@@ -6,7 +6,7 @@ import {
   isSamePlace,
   type Point,
   scaleAt,
-} from './geofence-geometry.ts'
+} from './geometry.ts'
 import type { Zone, ZoneShape } from './zone.ts'
 
 /**

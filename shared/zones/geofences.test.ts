@@ -9,7 +9,7 @@ import {
   geofencesSchema,
   newGeofencesSchema,
 } from '#shared/wire/geofences.ts'
-import { compactZones } from './geofence-compact.ts'
+import { compactZones } from './compact.ts'
 import { readZones, toGeofencesJson } from './geofences.ts'
 
 const SQUARE = [

@@ -1,5 +1,5 @@
-import { distanceM, type Point } from './geofence-geometry.ts'
-import { isNewer } from './latest-state.ts'
+import { isNewer } from '#domain/latest-state.ts'
+import { distanceM, type Point } from './geometry.ts'
 import {
   isFarFrom,
   passageThrough,

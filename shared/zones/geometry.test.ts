@@ -9,7 +9,7 @@ import {
   type Point,
   scaleAt,
   side,
-} from './geofence-geometry.ts'
+} from './geometry.ts'
 
 const anywhere = fc.record({
   latE7: fc.integer({ min: -90e7, max: 90e7 }),

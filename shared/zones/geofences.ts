@@ -8,9 +8,9 @@ import {
   type NewGeofences,
   ZONE_POINTS_MAX,
 } from '#shared/wire/geofences.ts'
-import { compactBytes } from './geofence-compact.ts'
-import { type Point, scaleAt } from './geofence-geometry.ts'
-import { cornersOf, faultOf } from './geofence-ring.ts'
+import { compactBytes } from './compact.ts'
+import { type Point, scaleAt } from './geometry.ts'
+import { cornersOf, faultOf } from './ring.ts'
 import type { Zone, ZoneShape } from './zone.ts'
 
 /**

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { scaleAt } from './geofence-geometry.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from './geofence-watch.ts'
+import { scaleAt } from './geometry.ts'
+import { type Fix, UNWATCHED, type WatchState, watch } from './watch.ts'
 import { EXIT_BUFFER_M, watchedZones } from './watched-zones.ts'
 import type { Zone } from './zone.ts'
 

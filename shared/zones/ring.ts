@@ -1,4 +1,4 @@
-import { doSegmentsMeet, isSamePlace, type Point, side } from './geofence-geometry.ts'
+import { doSegmentsMeet, isSamePlace, type Point, side } from './geometry.ts'
 
 /** What is wrong with a ring, and at which of its points. */
 export interface RingFault {
