@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { ConfigError } from '#gateway/config.ts'
 import { describeError } from '#shared/errors.ts'
-import { ConfigError } from './config.ts'
 
 /** Where a certificate (with its chain) and its private key lie, in PEM. */
 export interface KeyPairFiles {
