@@ -1,6 +1,8 @@
 import { createHubApp } from '#hub/api/app.ts'
-import type { Database } from '#hub/store/database.ts'
-import { openDatabase } from '#hub/store/open-database.ts'
+import { runSiteCommand } from '#hub/sites/commands.ts'
+import { Sites } from '#hub/sites/sites.ts'
+import type { Database } from '#hub/store/database/database.ts'
+import { openDatabase } from '#hub/store/database/open.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
@@ -8,10 +10,8 @@ import { Compaction } from './compaction.ts'
 import type { HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
 import { HttpListener } from './http-listener.ts'
-import { ensureHubAdmin } from './hub-users.ts'
 import { IntentWatch } from './intent-watch.ts'
-import { runSiteCommand } from './site-commands.ts'
-import { Sites } from './sites.ts'
+import { ensureHubAdmin } from './users.ts'
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>

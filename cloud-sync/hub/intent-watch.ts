@@ -1,4 +1,4 @@
-import type { Sql } from '#hub/store/database.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { lastIntents } from '#hub/store/intents.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Database } from '#hub/store/database.ts'
+import type { Database } from '#hub/store/database/database.ts'
 import { recordIntentsAsked, waitingIntents } from '#hub/store/intents.ts'
 import type { Intent, intentsAnswerSchema } from '#shared/wire/sync.ts'
 import type { IntentWatch } from './intent-watch.ts'

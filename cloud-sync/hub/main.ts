@@ -1,14 +1,14 @@
-import { citusStatements } from '#hub/store/citus.ts'
-import { FolderInUseError } from '#hub/store/folder-lock.ts'
-import { openDatabase } from '#hub/store/open-database.ts'
+import { runSiteCommand, UsageError } from '#hub/sites/commands.ts'
+import { Sites } from '#hub/sites/sites.ts'
+import { citusStatements } from '#hub/store/database/citus.ts'
+import { FolderInUseError } from '#hub/store/database/folder-lock.ts'
+import { openDatabase } from '#hub/store/database/open.ts'
 import { describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { ConfigError, describeHubSettings, type HubConfig, readHubConfig } from './config.ts'
 import { askRunningHub } from './control-socket.ts'
 import { createHub } from './hub.ts'
-import { runSiteCommand, UsageError } from './site-commands.ts'
-import { Sites } from './sites.ts'
 
 const USAGE = `cartbarn hub: where the gateways of many golf courses send what they have
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { compactSegments } from '#hub/store/compactor.ts'
-import { PostgresDatabase } from '#hub/store/postgres.ts'
-import { readTelemetry } from '#hub/store/telemetry.ts'
+import { Sites } from '#hub/sites/sites.ts'
+import { PostgresDatabase } from '#hub/store/database/postgres.ts'
+import { compactSegments } from '#hub/store/telemetry/compactor.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { sharedPostgres, whyNoPostgres } from '#hub/testing/databases.ts'
 import { type HubProcess, runHub } from '#hub/testing/run-hub.ts'
 import { rowsContent, runsContent, SiteClient } from '#hub/testing/site-client.ts'
@@ -11,7 +12,6 @@ import { createLog } from '#shared/log.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { systemClock } from '#shared/time.ts'
 import type { SyncPart } from '#shared/wire/sync.ts'
-import { Sites } from './sites.ts'
 
 const HUBS = 2
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import type { Sql } from '#hub/store/database.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { checkCursors } from './sync-cursor-check.ts'
 import { SyncFindings } from './sync-findings.ts'
 import { HubGaps } from './sync-gaps.ts'

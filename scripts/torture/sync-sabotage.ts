@@ -1,5 +1,5 @@
-import type { Database, Sql } from '#hub/store/database.ts'
-import { readTelemetry } from '#hub/store/telemetry.ts'
+import type { Database, Sql } from '#hub/store/database/database.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { SyncFault } from './sync-findings.ts'

@@ -1,5 +1,5 @@
-import type { Sql } from '#hub/store/database.ts'
-import { readTelemetry } from '#hub/store/telemetry.ts'
+import type { Sql } from '#hub/store/database/database.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '#hub/store/database.ts'
+import type { Database } from '#hub/store/database/database.ts'
 import {
   type GatewayProcess,
   spawnGateway,

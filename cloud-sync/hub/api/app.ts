@@ -3,7 +3,7 @@ import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { withRequestId } from '#shared/http/request-guards.ts'
 import type { Log } from '#shared/log.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 import { addPeopleApi, type PeopleApiDeps } from './people-api.ts'
 import { createSyncApi, cursorProblem, type SyncApiDeps } from './sync.ts'
 

@@ -1,10 +1,10 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { Sql } from '#hub/store/database.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { json } from '#shared/http/responses.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import { isoSchema } from '#shared/wire/params.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 const hubHealthSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite } from '#hub/hub-access.ts'
-import type { Database } from '#hub/store/database.ts'
+import { requireSite } from '#hub/access.ts'
+import type { Database } from '#hub/store/database/database.ts'
 import {
   findIntent,
   type IntentRow,
@@ -23,8 +23,8 @@ import {
   siteIntentSchema,
 } from '#shared/wire/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
-import { operatorOnly } from './hub-guards.ts'
+import { createHubPart, type HubEnv } from './env.ts'
+import { operatorOnly } from './guards.ts'
 
 interface IntentsApiDeps {
   database: Database

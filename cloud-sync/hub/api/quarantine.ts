@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { requireSite } from '#hub/hub-access.ts'
-import type { Database } from '#hub/store/database.ts'
+import { requireSite } from '#hub/access.ts'
+import type { Database } from '#hub/store/database/database.ts'
 import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { json, problems } from '#shared/http/responses.ts'
@@ -14,8 +14,8 @@ import {
   quarantineParams,
   siteParams,
 } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
-import { adminOnly } from './hub-guards.ts'
+import { createHubPart, type HubEnv } from './env.ts'
+import { adminOnly } from './guards.ts'
 
 /** `/sites/:site/quarantine`: what came whole and could not be applied, as it came. For admins. */
 export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {

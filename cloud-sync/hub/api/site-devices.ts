@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { type DeviceSearch, searchDevices } from '#hub/device-search.ts'
-import { requireDevice, requireSite, visibleSites } from '#hub/hub-access.ts'
-import type { Sql } from '#hub/store/database.ts'
+import { requireDevice, requireSite, visibleSites } from '#hub/access.ts'
+import { type DeviceSearch, searchDevices } from '#hub/sites/device-search.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { attributeFilters } from '#shared/device-filter.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { json, jsonText, problems } from '#shared/http/responses.ts'
@@ -17,7 +17,7 @@ import {
   siteDeviceParams,
   siteParams,
 } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 /** The devices of sites with their latest states, as their gateways told them. */
 export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {

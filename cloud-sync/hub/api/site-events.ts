@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite } from '#hub/hub-access.ts'
-import type { Sql } from '#hub/store/database.ts'
+import { requireSite } from '#hub/access.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
@@ -12,7 +12,7 @@ import {
 } from '#shared/wire/geofence-events.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 type Row = Record<string, unknown>
 

@@ -1,13 +1,13 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { requireSite } from '#hub/hub-access.ts'
-import type { Sql } from '#hub/store/database.ts'
+import { requireSite } from '#hub/access.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteGroups } from '#hub/store/site-groups.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { groupSchema } from '#shared/wire/groups.ts'
 import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 /** `/sites/:site/groups`: the groups of a site as its gateway has them. */
 export function createSiteGroupsApi(sql: Sql): OpenAPIHono<HubEnv> {

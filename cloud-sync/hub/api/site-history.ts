@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { requireDevice, type SiteDevice } from '#hub/hub-access.ts'
-import type { Sql } from '#hub/store/database.ts'
-import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry.ts'
+import { requireDevice, type SiteDevice } from '#hub/access.ts'
+import type { Sql } from '#hub/store/database/database.ts'
+import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry/reader.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
 import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history/page.ts'
@@ -30,7 +30,7 @@ import {
   type HistoryFormat,
   historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 /** Records a page: each is read from the database, so they are more than at a gateway. */
 const PAGE_ROWS = 4000

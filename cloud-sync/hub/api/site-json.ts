@@ -1,4 +1,4 @@
-import { siteHealth } from '#hub/site-state.ts'
+import { siteHealth } from '#hub/sites/state.ts'
 import type { AuditFigures, SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { toIso } from '#shared/time.ts'
 import type { SiteJson } from '#shared/wire/sites.ts'

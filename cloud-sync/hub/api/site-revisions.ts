@@ -1,13 +1,13 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite } from '#hub/hub-access.ts'
-import type { Sql } from '#hub/store/database.ts'
+import { requireSite } from '#hub/access.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { entitiesOf } from '#hub/store/entities.ts'
 import { entityRev } from '#shared/entity-rev.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { type SiteRevision, siteRevisionsSchema } from '#shared/wire/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
-import { operatorOnly } from './hub-guards.ts'
+import { createHubPart, type HubEnv } from './env.ts'
+import { operatorOnly } from './guards.ts'
 
 /** What of an intent each of these tables is about. */
 const SUBJECTS = {

@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { searchDevices } from '#hub/device-search.ts'
-import { requireDevice, requireSite } from '#hub/hub-access.ts'
-import type { SiteTrips } from '#hub/site-trips.ts'
-import type { Sql } from '#hub/store/database.ts'
+import { requireDevice, requireSite } from '#hub/access.ts'
+import { searchDevices } from '#hub/sites/device-search.ts'
+import type { SiteTrips } from '#hub/sites/trips.ts'
+import type { Sql } from '#hub/store/database/database.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { requireTripRange, summaryRange, tripListTexts } from '#shared/http/trip-answers.ts'
@@ -25,7 +25,7 @@ import {
   tripsQuerySchema,
   tripsSchema,
 } from '#shared/wire/trips.ts'
-import { createHubPart, type HubEnv } from './hub-env.ts'
+import { createHubPart, type HubEnv } from './env.ts'
 
 interface SiteTripsApiDeps {
   sql: Sql

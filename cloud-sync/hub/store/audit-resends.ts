@@ -1,6 +1,6 @@
 import type { AuditKind } from '#shared/wire/sync.ts'
-import type { Sql } from './database.ts'
-import { insertRows } from './insert-rows.ts'
+import type { Sql } from './database/database.ts'
+import { insertRows } from './database/insert-rows.ts'
 
 export interface AuditedDay {
   readonly kind: AuditKind

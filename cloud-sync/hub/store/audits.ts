@@ -1,5 +1,5 @@
 import type { AuditKind } from '#shared/wire/sync.ts'
-import type { Sql } from './database.ts'
+import type { Sql } from './database/database.ts'
 
 export interface AuditRecord {
   readonly kind: AuditKind

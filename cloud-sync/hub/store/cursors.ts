@@ -1,6 +1,6 @@
 import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '#shared/wire/sync.ts'
-import type { Sql } from './database.ts'
-import { insertRows } from './insert-rows.ts'
+import type { Sql } from './database/database.ts'
+import { insertRows } from './database/insert-rows.ts'
 
 /** Where the streams of an epoch are; nothing yet is where each begins. */
 export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {

@@ -1,5 +1,5 @@
-import type { Sql } from './database.ts'
-import { inPieces, insertRows, placeholders } from './insert-rows.ts'
+import type { Sql } from './database/database.ts'
+import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'
 
 export interface EntityRow {
   readonly table: string

@@ -1,6 +1,6 @@
 import type { Hello, SyncCursors } from '#shared/wire/sync.ts'
 import { type CursorRow, cursorsOf } from './cursors.ts'
-import type { Sql } from './database.ts'
+import type { Sql } from './database/database.ts'
 
 /** Whether another site has this epoch: a copy of a gateway that was given the key of its own site. */
 export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string): Promise<boolean> {

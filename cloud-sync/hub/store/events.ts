@@ -1,5 +1,5 @@
-import type { Sql } from './database.ts'
-import { inPieces, insertRows } from './insert-rows.ts'
+import type { Sql } from './database/database.ts'
+import { inPieces, insertRows } from './database/insert-rows.ts'
 
 export type EventStream = 'lock_events' | 'geofence_events' | 'notes'
 

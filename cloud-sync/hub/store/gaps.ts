@@ -1,5 +1,5 @@
 import type { Gap } from '#shared/wire/sync.ts'
-import type { Sql } from './database.ts'
+import type { Sql } from './database/database.ts'
 
 /** Keeps in mind what will never come. */
 export async function insertGap(

@@ -1,5 +1,5 @@
 import type { IntentKind, IntentResult } from '#shared/wire/sync.ts'
-import type { Database, Sql } from './database.ts'
+import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
 export interface WaitingIntent {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { SyncStream } from '#shared/wire/sync.ts'
-import type { Sql } from './database.ts'
-import { insertRows } from './insert-rows.ts'
+import type { Sql } from './database/database.ts'
+import { insertRows } from './database/insert-rows.ts'
 
 /** What came whole and could not be read or applied, as it came. */
 export interface QuarantinedPiece {

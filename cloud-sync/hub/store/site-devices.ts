@@ -1,5 +1,5 @@
-import type { Sql } from './database.ts'
-import { JSON_BODY } from './json-body.ts'
+import type { Sql } from './database/database.ts'
+import { JSON_BODY } from './database/json-body.ts'
 
 /** The latest state of a device, as JSON of the gateway's own making. */
 export interface SiteDeviceRow {

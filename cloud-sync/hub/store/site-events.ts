@@ -1,5 +1,5 @@
-import type { Sql, SqlValue } from './database.ts'
-import { JSON_BODY } from './json-body.ts'
+import type { Sql, SqlValue } from './database/database.ts'
+import { JSON_BODY } from './database/json-body.ts'
 
 interface EventPage {
   readonly hardwareId: string | undefined

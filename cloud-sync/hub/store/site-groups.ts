@@ -1,5 +1,5 @@
-import type { Sql } from './database.ts'
-import { JSON_BODY } from './json-body.ts'
+import type { Sql } from './database/database.ts'
+import { JSON_BODY } from './database/json-body.ts'
 
 /** A group of a site as its gateway has it. */
 export interface SiteGroup {

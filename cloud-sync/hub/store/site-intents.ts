@@ -1,6 +1,6 @@
 import type { SiteIntentStatus } from '#shared/wire/site-intents.ts'
 import type { IntentKind } from '#shared/wire/sync.ts'
-import type { Database, Sql } from './database.ts'
+import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
 /** A wish of the head office, and what became of it. */

@@ -1,4 +1,4 @@
-import type { Database, Sql } from './database.ts'
+import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
 interface Page {

@@ -1,5 +1,5 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
-import type { Database, Sql } from './database.ts'
+import type { Database, Sql } from './database/database.ts'
 
 /** What of a site whoever writes to it needs to know. */
 export interface LockedSite {

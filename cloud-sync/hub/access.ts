@@ -1,0 +1,54 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import { findSiteDevice } from '#hub/store/site-devices.ts'
+import { findSite, type SiteRow } from '#hub/store/site-figures.ts'
+import { siteNotFound } from '#hub/store/sites.ts'
+import type { HubUser } from '#hub/store/users.ts'
+import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
+
+export function isHubAdmin({ role }: HubUser): boolean {
+  return role === 'admin'
+}
+
+/** The sites somebody may see; null is all of them. */
+export function visibleSites(user: HubUser): readonly string[] | null {
+  return isHubAdmin(user) ? null : user.siteIds
+}
+
+/** Throws `site_not_found`, and `site_forbidden` for one that is out of scope. */
+export async function requireSite(sql: Sql, user: HubUser, siteId: string): Promise<SiteRow> {
+  const site = await findSite(sql, siteId)
+  if (site === undefined) throw siteNotFound(siteId)
+  if (visibleSites(user)?.includes(siteId) === false)
+    throw new ForbiddenError('site_forbidden', 'the site is not in the scope of this user')
+  return site
+}
+
+/** A device of a site, as far as reads of its history need to know it. */
+export interface SiteDevice {
+  readonly siteId: string
+  readonly hardwareId: string
+  readonly shortId: string
+  readonly name: string | null
+  /** JSON as its gateway wrote it. */
+  readonly text: string
+}
+
+/** Throws as `requireSite` does, and `device_not_found`. */
+export async function requireDevice(
+  sql: Sql,
+  user: HubUser,
+  siteId: string,
+  id: string,
+): Promise<SiteDevice> {
+  await requireSite(sql, user, siteId)
+  const row = await findSiteDevice(sql, siteId, id)
+  if (row === undefined) throw new NotFoundError('device_not_found', `there is no device ${id} at this site`)
+  const { short_id, name }: Record<string, unknown> = JSON.parse(row.body)
+  return {
+    siteId,
+    hardwareId: row.hardware_id,
+    shortId: typeof short_id === 'string' ? short_id : row.hardware_id,
+    name: typeof name === 'string' ? name : null,
+    text: row.body,
+  }
+}

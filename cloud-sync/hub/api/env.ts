@@ -1,0 +1,13 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { HubUser } from '#hub/store/users.ts'
+import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
+
+/** What a handler finds on `c.var`. */
+export interface HubEnv {
+  Variables: RequestEnv['Variables'] & { user: HubUser }
+}
+
+/** A part of the API: routes with schemas; what does not fit them is answered with 400. */
+export function createHubPart(): OpenAPIHono<HubEnv> {
+  return createApiOf<HubEnv>()
+}

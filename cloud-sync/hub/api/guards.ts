@@ -1,0 +1,36 @@
+import type { MiddlewareHandler } from 'hono'
+import { isHubAdmin } from '#hub/access.ts'
+import type { HubKeyGuard } from '#hub/key-guard.ts'
+import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { addressOf } from '#shared/http/api-env.ts'
+import type { HubEnv } from './env.ts'
+
+const BEARER = /^Bearer +(\S+) *$/i
+
+/** Admits callers with a good key, in `X-API-Key` or as a bearer token, and keeps who they are in `c.var.user`. */
+export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
+  return async (c, next) => {
+    const apiKey = c.req.header('x-api-key') ?? BEARER.exec(c.req.header('authorization') ?? '')?.[1]
+    c.set('user', await guard.admit(apiKey, addressOf(c)))
+    await next()
+  }
+}
+
+/** Nothing has an id with U+0000, and no database can be asked for one. */
+export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
+  if (/%00/.test(c.req.path) || c.req.path.includes('\0'))
+    throw new NotFoundError('not_found', 'there is nothing at this path')
+  await next()
+}
+
+export const adminOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
+  if (!isHubAdmin(c.var.user)) throw new ForbiddenError('admin_required', 'this needs the key of an admin')
+  await next()
+}
+
+/** For those who may wish for something at a site: operators, and admins. */
+export const operatorOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
+  if (c.var.user.role === 'viewer')
+    throw new ForbiddenError('operator_required', 'this needs the key of an operator or an admin')
+  await next()
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHub } from '#hub/hub.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN, type Who } from '#hub/testing/people.ts'
+import { ensureHubAdmin } from '#hub/users.ts'
+import { createLog } from '#shared/log.ts'
+import { systemClock } from '#shared/time.ts'
+
+const [PGLITE] = DATABASE_KINDS
+
+let hub: TestHub
+let people: People
+let keys: Record<Who, string | null>
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  keys = await people.callers('north')
+})
+
+after(() => hub.stop())
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} has nothing to do with users`, async () => {
+    for (const [method, path, body] of [
+      ['GET', '/users', undefined],
+      ['POST', '/users', { name: 'x' }],
+      ['GET', '/users/admin', undefined],
+      ['PATCH', '/users/admin', {}],
+      ['DELETE', '/users/admin', undefined],
+      ['POST', '/users/admin/rotate-key', undefined],
+    ] as const) {
+      const answer = await people.request(method, path, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}`)
+    }
+  })
+}
+
+test('a new user reads nothing until it is given sites, and its key is shown once', async () => {
+  const { status, body, headers } = await people.request('POST', '/users', { body: { name: ' Jane ' } })
+  assert.equal(status, 201)
+  assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
+  assert.match(body.api_key, /^cbh_[A-Za-z0-9_-]{43}$/)
+  const { name, role, site_ids, is_active } = body.user
+  assert.deepEqual(
+    { name, role, site_ids, is_active },
+    { name: 'Jane', role: 'viewer', site_ids: [], is_active: true },
+  )
+  const read = (await people.request('GET', `/users/${body.user.user_id}`)).body
+  assert.deepEqual(read, body.user)
+  const listed = (await people.request('GET', '/users')).body
+  assert.ok(listed.some((user: { user_id: string }) => user.user_id === body.user.user_id))
+  assert.equal(JSON.stringify(listed).includes('cbh_'), false)
+})
+
+test('a change acts at once and leaves the rest as it was', async () => {
+  const { userId, key } = await people.createUser({ site_ids: ['north', 'north'] })
+  const patch = async (body: object) => (await people.request('PATCH', `/users/${userId}`, { body })).body
+  assert.deepEqual((await patch({})).site_ids, ['north'])
+  assert.equal((await patch({ role: 'operator' })).role, 'operator')
+  assert.equal((await patch({ site_ids: null })).site_ids, null)
+  assert.equal((await patch({ name: 'Other' })).role, 'operator')
+  assert.equal((await people.request('GET', '/sites', { key })).status, 200)
+  await patch({ is_active: false })
+  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'user_inactive')
+  await patch({ is_active: true })
+  const { body } = await people.request('POST', `/users/${userId}/rotate-key`)
+  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
+  assert.equal((await people.request('GET', '/sites', { key: body.api_key })).status, 200)
+  assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, {
+    success: true,
+    deleted: userId,
+  })
+  assert.equal((await people.request('GET', '/sites', { key: body.api_key })).body.code, 'invalid_api_key')
+  for (const method of ['GET', 'DELETE'])
+    assert.equal((await people.request(method, `/users/${userId}`)).body.code, 'user_not_found')
+  assert.equal((await people.request('PATCH', `/users/${userId}`, { body: {} })).body.code, 'user_not_found')
+  assert.equal((await people.request('POST', `/users/${userId}/rotate-key`)).body.code, 'user_not_found')
+})
+
+test('the last admin stays one, whoever tries at the same time', async () => {
+  for (const body of [{ role: 'viewer' }, { is_active: false }])
+    assert.equal((await people.request('PATCH', '/users/admin', { body })).body.code, 'last_admin')
+  assert.equal((await people.request('DELETE', '/users/admin')).body.code, 'last_admin')
+  const second = await people.createUser({ role: 'admin' })
+  const answers = await Promise.all([
+    people.request('PATCH', '/users/admin', { body: { role: 'viewer' } }),
+    people.request('DELETE', `/users/${second.userId}`),
+  ])
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+  // one of the two is an admin still
+  const key = answers[0]?.status === 200 ? second.key : ADMIN_KEY
+  const restored = await people.request('PATCH', '/users/admin', { key, body: { role: 'admin' } })
+  assert.equal(restored.body.role, 'admin')
+})
+
+for (const [body, code] of [
+  [{}, 'missing_field'],
+  [{ name: ' ' }, 'invalid_field'],
+  [{ name: 'x', role: 'user' }, 'invalid_field'],
+  [{ name: 'x', site_ids: 'north' }, 'invalid_field'],
+  [{ name: 'x', site_ids: ['No Such Name'] }, 'invalid_field'],
+  [{ name: 'x', site_ids: Array.from({ length: 5001 }, (_, i) => `s${i}`) }, 'invalid_field'],
+  [{ name: 'x', sites: [] }, 'unknown_field'],
+] as const) {
+  test(`a new user is refused: ${JSON.stringify(body).slice(0, 50)}`, async () => {
+    const answer = await people.request('POST', '/users', { body })
+    assert.deepEqual([answer.status, answer.body.code], [400, code])
+  })
+}
+
+test('the first admin is made once, however many hubs start', async () => {
+  assert.equal(await ensureHubAdmin(hub.hub.database, undefined, systemClock.nowMs()), null)
+  assert.ok(PGLITE !== undefined)
+  const database = await PGLITE.open()
+  try {
+    const made = await Promise.all(
+      [1, 2, 3].map(() => ensureHubAdmin(database, undefined, systemClock.nowMs())),
+    )
+    const [key, ...others] = made.filter((one) => one !== null)
+    assert.deepEqual(others, [])
+    assert.match(String(key), /^cbh_/)
+    const other = createHub({ ...HUB_CONFIG, requestsPerSecond: 1 }, createLog('silent'), { database })
+    const ask = (apiKey: string) => other.app.request('/sites', { headers: { 'x-api-key': apiKey } })
+    const statuses: number[] = []
+    for (let i = 0; i < 6; i++) statuses.push((await ask(String(key))).status)
+    assert.ok(statuses.includes(429), 'a user is held to its request rate')
+    const guesses: Response[] = []
+    for (let i = 0; i < 21; i++) guesses.push(await ask(`cbh_guess_${i}`))
+    assert.deepEqual([guesses[19]?.status, guesses[20]?.status], [401, 429])
+    assert.ok(Number(guesses[20]?.headers.get('retry-after')) > 0)
+  } finally {
+    await database.stop()
+  }
+})

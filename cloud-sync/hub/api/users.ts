@@ -1,0 +1,155 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import type { Database } from '#hub/store/database/database.ts'
+import { changeHubUser, deleteHubUser, type HubUser, listHubUsers, requireHubUser } from '#hub/store/users.ts'
+import { addHubUser } from '#hub/users.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { body, json, problems } from '#shared/http/responses.ts'
+import { hashSecret, newHubKey } from '#shared/ids.ts'
+import { type Clock, toIso } from '#shared/time.ts'
+import {
+  deletedHubUserSchema,
+  type HubUserJson,
+  hubUserPatchSchema,
+  hubUserSchema,
+  issuedHubKeySchema,
+  newHubUserSchema,
+  rotatedHubKeySchema,
+} from '#shared/wire/hub-users.ts'
+import { createHubPart, type HubEnv } from './env.ts'
+import { adminOnly } from './guards.ts'
+
+const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+/** Five thousand sites of the longest name fit. */
+const userBody = jsonBodyUpTo(256 * 1024)
+const idParams = z.object({
+  id: z.string().meta({ description: 'user_id', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+})
+
+function toUserJson({ userId, name, role, siteIds, isActive, createdAtMs }: HubUser): HubUserJson {
+  return {
+    user_id: userId,
+    name,
+    role,
+    site_ids: siteIds === null ? null : [...siteIds],
+    is_active: isActive,
+    created_at: toIso(createdAtMs),
+  }
+}
+
+/** `/users`: the people and programs of the head office. All for admins. */
+export function createHubUsersApi({
+  database,
+  clock,
+}: {
+  database: Database
+  clock: Clock
+}): OpenAPIHono<HubEnv> {
+  const api = createHubPart()
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/users',
+      summary: 'List users',
+      middleware: [adminOnly] as const,
+      responses: { 200: json(z.array(hubUserSchema), 'By the time of creation.'), ...problems(403) },
+    }),
+    async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/users',
+      summary: 'Create a user',
+      description: 'Sees no site unless site_ids names some, or is null for all. Its key is shown only here.',
+      middleware: [adminOnly, userBody] as const,
+      request: { body: body(newHubUserSchema) },
+      responses: {
+        201: json(issuedHubKeySchema, 'The user and its key, which is shown only here.'),
+        ...problems(400, 403, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { name, role, site_ids } = c.req.valid('json')
+      const { user, apiKey } = await addHubUser(database, { name, role, siteIds: site_ids }, clock.nowMs())
+      c.header('location', `/users/${user.userId}`)
+      return c.json({ user: toUserJson(user), api_key: apiKey, warning: KEY_WARNING }, 201)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/users/{id}',
+      summary: 'Get a user',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: { 200: json(hubUserSchema, 'The user.'), ...problems(403, 404) },
+    }),
+    async (c) => c.json(toUserJson(await requireHubUser(database, c.req.valid('param').id)), 200),
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'patch',
+      path: '/users/{id}',
+      summary: 'Change a user',
+      description: 'RFC 7396: what is left out stays. A narrower scope and is_active false act at once.',
+      middleware: [adminOnly, userBody] as const,
+      request: { params: idParams, body: body(hubUserPatchSchema) },
+      responses: {
+        200: json(hubUserSchema, 'The user as it is now.'),
+        ...problems(400, 403, 404, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { name, role, site_ids, is_active } = c.req.valid('json')
+      const change = { name, role, siteIds: site_ids, isActive: is_active }
+      return c.json(toUserJson(await changeHubUser(database, c.req.valid('param').id, change)), 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'delete',
+      path: '/users/{id}',
+      summary: 'Delete a user',
+      description: 'Its key is void at once.',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(deletedHubUserSchema, 'Gone, and its key with it.'),
+        ...problems(403, 404, 409),
+      },
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      await deleteHubUser(database, id)
+      return c.json({ success: true as const, deleted: id }, 200)
+    },
+  )
+
+  api.openapi(
+    createRoute({
+      method: 'post',
+      path: '/users/{id}/rotate-key',
+      summary: 'Issue a new API key',
+      description: 'The old key is void at once.',
+      middleware: [adminOnly] as const,
+      request: { params: idParams },
+      responses: {
+        200: json(rotatedHubKeySchema, 'The new key, shown only here; the old one is dead.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const apiKey = newHubKey()
+      await changeHubUser(database, c.req.valid('param').id, { keyHash: hashSecret(apiKey) })
+      return c.json({ success: true as const, api_key: apiKey, warning: KEY_WARNING }, 200)
+    },
+  )
+
+  return api
+}

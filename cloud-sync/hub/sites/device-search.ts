@@ -1,0 +1,62 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import {
+  type DevicePlace,
+  devicesBehind,
+  type SiteDeviceQuery,
+  type SiteDeviceRow,
+} from '#hub/store/site-devices.ts'
+import {
+  type AttributeFilter,
+  type AttributeValue,
+  matchesAttributes,
+  matchesSearch,
+} from '#shared/device-filter.ts'
+
+export interface DeviceSearch extends SiteDeviceQuery {
+  readonly search: string
+  readonly attributes: readonly AttributeFilter[]
+  readonly limit: number
+  readonly offset: number
+}
+
+/** States read at a time; between two of them everybody else has a turn. */
+const PAGE_ROWS = 500
+
+/** The page of the devices that fit, by site and hardware id. Looks no further than it must. */
+export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<SiteDeviceRow[]> {
+  const found: SiteDeviceRow[] = []
+  let left = query.offset
+  let after: DevicePlace | undefined = { siteId: '', hardwareId: '' }
+  while (after !== undefined && found.length < query.limit) {
+    const rows: SiteDeviceRow[] = await devicesBehind(sql, query, after, PAGE_ROWS)
+    for (const row of rows) {
+      if (!isWanted(row, query) || left-- > 0) continue
+      found.push(row)
+      if (found.length === query.limit) break
+    }
+    const last: SiteDeviceRow | undefined = rows.length < PAGE_ROWS ? undefined : rows.at(-1)
+    after = last === undefined ? undefined : { siteId: last.site_id, hardwareId: last.hardware_id }
+  }
+  return found
+}
+
+function isWanted({ hardware_id, body }: SiteDeviceRow, { search, attributes }: DeviceSearch): boolean {
+  if (search === '' && attributes.length === 0) return true
+  const device: Record<string, unknown> = JSON.parse(body)
+  const names = {
+    name: typeof device.name === 'string' ? device.name : null,
+    hardwareId: hardware_id,
+    shortId: typeof device.short_id === 'string' ? device.short_id : '',
+  }
+  return matchesSearch(names, search) && matchesAttributes(attributesOf(device.attributes), attributes)
+}
+
+/** What a gateway calls attributes, as far as it is any. */
+function attributesOf(value: unknown): Record<string, AttributeValue> {
+  if (typeof value !== 'object' || value === null) return {}
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, AttributeValue] =>
+      ['string', 'number', 'boolean'].includes(typeof entry[1]),
+    ),
+  )
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
+import { siteHealth } from './state.ts'
+
+const NOW_MS = Date.UTC(2026, 4, 1, 12)
+const MINUTE_MS = 60_000
+
+const WELL: SiteRow = {
+  site_id: 'north',
+  name: 'North',
+  created_at_ms: 0,
+  program: 'cartbarn 0.1.0',
+  clock_offset_ms: 12,
+  is_clock_trusted: true,
+  last_seen_ms: NOW_MS - 4000,
+  backlog_rows: 0,
+  backlog_oldest_ms: null,
+  two_gateways_ms: null,
+}
+const FIGURES: SiteFigures = {
+  devices: 1,
+  keys: 1,
+  gapCount: 0,
+  gapRows: 0,
+  quarantined: 0,
+  audit: null,
+  epochs: [],
+}
+const FORK = { site_id: 'north', epoch: 'b', forked_from: 'a', reason: 'restored from a backup' }
+
+for (const [state, words, site, figures] of [
+  ['ok', /^All is well: last heard of 4 seconds ago, everything is here\.$/, {}, {}],
+  ['ok', /what is missing is on its way/, { backlog_rows: 3, backlog_oldest_ms: NOW_MS - 5000 }, {}],
+  ['never_seen', /give its key to the gateway/, { last_seen_ms: null }, {}],
+  ['never_seen', /the site has no key/, { last_seen_ms: null }, { keys: 0 }],
+  [
+    'silent',
+    /^Not heard of since 2026-05-01T11:57:00.000Z: it has no power/,
+    { last_seen_ms: NOW_MS - 3 * MINUTE_MS },
+    {},
+  ],
+  ['silent', /its key is revoked/, { last_seen_ms: NOW_MS - 3 * MINUTE_MS }, { keys: 0 }],
+  [
+    'behind',
+    /^1,000 records are still to come/,
+    { backlog_rows: 1000, backlog_oldest_ms: NOW_MS - 11 * MINUTE_MS },
+    {},
+  ],
+  ['quarantined', /^2 pieces of its data could not be read/, {}, { quarantined: 2 }],
+  ['two_gateways', /^Two gateways push as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
+  ['ok', /^All is well/, { two_gateways_ms: NOW_MS - 60 * MINUTE_MS }, {}],
+  ['ok', /Its clock is 10 minutes ahead\.$/, { clock_offset_ms: 10 * MINUTE_MS }, {}],
+  [
+    'ok',
+    /does not know what time it is\.$/,
+    { is_clock_trusted: false, clock_offset_ms: 10 * MINUTE_MS },
+    {},
+  ],
+  ['ok', /Up to 42 records were dropped/, {}, { gapCount: 1, gapRows: 42 }],
+  [
+    'ok',
+    /\(restored from a backup\)/,
+    {},
+    { epochs: [{ ...FORK, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
+  ],
+  ['ok', /everything is here\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
+] as const) {
+  test(`${state}: ${words.source}`, () => {
+    // the table is of literals, which are lists and records that nobody writes to
+    const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, NOW_MS)
+    assert.equal(health.state, state)
+    assert.match(health.explanation, words)
+  })
+}
+
+test('the worst is the state, and all that is wrong is said', () => {
+  const site = { ...WELL, two_gateways_ms: NOW_MS, last_seen_ms: NOW_MS - 60 * MINUTE_MS }
+  const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, NOW_MS)
+  assert.equal(state, 'two_gateways')
+  for (const words of [/Two gateways/, /Not heard of/, /1 piece of its data/])
+    assert.match(explanation, words)
+  assert.deepEqual(warnings, ['two_gateways', 'quarantined'])
+})

@@ -1,0 +1,96 @@
+import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
+import { areTwoGateways } from '#hub/sync/senders.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { SiteState } from '#shared/wire/sites.ts'
+
+/** A gateway that is connected is heard of every few seconds. */
+const SILENT_MS = 2 * MINUTE_MS
+const BEHIND_MS = 10 * MINUTE_MS
+const CLOCK_OFF_MS = 5 * MINUTE_MS
+/** A restore is worth telling for so long. */
+const FORK_TOLD_MS = 7 * 86_400_000
+
+/** How a site is doing, for programs and in words for people. */
+export interface SiteHealth {
+  readonly state: SiteState
+  readonly explanation: string
+  readonly warnings: ('two_gateways' | 'quarantined')[]
+}
+
+/** Judges a site by what is known of it. The worst is the state; everything that is wrong is in the explanation. */
+export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): SiteHealth {
+  const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
+  const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
+  const behindMs = site.backlog_oldest_ms === null ? 0 : nowMs - site.backlog_oldest_ms
+  const found: [SiteState, string][] = []
+  if (isTwice) {
+    found.push([
+      'two_gateways',
+      'Two gateways push as this site, most likely a copied card or disk. Nothing is lost, but stop one of them, or give it a site and a key of its own.',
+    ])
+  }
+  if (silentMs === null) found.push(['never_seen', neverSeen(figures)])
+  else if (silentMs > SILENT_MS) found.push(['silent', silent(site, figures)])
+  if (figures.quarantined > 0) {
+    found.push([
+      'quarantined',
+      `${count(figures.quarantined, 'piece')} of its data could not be read and is kept as it came: see its quarantine.`,
+    ])
+  }
+  if (behindMs > BEHIND_MS && (site.backlog_rows ?? 0) > 0) found.push(['behind', behind(site)])
+  const words = found.map(([, sentence]) => sentence)
+  if (found.length === 0) words.push(allIsWell(site, silentMs ?? 0))
+  words.push(...remarks(site, figures, nowMs))
+  const [worst] = found
+  return {
+    state: worst?.[0] ?? 'ok',
+    explanation: words.join(' '),
+    warnings: [
+      ...(isTwice ? (['two_gateways'] as const) : []),
+      ...(figures.quarantined > 0 ? (['quarantined'] as const) : []),
+    ],
+  }
+}
+
+function neverSeen({ keys }: SiteFigures): string {
+  return keys === 0
+    ? 'No gateway has come yet, and none can: the site has no key.'
+    : 'No gateway has come yet: give its key to the gateway, with the address of this head office.'
+}
+
+function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures): string {
+  const reason = keys === 0 ? 'its key is revoked' : 'it has no power or no network, or was stopped'
+  return `Not heard of since ${toIso(last_seen_ms ?? 0)}: ${reason}. Its gateway goes on without us and sends everything later.`
+}
+
+function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {
+  const verb = backlog_rows === 1 ? 'is' : 'are'
+  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; what is newest came first.`
+}
+
+function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
+  const rest = (backlog_rows ?? 0) === 0 ? 'everything is here' : 'what is missing is on its way'
+  return `All is well: last heard of ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
+}
+
+/** What is no state, and worth knowing. */
+function* remarks(
+  site: SiteRow,
+  { epochs, gapCount, gapRows }: SiteFigures,
+  nowMs: number,
+): Generator<string> {
+  for (const { forked_from, reason, first_seen_ms } of epochs) {
+    if (forked_from === null || nowMs - first_seen_ms > FORK_TOLD_MS) continue
+    yield `Since ${toIso(first_seen_ms)} its database is another one than before (${reason ?? 'no reason given'}): what it has is sent again and counted once.`
+  }
+  if (gapCount > 0)
+    yield `Up to ${count(gapRows, 'record')} were dropped at the site before they could be sent: see its gaps.`
+  const offsetMs = site.clock_offset_ms ?? 0
+  if (site.is_clock_trusted === false) yield 'Its gateway does not know what time it is.'
+  else if (Math.abs(offsetMs) > CLOCK_OFF_MS)
+    yield `Its clock is ${count(Math.round(Math.abs(offsetMs) / MINUTE_MS), 'minute')} ${offsetMs > 0 ? 'ahead' : 'behind'}.`
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,79 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { PGlite, type Transaction } from '@electric-sql/pglite'
+import type { Database, Sql, SqlValue } from './database.ts'
+import { asAppError, withRetries } from './faults.ts'
+import { FolderLock } from './folder-lock.ts'
+import { createSchema } from './schema.ts'
+
+const INT8 = 20
+const NUMERIC = 1700
+const PARSERS = { [INT8]: Number, [NUMERIC]: Number }
+
+/** PostgreSQL inside this process, in a folder, or in memory without one: one connection, one transaction at a time. */
+export class PgliteDatabase implements Database {
+  readonly #folder: string | undefined
+  readonly #template: Blob | undefined
+  readonly #lock: FolderLock | undefined
+  #db: PGlite | undefined
+
+  /** `template`: what an empty database is, which takes seconds to make. */
+  constructor(folder?: string, template?: Blob) {
+    this.#folder = folder
+    this.#template = template
+    this.#lock = folder === undefined ? undefined : new FolderLock(folder)
+  }
+
+  /** Throws `FolderInUseError` when another process has the folder. */
+  async start(): Promise<void> {
+    if (this.#db !== undefined) return
+    if (this.#folder !== undefined) mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    this.#lock?.take()
+    const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
+    const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
+    this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template })
+    await createSchema(this)
+  }
+
+  async stop(): Promise<void> {
+    const db = this.#db
+    this.#db = undefined
+    await db?.close()
+    this.#lock?.release()
+  }
+
+  all<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    return sqlOf(this.#running()).all<Row>(text, values)
+  }
+
+  get<Row>(text: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    return sqlOf(this.#running()).get<Row>(text, values)
+  }
+
+  run(text: string, values?: readonly SqlValue[]): Promise<number> {
+    return sqlOf(this.#running()).run(text, values)
+  }
+
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return withRetries(() => this.#running().transaction((transaction) => work(sqlOf(transaction))))
+  }
+
+  #running(): PGlite {
+    if (this.#db === undefined) throw new Error('the database is not running')
+    return this.#db
+  }
+}
+
+function sqlOf(db: Pick<PGlite | Transaction, 'query'>): Sql {
+  // PGlite knows no read-only arrays, and takes any value for a parameter
+  const query = <Row>(text: string, values: readonly SqlValue[] = []) =>
+    db.query<Row>(text, values as SqlValue[]).catch((error: unknown) => {
+      throw asAppError(error)
+    })
+  return {
+    all: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows,
+    get: async <Row>(text: string, values?: readonly SqlValue[]) =>
+      (await query<Row>(text, values)).rows.at(0),
+    run: async (text, values) => (await query(text, values)).affectedRows ?? 0,
+  }
+}

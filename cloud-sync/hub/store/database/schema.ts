@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import type { Sql } from './database.ts'
+import { codeOf, withRetries } from './faults.ts'
+
+/** The schema this program knows; a later one adds statements and raises it. */
+export const SCHEMA_VERSION = 1
+
+/** The statements of `schema.sql`, in order. */
+export function schemaStatements(): string[] {
+  const text = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
+  return text
+    .split(/;[ \t]*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+}
+
+/** Two that create the same table at once: IF NOT EXISTS looks first, and only one of them finds nothing in its way. */
+const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '40P01'])
+
+/** Creates what is not there yet. Several hubs may do so at once. Throws for the tables of a later program. */
+export async function createSchema(sql: Sql): Promise<void> {
+  for (const statement of schemaStatements()) {
+    await withRetries(
+      () => sql.run(statement),
+      (error) => CREATED_AT_ONCE.has(codeOf(error) ?? ''),
+    )
+  }
+  const found = await sql.get<{ version: number | null }>(
+    'SELECT MAX(version) AS version FROM hub_schema_version',
+  )
+  const version = found?.version ?? 0
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `the database has tables of version ${version}; this hub knows versions up to ${SCHEMA_VERSION}: run the newer hub`,
+    )
+  }
+  if (version < SCHEMA_VERSION) {
+    await sql.run('INSERT INTO hub_schema_version (version) VALUES ($1) ON CONFLICT DO NOTHING', [
+      SCHEMA_VERSION,
+    ])
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  BATTERY,
+  type BatteryRecords,
+  GPS,
+  type GpsRecords,
+  type RecordKind,
+  type Records,
+} from '#shared/telemetry/records.ts'
+import type { TelemetryRun } from '#shared/telemetry/runs.ts'
+import type { Sql } from '../database/database.ts'
+import { insertBlocks } from './blocks.ts'
+import { firstMs, lastMs, mergeAll } from './merged-records.ts'
+import { StreamBlocks } from './stream-blocks.ts'
+
+/** A block as it came and what is in it. */
+export type ReadBlock =
+  | {
+      readonly hardwareId: string
+      readonly stream: 'gps'
+      readonly records: GpsRecords
+      readonly block: Uint8Array
+    }
+  | {
+      readonly hardwareId: string
+      readonly stream: 'battery'
+      readonly records: BatteryRecords
+      readonly block: Uint8Array
+    }
+
+/** Puts blocks in, as they are where nothing of them is there yet. Inside the site's lock. */
+export async function addBlocks(sql: Sql, siteId: string, blocks: readonly ReadBlock[]): Promise<void> {
+  for (const [hardwareId, ofDevice] of byDevice(blocks)) {
+    const of = { siteId, hardwareId }
+    await addPieces(sql, of, GPS, gpsOf(ofDevice))
+    await addPieces(sql, of, BATTERY, batteryOf(ofDevice))
+  }
+}
+
+/** Puts the records of runs into blocks. Inside the site's lock. */
+export async function addRuns(sql: Sql, siteId: string, runs: readonly TelemetryRun[]): Promise<void> {
+  for (const [hardwareId, ofDevice] of byDevice(runs)) {
+    const of = { siteId, hardwareId }
+    const gps = mergeAll(
+      GPS,
+      gpsOf(ofDevice).map(({ records }) => records),
+    )
+    const battery = mergeAll(
+      BATTERY,
+      batteryOf(ofDevice).map(({ records }) => records),
+    )
+    await addPieces(sql, of, GPS, [{ records: gps }])
+    await addPieces(sql, of, BATTERY, [{ records: battery }])
+  }
+}
+
+async function addPieces<R extends Records>(
+  sql: Sql,
+  of: { siteId: string; hardwareId: string },
+  kind: RecordKind<R>,
+  pieces: readonly { records: R; block?: Uint8Array }[],
+): Promise<void> {
+  const some = pieces.filter(({ records }) => records.atMs.length > 0)
+  if (some.length === 0) return
+  const range = {
+    fromMs: Math.min(...some.map(({ records }) => firstMs(records))),
+    toMs: Math.max(...some.map(({ records }) => lastMs(records))),
+  }
+  const blocks = await StreamBlocks.load(sql, of, kind, range)
+  for (const { records, block } of some) await blocks.add(records, block)
+  await insertBlocks(sql, of.siteId, blocks.added)
+}
+
+function byDevice<T extends { readonly hardwareId: string }>(items: readonly T[]): Map<string, T[]> {
+  return Map.groupBy(items, ({ hardwareId }) => hardwareId)
+}
+
+function gpsOf<T extends { readonly stream: string }>(items: readonly T[]): Extract<T, { stream: 'gps' }>[] {
+  return items.filter((item): item is Extract<T, { stream: 'gps' }> => item.stream === 'gps')
+}
+
+function batteryOf<T extends { readonly stream: string }>(
+  items: readonly T[],
+): Extract<T, { stream: 'battery' }>[] {
+  return items.filter((item): item is Extract<T, { stream: 'battery' }> => item.stream === 'battery')
+}

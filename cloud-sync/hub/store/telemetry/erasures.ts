@@ -1,0 +1,133 @@
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { decodeRuns, encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
+import type { Erase } from '#shared/wire/sync.ts'
+import type { Sql } from '../database/database.ts'
+import { blockSpans, type DeviceOfSite, insertBlocks, readBlocks } from './blocks.ts'
+import { lastMs } from './merged-records.ts'
+import { deleteSegments, replaceSegment, segmentsBetween } from './segments.ts'
+
+/** Which records of which device are erased. */
+export interface ErasedStream {
+  readonly hardwareId: string
+  readonly streams: readonly ('gps' | 'battery')[]
+}
+
+/** Keeps an erasure in mind: parts that were made before it may still come. */
+export async function insertErasure(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  noteId: string,
+  erase: Erase,
+  at: { readonly atMs: number; readonly nowMs: number },
+): Promise<void> {
+  await sql.run(
+    `INSERT INTO erasure (site_id, note_id, epoch, hardware_id, streams, telemetry_through, history_through,
+                          at_ms, received_at_ms)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+    [
+      ...[siteId, noteId, epoch, erase.hardware_id, JSON.stringify(erase.kinds)],
+      ...[erase.telemetry_through, erase.history_through, at.atMs, at.nowMs],
+    ],
+  )
+}
+
+/** What is erased from parts of this epoch that end at this position. */
+export async function erasedFrom(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  stream: 'telemetry' | 'history',
+  to: number,
+): Promise<ErasedStream[]> {
+  const rows = await sql.all<{ hardwareId: string; streams: string }>(
+    `SELECT hardware_id AS "hardwareId", streams FROM erasure
+      WHERE site_id = $1 AND epoch = $2 AND ${stream}_through >= $3`,
+    [siteId, epoch, to],
+  )
+  return rows.map(readStreams)
+}
+
+/** What was erased since this time of the hub, whatever the position. */
+export async function erasedSince(sql: Sql, siteId: string, sinceMs: number): Promise<ErasedStream[]> {
+  const rows = await sql.all<{ hardwareId: string; streams: string }>(
+    'SELECT hardware_id AS "hardwareId", streams FROM erasure WHERE site_id = $1 AND received_at_ms >= $2',
+    [siteId, sinceMs],
+  )
+  return rows.map(readStreams)
+}
+
+/** Leaves out what is erased. */
+export function withoutErased<T extends { readonly hardwareId: string; readonly stream: 'gps' | 'battery' }>(
+  items: readonly T[],
+  erased: readonly ErasedStream[],
+): readonly T[] {
+  if (erased.length === 0) return items
+  return items.filter(
+    ({ hardwareId, stream }) =>
+      !erased.some((each) => each.hardwareId === hardwareId && each.streams.includes(stream)),
+  )
+}
+
+/** Deletes the records of a device, all or those up to a time, from blocks and segments. Inside the site's lock. */
+export async function eraseRecords(
+  sql: Sql,
+  siteId: string,
+  { hardwareId, streams }: ErasedStream,
+  throughMs = Number.MAX_SAFE_INTEGER,
+): Promise<void> {
+  const of = { siteId, hardwareId }
+  if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs)
+  if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs)
+  for (const segment of await segmentsBetween(sql, siteId, { fromMs: 0, toMs: throughMs })) {
+    const runs = decodeRuns(segment.body)
+    const kept = withoutErased(runs, [{ hardwareId, streams }])
+    if (kept.length === runs.length) continue
+    const later = runs.filter((run) => !kept.includes(run)).flatMap((run) => recordsAfter(run, throughMs))
+    const left = [...kept, ...later]
+    const rows = left.reduce((sum, { records }) => sum + records.atMs.length, 0)
+    if (rows === 0) await deleteSegments(sql, siteId, [segment])
+    else await replaceSegment(sql, siteId, segment, encodeRuns(left), rows)
+  }
+}
+
+function recordsAfter(run: TelemetryRun, throughMs: number): TelemetryRun[] {
+  const { atMs } = run.records
+  const from = indexAtOrAfter(atMs, throughMs + 1)
+  if (from === atMs.length) return []
+  return run.stream === 'gps'
+    ? [{ ...run, records: GPS.view(run.records, from, atMs.length) }]
+    : [{ ...run, records: BATTERY.view(run.records, from, atMs.length) }]
+}
+
+async function eraseBlocks<R extends Records>(
+  sql: Sql,
+  of: DeviceOfSite,
+  kind: RecordKind<R>,
+  throughMs: number,
+): Promise<void> {
+  const { siteId, hardwareId } = of
+  const across = (await blockSpans(sql, of, kind.name, { fromMs: throughMs + 1, toMs: throughMs })).filter(
+    (span) => span.firstMs <= throughMs,
+  )
+  const read = across.length === 0 ? new Map<number, R>() : await readBlocks(sql, of, kind, across)
+  await sql.run(
+    'DELETE FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND first_ms <= $4',
+    [siteId, hardwareId, kind.name, throughMs],
+  )
+  for (const records of read.values()) {
+    const { atMs } = records
+    const left = kind.view(records, indexAtOrAfter(atMs, throughMs + 1), atMs.length)
+    const span = { firstMs: left.atMs[0] ?? 0, lastMs: lastMs(left) }
+    const count = left.atMs.length
+    await insertBlocks(sql, siteId, [
+      { hardwareId, stream: kind.name, ...span, count, body: encodeBlock(kind, left) },
+    ])
+  }
+}
+
+function readStreams({ hardwareId, streams }: { hardwareId: string; streams: string }): ErasedStream {
+  // written by `insertErasure`
+  return { hardwareId, streams: JSON.parse(streams) as ('gps' | 'battery')[] }
+}

@@ -1,0 +1,119 @@
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import type { HubRole } from '#shared/wire/hub-users.ts'
+import type { Database, Sql } from './database/database.ts'
+
+/** Somebody of the head office. */
+export interface HubUser {
+  readonly userId: string
+  readonly name: string
+  readonly role: HubRole
+  /** Null is every site; irrelevant for an admin. */
+  readonly siteIds: readonly string[] | null
+  readonly isActive: boolean
+  readonly createdAtMs: number
+}
+
+export interface NewHubUser extends HubUser {
+  readonly keyHash: string
+}
+
+interface HubUserRow {
+  user_id: string
+  name: string
+  role: string
+  site_ids: string | null
+  is_active: boolean
+  created_at_ms: number
+}
+
+const COLUMNS = 'user_id, name, role, site_ids, is_active, created_at_ms'
+
+function toUser(row: HubUserRow): HubUser {
+  return {
+    userId: row.user_id,
+    name: row.name,
+    // only what `NewHubUser` and `HubUserChange` allow is ever written
+    role: row.role as HubRole,
+    siteIds: row.site_ids === null ? null : JSON.parse(row.site_ids),
+    isActive: row.is_active,
+    createdAtMs: row.created_at_ms,
+  }
+}
+
+/** By the time of creation, then by id. */
+export async function listHubUsers(sql: Sql): Promise<HubUser[]> {
+  const rows = await sql.all<HubUserRow>(`SELECT ${COLUMNS} FROM hub_user ORDER BY created_at_ms, user_id`)
+  return rows.map(toUser)
+}
+
+/** Throws `user_not_found`. */
+export async function requireHubUser(sql: Sql, userId: string): Promise<HubUser> {
+  const row = await sql.get<HubUserRow>(`SELECT ${COLUMNS} FROM hub_user WHERE user_id = $1`, [userId])
+  if (row === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
+  return toUser(row)
+}
+
+export async function hubUserByKey(sql: Sql, keyHash: string): Promise<HubUser | undefined> {
+  const row = await sql.get<HubUserRow>(`SELECT ${COLUMNS} FROM hub_user WHERE key_hash = $1`, [keyHash])
+  return row === undefined ? undefined : toUser(row)
+}
+
+/** Returns false when there is a user with this id or this key already. */
+export async function createHubUser(sql: Sql, user: NewHubUser): Promise<boolean> {
+  const { userId, name, role, siteIds, isActive, createdAtMs, keyHash } = user
+  const created = await sql.run(
+    `INSERT INTO hub_user (user_id, name, role, key_hash, site_ids, is_active, created_at_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    [userId, name, role, keyHash, siteIds === null ? null : JSON.stringify(siteIds), isActive, createdAtMs],
+  )
+  return created > 0
+}
+
+export async function hasHubAdmin(sql: Sql): Promise<boolean> {
+  return (
+    (await sql.get(`SELECT user_id FROM hub_user WHERE role = 'admin' AND is_active LIMIT 1`)) !== undefined
+  )
+}
+
+type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'keyHash'>
+
+/** What is undefined stays as it is. */
+export type HubUserChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
+
+/** Throws `user_not_found`, and `last_admin` when nobody would be left to administer the head office. */
+export function changeHubUser(database: Database, userId: string, change: HubUserChange): Promise<HubUser> {
+  return database.transaction(async (sql) => {
+    await lockAdmins(sql)
+    const user = await requireHubUser(sql, userId)
+    const { name = user.name, role = user.role, isActive = user.isActive } = change
+    const siteIds = change.siteIds === undefined ? user.siteIds : change.siteIds
+    await sql.run(
+      'UPDATE hub_user SET name = $2, role = $3, site_ids = $4, is_active = $5 WHERE user_id = $1',
+      [...[userId, name, role], siteIds === null ? null : JSON.stringify(siteIds), isActive],
+    )
+    if (change.keyHash !== undefined)
+      await sql.run('UPDATE hub_user SET key_hash = $2 WHERE user_id = $1', [userId, change.keyHash])
+    await requireAdminLeft(sql)
+    return requireHubUser(sql, userId)
+  })
+}
+
+/** Throws as `changeHubUser` does. */
+export function deleteHubUser(database: Database, userId: string): Promise<void> {
+  return database.transaction(async (sql) => {
+    await lockAdmins(sql)
+    await requireHubUser(sql, userId)
+    await sql.run('DELETE FROM hub_user WHERE user_id = $1', [userId])
+    await requireAdminLeft(sql)
+  })
+}
+
+/** Two changes at once could each count on the other's admin. */
+async function lockAdmins(sql: Sql): Promise<void> {
+  await sql.all(`SELECT user_id FROM hub_user WHERE role = 'admin' ORDER BY user_id FOR UPDATE`)
+}
+
+async function requireAdminLeft(sql: Sql): Promise<void> {
+  if (!(await hasHubAdmin(sql)))
+    throw new ConflictError('last_admin', 'nobody active would be left to administer the head office')
+}

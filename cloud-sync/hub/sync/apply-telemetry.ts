@@ -1,0 +1,79 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import { addBlocks, addRuns } from '#hub/store/telemetry/device-telemetry.ts'
+import { type ErasedStream, erasedFrom, erasedSince, withoutErased } from '#hub/store/telemetry/erasures.ts'
+import { insertSegment } from '#hub/store/telemetry/segments.ts'
+import type { TelemetryRun } from '#shared/telemetry/runs.ts'
+import { encodeRuns } from '#shared/telemetry/runs.ts'
+import type { SyncPart } from '#shared/wire/sync.ts'
+import type { PartContent } from './part-content.ts'
+
+/** What is sent again may have been read before it was erased, and be on its way for so long. */
+const RESEND_ON_ITS_WAY_MS = 600_000
+
+/** The furthest positions any erasure of the epoch reaches; null for none. */
+export interface Erased {
+  readonly telemetryErasedThrough: number | null
+  readonly historyErasedThrough: number | null
+}
+
+/** Each erasure must be looked for. */
+export const EVERYTHING: Erased = {
+  telemetryErasedThrough: Number.MAX_SAFE_INTEGER,
+  historyErasedThrough: Number.MAX_SAFE_INTEGER,
+}
+
+/** Keeps the records of a part, but for those that were erased after it was made. */
+export async function applyTelemetry(
+  sql: Sql,
+  { siteId, epoch, nowMs }: { siteId: string; epoch: string; nowMs: number },
+  part: SyncPart,
+  content: Extract<PartContent, { type: 'runs' | 'blocks' }>,
+  bounds: Erased,
+): Promise<void> {
+  const isBehind = part.is_resend !== true && part.to > (furthest(part, bounds) ?? -1)
+  const erased = isBehind ? [] : await findErased(sql, siteId, epoch, part, nowMs)
+  if (content.type === 'blocks') return addBlocks(sql, siteId, withoutErased(content.blocks, erased))
+  const runs = withoutErased(content.runs, erased)
+  if (part.stream === 'telemetry' && part.is_resend !== true) {
+    return keepSegment(sql, siteId, epoch, part, runs, nowMs)
+  }
+  return addRuns(sql, siteId, runs)
+}
+
+function furthest({ stream }: SyncPart, bounds: Erased): number | null {
+  return stream === 'telemetry' ? bounds.telemetryErasedThrough : bounds.historyErasedThrough
+}
+
+async function findErased(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  { stream, to, is_resend }: SyncPart,
+  nowMs: number,
+): Promise<ErasedStream[]> {
+  if (is_resend === true) return erasedSince(sql, siteId, nowMs - RESEND_ON_ITS_WAY_MS)
+  return erasedFrom(sql, siteId, epoch, stream === 'telemetry' ? 'telemetry' : 'history', to)
+}
+
+async function keepSegment(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  { from, to }: SyncPart,
+  runs: readonly TelemetryRun[],
+  nowMs: number,
+): Promise<void> {
+  if (runs.length === 0) return
+  let rows = 0
+  let firstMs = Number.POSITIVE_INFINITY
+  let lastMs = Number.NEGATIVE_INFINITY
+  for (const { records } of runs) {
+    const { atMs } = records
+    rows += atMs.length
+    firstMs = Math.min(firstMs, atMs[0] ?? firstMs)
+    lastMs = Math.max(lastMs, atMs[atMs.length - 1] ?? lastMs)
+  }
+  // in the newest encoding, whatever it came in
+  const body = encodeRuns(runs)
+  await insertSegment(sql, siteId, { epoch, from, to, rows, firstMs, lastMs, body }, nowMs)
+}

@@ -1,0 +1,130 @@
+import { type AuditResend, auditResends, replaceAuditResends } from '#hub/store/audit-resends.ts'
+import { recordAudit } from '#hub/store/audits.ts'
+import type { Database } from '#hub/store/database/database.ts'
+import { livingEntities } from '#hub/store/entities.ts'
+import { eventsBetween } from '#hub/store/events.ts'
+import { inHeardSite, inSite } from '#hub/store/sites.ts'
+import { compactSegments } from '#hub/store/telemetry/compactor.ts'
+import { devicesBetween, readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { RowSum } from '#shared/sync-hash.ts'
+import { addRecords } from '#shared/telemetry/record-sum.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { type Clock, DAY_MS } from '#shared/time.ts'
+import type { Audit, AuditAnswer, AuditKind } from '#shared/wire/sync.ts'
+import { meetSender } from './senders.ts'
+
+/** Compares what a gateway has with what is here, group by group. */
+export async function answerAudit(
+  { database, clock }: { database: Database; clock: Clock },
+  siteId: string,
+  audit: Audit,
+): Promise<AuditAnswer> {
+  const { kind, day_ms, groups } = audit
+  if ((day_ms === null) !== (kind === 'entities') || (day_ms !== null && day_ms % DAY_MS !== 0)) {
+    throw new InvalidRequestError('invalid_body', `day_ms: cannot be ${day_ms} for ${kind}`)
+  }
+  const startedAtMs = clock.nowMs()
+  await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
+    meetSender(sql, site, audit, startedAtMs),
+  )
+  const sums = await sumsOf(
+    database,
+    siteId,
+    kind,
+    { dayMs: day_ms ?? 0, nowMs: clock.nowMs() },
+    groups.map(({ group }) => group),
+  )
+  const day = { kind, dayMs: day_ms ?? -1 }
+  const known = await auditResends(database, siteId, day)
+  const resends: AuditResend[] = []
+  const resend: string[] = []
+  const extra: AuditAnswer['extra'] = []
+  let rows = 0
+  for (const { group, count, sum } of groups) {
+    rows += count
+    const mine = sums.get(group) ?? new RowSum()
+    sums.delete(group)
+    if (mine.count > count) extra.push({ group, count: mine.count - count })
+    if (mine.count === count && mine.toString() === sum) continue
+    const compared = { count, gatewayRows: `${count} ${sum}`, hubRows: `${mine.count} ${mine}` }
+    const before = known.get(group)
+    if (mine.count > count && before !== undefined && isAllThere(before, compared)) {
+      resends.push({ ...before, hubRows: compared.hubRows })
+    } else if (count > 0) {
+      // who has more may lack some of it all the same: it is sent once, and inserted where it is missing
+      resend.push(group)
+      resends.push({ group, gatewayRows: compared.gatewayRows, hubRows: null, resentCount: 0 })
+    }
+  }
+  for (const [group, { count }] of sums) if (count > 0) extra.push({ group, count })
+  await inSite(database, siteId, async (sql) => {
+    await replaceAuditResends(sql, siteId, day, resends)
+    await recordAudit(sql, siteId, {
+      ...day,
+      auditedAtMs: clock.nowMs(),
+      rows,
+      missingGroups: resend.length,
+      extra: extra.reduce((sum, { count }) => sum + count, 0),
+    })
+  })
+  return { resend, extra }
+}
+
+/** Whether all the gateway has of a group came again since it was asked for, and nothing has changed since then. */
+function isAllThere(
+  before: AuditResend,
+  { count, gatewayRows, hubRows }: { count: number; gatewayRows: string; hubRows: string },
+): boolean {
+  if (before.gatewayRows !== gatewayRows) return false
+  return before.hubRows === null ? before.resentCount >= count : before.hubRows === hubRows
+}
+
+async function sumsOf(
+  sql: Database,
+  siteId: string,
+  kind: AuditKind,
+  at: { dayMs: number; nowMs: number },
+  groups: readonly string[],
+): Promise<Map<string, RowSum>> {
+  if (kind === 'gps') return recordSums(sql, siteId, GPS, at, groups)
+  if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at, groups)
+  const sums = new Map<string, RowSum>()
+  const add = (group: string, text: string) => {
+    const sum = sums.get(group) ?? new RowSum()
+    sum.addText(text)
+    sums.set(group, sum)
+  }
+  if (kind === 'entities') {
+    for (const { table, key, body } of await livingEntities(sql, siteId)) {
+      add(table, `[${JSON.stringify(table)},${JSON.stringify(key)},${body}]`)
+    }
+  } else {
+    for (const { hardwareId, body } of await eventsBetween(sql, siteId, kind, at.dayMs, at.dayMs + DAY_MS)) {
+      add(hardwareId, body)
+    }
+  }
+  return sums
+}
+
+/** One device after the other: those of a day may be millions of records. */
+async function recordSums<R extends Records>(
+  sql: Database,
+  siteId: string,
+  kind: RecordKind<R>,
+  { dayMs, nowMs }: { dayMs: number; nowMs: number },
+  groups: readonly string[],
+): Promise<Map<string, RowSum>> {
+  // or each device would have to be looked for in each of them
+  while ((await compactSegments(sql, siteId, nowMs)) > 0);
+  const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
+  const devices = new Set([...groups, ...(await devicesBetween(sql, siteId, kind.name, range))])
+  const sums = new Map<string, RowSum>()
+  for (const hardwareId of devices) {
+    const records = await readTelemetry(sql, kind, { siteId, hardwareId }, range)
+    const sum = new RowSum()
+    addRecords(sum, kind, records)
+    sums.set(hardwareId, sum)
+  }
+  return sums
+}

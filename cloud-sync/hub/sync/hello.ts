@@ -1,0 +1,45 @@
+import { insertCursors, readCursors } from '#hub/store/cursors.ts'
+import type { Database } from '#hub/store/database/database.ts'
+import { deleteEarlierEntities } from '#hub/store/entities.ts'
+import { forgetInstances, isEpochOfAnother, recordHello } from '#hub/store/epochs.ts'
+import { inSite } from '#hub/store/sites.ts'
+import { ConflictError } from '#shared/errors.ts'
+import { type Clock, DAY_MS } from '#shared/time.ts'
+import { type Hello, type HelloAnswer, SYNC_STREAMS } from '#shared/wire/sync.ts'
+import { CursorConflictError } from './cursor-conflict.ts'
+import { LIMITS } from './limits.ts'
+import { meetSender, warningsFor } from './senders.ts'
+
+const INSTANCES_KEPT_MS = 30 * DAY_MS
+
+/** Meets a gateway. Throws `foreign_epoch`, or `ahead` when it never had what the hub has of its epoch. */
+export async function sayHello(
+  { database, clock }: { database: Database; clock: Clock },
+  siteId: string,
+  hello: Hello,
+): Promise<HelloAnswer> {
+  const { epoch, ends } = hello
+  if (await isEpochOfAnother(database, siteId, epoch)) {
+    throw new ConflictError('foreign_epoch', 'this database was replicated as another site')
+  }
+  return inSite(database, siteId, async (sql, site) => {
+    const nowMs = clock.nowMs()
+    const cursors = await readCursors(sql, siteId, epoch)
+    const ahead = SYNC_STREAMS.filter((stream) => cursors[stream].seq > ends[stream])
+    if (ahead.length > 0) {
+      throw new CursorConflictError(
+        'ahead',
+        `the hub has more of ${ahead.join(', ')} than was ever there`,
+        cursors,
+      )
+    }
+    await recordHello(sql, siteId, hello, nowMs)
+    await insertCursors(sql, siteId, epoch, nowMs)
+    await forgetInstances(sql, siteId, nowMs - INSTANCES_KEPT_MS)
+    const sender = await meetSender(sql, site, hello, nowMs)
+    // nothing was there to be sent again
+    if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
+    const warnings = warningsFor(site, sender, nowMs)
+    return { server_time_ms: nowMs, cursors, limits: LIMITS, warnings }
+  })
+}

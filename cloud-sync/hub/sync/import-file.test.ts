@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
+import { GPS } from '#shared/telemetry/records.ts'
+import { SYNC_STREAMS, type SyncPart } from '#shared/wire/sync.ts'
+
+const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
+
+function gpsRun(times: readonly number[]) {
+  const records = GPS.allocate(times.length)
+  records.atMs.set(times)
+  return { hardwareId: 'cart-1', stream: 'gps', records } as const
+}
+
+function lockEvent(seq: number) {
+  return {
+    ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
+    ...{ at_ms: 1_000_000 + seq, code: null, command_id: null, metadata: null },
+  }
+}
+
+/** `count` parts of lock events and of telemetry, one row each, behind where the gateway is. */
+function partsOf(site: SiteClient, count: number): SyncPart[] {
+  const parts: SyncPart[] = []
+  for (const stream of ['lock_events', 'telemetry'] as const) {
+    let before: SyncPart | undefined
+    for (let i = 1; i <= count; i++) {
+      const seq = site.cursors[stream].seq + i
+      const content =
+        stream === 'telemetry' ? runsContent([gpsRun([seq * 1000])]) : rowsContent([lockEvent(seq)])
+      before = site.part(stream, content, { to: seq, before })
+      parts.push(before)
+    }
+  }
+  return parts
+}
+
+for (const kind of DATABASE_KINDS) {
+  describe(`a file carried to a hub on ${kind.name}`, { skip: kind.skip }, () => {
+    let hub: TestHub
+    before(async () => {
+      hub = await openHub(kind)
+    })
+    after(() => hub?.stop())
+
+    const upload = async (siteId: string, file: Uint8Array, key = ADMIN_KEY) => {
+      const response = await hub.hub.app.request(`/sites/${siteId}/import`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/gzip' },
+        body: Buffer.from(file),
+      })
+      const body: Answer['body'] = await response.json()
+      return { status: response.status, body }
+    }
+    const contentOf = async (site: SiteClient) => {
+      const of = { siteId: site.siteId, hardwareId: 'cart-1' }
+      const { atMs } = await readTelemetry(hub.hub.database, GPS, of, EVER)
+      const events = await hub.hub.database.all<{ id: string }>(
+        'SELECT event_id AS id FROM event WHERE site_id = $1 ORDER BY at_ms',
+        [site.siteId],
+      )
+      return { times: [...atMs], events: events.map(({ id }) => id) }
+    }
+    const siteOf = async (site: SiteClient) => {
+      const headers = { 'x-api-key': ADMIN_KEY }
+      const answer = await hub.hub.app.request(`/sites/${site.siteId}`, { headers })
+      const body: Answer['body'] = await answer.json()
+      return body
+    }
+
+    test('is taken once, and its receipt says where the hub is', async () => {
+      const site = await hub.site()
+      const file = fileOf(fileLinesOf(site, partsOf(site, 3)))
+      const first = await upload(site.siteId, file)
+      assert.deepEqual([first.status, first.body.taken, first.body.known, first.body.rows], [200, 6, 0, 6])
+      const second = await upload(site.siteId, file)
+      assert.deepEqual(
+        [second.status, second.body.taken, second.body.known, second.body.rows],
+        [200, 0, 6, 0],
+      )
+      await site.hello()
+      assert.deepEqual([first.body.cursors, second.body.cursors], [site.cursors, site.cursors])
+      assert.deepEqual(await contentOf(site), {
+        times: [1000, 2000, 3000],
+        events: ['event-1', 'event-2', 'event-3'],
+      })
+    })
+
+    test('cut off anywhere it leaves what a gateway may have sent, and the whole file completes it', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 40 }),
+          fc.double({ min: 0, max: 1 }),
+          async (count, cut) => {
+            const site = await hub.site()
+            const file = fileOf(fileLinesOf(site, partsOf(site, count)))
+            const length = Math.floor(cut * (file.length - 1))
+            const partly = await upload(site.siteId, file.subarray(0, length))
+            // gzip's own last bytes may be missing: then all of it was there
+            assert.ok(
+              partly.status === 400 || (partly.status === 200 && file.length - length <= 10),
+              `${partly.status}`,
+            )
+            const { times, events } = await contentOf(site)
+            assert.deepEqual(
+              times,
+              Array.from({ length: times.length }, (_, i) => (i + 1) * 1000),
+            )
+            assert.deepEqual(
+              events,
+              Array.from({ length: events.length }, (_, i) => `event-${i + 1}`),
+            )
+            await site.hello()
+            assert.equal(site.cursors.telemetry.seq, times.length)
+            assert.equal(site.cursors.lock_events.seq, events.length)
+            assert.equal((await upload(site.siteId, file)).status, 200)
+            const whole = await contentOf(site)
+            assert.deepEqual([whole.times.length, whole.events.length], [count, count])
+          },
+        ),
+        { numRuns: 12 },
+      )
+    })
+
+    test('with any line changed or left out it is refused, and what is taken is as it was written', async () => {
+      const site = await hub.site()
+      const lines = fileLinesOf(site, partsOf(site, 2))
+      const other = site.restarted()
+      const changed = fileLinesOf(other, [
+        ...partsOf(other, 1),
+        other.part('lock_events', rowsContent([{ ...lockEvent(9), source: 'code' }]), { to: 9 }),
+      ])
+      const broken: string[][] = lines.flatMap((line, i) => [
+        // the states of devices are worth having, and no more
+        line.startsWith('{"devices"') ? lines.slice(0, i) : lines.toSpliced(i, 1),
+        lines.with(i, `${line.slice(0, -3)}\n`),
+        lines.with(i, line.replace(/"data":"..../, '"data":"AAAA')),
+        lines.with(i, line.replace('"count":1', '"count":2')),
+        lines.with(i, line.replace(/"to":(\d)/, '"to":7')),
+        // nobody reads behind the end
+        line.startsWith('{"end"') ? lines : lines.toSpliced(i, 0, line),
+      ])
+      for (const text of [...broken, changed]) {
+        if (text.join('') === lines.join('')) continue
+        const { status, body } = await upload(site.siteId, fileOf(text))
+        const isTaken = text.filter((line) => line.startsWith('{"devices"')).length > 1 && status === 200
+        assert.ok(isTaken || [400, 403, 409].includes(status), JSON.stringify([status, body]))
+        if (!isTaken) assert.ok(['invalid_file', 'wrong_site', 'cursor'].includes(body.code), body.code)
+        const { times, events } = await contentOf(site)
+        assert.deepEqual(times, [1000, 2000].slice(0, times.length))
+        assert.deepEqual(events, ['event-1', 'event-2'].slice(0, events.length))
+      }
+      assert.equal((await upload(site.siteId, fileOf(lines))).status, 200)
+      for (const text of [...broken, changed]) {
+        if (
+          text.join('') === lines.join('') ||
+          text.filter((line) => line.startsWith('{"devices"')).length > 1
+        )
+          continue
+        assert.notEqual(
+          (await upload(site.siteId, fileOf(text))).status,
+          200,
+          'a receipt for what is not here',
+        )
+      }
+    })
+
+    test('a receipt is never given for parts that are not here', async () => {
+      const site = await hub.site()
+      const parts = partsOf(site, 2)
+      const without = fileLinesOf(site, parts).filter(
+        (line) => !line.includes(parts.at(-1)?.hash ?? '') || line.includes('"end"'),
+      )
+      const answer = await upload(site.siteId, fileOf(without))
+      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_file'])
+    })
+
+    test('of a copy that went another way it is refused though the hub is further', async () => {
+      const site = await hub.site()
+      const copy = site.restarted()
+      await site.push(...partsOf(site, 2))
+      const part = copy.part('telemetry', runsContent([gpsRun([77])]), { to: 2 })
+      const { status, body } = await upload(copy.siteId, fileOf(fileLinesOf(copy, [part])))
+      assert.deepEqual([status, body.code], [409, 'cursor'])
+      assert.deepEqual((await contentOf(site)).times, [1000, 2000])
+    })
+
+    test('of another site, of a database of another site, or that does not go on here, it is refused', async () => {
+      const site = await hub.site()
+      const other = await hub.site()
+      const file = fileOf(fileLinesOf(other, partsOf(other, 1)))
+      const wrong = await upload(site.siteId, file)
+      assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
+      const foreign = await upload(
+        site.siteId,
+        fileOf(fileLinesOf(site, [], { head: { epoch: other.epoch } })),
+      )
+      assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
+      const ahead = site.restarted()
+      ahead.cursors = { ...ahead.cursors, telemetry: { seq: 5, hash: 'a'.repeat(64) } }
+      const gap = await upload(site.siteId, fileOf(fileLinesOf(ahead, partsOf(ahead, 1))))
+      assert.deepEqual([gap.status, gap.body.code], [409, 'cursor'])
+      assert.deepEqual(await contentOf(site), { times: [], events: [] })
+    })
+
+    test('is for admins', async () => {
+      const site = await hub.site()
+      const keys = await new People(hub).callers(site.siteId)
+      const file = fileOf(fileLinesOf(site, partsOf(site, 1)))
+      for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+        const answer = await upload(site.siteId, file, keys[who] ?? '')
+        assert.deepEqual([answer.status, answer.body.code], [status, code], who)
+      }
+      assert.deepEqual(await contentOf(site), { times: [], events: [] })
+      assert.equal((await upload('nowhere', file)).body.code, 'site_not_found')
+    })
+
+    test('while its gateway sends too each part is taken once, and nobody is called two gateways', async () => {
+      const site = await hub.site()
+      const parts = partsOf(site, 30)
+      const file = fileOf(fileLinesOf(site, parts))
+      hub.clock.aheadMs += 120_000
+      const pushAll = async () => {
+        for (const part of parts) await site.push(part)
+      }
+      const answers = await Promise.all([upload(site.siteId, file), pushAll(), upload(site.siteId, file)])
+      for (const answer of [answers[0], answers[2]]) {
+        assert.ok(answer.status === 200 || answer.body.code === 'cursor', JSON.stringify(answer.body))
+      }
+      await pushAll()
+      assert.equal((await upload(site.siteId, file)).status, 200)
+      const { times, events } = await contentOf(site)
+      assert.deepEqual([times.length, events.length], [30, 30])
+      await site.hello()
+      const { warnings } = (await site.push(site.part('lock_events', rowsContent([lockEvent(99)])))).body
+      assert.deepEqual(warnings, [])
+      assert.equal((await siteOf(site)).state, 'ok')
+      const streams = SYNC_STREAMS.filter((stream) => site.cursors[stream].seq > 0)
+      assert.deepEqual(streams, ['lock_events', 'telemetry'])
+    })
+
+    test('an older one does not take states back, and one of the future does not make a site look alive', async () => {
+      const site = await hub.site()
+      const nowMs = hub.clock.nowMs()
+      await site.latest({
+        at_ms: nowMs,
+        devices: [{ hardware_id: 'cart-1', is_online: true }, { hardware_id: 'cart-2' }],
+      })
+      const head = { exported_at_ms: nowMs - 86_400_000 }
+      const devices = [{ hardware_id: 'cart-1', is_online: false }]
+      assert.equal((await upload(site.siteId, fileOf(fileLinesOf(site, [], { head, devices })))).status, 200)
+      const states = await hub.hub.database.all(
+        'SELECT hardware_id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id',
+        [site.siteId],
+      )
+      assert.deepEqual(states, [
+        { hardware_id: 'cart-1', body: '{"hardware_id":"cart-1","is_online":true}' },
+        { hardware_id: 'cart-2', body: '{"hardware_id":"cart-2"}' },
+      ])
+      const years = { exported_at_ms: nowMs + 40 * 365 * 86_400_000 }
+      assert.equal((await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: years })))).status, 200)
+      hub.clock.aheadMs += 600_000
+      assert.equal((await siteOf(site)).state, 'silent')
+      const never = { exported_at_ms: Number.MAX_SAFE_INTEGER }
+      const { status } = await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: never })))
+      assert.equal(status, 400)
+      assert.equal((await siteOf(site)).site_id, site.siteId)
+    })
+
+    test('of before a restore it adds its history, and leaves what is configured now', async () => {
+      const site = await hub.site()
+      const old = site.restarted()
+      old.epoch = 'e'.repeat(31) + (kind.name === 'PGlite' ? '0' : '1')
+      const name = async () => {
+        const rows = await hub.hub.database.all<{ key: string; body: string }>(
+          'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key',
+          [site.siteId],
+        )
+        return rows.map(({ key, body }) => `${key}: ${body}`)
+      }
+      const device = (key: string, text: string) => ({ seq: 1, table: 'device', key, body: { name: text } })
+      site.epoch = 'd'.repeat(31) + (kind.name === 'PGlite' ? '0' : '1')
+      site.cursors = old.cursors
+      const ends = endsOf(site.cursors, 1)
+      await site.hello({ forked_from: { epoch: old.epoch, reason: 'restored from a backup' }, ends })
+      await site.push(site.part('entities', rowsContent([device('cart-1', 'new')])))
+      const parts = [
+        old.part('entities', rowsContent([device('cart-1', 'old'), { ...device('cart-9', 'gone'), seq: 2 }])),
+        old.part('telemetry', runsContent([gpsRun([1234])])),
+      ]
+      const head = { exported_at_ms: hub.clock.nowMs() - 1000 }
+      const { status, body } = await upload(site.siteId, fileOf(fileLinesOf(old, parts, { head })))
+      assert.deepEqual([status, body.taken], [200, 2])
+      assert.deepEqual((await contentOf(site)).times, [1234])
+      assert.deepEqual(await name(), ['cart-1: {"name":"new"}'])
+      assert.equal((await siteOf(site)).epochs[0].epoch, site.epoch)
+    })
+  })
+}

@@ -1,0 +1,208 @@
+import type { z } from 'zod'
+import { insertCursors, readCursors } from '#hub/store/cursors.ts'
+import type { Database } from '#hub/store/database/database.ts'
+import { deleteEarlierEntities } from '#hub/store/entities.ts'
+import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile, supersededAt } from '#hub/store/epochs.ts'
+import { inSite } from '#hub/store/sites.ts'
+import { ConflictError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import { partHash } from '#shared/sync-hash.ts'
+import type { Clock } from '#shared/time.ts'
+import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/sync.ts'
+import {
+  type SyncFileEnd,
+  type SyncFileHead,
+  type SyncFileReceipt,
+  syncFileLineSchema,
+} from '#shared/wire/sync-file.ts'
+import { EVERYTHING } from './apply-telemetry.ts'
+import { fileLines } from './file-lines.ts'
+import { LIMITS } from './limits.ts'
+import { type CheckedPart, checkPart } from './part-content.ts'
+import { moveAndApply } from './push.ts'
+import { putOlderStates, statesOf } from './take-latest.ts'
+
+interface ImportDeps {
+  readonly database: Database
+  readonly clock: Clock
+}
+
+/**
+ * Takes a file that a gateway wrote (shared/wire/sync-file.ts), through the same compare-and-set as if it had sent the
+ * parts itself: some parts a transaction, and what is there already is passed over. Of a file that turns out to be damaged
+ * some parts from its beginning may have been taken; it may come again. The receipt says where the hub is, and is only
+ * given when every part of the file is here. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
+ */
+export async function importFile(
+  deps: ImportDeps,
+  siteId: string,
+  body: AsyncIterable<Uint8Array>,
+): Promise<SyncFileReceipt> {
+  let file: FileImport | undefined
+  for await (const line of fileLines(body)) {
+    const content = readLine(line)
+    if ('head' in content) {
+      if (file !== undefined) throw new InvalidRequestError('invalid_file', 'the file begins twice')
+      file = await FileImport.begin(deps, siteId, content.head)
+      continue
+    }
+    if (file === undefined) throw new InvalidRequestError('invalid_file', 'the file has no beginning')
+    if ('part' in content) await file.add(content.part)
+    else if ('devices' in content) file.keep(content.devices)
+    else return await file.finish(content.end)
+  }
+  throw new InvalidRequestError(
+    'invalid_file',
+    'the file ends early: copy it again, what is here already is passed over',
+  )
+}
+
+function readLine(line: string): z.infer<typeof syncFileLineSchema> {
+  try {
+    return syncFileLineSchema.parse(JSON.parse(line))
+  } catch {
+    throw new InvalidRequestError(
+      'invalid_file',
+      `this is no line of a file for a head office: ${line.slice(0, 40)}`,
+    )
+  }
+}
+
+class FileImport {
+  readonly #deps: ImportDeps
+  readonly #siteId: string
+  readonly #head: SyncFileHead
+  readonly #entitiesEnd: number
+  /** The site went on as another database since: what was configured in this one is over. */
+  readonly #isPast: boolean
+  /** Where the hub is with what waits here. */
+  #cursors: SyncCursors
+  /** Where the file is. */
+  #at: SyncCursors
+  #parts = 0
+  #waiting: CheckedPart[] = []
+  #waitingBytes = 0
+  #states: ReturnType<typeof statesOf> | undefined
+  #taken = 0
+  #known = 0
+  #rows = 0
+
+  private constructor(
+    deps: ImportDeps,
+    siteId: string,
+    begun: { head: SyncFileHead; entitiesEnd: number; isPast: boolean; cursors: SyncCursors },
+  ) {
+    const { head, entitiesEnd, isPast, cursors } = begun
+    this.#deps = deps
+    this.#siteId = siteId
+    this.#head = head
+    this.#entitiesEnd = entitiesEnd
+    this.#isPast = isPast
+    this.#cursors = cursors
+    this.#at = { ...head.cursors }
+  }
+
+  static async begin(deps: ImportDeps, siteId: string, head: SyncFileHead): Promise<FileImport> {
+    const { database, clock } = deps
+    const { epoch } = head
+    if (head.site !== siteId) throw new ForbiddenError('wrong_site', `this file is of the site ${head.site}`)
+    if (await isEpochOfAnother(database, siteId, epoch))
+      throw new ConflictError('foreign_epoch', 'this database was replicated as another site')
+    return await inSite(database, siteId, async (sql) => {
+      const nowMs = clock.nowMs()
+      const supersededMs = await supersededAt(sql, siteId, head)
+      const isPast = supersededMs !== undefined
+      await recordEpoch(sql, siteId, head, isPast ? supersededMs - 1 : nowMs)
+      await insertCursors(sql, siteId, epoch, nowMs)
+      const entitiesEnd = await entitiesEndOf(sql, siteId, epoch)
+      // nothing was there to be sent again
+      if (entitiesEnd === 0 && !isPast) await deleteEarlierEntities(sql, siteId, epoch)
+      const cursors = await readCursors(sql, siteId, epoch)
+      return new FileImport(deps, siteId, { head, entitiesEnd, isPast, cursors })
+    })
+  }
+
+  async add(part: SyncPart): Promise<void> {
+    const { stream, from, to, hash } = part
+    const before = this.#at[stream]
+    if (part.is_resend === true || to <= from || from !== before.seq || part.prev_hash !== before.hash)
+      throw damaged(`a part of ${stream} does not follow the one before it`)
+    this.#parts++
+    this.#at = { ...this.#at, [stream]: { seq: to, hash } }
+    const at = this.#cursors[stream]
+    if (to <= at.seq) {
+      if (partHash(part, Buffer.from(part.data, 'base64')) !== hash)
+        throw damaged(`a part of ${stream} has another hash`)
+      if (to === at.seq && hash !== at.hash) {
+        const copy = 'two gateways may have gone on from one database, or it went back to a backup'
+        throw new ConflictError('cursor', `the hub has another ${stream} up to ${to}: ${copy}`)
+      }
+      this.#known++
+      return
+    }
+    if (from !== at.seq || part.prev_hash !== at.hash) {
+      throw new ConflictError(
+        'cursor',
+        `${stream} goes on at ${from} in the file, but the hub is at ${at.seq}: have the gateway write a new file`,
+      )
+    }
+    this.#waiting.push(checkFilePart(part))
+    this.#waitingBytes += part.data.length
+    this.#cursors = { ...this.#cursors, [stream]: { seq: to, hash: part.hash } }
+    if (this.#waiting.length >= LIMITS.parts || this.#waitingBytes >= LIMITS.body_bytes / 2)
+      await this.#apply()
+  }
+
+  /** The states of some devices when the file was written; in all, they are those of all. */
+  keep(devices: Latest['devices']): void {
+    this.#states = new Map([...(this.#states ?? []), ...statesOf(devices)])
+  }
+
+  async finish(end: SyncFileEnd): Promise<SyncFileReceipt> {
+    const isWhole = SYNC_STREAMS.every((stream) => {
+      const { seq, hash } = end.cursors[stream]
+      return seq === this.#at[stream].seq && hash === this.#at[stream].hash
+    })
+    if (!isWhole || end.parts !== this.#parts) throw damaged('parts are missing in the file')
+    await this.#apply()
+    const site = this.#siteId
+    const { epoch } = this.#head
+    const { database, clock } = this.#deps
+    const cursors = await inSite(database, site, async (sql) => {
+      // a gateway that does not know what time it is wrote it before now all the same
+      const atMs = Math.min(this.#head.exported_at_ms, clock.nowMs())
+      if (this.#states !== undefined) await putOlderStates(sql, site, atMs, this.#states)
+      await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })
+      return readCursors(sql, site, epoch)
+    })
+    return { site, epoch, taken: this.#taken, known: this.#known, rows: this.#rows, cursors }
+  }
+
+  async #apply(): Promise<void> {
+    const parts = this.#waiting
+    if (parts.length === 0) return
+    this.#waiting = []
+    this.#waitingBytes = 0
+    const { database, clock } = this.#deps
+    const target = { siteId: this.#siteId, epoch: this.#head.epoch, isPast: this.#isPast }
+    await inSite(database, this.#siteId, async (sql) => {
+      const cursors = await readCursors(sql, target.siteId, target.epoch)
+      const known = { ...EVERYTHING, entitiesEnd: this.#entitiesEnd, cursors }
+      await moveAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, known)
+    })
+    this.#taken += parts.length
+    for (const { part } of parts) this.#rows += part.count
+  }
+}
+
+function damaged(detail: string): InvalidRequestError {
+  return new InvalidRequestError('invalid_file', `${detail}: copy the file again`)
+}
+
+function checkFilePart(part: SyncPart): CheckedPart {
+  try {
+    return checkPart(part)
+  } catch (error) {
+    if (error instanceof InvalidRequestError) throw damaged(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,138 @@
+import { countResent } from '#hub/store/audit-resends.ts'
+import { moveCursor } from '#hub/store/cursors.ts'
+import type { Database, Sql } from '#hub/store/database/database.ts'
+import { deleteEarlierEntities } from '#hub/store/entities.ts'
+import { insertQuarantine, type QuarantinedPiece } from '#hub/store/quarantine.ts'
+import { inHeardSite } from '#hub/store/sites.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Clock } from '#shared/time.ts'
+import type { Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/sync.ts'
+import { applyRows } from './apply-rows.ts'
+import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
+import { CursorConflictError } from './cursor-conflict.ts'
+import { LIMITS } from './limits.ts'
+import { type CheckedPart, checkPart } from './part-content.ts'
+import { resentRows } from './resent-rows.ts'
+import { meetSender, warningsFor } from './senders.ts'
+
+/** Takes parts, all of them or none. Throws what is wrong with them, or `cursor` when they do not fit. */
+export async function takeParts(
+  { database, clock }: { database: Database; clock: Clock },
+  siteId: string,
+  push: Push,
+): Promise<PushAnswer> {
+  if (push.parts.length > LIMITS.parts) {
+    throw new AppError('payload_too_large', 'payload_too_large', `a push may have ${LIMITS.parts} parts`)
+  }
+  const parts = push.parts.map(checkPart)
+  const { epoch } = push
+  const nowMs = clock.nowMs()
+  return inHeardSite(database, siteId, { nowMs }, async (sql, site) => {
+    const sender = await meetSender(sql, site, push, nowMs)
+    const { acked, quarantined } = await moveAndApply(sql, { siteId, epoch, nowMs }, parts, sender)
+    const hasQuarantine = sender.hasQuarantine || quarantined > 0
+    return {
+      acked,
+      limits: LIMITS,
+      intents_waiting: site.intentSeq > site.intentsAfter,
+      warnings: warningsFor(site, { ...sender, hasQuarantine }, nowMs),
+    }
+  })
+}
+
+export interface KnownEpoch extends Erased {
+  readonly entitiesEnd: number
+  /** As they are in the same transaction. */
+  readonly cursors: SyncCursors
+}
+
+export interface PartsTarget {
+  readonly siteId: string
+  readonly epoch: string
+  readonly nowMs: number
+  /** The site went on as another epoch since: it says what entities are. */
+  readonly isPast?: boolean
+}
+
+/**
+ * Takes parts that were checked, inside a transaction that has the site; returns where their streams are then. Throws
+ * `cursor` when one does not begin where its stream is.
+ */
+export async function moveAndApply(
+  sql: Sql,
+  target: PartsTarget,
+  parts: readonly CheckedPart[],
+  { entitiesEnd, cursors, ...erased }: KnownEpoch,
+): Promise<{ acked: Partial<SyncCursors>; quarantined: number }> {
+  const { siteId, epoch, nowMs } = target
+  const moves = planMoves(parts, cursors)
+  for (const [stream, { to, rows }] of moves) {
+    const move = { stream, from: cursors[stream], to, rows }
+    if (!(await moveCursor(sql, { siteId, epoch }, move, nowMs))) throw conflict(cursors)
+  }
+  const quarantined = await applyParts(sql, target, parts, erased)
+  const entities = moves.get('entities')
+  if (
+    entities !== undefined &&
+    target.isPast !== true &&
+    reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)
+  ) {
+    await deleteEarlierEntities(sql, siteId, epoch)
+  }
+  return { acked: Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to])), quarantined }
+}
+
+interface Move {
+  to: SyncCursor
+  rows: number
+}
+
+/** Where each stream will be. Throws when a part does not begin where its stream is by then. */
+function planMoves(parts: readonly CheckedPart[], cursors: SyncCursors): Map<SyncStream, Move> {
+  const moves = new Map<SyncStream, Move>()
+  for (const { part } of parts) {
+    if (part.is_resend === true) continue
+    const move = moves.get(part.stream)
+    const at = move?.to ?? cursors[part.stream]
+    if (part.from !== at.seq || part.prev_hash !== at.hash) throw conflict(cursors)
+    moves.set(part.stream, { to: { seq: part.to, hash: part.hash }, rows: (move?.rows ?? 0) + part.count })
+  }
+  return moves
+}
+
+async function applyParts(
+  sql: Sql,
+  { siteId, epoch, nowMs, isPast = false }: PartsTarget,
+  parts: readonly CheckedPart[],
+  erased: Erased,
+): Promise<number> {
+  // notes of the same request may erase more
+  const bounds = parts.some(({ part }) => part.stream === 'notes') ? EVERYTHING : erased
+  const quarantined: QuarantinedPiece[] = []
+  for (const { part, data, content } of parts) {
+    const { stream, from, to } = part
+    if (part.is_resend === true) {
+      for (const { group, count, ...day } of resentRows(stream, content))
+        await countResent(sql, siteId, day, group, count)
+    }
+    if (content.type === 'unreadable') {
+      quarantined.push({ stream, from, to, reason: content.reason, body: data })
+    } else if (content.type !== 'rows') {
+      await applyTelemetry(sql, { siteId, epoch, nowMs }, part, content, bounds)
+    } else if (stream !== 'telemetry' && stream !== 'history' && !(isPast && stream === 'entities')) {
+      const target = { siteId, epoch, nowMs, isResend: part.is_resend === true }
+      const bad = await applyRows(sql, stream, content.rows, target)
+      for (const { reason, body } of bad) quarantined.push({ stream, from, to, reason, body })
+    }
+  }
+  await insertQuarantine(sql, siteId, epoch, quarantined, nowMs)
+  return quarantined.length
+}
+
+function reaches(seq: number, before: number, end: number): boolean {
+  return seq >= end && (before < end || end === 0)
+}
+
+function conflict(cursors: SyncCursors): CursorConflictError {
+  return new CursorConflictError('cursor', 'the parts do not begin where the streams are', cursors)
+}

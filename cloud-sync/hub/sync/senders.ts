@@ -1,0 +1,49 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import {
+  findSender,
+  type KnownSender,
+  recordSeen,
+  recordTwoGateways,
+  type Sender,
+} from '#hub/store/epochs.ts'
+import type { LockedSite } from '#hub/store/sites.ts'
+import { ConflictError } from '#shared/errors.ts'
+import type { SyncWarning } from '#shared/wire/sync.ts'
+
+/** A gateway that was started anew may have left requests on their way; what comes later is another gateway. */
+const OLD_INSTANCE_MS = 60_000
+const TWO_GATEWAYS_SHOWN_MS = 600_000
+
+/** Whether two gateways of one identity were seen a short while ago. */
+export function areTwoGateways(twoGatewaysMs: number | null, nowMs: number): boolean {
+  return twoGatewaysMs !== null && twoGatewaysMs > nowMs - TWO_GATEWAYS_SHOWN_MS
+}
+
+/** Notes who sends, in a site that was locked as heard. Throws `unknown_epoch` before its hello. */
+export async function meetSender(
+  sql: Sql,
+  site: LockedSite,
+  sender: Sender,
+  nowMs: number,
+): Promise<KnownSender & { readonly isOneOfTwo: boolean }> {
+  const known = await findSender(sql, site.siteId, sender, nowMs - TWO_GATEWAYS_SHOWN_MS)
+  if (known === undefined) {
+    throw new ConflictError('unknown_epoch', 'this epoch and instance have not said hello to this hub')
+  }
+  await recordSeen(sql, site.siteId, sender, known, nowMs)
+  const isOneOfTwo = known.newerSinceMs !== null && known.newerSinceMs < nowMs - OLD_INSTANCE_MS
+  if (isOneOfTwo) await recordTwoGateways(sql, site.siteId, nowMs)
+  return { ...known, isOneOfTwo }
+}
+
+/** What the gateway is to be told besides. */
+export function warningsFor(
+  site: LockedSite,
+  { isOneOfTwo, hasQuarantine }: { isOneOfTwo: boolean; hasQuarantine: boolean },
+  nowMs: number,
+): SyncWarning[] {
+  const warnings: SyncWarning[] = []
+  if (isOneOfTwo || areTwoGateways(site.twoGatewaysMs, nowMs)) warnings.push('two_gateways')
+  if (hasQuarantine) warnings.push('quarantined')
+  return warnings
+}

@@ -1,0 +1,755 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { compactSegments } from '#hub/store/telemetry/compactor.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { eventually } from '#hub/testing/eventually.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { blocksContent, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { RowSum } from '#shared/sync-hash.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { addRecords } from '#shared/telemetry/record-sum.ts'
+import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
+import type { TelemetryRun } from '#shared/telemetry/runs.ts'
+import { DAY_MS } from '#shared/time.ts'
+import { NO_CURSOR, type SyncPart } from '#shared/wire/sync.ts'
+import { areTwoGateways } from './senders.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
+
+function gpsAt(times: readonly number[]): GpsRecords {
+  const records = GPS.allocate(times.length)
+  for (const [i, timeMs] of times.entries()) {
+    records.atMs[i] = timeMs
+    records.latE7[i] = 365_000_000 + (timeMs % 1000)
+  }
+  return records
+}
+
+function gpsRun(hardwareId: string, times: readonly number[]): TelemetryRun {
+  return { hardwareId, stream: 'gps', records: gpsAt(times) }
+}
+
+function gpsBlock(hardwareId: string, times: readonly number[]) {
+  return { hardwareId, block: encodeBlock(GPS, gpsAt(times)), count: times.length }
+}
+
+function lockEvent(seq: number, fields: Record<string, unknown> = {}) {
+  return {
+    ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
+    ...{ at_ms: NOON_MS + seq, code: null, command_id: null, metadata: null, ...fields },
+  }
+}
+
+function eraseNote(seq: number, fields: Record<string, unknown> = {}) {
+  const body = {
+    ...{ hardware_id: 'cart-1', kinds: ['gps', 'battery'], telemetry_through: 100, history_through: 100 },
+    ...fields,
+  }
+  return { seq, note_id: `note-${seq}`, kind: 'erase', at_ms: NOON_MS, body }
+}
+
+for (const kind of DATABASE_KINDS) {
+  describe(`a hub on ${kind.name}`, { skip: kind.skip }, () => {
+    let test_: TestHub
+    before(async () => {
+      test_ = await openHub(kind)
+    })
+    after(() => test_?.stop())
+
+    const database = () => test_.hub.database
+    const times = async (site: SiteClient, hardwareId = 'cart-1') => {
+      const of = { siteId: site.siteId, hardwareId }
+      return [...(await readTelemetry(database(), GPS, of, EVER)).atMs]
+    }
+    const count = async (site: SiteClient, table: string) => {
+      const row = await database().get<{ count: number }>(
+        `SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`,
+        [site.siteId],
+      )
+      return row?.count ?? 0
+    }
+
+    describe('who may send', () => {
+      test('a key that is missing, wrong, of another site or revoked is refused', async () => {
+        const site = await test_.site()
+        const other = await test_.site()
+        const none = await test_.hub.app.request('/sync/v1/hello', { method: 'POST' })
+        assert.equal(none.status, 401)
+        assert.match(await none.text(), /"code":"missing_site_key"/)
+        const keys = {
+          invalid_site_key: [
+            'flt_x',
+            `cbs_${site.siteId}_${'A'.repeat(43)}`,
+            site.key.replace(site.siteId, other.siteId),
+          ],
+        }
+        for (const [code, wrong] of Object.entries(keys)) {
+          for (const key of wrong) {
+            for (const [method, path] of [
+              ['POST', '/hello'],
+              ['POST', '/push'],
+              ['POST', '/latest'],
+              ['POST', '/audit'],
+              ['GET', '/intents'],
+            ] as const) {
+              const { status, body } = await test_.client(site.siteId, key).request(method, path)
+              assert.deepEqual([status, body.code], [401, code], `${method} ${path} with ${key}`)
+            }
+          }
+        }
+        await test_.hub.sites.revoke(site.siteId)
+        assert.equal((await site.hello()).body.code, 'revoked_site_key')
+        const key = await test_.hub.sites.rotate(site.siteId)
+        assert.equal((await test_.client(site.siteId, key).hello()).status, 200)
+        assert.equal((await site.hello()).body.code, 'revoked_site_key')
+      })
+
+      test('a body that names another site, a later protocol, another site’s epoch', async () => {
+        const site = await test_.site()
+        const other = await test_.site()
+        const wrong = await site.hello({ site: other.siteId })
+        assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
+        const later = await site.hello({ protocol: 2, ...{ something: 'new' } })
+        assert.deepEqual([later.status, later.body.code], [400, 'unsupported_protocol'])
+        const foreign = await site.hello({ epoch: other.epoch })
+        assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
+        const unknown = await site.hello({ protocol: 1, ...{ something: 'new' } })
+        assert.deepEqual([unknown.status, unknown.body.code], [400, 'invalid_body'])
+      })
+
+      test('nothing is taken before hello', async () => {
+        const site = await test_.site()
+        const stranger = test_.client(site.siteId, site.key)
+        const answer = await stranger.push(stranger.part('lock_events', rowsContent([lockEvent(1)])))
+        assert.deepEqual([answer.status, answer.body.code], [409, 'unknown_epoch'])
+        assert.equal((await stranger.latest({})).body.code, 'unknown_epoch')
+        assert.equal((await stranger.audit('gps', 0, [])).body.code, 'unknown_epoch')
+        assert.equal(await count(site, 'event'), 0)
+      })
+    })
+
+    describe('cursors', () => {
+      test('parts of all streams are taken in one request, and hello says where they are', async () => {
+        const site = await test_.site()
+        const first = site.part('lock_events', rowsContent([lockEvent(1), lockEvent(2)]), { to: 2 })
+        const second = site.part('lock_events', rowsContent([lockEvent(5)]), { to: 9, before: first })
+        const device = { seq: 1, table: 'device', key: 'cart-1', body: { hardware_id: 'cart-1' } }
+        const { status, body } = await site.push(
+          first,
+          site.part('entities', rowsContent([device])),
+          site.part('telemetry', runsContent([gpsRun('cart-1', [NOON_MS, NOON_MS + 1000])])),
+          site.part('history', blocksContent([gpsBlock('cart-1', [1000, 2000, 3000])])),
+          second,
+        )
+        assert.equal(status, 200, JSON.stringify(body))
+        assert.deepEqual(body.acked.lock_events, { seq: 9, hash: second.hash })
+        assert.deepEqual(Object.keys(body.acked).sort(), ['entities', 'history', 'lock_events', 'telemetry'])
+        assert.deepEqual(body.warnings, [])
+        assert.deepEqual(await times(site), [1000, 2000, 3000, NOON_MS, NOON_MS + 1000])
+        assert.equal(await count(site, 'event'), 3)
+        const again = await site.restarted().hello()
+        assert.deepEqual(again.body.cursors, {
+          ...site.cursors,
+          notes: NO_CURSOR,
+          geofence_events: NO_CURSOR,
+        })
+      })
+
+      test('a part that comes again, or does not follow, is refused with all cursors, and nothing of the request taken', async () => {
+        const site = await test_.site()
+        const part = site.part('lock_events', rowsContent([lockEvent(1)]))
+        const skipping = { ...site.part('lock_events', rowsContent([lockEvent(3)]), { to: 3 }), from: 2 }
+        await site.push(part)
+        const note = { seq: 1, note_id: 'n', kind: 'something', at_ms: 0, body: {} }
+        const other = site.part('notes', rowsContent([note]))
+        const answer = await site.push(other, part)
+        assert.deepEqual([answer.status, answer.body.code], [409, 'cursor'])
+        assert.deepEqual(answer.body.cursors, site.cursors)
+        assert.equal(answer.body.cursors.notes.seq, 0)
+        assert.equal(await count(site, 'event'), 1)
+        assert.equal((await site.push(skipping)).body.code, 'invalid_hash')
+        const otherChain = site.part('lock_events', rowsContent([lockEvent(2)]))
+        otherChain.prev_hash = 'f'.repeat(64)
+        assert.equal((await site.push(otherChain)).body.code, 'invalid_hash')
+      })
+
+      test('of the same part sent many times at once one is taken', async () => {
+        const site = await test_.site()
+        const parts = Array.from({ length: 8 }, (_, i) =>
+          site.part('lock_events', rowsContent([lockEvent(i + 1, { event_id: `racing-${i}` })]), { to: 8 }),
+        )
+        const answers = await Promise.all(parts.map((part) => site.push(part)))
+        assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)])
+        assert.equal(await count(site, 'event'), 1)
+      })
+
+      test('a gateway that never had what the hub has is told so', async () => {
+        const site = await test_.site()
+        await site.push(site.part('lock_events', rowsContent([lockEvent(1)]), { to: 50 }))
+        const ends = endsOf(site.cursors, 0)
+        assert.equal((await site.restarted().hello({ ends })).status, 200)
+        const answer = await site.restarted().hello({ ends: { ...ends, lock_events: 49 } })
+        assert.deepEqual([answer.status, answer.body.code], [409, 'ahead'])
+        assert.equal(answer.body.cursors.lock_events.seq, 50)
+      })
+    })
+
+    describe('what is damaged on its way', () => {
+      const wrongs: Record<string, (part: SyncPart) => [SyncPart, string]> = {
+        'another hash': (part) => [{ ...part, hash: '0'.repeat(64) }, 'invalid_hash'],
+        'data that is not base64': (part) => [
+          { ...part, data: `${part.data.slice(0, -4)}!*#=` },
+          'invalid_data',
+        ],
+        'data that is cut off': (part) => [{ ...part, data: part.data.slice(0, -4) }, 'invalid_hash'],
+        'no way forward': (part) => [{ ...part, to: part.from }, 'invalid_body'],
+        'an unknown stream': (part) => [{ ...part, stream: 'secrets' as 'notes' }, 'invalid_body'],
+        'a field nobody knows': (part) => [{ ...part, ...{ more: 1 } }, 'invalid_body'],
+        'a negative position': (part) => [{ ...part, from: -1 }, 'invalid_body'],
+      }
+      test('is refused with a code, and nothing of the request is taken', async () => {
+        const site = await test_.site()
+        for (const [name, damage] of Object.entries(wrongs)) {
+          const good = site.part(
+            'notes',
+            rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]),
+          )
+          const [part, code] = damage(site.part('lock_events', rowsContent([lockEvent(1)])))
+          const answer = await site.push(good, part)
+          assert.deepEqual([answer.status, answer.body.code], [400, code], name)
+        }
+        const miscounted = site.part('lock_events', { ...rowsContent([lockEvent(1)]), count: 2 })
+        assert.equal((await site.push(miscounted)).body.code, 'wrong_count')
+        const runs = site.part('telemetry', { ...runsContent([gpsRun('cart-1', [1])]), count: 7 })
+        assert.equal((await site.push(runs)).body.code, 'wrong_count')
+        assert.equal(await count(site, 'event'), 0)
+        assert.deepEqual((await site.restarted().hello()).body.cursors.notes, NO_CURSOR)
+      })
+
+      test('bodies that are no JSON, no gzip, nested too deep, too large packed or unpacked', async () => {
+        const site = await test_.site()
+        const code = async (body: Uint8Array, headers: Record<string, string> = {}) => {
+          const answer = await site.request('POST', '/push', body, headers)
+          return [answer.status, answer.body.code]
+        }
+        const gzip = (text: string | Buffer) => gzipSync(text)
+        assert.deepEqual(await code(gzip('{"epoch":')), [400, 'invalid_body'])
+        assert.deepEqual(await code(Buffer.from('not gzip')), [400, 'invalid_body'])
+        assert.deepEqual(await code(gzip('{}').subarray(0, 15)), [400, 'invalid_body'])
+        assert.deepEqual(await code(gzip('[]')), [400, 'invalid_body'])
+        assert.deepEqual(await code(gzip(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)), [
+          400,
+          'invalid_body',
+        ])
+        assert.deepEqual(await code(gzip(Buffer.alloc(60_000_000))), [413, 'payload_too_large'])
+        assert.deepEqual(await code(Buffer.alloc(100_000_000, 'x')), [413, 'payload_too_large'])
+        const plain = { 'content-encoding': 'identity' }
+        assert.deepEqual(await code(Buffer.alloc(10_000_000, ' '), plain), [413, 'payload_too_large'])
+        assert.deepEqual(await code(Buffer.from('{}'), { 'content-encoding': 'br' }), [
+          415,
+          'unsupported_media_type',
+        ])
+        const parts = Array.from({ length: 65 }, () => site.part('notes', rowsContent([])))
+        assert.equal((await site.push(...parts)).status, 413)
+        assert.equal(await count(site, 'quarantine'), 0)
+      })
+    })
+
+    describe('what cannot be read or applied', () => {
+      test('a part goes to the quarantine whole, is acknowledged and reported', async () => {
+        const site = await test_.site()
+        const bad = [
+          site.part('telemetry', { data: randomBytes(100), count: 5, encoding: 'runs-1' }),
+          site.part('history', { data: randomBytes(100), count: 5, encoding: 'blocks-1' }),
+          site.part('lock_events', { data: Buffer.from('{"no": "list"}'), count: 1, encoding: 'rows-1' }),
+          site.part('notes', { data: Buffer.from('[{"cut'), count: 1, encoding: 'rows-1' }),
+          site.part('entities', { data: Buffer.from('new'), count: 1, encoding: 'rows-9' }),
+        ]
+        const { status, body } = await site.push(...bad)
+        assert.equal(status, 200, JSON.stringify(body))
+        assert.deepEqual(body.warnings, ['quarantined'])
+        assert.equal(body.acked.notes.seq, 1)
+        const kept = await database().all<{ stream: string; body: Uint8Array }>(
+          'SELECT stream, body FROM quarantine WHERE site_id = $1',
+          [site.siteId],
+        )
+        const byStream = new Map(kept.map((row) => [row.stream, Buffer.from(row.body).toString('base64')]))
+        assert.deepEqual(byStream, new Map(bad.map(({ stream, data }) => [stream, data])))
+        assert.deepEqual((await site.hello()).body.warnings, ['quarantined'])
+      })
+
+      test('whatever texts are in it, no part stops a stream', async () => {
+        const site = await test_.site()
+        const half = `${'x'.repeat(470)}${'\u{1f6a9}'.repeat(30)}`
+        for (const [data, encoding] of [
+          [Buffer.alloc(9), 'rows-1'],
+          [Buffer.from(`["${half}`), 'rows-1'],
+          [Buffer.from('[]'), 'rows-\0'],
+          [Buffer.from('[]'), `rows-\ud83d`],
+        ] as const) {
+          const part = site.part('lock_events', { data, count: 1, encoding })
+          const { status, body } = await site.push(part)
+          assert.deepEqual([status, body.warnings], [200, ['quarantined']], encoding)
+        }
+        const hello = await site.hello({
+          program: 'cart\0barn',
+        })
+        assert.equal(hello.status, 400)
+        const group = { group: 'cart\0', count: 1, sum: '0'.repeat(16) }
+        assert.equal((await site.audit('gps', 0, [group])).status, 400)
+      })
+
+      test('a bad row does, and the others of its part are applied', async () => {
+        const site = await test_.site()
+        let deep: unknown = 1
+        for (let level = 0; level < 25; level++) deep = [deep]
+        let tooDeep: unknown = deep
+        for (let level = 0; level < 20; level++) tooDeep = { in: tooDeep }
+        const rows = [
+          lockEvent(1, { metadata: deep, unknown_field: 'kept' }),
+          lockEvent(2, { at_ms: 'yesterday' }),
+          lockEvent(3, { hardware_id: '' }),
+          lockEvent(4, { event_id: 'with\0zero' }),
+          lockEvent(5, { metadata: tooDeep }),
+          lockEvent(6, { code: 'a\0b' }),
+          null,
+          lockEvent(8),
+        ]
+        const answer = await site.push(site.part('lock_events', rowsContent(rows), { to: 8 }))
+        assert.deepEqual([answer.status, answer.body.warnings], [200, ['quarantined']])
+        const events = await database().all<{ body: string }>(
+          'SELECT body FROM event WHERE site_id = $1 ORDER BY at_ms',
+          [site.siteId],
+        )
+        const { seq: _, ...first } = lockEvent(1, { metadata: deep, unknown_field: 'kept' })
+        assert.deepEqual(events.map(({ body }) => body)[0], JSON.stringify(first))
+        assert.equal(events.length, 2)
+        assert.equal(await count(site, 'quarantine'), 6)
+        const notes = [
+          { seq: 1, note_id: 'a', kind: 'gap', at_ms: 1, body: { stream: 'gps' } },
+          { seq: 2, note_id: 'b', kind: 'of the future', at_ms: 1, body: { anything: [1] } },
+        ]
+        assert.equal((await site.push(site.part('notes', rowsContent(notes)))).status, 200)
+        assert.equal(await count(site, 'quarantine'), 7)
+        assert.equal(await count(site, 'event'), 3)
+      })
+    })
+
+    describe('telemetry', () => {
+      test('history that overlaps what is there adds what is new', async () => {
+        const site = await test_.site()
+        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', [1000, 2000, 3000])])))
+        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
+        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
+        assert.deepEqual(await times(site), [500, 1000, 2000, 2500, 3000])
+        await compactSegments(database(), site.siteId, 0)
+        await site.push(
+          site.part('history', blocksContent([gpsBlock('cart-1', [100, 2000, 2999, 3000, 9000])])),
+        )
+        assert.deepEqual(await times(site), [100, 500, 1000, 2000, 2500, 2999, 3000, 9000])
+        const rows = await database().get(
+          'SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1',
+          [site.siteId],
+        )
+        assert.deepEqual(rows, { sum: 8 })
+      })
+
+      test('an erasure takes what is there and what comes of before it, and nothing of after it', async () => {
+        const site = await test_.site()
+        const both = (at: number[]) => runsContent([gpsRun('cart-1', at), gpsRun('cart-2', at)])
+        await site.push(site.part('telemetry', both([1000, 2000]), { to: 10 }))
+        await compactSegments(database(), site.siteId, 0)
+        await site.push(site.part('telemetry', both([3000]), { to: 20 }))
+        const note = eraseNote(1, { telemetry_through: 40, history_through: 7 })
+        assert.equal((await site.push(site.part('notes', rowsContent([note])))).status, 200)
+        assert.deepEqual([await times(site), await times(site, 'cart-2')], [[], [1000, 2000, 3000]])
+        await site.push(site.part('telemetry', both([4000]), { to: 40 }))
+        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [100])]), { to: 7 }))
+        assert.deepEqual([await times(site), await times(site, 'cart-2')], [[], [1000, 2000, 3000, 4000]])
+        await site.push(site.part('telemetry', both([5000]), { to: 42 }))
+        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [200])]), { to: 8 }))
+        assert.deepEqual(await times(site), [200, 5000])
+        const resent = site.part('telemetry', runsContent([gpsRun('cart-1', [1000])]), { isResend: true })
+        await site.push(resent)
+        assert.deepEqual(await times(site), [200, 5000], 'what was read before the erasure is on its way')
+      })
+
+      test('after a fork an old erasure that comes again takes nothing', async () => {
+        const site = await test_.site()
+        const note = eraseNote(1, { telemetry_through: 5, history_through: 5 })
+        await site.push(site.part('notes', rowsContent([note])))
+        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', [7000])]), { to: 10 }))
+        const fork = site.restarted()
+        fork.epoch = randomBytes(16).toString('hex')
+        await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
+        await fork.push(fork.part('notes', rowsContent([note])))
+        assert.deepEqual(await times(site), [7000])
+        await fork.push(
+          fork.part('telemetry', runsContent([gpsRun('cart-1', [1]), gpsRun('cart-2', [1])]), { to: 5 }),
+        )
+        assert.deepEqual([await times(site), await times(site, 'cart-2')], [[7000], [1]])
+        await fork.push(fork.part('telemetry', runsContent([gpsRun('cart-1', [7000, 8000])]), { to: 11 }))
+        assert.deepEqual(await times(site), [7000, 8000])
+      })
+
+      test('a gap is written down once', async () => {
+        const site = await test_.site()
+        const body = {
+          ...{ stream: 'gps', from_ms: 1, to_ms: 2, count: 3, hardware_ids: ['cart-1'], reason: 'disk' },
+        }
+        const rows = [1, 2].map((seq) => ({ seq, note_id: 'same', kind: 'gap', at_ms: 5, body }))
+        assert.equal((await site.push(site.part('notes', rowsContent(rows)))).status, 200)
+        assert.equal(await count(site, 'gap'), 1)
+        assert.equal(await count(site, 'event'), 1)
+      })
+    })
+
+    describe('entities', () => {
+      const entity = (seq: number, key: string, body: Record<string, unknown> | null) => {
+        return { seq, table: 'device', key, body }
+      }
+      const bodies = async (site: SiteClient) => {
+        const rows = await database().all<{ key: string; body: string | null }>(
+          'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key',
+          [site.siteId],
+        )
+        return Object.fromEntries(rows.map(({ key, body }) => [key, body]))
+      }
+
+      test('are what they were last said to be', async () => {
+        const site = await test_.site()
+        const rows = [entity(1, 'a', { v: 1 }), entity(2, 'b', { v: 1 }), entity(3, 'a', { v: 2 })]
+        await site.push(site.part('entities', rowsContent(rows), { to: 3 }))
+        assert.deepEqual(await bodies(site), { a: '{"v":2}', b: '{"v":1}' })
+        await site.push(site.part('entities', rowsContent([entity(4, 'b', null)])))
+        assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null })
+        const stale = site.part(
+          'entities',
+          rowsContent([entity(2, 'b', { v: 1 }), entity(9, 'c', { v: 9 })]),
+          {
+            isResend: true,
+          },
+        )
+        assert.equal((await site.push(stale)).status, 200)
+        assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null, c: '{"v":9}' })
+      })
+
+      test('of the epoch before a fork are gone once all of the new one are there', async () => {
+        const site = await test_.site()
+        const rows = [entity(1, 'gone', { v: 1 }), entity(2, 'kept', { v: 1 })]
+        await site.push(site.part('entities', rowsContent(rows), { to: 2 }))
+        const fork = site.restarted()
+        fork.epoch = randomBytes(16).toString('hex')
+        const ends = { ...endsOf(site.cursors, 0), entities: 3 }
+        await fork.hello({ ends, forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
+        await fork.push(fork.part('entities', rowsContent([entity(1, 'kept', { v: 1 })]), { to: 1 }))
+        assert.deepEqual(Object.keys(await bodies(site)), ['gone', 'kept'])
+        await fork.push(fork.part('entities', rowsContent([entity(3, 'new', { v: 1 })]), { to: 3 }))
+        assert.deepEqual(Object.keys(await bodies(site)), ['kept', 'new'])
+      })
+    })
+
+    describe('states', () => {
+      const states = async (site: SiteClient) => {
+        const rows = await database().all<{ id: string; body: string }>(
+          'SELECT hardware_id AS id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id',
+          [site.siteId],
+        )
+        return Object.fromEntries(rows.map(({ id, body }) => [id, JSON.parse(body).v]))
+      }
+      const device = (id: string, v: number) => ({ hardware_id: id, v })
+
+      test('the newest of each device is kept, and a complete one is all there is', async () => {
+        const site = await test_.site()
+        const at = (at_ms: number, devices: unknown[], is_complete = false) => {
+          return site.latest({ at_ms, devices, is_complete, backlog: { rows: 12, oldest_ms: 5 } })
+        }
+        assert.equal((await at(NOON_MS, [device('a', 1), device('b', 1)], true)).status, 200)
+        await at(NOON_MS + 5000, [device('b', 2)])
+        assert.deepEqual(await states(site), { a: 1, b: 2 })
+        await at(NOON_MS, [device('b', 1)])
+        assert.deepEqual(await states(site), { a: 1, b: 2 }, 'an older one came late')
+        await at(NOON_MS + 6000, [device('b', 3), device('c', 3)], true)
+        assert.deepEqual(await states(site), { b: 3, c: 3 })
+        await at(NOON_MS - DAY_MS, [device('b', 4)])
+        assert.deepEqual(await states(site), { b: 4, c: 3 }, 'the clock was set back')
+        assert.deepEqual(
+          await database().get('SELECT backlog_rows, backlog_oldest_ms FROM site WHERE site_id = $1', [
+            site.siteId,
+          ]),
+          { backlog_rows: 12, backlog_oldest_ms: 5 },
+        )
+        const bad = await at(NOON_MS, [{ v: 1 }])
+        assert.deepEqual([bad.status, bad.body.code], [400, 'invalid_body'])
+      })
+    })
+
+    describe('two gateways of one identity', () => {
+      test('are told, once a newer one is there for a while', async () => {
+        const older = await test_.site()
+        const newer = older.restarted()
+        await newer.hello()
+        const one = await older.push(older.part('lock_events', rowsContent([lockEvent(1)])))
+        assert.deepEqual(one.body.warnings, [], 'what was on its way')
+        try {
+          test_.clock.aheadMs = 61_000
+          newer.cursors = older.cursors
+          const quiet = await newer.push(newer.part('lock_events', rowsContent([lockEvent(2)])))
+          assert.deepEqual(quiet.body.warnings, [], 'a gateway that was started anew is one gateway')
+          older.cursors = newer.cursors
+          const two = await older.push(older.part('lock_events', rowsContent([lockEvent(3)])))
+          assert.deepEqual(two.body.warnings, ['two_gateways'])
+          newer.cursors = older.cursors
+          const three = await newer.push(newer.part('lock_events', rowsContent([lockEvent(4)])))
+          assert.deepEqual(three.body.warnings, ['two_gateways'])
+          assert.equal(await count(older, 'event'), 4, 'nothing is lost')
+          const site = await database().get<{ at: number }>(
+            'SELECT two_gateways_ms AS at FROM site WHERE site_id = $1',
+            [older.siteId],
+          )
+          assert.ok(areTwoGateways(site?.at ?? null, test_.clock.nowMs()))
+          assert.ok(!areTwoGateways(site?.at ?? null, test_.clock.nowMs() + 3_600_000))
+        } finally {
+          test_.clock.aheadMs = 0
+        }
+      })
+
+      test('are one again when the other has been stopped, whichever it was', async () => {
+        const older = await test_.site()
+        const newer = older.restarted()
+        await newer.hello()
+        try {
+          test_.clock.aheadMs = 61_000
+          await older.push(older.part('lock_events', rowsContent([lockEvent(1)])))
+          test_.clock.aheadMs = 3_600_000
+          const later = await older.push(older.part('lock_events', rowsContent([lockEvent(2)])))
+          assert.deepEqual(later.body.warnings, [])
+        } finally {
+          test_.clock.aheadMs = 0
+        }
+      })
+
+      test('are not what a clock of a hub that goes back makes of a restart', async () => {
+        const site = await test_.site()
+        try {
+          test_.clock.aheadMs = -300_000
+          const restarted = site.restarted()
+          await restarted.hello()
+          test_.clock.aheadMs = -200_000
+          const { body } = await restarted.push(restarted.part('lock_events', rowsContent([lockEvent(1)])))
+          assert.deepEqual(body.warnings, [])
+          test_.clock.aheadMs = 70_000
+          assert.deepEqual((await restarted.hello()).body.warnings, [])
+        } finally {
+          test_.clock.aheadMs = 0
+        }
+      })
+    })
+
+    describe('intents', () => {
+      const insert = async (site: SiteClient, seq: number) => {
+        const { siteId } = site
+        await database().run(
+          `INSERT INTO intent (site_id, intent_id, seq, kind, body, issued_at_ms, expires_at_ms, requested_by, status)
+             VALUES ($1, $2, $3, 'resend', '{"kind":"gps"}', 1, 2, 'x', 'pending')`,
+          [siteId, `intent-${seq}`, seq],
+        )
+        await database().run('UPDATE site SET intent_seq = $2 WHERE site_id = $1', [siteId, seq])
+      }
+
+      test('come when they are made, are announced by pushes, and end with their result', async () => {
+        const site = await test_.site()
+        const waiting = site.request('GET', '/intents?after=0&wait=50')
+        await eventually(async () => (await site.latest({})).status === 200, 'another request')
+        await insert(site, 1)
+        const { body } = await waiting
+        assert.deepEqual(body.intents, [
+          {
+            ...{ intent_id: 'intent-1', seq: 1, kind: 'resend', body: { kind: 'gps' } },
+            ...{ issued_at_ms: 1, expires_at_ms: 2, base_rev: null },
+          },
+        ])
+        assert.equal((await site.latest({})).body.intents_waiting, true)
+        await site.request('GET', '/intents?after=1&wait=0')
+        assert.equal((await site.latest({})).body.intents_waiting, false)
+        const result = { intent_id: 'intent-1', status: 'rejected', reason: 'no such device' }
+        const note = { seq: 1, note_id: 'r', kind: 'intent_result', at_ms: 77, body: result }
+        await site.push(site.part('notes', rowsContent([note])))
+        assert.deepEqual(
+          await database().get('SELECT status, reason, finished_at_ms FROM intent WHERE site_id = $1', [
+            site.siteId,
+          ]),
+          { status: 'rejected', reason: 'no such device', finished_at_ms: 77 },
+        )
+        assert.deepEqual((await site.request('GET', '/intents?after=0')).body, { intents: [] })
+        assert.equal((await site.request('GET', '/intents?after=x')).status, 400)
+      })
+
+      test('of a hub that went back to a backup are heard, new ones and those that waited', async () => {
+        const site = await test_.site()
+        await insert(site, 1)
+        await insert(site, 2)
+        const seqs = async (after: number) => {
+          const { body } = await site.request('GET', `/intents?after=${after}&wait=0`)
+          return body.intents.map((one: { intent_id: string; seq: number }) => [one.intent_id, one.seq])
+        }
+        assert.deepEqual(await seqs(7), [
+          ['intent-1', 8],
+          ['intent-2', 9],
+        ])
+        assert.deepEqual(await seqs(9), [])
+        await insert(site, 10)
+        assert.deepEqual(await seqs(9), [['intent-10', 10]])
+      })
+
+      test('that are over wake nobody', async () => {
+        const site = await test_.site()
+        await insert(site, 1)
+        await database().run(`UPDATE intent SET status = 'withdrawn' WHERE site_id = $1`, [site.siteId])
+        const startedAtMs = performance.now()
+        assert.deepEqual((await site.request('GET', '/intents?after=0&wait=4')).body.intents, [])
+        assert.ok(performance.now() - startedAtMs > 3500)
+      })
+
+      test('who waits for them and leaves is forgotten', async () => {
+        const site = await test_.site()
+        const leaving = new AbortController()
+        const request = fetch(`${test_.hub.url()}/sync/v1/intents?after=0&wait=50`, {
+          headers: { authorization: `Bearer ${site.key}` },
+          signal: leaving.signal,
+        })
+        const refused = assert.rejects(request, { name: 'AbortError' })
+        const { intentWatch } = test_.hub
+        await eventually(() => intentWatch.waitingCount === 1, 'it waits')
+        leaving.abort()
+        await refused
+        await eventually(() => intentWatch.waitingCount === 0, 'it is gone')
+      })
+    })
+
+    describe('audits', () => {
+      const sumOf = (records: GpsRecords) => {
+        const sum = new RowSum()
+        addRecords(sum, GPS, records)
+        return { count: sum.count, sum: sum.toString() }
+      }
+
+      test('find the groups that lack rows, and those that have more', async () => {
+        const site = await test_.site()
+        const day = Date.UTC(2026, 4, 1)
+        const at = (ms: number[]) => ms.map((each) => day + each)
+        const late = gpsRun('cart-3', [day + DAY_MS - 1, day + DAY_MS])
+        await site.push(
+          site.part(
+            'telemetry',
+            runsContent([gpsRun('cart-1', at([0, 1, 2])), gpsRun('cart-2', at([5, 6])), late]),
+          ),
+        )
+        const groups = [
+          { group: 'cart-1', ...sumOf(gpsAt(at([0, 1, 2]))) },
+          { group: 'cart-2', ...sumOf(gpsAt(at([5, 7]))) },
+          { group: 'cart-4', ...sumOf(gpsAt(at([9]))) },
+        ]
+        const { status, body } = await site.audit('gps', day, groups)
+        assert.equal(status, 200)
+        assert.deepEqual(body, { resend: ['cart-2', 'cart-4'], extra: [{ group: 'cart-3', count: 1 }] })
+        const resend = [
+          site.part('telemetry', runsContent([gpsRun('cart-2', at([5, 7]))]), { isResend: true }),
+          site.part('history', blocksContent([gpsBlock('cart-4', at([9]))]), { isResend: true }),
+        ]
+        const before = site.cursors
+        assert.equal((await site.push(...resend)).status, 200)
+        assert.deepEqual(site.cursors, before)
+        const second = await site.audit('gps', day, groups)
+        assert.deepEqual(second.body, {
+          resend: [],
+          extra: [
+            { group: 'cart-2', count: 1 },
+            { group: 'cart-3', count: 1 },
+          ],
+        })
+        assert.deepEqual(
+          await database().get(
+            'SELECT kind, row_count, missing_groups, extra_count FROM audit WHERE site_id = $1 AND day_ms = $2',
+            [site.siteId, day],
+          ),
+          { kind: 'gps', row_count: 6, missing_groups: 0, extra_count: 2 },
+        )
+      })
+
+      test('find what is missing where there is more than enough, and ask for it once', async () => {
+        const site = await test_.site()
+        const day = Date.UTC(2026, 4, 1)
+        const at = (ms: number[]) => ms.map((each) => day + each)
+        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 1, 2, 3]))])))
+        const groups = [{ group: 'cart-1', ...sumOf(gpsAt(at([2, 3, 4]))) }]
+        const ask = async () => (await site.audit('gps', day, groups)).body
+        const resend = (ms: number[]) =>
+          site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at(ms))]), { isResend: true }))
+        assert.deepEqual(await ask(), { resend: ['cart-1'], extra: [{ group: 'cart-1', count: 1 }] })
+        await resend([2, 3])
+        assert.deepEqual((await ask()).resend, ['cart-1'], 'not all of it came')
+        await resend([2, 3])
+        await resend([4])
+        for (let night = 0; night < 2; night++)
+          assert.deepEqual(await ask(), { resend: [], extra: [{ group: 'cart-1', count: 2 }] })
+        assert.deepEqual(await times(site), at([0, 1, 2, 3, 4]))
+        await database().run('DELETE FROM telemetry_block WHERE site_id = $1 AND last_ms = $2', [
+          site.siteId,
+          day + 4,
+        ])
+        assert.deepEqual((await ask()).resend, ['cart-1'], 'what was lost since is asked for again')
+      })
+
+      test('compare events by what they say and entities without a day', async () => {
+        const site = await test_.site()
+        const rows = [
+          lockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }),
+          lockEvent(2, { hardware_id: 'cart-2' }),
+        ]
+        const entities = [
+          { seq: 1, table: 'device', key: 'a', body: { name: 'é \u{1f6a9} "x"' } },
+          { seq: 2, table: 'device', key: 'b', body: null },
+        ]
+        await site.push(
+          site.part('lock_events', rowsContent(rows)),
+          site.part('entities', rowsContent(entities)),
+        )
+        const sum = new RowSum()
+        const { seq: _, ...first } = rows[0] ?? { seq: 0 }
+        sum.addText(JSON.stringify(first))
+        const day = Date.UTC(2026, 4, 1)
+        const groups = [{ group: 'cart-1', count: 1, sum: sum.toString() }]
+        assert.deepEqual((await site.audit('lock_events', day, groups)).body, {
+          resend: [],
+          extra: [{ group: 'cart-2', count: 1 }],
+        })
+        const entitySum = new RowSum()
+        entitySum.addText(JSON.stringify(['device', 'a', entities[0]?.body]))
+        assert.deepEqual(
+          (await site.audit('entities', null, [{ group: 'device', count: 1, sum: entitySum.toString() }]))
+            .body,
+          { resend: [], extra: [] },
+        )
+        assert.equal((await site.audit('entities', day, [])).status, 400)
+        assert.equal((await site.audit('gps', null, [])).status, 400)
+        assert.equal((await site.audit('gps', day + 1, [])).status, 400)
+        assert.deepEqual((await site.audit('notes', day, [])).body, { resend: [], extra: [] })
+      })
+    })
+
+    test('an instance is a start of a gateway, whatever its database becomes', async () => {
+      const site = await test_.site()
+      const unknown = {
+        epoch: site.epoch,
+        instance: randomUUID(),
+        parts: [site.part('notes', rowsContent([]))],
+      }
+      assert.equal((await site.request('POST', '/push', unknown)).body.code, 'unknown_epoch')
+    })
+  })
+}

@@ -1,0 +1,42 @@
+import type { Database } from '#hub/store/database/database.ts'
+import { createHubUser, type HubUser, hasHubAdmin, requireHubUser } from '#hub/store/users.ts'
+import { hashSecret, newHubKey, newUuid } from '#shared/ids.ts'
+import type { HubRole } from '#shared/wire/hub-users.ts'
+
+/** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
+const FIRST_ADMIN_ID = 'admin'
+
+/** Makes the first admin if there is none. Returns its key when this made it up, to be shown once. */
+export async function ensureHubAdmin(
+  database: Database,
+  givenKey: string | undefined,
+  nowMs: number,
+): Promise<string | null> {
+  if (await hasHubAdmin(database)) return null
+  const apiKey = givenKey ?? newHubKey()
+  const isCreated = await createHubUser(database, {
+    userId: FIRST_ADMIN_ID,
+    name: 'Admin',
+    role: 'admin',
+    siteIds: null,
+    isActive: true,
+    createdAtMs: nowMs,
+    keyHash: hashSecret(apiKey),
+  })
+  return isCreated && givenKey === undefined ? apiKey : null
+}
+
+/** A new user and its key, which is shown once. */
+export async function addHubUser(
+  database: Database,
+  { name, role, siteIds }: { name: string; role: HubRole; siteIds: readonly string[] | null },
+  nowMs: number,
+): Promise<{ user: HubUser; apiKey: string }> {
+  const apiKey = newHubKey()
+  const userId = newUuid()
+  await createHubUser(database, {
+    ...{ userId, name, role, siteIds, isActive: true, createdAtMs: nowMs },
+    keyHash: hashSecret(apiKey),
+  })
+  return { user: await requireHubUser(database, userId), apiKey }
+}
