@@ -150,7 +150,7 @@ function onTheNetwork(host: string): string[] {
 function startDemo(addresses: ReturnType<Gateway['addresses']>, adminKey: string): ChildProcess {
   const { http, mqtt, mqtts } = addresses
   const broker = mqtt ?? mqtts
-  const script = fileURLToPath(new URL('../scripts/simulate-fleet.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../scripts/commands/simulate.ts', import.meta.url))
   // to this very process over the loopback, which its certificate need not name
   const trust = http.startsWith('https:') ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' } : {}
   return spawn(

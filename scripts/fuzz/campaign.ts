@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GatewayApi } from '#scripts/bench/gateway-api.ts'
+import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { runCase, type Target } from './case-runner.ts'
 import type { FuzzCase, Login } from './fuzz-case.ts'
 import { generateCase } from './generate.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { WebSocket } from 'ws'
-import type { GatewayApi } from '#scripts/bench/gateway-api.ts'
+import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import type { Login } from './fuzz-case.ts'
 
 /** How the neighbours fared. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GatewayProcess, untilListening } from '#scripts/bench/gateway-process.ts'
-import { median } from '#scripts/bench/report.ts'
-import type { BenchProcess } from '#scripts/bench/workbench.ts'
+import { type GatewayProcess, untilListening } from '#scripts/rig/gateway-process.ts'
+import type { BenchProcess } from '#scripts/rig/processes.ts'
+import { median } from '#scripts/rig/report.ts'
 
 /** When in its life a gateway is killed; `at a change` is in the middle of writing to its files. */
 export type Moment = 'under load' | 'just started' | 'starting' | 'stopping' | 'at a change'

@@ -1,4 +1,4 @@
-import { type Figure, formatCount } from '#scripts/bench/report.ts'
+import { type Figure, formatCount } from '#scripts/rig/report.ts'
 import type { FleetCheck } from './fleet-load.ts'
 
 /** The lines of the summary that say whether anything a fleet was promised is gone. */

@@ -3,8 +3,8 @@ import {
   spawnGateway,
   startGateway,
   untilListening,
-} from '#scripts/bench/gateway-process.ts'
-import type { LoadResult } from '#scripts/bench/load-plan.ts'
+} from '#scripts/rig/gateway-process.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import {
   type Figure,
   formatCount,
@@ -12,12 +12,12 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-} from '#scripts/bench/report.ts'
+} from '#scripts/rig/report.ts'
 import { chooseMoment, killAt, type Life, startTimesMs, usualStartMs } from './death.ts'
+import { findDamage } from './disk/integrity.ts'
+import { createDataFolder } from './disk/recorded-folder.ts'
 import { fleetFigures, noneOf, told } from './fleet-figures.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
-import { findDamage } from './integrity.ts'
-import { createDataFolder } from './recorded-folder.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
 const KILLS = 200

@@ -4,11 +4,11 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-} from '#scripts/bench/report.ts'
-import { compileDiskRecorder } from './disk-recorder.ts'
+} from '#scripts/rig/report.ts'
+import { unsyncedOf } from './disk/power-cuts.ts'
+import { compileDiskRecorder } from './disk/recorder.ts'
 import { fleetFigures, noneOf, told } from './fleet-figures.ts'
 import type { FleetCheck } from './fleet-load.ts'
-import { unsyncedOf } from './power-cuts.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { type CutOutcome, TorturedGateway } from './tortured-gateway.ts'
 

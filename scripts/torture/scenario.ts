@@ -1,5 +1,5 @@
-import type { ScenarioReport } from '#scripts/bench/report.ts'
-import type { Workbench } from '#scripts/bench/workbench.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import type { ScenarioReport } from '#scripts/rig/report.ts'
 
 /** What every scenario gets. */
 export interface TortureContext {

@@ -4,15 +4,15 @@ import {
   type GatewayProcess,
   spawnGateway,
   startGateway,
-} from '#scripts/bench/gateway-process.ts'
-import { printProgress } from '#scripts/bench/report.ts'
+} from '#scripts/rig/gateway-process.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import { killAt, type Life, usualStartMs } from './death.ts'
-import type { Unsynced } from './disk-file.ts'
-import type { Syncs } from './disk-model.ts'
+import type { Unsynced } from './disk/file.ts'
+import { findDamage } from './disk/integrity.ts'
+import type { Syncs } from './disk/model.ts'
+import { chooseChange, chooseCutMoment } from './disk/power-cuts.ts'
+import { createDataFolder, type PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
-import { findDamage } from './integrity.ts'
-import { chooseChange, chooseCutMoment } from './power-cuts.ts'
-import { createDataFolder, type PowerCut, RecordedFolder } from './recorded-folder.ts'
 import type { TortureContext } from './scenario.ts'
 
 const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Workbench } from '#scripts/rig/processes.ts'
+import { downloads } from './downloads.ts'
+import { requests } from './requests.ts'
+
+for (const scenario of [requests, downloads]) {
+  test(`a short look at ${scenario.name} gives figures, and nothing is lost or refused`, async (t) => {
+    const bench = new Workbench()
+    t.after(() => bench.clear())
+    const { figures } = await scenario.run({
+      bench,
+      entry: 'gateway/main.ts',
+      isShort: true,
+      durationS: undefined,
+      rounds: undefined,
+    })
+    assert.ok(figures.length > 0)
+    assert.deepEqual(
+      figures.filter(({ passed }) => passed === false),
+      [],
+    )
+  })
+}

@@ -1,0 +1,53 @@
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import { formatCount, formatMs, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
+import { HttpClientProcess } from './http-client-process.ts'
+import type { HttpResult } from './http-plan.ts'
+
+const TARGET_MS = 5
+const WARMUP_S = 1
+const SHORT_S = 0.2
+
+/** What counting costs when there is much to count. */
+export const counts: Scenario = {
+  name: 'counts',
+  summary: 'statistics over ten million records, one request after the other',
+  run: runCounts,
+}
+
+async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
+  const ground = await startOnHistory(context)
+  const { gateway, history } = ground
+  const durationS = context.durationS ?? (context.isShort ? SHORT_S : 10)
+  const client = new HttpClientProcess(context.bench)
+  const results: { path: string; result: HttpResult }[] = []
+  for (const path of ['/stats', `/devices/${history.hardwareId}/telemetry/stats`]) {
+    results.push({ path, result: await client.run(runOf(ground, path, durationS)) })
+  }
+  await Promise.all([client.stop(), gateway.process.stop()])
+  const total = formatCount(4 * history.records)
+  printTable(
+    `Counts: ${total} records`,
+    ['', 'requests', 'p50 ms', 'p99 ms', 'max ms'],
+    results.map(({ path, result: { requests, latency } }) => [
+      path,
+      formatCount(requests),
+      ...[latency.p50Ms, latency.p99Ms, latency.maxMs].map((ms) => ms.toFixed(2)),
+    ]),
+  )
+  return {
+    figures: results.map(({ path, result: { latency, failures } }) => ({
+      name: `counts: GET ${path} with ${total} records, p50 / p99`,
+      target: `< ${TARGET_MS} ms`,
+      reached: `${formatMs(latency.p50Ms)} / ${formatMs(latency.p99Ms)} ms`,
+      passed: context.isShort ? null : failures === 0 && latency.p99Ms < TARGET_MS,
+    })),
+    raw: { durationS, history, results },
+  }
+}
+
+function runOf({ context, gateway }: HistoryGround, path: string, durationS: number) {
+  const warmupS = context.isShort ? SHORT_S : WARMUP_S
+  return { port: gateway.ports.http, path, key: ADMIN_KEY, connections: 1, warmupS, durationS }
+}

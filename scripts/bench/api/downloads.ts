@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readResidentBytes } from '#scripts/rig/process-usage.ts'
+import {
+  type Figure,
+  formatCount,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
+import type { Download, DownloadResult } from './download-plan.ts'
+import { DownloadProcess } from './download-process.ts'
+
+const FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
+const TARGET_MB = 100
+const TARGET_RATIO = 1.2
+const LOADED_DEVICES = 200
+const PER_DEVICE_PER_S = 1
+const WARMUP_S = 2
+const SETTLE_MS = 2000
+const SHORT_SETTLE_MS = 100
+const SAMPLE_GAP_MS = 50
+const IDLE_SAMPLES = 9
+
+type Format = (typeof FORMATS)[number]
+
+interface MemoryRun {
+  format: Format
+  result: DownloadResult
+  idleBytes: number
+  peakBytes: number
+}
+
+interface Pair {
+  format: Format
+  alone: LoadResult
+  beside: LoadResult
+  /** That ended while the load was measured. */
+  downloads: number
+}
+
+/** What a long download costs the process and the devices. */
+export const downloads: Scenario = {
+  name: 'downloads',
+  summary:
+    'the whole history of a device in each format: memory, and 200 devices at 1 message a second beside it',
+  run: runDownloads,
+}
+
+async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
+  const ground = await startOnHistory(context)
+  const memory: MemoryRun[] = []
+  for (const format of FORMATS) memory.push(await measureMemory(ground, format))
+  const rounds = context.rounds ?? (context.isShort ? 1 : 6)
+  const durationS = context.durationS ?? (context.isShort ? 1 : 20)
+  const pairs: Pair[] = []
+  for (let round = 0; round < rounds; round++) {
+    const pair = await measurePair(ground, FORMATS[round % 2] ?? 'json', round % 2 === 0, durationS)
+    const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
+    printProgress(`  ${pair.format}: PUBACK p99 ${p99s.join(' ms alone, ')} ms beside`)
+    pairs.push(pair)
+  }
+  await ground.gateway.process.stop()
+  print(ground, memory, pairs)
+  const figures = createFigures(memory, pairs, context.isShort)
+  return { figures, raw: { rounds, durationS, history: ground.history, memory, pairs } }
+}
+
+function downloadOf({ gateway, history }: HistoryGround, format: Format): Download {
+  const { hardwareId, fromMs, toMs } = history
+  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
+  const path = `/devices/${hardwareId}/gps?from=${from}&to=${to}&format=${format}`
+  return { port: gateway.ports.http, path, key: ADMIN_KEY }
+}
+
+async function measureMemory(ground: HistoryGround, format: Format): Promise<MemoryRun> {
+  const { pid } = ground.gateway.process
+  await settle(ground)
+  const idle: number[] = []
+  for (let i = 0; i < IDLE_SAMPLES; i++) {
+    idle.push(readResidentBytes(pid))
+    await sleep(SAMPLE_GAP_MS)
+  }
+  let peakBytes = 0
+  const sampling = setInterval(() => {
+    peakBytes = Math.max(peakBytes, readResidentBytes(pid))
+  }, SAMPLE_GAP_MS)
+  const client = new DownloadProcess(ground.context.bench)
+  const result = await client.run(downloadOf(ground, format)).finally(() => clearInterval(sampling))
+  client.kill()
+  printProgress(`  ${format}: ${formatCount(result.bytes / 1e6)} MB in ${result.durationS.toFixed(1)} s`)
+  return { format, result, idleBytes: median(idle), peakBytes }
+}
+
+function settle({ context }: HistoryGround): Promise<void> {
+  return sleep(context.isShort ? SHORT_SETTLE_MS : SETTLE_MS)
+}
+
+/** The load alone and beside downloads that follow each other; `isAloneFirst` changes so that neither is always the later. */
+async function measurePair(
+  ground: HistoryGround,
+  format: Format,
+  isAloneFirst: boolean,
+  durationS: number,
+): Promise<Pair> {
+  const before = isAloneFirst ? await loadOnce(ground, durationS) : undefined
+  const client = new DownloadProcess(ground.context.bench)
+  let isOver = false
+  let ended = 0
+  const downloading = (async () => {
+    while (!isOver) {
+      await client.run(downloadOf(ground, format))
+      ended++
+    }
+  })().catch((error: unknown) => {
+    // it was made to leave
+    if (!isOver) throw error
+  })
+  const beside = await Promise.race([loadOnce(ground, durationS), downloading.then(() => undefined)])
+  if (beside === undefined) throw new Error('the downloads ended before the load')
+  isOver = true
+  client.kill()
+  await downloading
+  await settle(ground)
+  return { format, alone: before ?? (await loadOnce(ground, durationS)), beside, downloads: ended }
+}
+
+async function loadOnce(
+  { context, gateway, devices }: HistoryGround,
+  durationS: number,
+): Promise<LoadResult> {
+  const load = new LoadProcess(context.bench, {
+    host: '127.0.0.1',
+    port: gateway.ports.mqtt,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: context.isShort ? 0 : WARMUP_S,
+    durationS,
+    notBeforeMs: 0,
+    journalFile: null,
+    clients: devices.slice(0, LOADED_DEVICES),
+  })
+  await load.measured()
+  return load.result()
+}
+
+function print({ history }: HistoryGround, memory: readonly MemoryRun[], pairs: readonly Pair[]): void {
+  printTable(
+    `Downloads: ${formatCount(history.records)} records`,
+    ['', 'MB', 's', 'records/s', 'idle MB', 'peak MB'],
+    memory.map(({ format, result, idleBytes, peakBytes }) => [
+      format,
+      formatCount(result.bytes / 1e6),
+      result.durationS.toFixed(1),
+      formatCount(history.records / result.durationS),
+      (idleBytes / 1e6).toFixed(0),
+      (peakBytes / 1e6).toFixed(0),
+    ]),
+  )
+  printTable(
+    `Downloads: PUBACK in ms, ${LOADED_DEVICES} devices x ${PER_DEVICE_PER_S}/s`,
+    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'downloads'],
+    pairs.map(({ format, alone, beside, downloads: ended }) => [
+      format,
+      formatMs(alone.measured.sinceWrite.p50Ms),
+      formatMs(beside.measured.sinceWrite.p50Ms),
+      formatMs(alone.measured.sinceWrite.p99Ms),
+      formatMs(beside.measured.sinceWrite.p99Ms),
+      String(ended),
+    ]),
+  )
+}
+
+function createFigures(memory: readonly MemoryRun[], pairs: readonly Pair[], isShort: boolean): Figure[] {
+  const p99Of = (pick: (pair: Pair) => LoadResult) =>
+    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
+  const [alone, beside] = [p99Of((pair) => pair.alone), p99Of((pair) => pair.beside)]
+  const lost = pairs.reduce(
+    (sum, { beside: { sent, acknowledged, skipped } }) => sum + sent - acknowledged + skipped,
+    0,
+  )
+  return [
+    ...memory.map(({ format, idleBytes, peakBytes }) => {
+      const aboveMb = (peakBytes - idleBytes) / 1e6
+      return {
+        name: `downloads: resident memory above idle, ${format}`,
+        target: `< ${TARGET_MB} MB`,
+        reached: `${aboveMb.toFixed(0)} MB`,
+        passed: aboveMb < TARGET_MB,
+      }
+    }),
+    {
+      name: 'downloads: PUBACK p99 beside : alone',
+      target: `<= ${TARGET_RATIO}`,
+      reached: `${(beside / alone).toFixed(2)} (${formatMs(beside)} : ${formatMs(alone)} ms)`,
+      passed: isShort ? null : beside / alone <= TARGET_RATIO,
+    },
+    { name: 'downloads: not acknowledged', target: '0', reached: String(lost), passed: lost === 0 },
+  ]
+}

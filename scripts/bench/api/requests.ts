@@ -1,0 +1,175 @@
+import { ADMIN_KEY, type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import {
+  type Figure,
+  formatCount,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { type BareAnswer, startBareServer } from './bare-server-process.ts'
+import { HttpClientProcess } from './http-client-process.ts'
+import type { HttpResult } from './http-plan.ts'
+
+const DEVICES = 500
+/** Enough for a full page. */
+const SHORT_DEVICES = 110
+const TARGET_RATIO = 0.6
+const CONNECTIONS = 10
+const WARMUP_S = 2
+const SHORT_S = 0.2
+const REPORTING_S = 2
+
+interface Route {
+  name: string
+  path: string
+  /** The path of the bare server, in Hono's notation. */
+  pattern: string
+}
+
+const ROUTES: readonly Route[] = [
+  { name: 'GET /devices?limit=100', path: '/devices?limit=100', pattern: '/devices' },
+  {
+    name: 'GET /devices/:id/gps/latest',
+    path: '/devices/bench-00042/gps/latest',
+    pattern: '/devices/:id/gps/latest',
+  },
+]
+
+type SubjectName = 'gateway' | 'Hono, ready bytes' | 'Hono, c.json'
+
+interface Subject {
+  name: SubjectName
+  /** Comes before the path. */
+  prefix: string
+  port: number
+  pid: number
+}
+
+interface Run {
+  route: string
+  subject: SubjectName
+  result: HttpResult
+  serverCpuS: number
+}
+
+/** What the gateway adds to the framework it is built on. */
+export const requests: Scenario = {
+  name: 'requests',
+  summary: 'two reads with 500 devices, beside a Hono server that only answers the same bytes',
+  run: runRequests,
+}
+
+async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, entry, isShort } = context
+  const rounds = context.rounds ?? (isShort ? 1 : 5)
+  const durationS = context.durationS ?? (isShort ? SHORT_S : 5)
+  const warmupS = isShort ? SHORT_S : WARMUP_S
+  const devices = isShort ? SHORT_DEVICES : DEVICES
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('requests') })
+  await fillFleet(bench, gateway, devices)
+  const bare = await startBareServer(
+    bench,
+    await Promise.all(ROUTES.map((route) => copyAnswer(gateway, route))),
+  )
+  const client = new HttpClientProcess(bench)
+  const subjects: Subject[] = [
+    { name: 'Hono, ready bytes', prefix: '', port: bare.port, pid: bare.process.pid },
+    { name: 'Hono, c.json', prefix: '/json', port: bare.port, pid: bare.process.pid },
+    { name: 'gateway', prefix: '', port: gateway.ports.http, pid: gateway.process.pid },
+  ]
+  const runs: Run[] = []
+  for (const { name, path } of ROUTES) {
+    for (let round = 0; round < rounds; round++) {
+      for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
+        const cpuBefore = readCpuSeconds(subject.pid)
+        const result = await client.run({
+          ...{ port: subject.port, path: subject.prefix + path, key: ADMIN_KEY },
+          ...{ connections: CONNECTIONS, warmupS, durationS },
+        })
+        runs.push({
+          route: name,
+          subject: subject.name,
+          result,
+          serverCpuS: readCpuSeconds(subject.pid) - cpuBefore,
+        })
+        printProgress(`  ${name}, ${subject.name}: ${formatCount(rateOf(result))}/s`)
+      }
+    }
+  }
+  await Promise.all([client.stop(), bare.process.stop(), gateway.process.stop()])
+  print(runs, devices)
+  return { figures: createFigures(runs, isShort), raw: { rounds, durationS, connections: CONNECTIONS, runs } }
+}
+
+/** Registers the devices and lets each report a few times. */
+async function fillFleet(bench: Workbench, { api, ports }: GatewayProcess, devices: number): Promise<void> {
+  const load = new LoadProcess(bench, {
+    ...{ host: '127.0.0.1', port: ports.mqtt, qos: 1, session: 'device' },
+    ...{ mode: { kind: 'paced', perClientPerS: 1 }, warmupS: 0, durationS: REPORTING_S },
+    ...{ notBeforeMs: 0, journalFile: null, clients: await api.registerDevices(devices) },
+  })
+  await load.result()
+}
+
+async function copyAnswer({ ports }: GatewayProcess, { path, pattern }: Route): Promise<BareAnswer> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}${path}`, {
+    headers: { 'X-API-Key': ADMIN_KEY },
+  })
+  if (response.status !== 200) throw new Error(`GET ${path}: ${response.status}`)
+  const contentType = response.headers.get('content-type') ?? ''
+  return { path: pattern, contentType, body: await response.text() }
+}
+
+function rateOf({ requests, durationS }: HttpResult): number {
+  return requests / durationS
+}
+
+function runsOf(runs: readonly Run[], route: string, subject: SubjectName): Run[] {
+  return runs.filter((run) => run.route === route && run.subject === subject)
+}
+
+function print(runs: readonly Run[], devices: number): void {
+  const rows = ROUTES.flatMap(({ name }) =>
+    (['Hono, ready bytes', 'Hono, c.json', 'gateway'] as const).map((subject) => {
+      const of = (pick: (run: Run) => number) => median(runsOf(runs, name, subject).map(pick))
+      return [
+        `${name}, ${subject}`,
+        formatCount(of(({ result }) => rateOf(result))),
+        formatMs(of(({ result }) => result.latency.p50Ms)),
+        formatMs(of(({ result }) => result.latency.p99Ms)),
+        `${(of(({ result }) => result.cpuS / result.durationS) * 100).toFixed(0)} %`,
+        `${(of(({ result, serverCpuS }) => serverCpuS / result.answered) * 1e6).toFixed(0)}`,
+      ]
+    }),
+  )
+  const header = ['medians', 'requests/s', 'p50 ms', 'p99 ms', 'client CPU', 'server µs each']
+  printTable(`Requests: ${CONNECTIONS} connections, ${devices} devices`, header, rows)
+}
+
+function createFigures(runs: readonly Run[], isShort: boolean): Figure[] {
+  const failures = runs.reduce((sum, { result }) => sum + result.failures, 0)
+  return [
+    ...ROUTES.flatMap(({ name }) => {
+      const rate = (subject: SubjectName) =>
+        median(runsOf(runs, name, subject).map(({ result }) => rateOf(result)))
+      const gateway = rate('gateway')
+      return (['Hono, ready bytes', 'Hono, c.json'] as const).map((subject) => {
+        const ratio = gateway / rate(subject)
+        const hasTarget = subject === 'Hono, ready bytes'
+        return {
+          name: `requests: ${name}, gateway : ${subject}`,
+          target: hasTarget ? `>= ${TARGET_RATIO}` : '',
+          reached: `${ratio.toFixed(2)} (${formatCount(gateway)} : ${formatCount(rate(subject))}/s)`,
+          passed: hasTarget && !isShort ? ratio >= TARGET_RATIO : null,
+        }
+      })
+    }),
+    { name: 'requests: not answered 200', target: '0', reached: String(failures), passed: failures === 0 },
+  ]
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { readResidentBytes } from '#scripts/rig/process-usage.ts'
+import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { SwarmProcess } from './swarm-process.ts'
+
+const TARGET_KB = 30
+const SETTLE_MS = 5000
+const SAMPLES = 9
+const SAMPLE_GAP_MS = 500
+
+interface Kind {
+  name: string
+  leaves: string[]
+  isClean: boolean
+  hasTarget: boolean
+}
+
+const KINDS: readonly Kind[] = [
+  { name: '1 subscription, clean session', leaves: ['cmd'], isClean: true, hasTarget: true },
+  {
+    name: '3 subscriptions, kept session',
+    leaves: ['cmd', 'cfg', 'ta'],
+    isClean: false,
+    hasTarget: false,
+  },
+]
+
+/** What a client costs that does nothing. */
+export const idle: Scenario = {
+  name: 'idle',
+  summary: '5,000 clients that do nothing: resident memory of each',
+  run: runIdle,
+}
+
+interface Outcome {
+  name: string
+  hasTarget: boolean
+  baseBytes: number
+  connectedBytes: number
+  perClientKb: number
+}
+
+async function runIdle(context: ScenarioContext): Promise<ScenarioReport> {
+  const clients = context.isShort ? 1000 : 5000
+  const outcomes: Outcome[] = []
+  for (const kind of KINDS) outcomes.push(await measure(context, clients, kind))
+  printTable(
+    `Idle: ${formatCount(clients)} clients`,
+    ['', 'before MB', 'connected MB', 'KB each'],
+    outcomes.map(({ name, baseBytes, connectedBytes, perClientKb }) => [
+      name,
+      (baseBytes / 1e6).toFixed(1),
+      (connectedBytes / 1e6).toFixed(1),
+      perClientKb.toFixed(1),
+    ]),
+  )
+  return {
+    figures: outcomes.map(({ name, hasTarget, perClientKb }) => ({
+      name: `idle: memory of a client, ${name}`,
+      target: hasTarget ? `< ${TARGET_KB} KB` : '',
+      reached: `${perClientKb.toFixed(1)} KB`,
+      // a tenth of the clients does not make up for what the first few cost
+      passed: hasTarget && !context.isShort ? perClientKb < TARGET_KB : null,
+    })),
+    raw: { clients, outcomes },
+  }
+}
+
+/** A gateway of its own, started on devices registered before: registering leaves memory behind. */
+async function measure(context: ScenarioContext, count: number, kind: Kind): Promise<Outcome> {
+  const { bench, entry } = context
+  const dataDir = bench.createFolder('idle')
+  const clients = await register(context, dataDir, count)
+  const gateway = await startGateway(bench, { entry, dataDir })
+  const { pid } = gateway.process
+  // the first client brings code with it that is not its own
+  await new SwarmProcess(bench, {
+    ...planOf(gateway.ports.mqtt, kind),
+    clients: clients.slice(0, 1),
+  }).connected()
+  const baseBytes = await readSettled(pid)
+  const swarm = new SwarmProcess(bench, { ...planOf(gateway.ports.mqtt, kind), clients: clients.slice(1) })
+  await swarm.connected()
+  printProgress(`  ${kind.name}: connected`)
+  const connectedBytes = await readSettled(pid)
+  const perClientKb = (connectedBytes - baseBytes) / (count - 1) / 1024
+  await swarm.stop()
+  await gateway.process.stop()
+  return { name: kind.name, hasTarget: kind.hasTarget, baseBytes, connectedBytes, perClientKb }
+}
+
+async function register(context: ScenarioContext, dataDir: string, count: number): Promise<BenchDevice[]> {
+  const gateway = await startGateway(context.bench, { entry: context.entry, dataDir })
+  const devices = await gateway.api.registerDevices(count)
+  await gateway.process.stop()
+  return devices
+}
+
+function planOf(port: number, { leaves, isClean }: Kind) {
+  return { port, leaves, isClean, hasWill: false }
+}
+
+/** Resident memory once the collector has had time to clear up; the median of a few readings. */
+async function readSettled(pid: number): Promise<number> {
+  await sleep(SETTLE_MS)
+  const samples: number[] = []
+  for (let i = 0; i < SAMPLES; i++) {
+    samples.push(readResidentBytes(pid))
+    await sleep(SAMPLE_GAP_MS)
+  }
+  return median(samples)
+}

@@ -1,0 +1,78 @@
+import { LoadClient } from '#scripts/rig/load/client.ts'
+import { LoadMeter } from '#scripts/rig/load/meter.ts'
+import { encodePublish, type Qos } from '#scripts/rig/load/mqtt-packets.ts'
+import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { createPace } from '#scripts/rig/load/pace.ts'
+import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+
+const PACKETS_A_WRITE = 100
+const IN_FLIGHT = 1000
+const DEVICE_WINDOW = 1000
+const KEEP_ALIVE_S = 600
+const RETRY_MS = 100
+
+/** A program that publishes on a shop topic as fast as its connection takes it. */
+export function publishAtFullSpeed(plan: NeighbourPlan, qos: Qos, count: Count): void {
+  const { port, login } = plan
+  const fields = { clientId: `bench-flood-${qos}`, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
+  let nextId = 0
+  const write = (done: () => void) => {
+    const packets = Array.from({ length: PACKETS_A_WRITE }, () => {
+      nextId = (nextId % IN_FLIGHT) + 1
+      return encodePublish({
+        topic: 'shop/orders',
+        payload: 'x'.repeat(100),
+        qos,
+        retain: false,
+        packetId: nextId,
+      })
+    })
+    count('writes of 100 messages')
+    socket.write(Buffer.concat(packets), done)
+  }
+  const writeOn = () => write(() => setImmediate(writeOn))
+  let acknowledged = 0
+  const socket = new MqttSocket(port, fields, {
+    connack: () => {
+      if (qos === 0) writeOn()
+      else for (let i = 0; i < IN_FLIGHT; i += PACKETS_A_WRITE) write(() => undefined)
+    },
+    puback: () => {
+      acknowledged++
+      if (acknowledged % PACKETS_A_WRITE === 0) write(() => undefined)
+    },
+    closed: () => {
+      count('cut off')
+      setTimeout(() => publishAtFullSpeed(plan, qos, count), RETRY_MS)
+    },
+  })
+}
+
+/** A device that sends its telemetry as fast as it is acknowledged. */
+export function floodTelemetry({ port, device }: NeighbourPlan, count: Count): void {
+  const client = new LoadClient(
+    {
+      ...device,
+      host: '127.0.0.1',
+      port,
+      qos: 1,
+      asDevice: true,
+      window: DEVICE_WINDOW,
+      notBeforeMs: 0,
+      keepsJournal: false,
+    },
+    new LoadMeter(),
+  )
+  const pace = createPace({ kind: 'saturate', window: DEVICE_WINDOW }, [client])
+  client.onReady = () => {
+    count('connected')
+    client.onReady = () => count('connected')
+    pace.start()
+    const countOne = client.onAcknowledged
+    client.onAcknowledged = () => {
+      count('acknowledged')
+      countOne?.()
+    }
+  }
+  client.connect()
+}

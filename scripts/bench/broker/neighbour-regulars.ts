@@ -1,0 +1,76 @@
+import {
+  encodeDisconnect,
+  encodePuback,
+  encodePublish,
+  encodeSubscribe,
+} from '#scripts/rig/load/mqtt-packets.ts'
+import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+
+const RETAINED_TOPICS = 500
+const RETAINED_GAP_MS = 20
+const SUBSCRIBERS = 20
+const STAY_MIN_MS = 3000
+const STAY_SPREAD_MS = 12_000
+const KEEP_ALIVE_S = 600
+
+/** Every day's programs: one reads all telemetry, one keeps 500 retained topics fresh, 20 come and go. */
+export function workAsUsual(plan: NeighbourPlan, count: Count): void {
+  watchTelemetry(plan, count)
+  publishStock(plan, count)
+  for (let i = 0; i < SUBSCRIBERS; i++) comeAndGo(plan, i, count)
+}
+
+function watchTelemetry(plan: NeighbourPlan, count: Count): void {
+  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-watcher', true), {
+    connack: () => socket.write(encodeSubscribe(1, ['dev/#'], 0)),
+    publish: () => count('telemetry received'),
+  })
+}
+
+function publishStock(plan: NeighbourPlan, count: Count): void {
+  let sent = 0
+  let startMs = 0
+  const publish = () => {
+    const item = sent++ % RETAINED_TOPICS
+    const payload = `{"item":${item},"stock":${sent},"text":"${'x'.repeat(80)}"}`
+    const topic = `shop/items/${item}`
+    const packetId = (sent % 60_000) + 1
+    socket.write(encodePublish({ topic, payload, qos: 1, retain: true, packetId }))
+  }
+  const publishDue = () => {
+    // a timer that comes late is no excuse for fewer messages
+    while (sent < (performance.now() - startMs) / RETAINED_GAP_MS) publish()
+  }
+  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-stock', true), {
+    connack: () => {
+      startMs = performance.now()
+      setInterval(publishDue, RETAINED_GAP_MS)
+    },
+    puback: () => count('stock acknowledged'),
+  })
+}
+
+/** A kept session: what is published while it is away waits for it. */
+function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
+  const socket = new MqttSocket(plan.port, connectFields(plan, `bench-regular-${number}`, false), {
+    connack: () => {
+      count('came')
+      socket.write(encodeSubscribe(1, [`shop/items/${number}`, 'shop/items/+']))
+      setTimeout(() => socket.end(encodeDisconnect()), stayMs())
+    },
+    publish: (packetId) => {
+      count('stock received')
+      if (packetId !== 0) socket.write(encodePuback(packetId))
+    },
+    closed: () => setTimeout(() => comeAndGo(plan, number, count), stayMs()),
+  })
+}
+
+function stayMs(): number {
+  return STAY_MIN_MS + Math.random() * STAY_SPREAD_MS
+}
+
+function connectFields({ login }: NeighbourPlan, clientId: string, cleanSession: boolean) {
+  return { clientId, ...login, cleanSession, keepAliveS: KEEP_ALIVE_S }
+}

@@ -1,0 +1,60 @@
+import { encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
+import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+
+const KEEP_ALIVE_S = 600
+const FEED_GAP_MS = 20
+const FEED_AT_ONCE = 20
+const FEED_BYTES = 500
+/** A reader that does not read is not told that it was cut off either. */
+const STALL_MS = 2000
+const WIDE_FILTERS = 100
+
+/** A program that subscribes to all telemetry and a busy topic and then stops reading; and what keeps that topic busy. */
+export function stallReader(plan: NeighbourPlan, count: Count): void {
+  feed(plan)
+  const stall = () => {
+    const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-stalled'), {
+      connack: () => socket.write(encodeSubscribe(1, ['dev/#', 'shop/busy'])),
+      suback: () => {
+        socket.pause()
+        count('stalled')
+        setTimeout(() => {
+          socket.cut()
+          stall()
+        }, STALL_MS)
+      },
+    })
+  }
+  stall()
+}
+
+/** A program that subscribes to everything, many times over, and reads it. */
+export function subscribeToEverything(plan: NeighbourPlan, count: Count): void {
+  const narrow = Array.from({ length: WIDE_FILTERS }, (_, i) => `+/bench-${String(i).padStart(5, '0')}/#`)
+  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-wide'), {
+    connack: () => socket.write(encodeSubscribe(1, ['#', ...narrow], 0)),
+    suback: (returnCodes) => {
+      for (const code of returnCodes) count(code < 0x80 ? 'subscribed' : 'refused')
+    },
+    publish: () => count('received'),
+  })
+}
+
+function feed(plan: NeighbourPlan): void {
+  const message = encodePublish({
+    topic: 'shop/busy',
+    payload: 'x'.repeat(FEED_BYTES),
+    qos: 0,
+    retain: false,
+    packetId: 0,
+  })
+  const messages = Buffer.concat(Array.from({ length: FEED_AT_ONCE }, () => message))
+  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-feeder'), {
+    connack: () => setInterval(() => socket.write(messages), FEED_GAP_MS),
+  })
+}
+
+function connectFields({ login }: NeighbourPlan, clientId: string) {
+  return { clientId, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
+}

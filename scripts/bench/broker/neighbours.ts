@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
+import {
+  type Figure,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { type NeighbourEvent, type NeighbourKind, neighbourKinds } from './neighbour-plan.ts'
+import { NeighbourProcess } from './neighbour-process.ts'
+
+const DEVICES = 200
+const PER_DEVICE_PER_S = 1
+const WARMUP_S = 1
+const TARGET_RATIO = 1.5
+/** For a neighbour to get going, and for the gateway to be rid of it. */
+const SETTLE_MS = 3000
+const LIFE_MARGIN_S = 120
+const BAD: readonly NeighbourKind[] = neighbourKinds.filter((kind) => kind !== 'regulars')
+
+interface Ground {
+  context: ScenarioContext
+  gateway: GatewayProcess
+  devices: BenchDevice[]
+  spare: BenchDevice
+  login: BenchLogin
+  durationS: number
+}
+
+interface Pair {
+  kind: NeighbourKind
+  alone: LoadResult
+  beside: LoadResult
+  gatewayCpuShare: number
+  neighbour: NeighbourEvent
+}
+
+/** What a client that behaves badly costs the others. */
+export const neighbours: Scenario = {
+  name: 'neighbours',
+  summary: '200 devices at 1 message a second, alone and beside each kind of bad client in turn',
+  run: runNeighbours,
+}
+
+async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> {
+  const rounds = context.rounds ?? (context.isShort ? 1 : 5)
+  const durationS = context.durationS ?? (context.isShort ? 5 : 20)
+  const gateway = await startGateway(context.bench, {
+    entry: context.entry,
+    dataDir: context.bench.createFolder('neighbours'),
+    env: {
+      // one for # and 100 more
+      CARTBARN_MQTT_SUBSCRIPTIONS: '101',
+      // what an installation has unless it is told otherwise
+      CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
+      CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '2500',
+      CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '5',
+    },
+  })
+  const [spare, ...devices] = await gateway.api.registerDevices(DEVICES + 1)
+  if (spare === undefined) throw new Error('no devices')
+  const login = await gateway.api.createAdmin('neighbour')
+  const ground = { context, gateway, devices, spare, login, durationS }
+  const pairs: Pair[] = []
+  for (const kind of BAD) {
+    for (let round = 0; round < rounds; round++) {
+      const pair = await measurePair(ground, kind)
+      const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
+      printProgress(`  ${kind}: PUBACK p99 ${p99s.join(' ms alone, ')} ms beside`)
+      pairs.push(pair)
+    }
+  }
+  await gateway.process.stop()
+  print(pairs, durationS)
+  return { figures: createFigures(pairs, context.isShort), raw: { rounds, durationS, pairs } }
+}
+
+async function measurePair(ground: Ground, kind: NeighbourKind): Promise<Pair> {
+  const { context, gateway, spare: device, login, durationS } = ground
+  const alone = await loadOnce(ground)
+  const lifeS = durationS + LIFE_MARGIN_S
+  const neighbour = new NeighbourProcess(context.bench, {
+    kind,
+    port: gateway.ports.mqtt,
+    login,
+    device,
+    lifeS,
+  })
+  await neighbour.started()
+  await sleep(SETTLE_MS)
+  const [cpuBefore, startMs] = [readCpuSeconds(gateway.process.pid), performance.now()]
+  const beside = await loadOnce(ground)
+  const tookS = (performance.now() - startMs) / 1000
+  const gatewayCpuShare = (readCpuSeconds(gateway.process.pid) - cpuBefore) / tookS
+  const result = await neighbour.finish()
+  await sleep(SETTLE_MS)
+  return { kind, alone, beside, gatewayCpuShare, neighbour: result }
+}
+
+async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+  const load = new LoadProcess(context.bench, {
+    host: '127.0.0.1',
+    port: gateway.ports.mqtt,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: WARMUP_S,
+    durationS,
+    notBeforeMs: 0,
+    journalFile: null,
+    clients: devices,
+  })
+  await load.measured()
+  return load.result()
+}
+
+function print(pairs: readonly Pair[], durationS: number): void {
+  const rows = [...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => {
+    const of = (pick: (pair: Pair) => number) => formatMs(median(group.map(pick)))
+    return [
+      kind,
+      of(({ alone }) => alone.measured.sinceWrite.p50Ms),
+      of(({ beside }) => beside.measured.sinceWrite.p50Ms),
+      of(({ alone }) => alone.measured.sinceWrite.p99Ms),
+      of(({ beside }) => beside.measured.sinceWrite.p99Ms),
+      p99Ratio(group).toFixed(2),
+      `${(median(group.map(({ gatewayCpuShare }) => gatewayCpuShare)) * 100).toFixed(0)} %`,
+      Object.entries(group.at(-1)?.neighbour.counts ?? {})
+        .map(([name, count]) => `${count} ${name}`)
+        .join(', '),
+    ]
+  })
+  const header = ['medians', 'p50 alone', 'beside', 'p99 alone', 'beside', 'ratio', 'gateway CPU', 'it did']
+  printTable(`Neighbours: PUBACK in ms, ${DEVICES} devices, ${durationS} s a run`, header, rows)
+}
+
+function createFigures(pairs: readonly Pair[], isShort: boolean): Figure[] {
+  const lost = pairs.reduce((sum, { beside: { sent, acknowledged, skipped, reconnects } }) => {
+    return sum + sent - acknowledged + skipped + reconnects
+  }, 0)
+  const letIn = pairs.reduce((sum, { neighbour }) => sum + (neighbour.counts['let in'] ?? 0), 0)
+  return [
+    ...[...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => ({
+      name: `neighbours: PUBACK p99 beside : alone, ${kind}`,
+      target: `<= ${TARGET_RATIO}`,
+      reached: p99Ratio(group).toFixed(2),
+      passed: isShort ? null : p99Ratio(group) <= TARGET_RATIO,
+    })),
+    ...[
+      ['not acknowledged, or cut off', lost] as const,
+      ['logins with a wrong password', letIn] as const,
+    ].map(([name, count]) => ({
+      name: `neighbours: ${name}`,
+      target: '0',
+      reached: String(count),
+      passed: count === 0,
+    })),
+  ]
+}
+
+function p99Ratio(pairs: readonly Pair[]): number {
+  const p99 = (pick: (pair: Pair) => LoadResult) =>
+    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
+  return p99(({ beside }) => beside) / p99(({ alone }) => alone)
+}

@@ -1,0 +1,62 @@
+import type { BenchLogin } from '#scripts/rig/gateway-api.ts'
+import { encodeDisconnect, encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
+import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+
+const LIMIT_MS = 30_000
+/** Retained messages come one after the other; this long after the last there are no more. */
+const QUIET_MS = 1000
+const KEEP_ALIVE_S = 600
+
+/** Publishes that many retained messages on topics of their own; resolves when all are acknowledged. */
+export function publishRetained(port: number, login: BenchLogin, count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (count === 0) return resolve()
+    let left = count
+    const timer = setTimeout(() => reject(new Error('retained messages not acknowledged')), LIMIT_MS)
+    const socket = new MqttSocket(port, connectFields('bench-retained', login), {
+      connack: () => {
+        for (let i = 0; i < count; i++) {
+          const payload = `{"item":${i},"text":"${'x'.repeat(80)}"}`
+          const topic = `shop/items/${i}`
+          socket.write(encodePublish({ topic, payload, qos: 1, retain: true, packetId: i + 1 }))
+        }
+      },
+      puback: () => {
+        left--
+        if (left > 0) return
+        clearTimeout(timer)
+        socket.end(encodeDisconnect())
+        resolve()
+      },
+    })
+  })
+}
+
+/** Number of retained messages below a filter with exactly that payload. */
+export function countRetained(
+  port: number,
+  login: BenchLogin,
+  filter: string,
+  payload: string,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const expected = Buffer.from(payload)
+    let count = 0
+    const socket = new MqttSocket(port, connectFields('bench-count', login), {
+      connack: () => socket.write(encodeSubscribe(1, [filter], 0)),
+      suback: () => quiet.refresh(),
+      publish: (_packetId, body) => {
+        if (expected.equals(body.subarray(body.length - expected.length))) count++
+        quiet.refresh()
+      },
+    })
+    const quiet = setTimeout(() => {
+      socket.end(encodeDisconnect())
+      resolve(count)
+    }, QUIET_MS)
+  })
+}
+
+function connectFields(clientId: string, login: BenchLogin) {
+  return { clientId, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readCpuSeconds, readResidentBytes } from '#scripts/rig/process-usage.ts'
+import { formatCount, median, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { NeighbourProcess } from './neighbour-process.ts'
+
+const DEVICES = 225
+const PER_DEVICE_PER_S = 2
+const HOUR_S = 3600
+const SHORT_S = 60
+const LINE_S = 60
+const TARGET_SHARE = 0.05
+const LIFE_MARGIN_S = 120
+
+/** Whether the gateway can do its work for ever. */
+export const soak: Scenario = {
+  name: 'soak',
+  summary: '500 messages a second of every kind for an hour: memory stays where it is',
+  run: runSoak,
+}
+
+async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, entry } = context
+  const durationS = context.durationS ?? (context.isShort ? SHORT_S : HOUR_S)
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('soak') })
+  const { port, pid } = { port: gateway.ports.mqtt, pid: gateway.process.pid }
+  const [device, ...clients] = await gateway.api.registerDevices(DEVICES + 1)
+  if (device === undefined) throw new Error('no devices')
+  const login = await gateway.api.createAdmin('regular')
+  const load = new LoadProcess(bench, {
+    host: '127.0.0.1',
+    port,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: 0,
+    durationS: null,
+    notBeforeMs: 0,
+    journalFile: null,
+    clients,
+  })
+  await load.connected()
+  const lifeS = durationS + LIFE_MARGIN_S
+  const regulars = new NeighbourProcess(bench, { kind: 'regulars', port, login, device, lifeS })
+  await regulars.started()
+  const residentBytes = await watch(pid, durationS)
+  load.stop()
+  const result = await load.result()
+  const companions = await regulars.finish()
+  await gateway.process.stop()
+
+  const [, second = 0, , last = 0] = quarters(residentBytes).map(median)
+  const growth = last / second - 1
+  const lost = result.sent - result.acknowledged + result.skipped
+  const hasVerdict = durationS > SHORT_S
+  const done = Object.entries(companions.counts).map(([name, count]) => `${formatCount(count)} ${name}`)
+  printProgress(`  ${formatCount(result.acknowledged)} telemetry acknowledged, ${done.join(', ')}`)
+  return {
+    figures: [
+      {
+        name: 'soak: memory of the last quarter against the second',
+        target: `within ${TARGET_SHARE * 100} %`,
+        reached: `${(growth * 100).toFixed(1)} % (${formatMb(second)} to ${formatMb(last)} MB)`,
+        passed: hasVerdict ? Math.abs(growth) <= TARGET_SHARE : null,
+      },
+      {
+        name: 'soak: not acknowledged',
+        target: '0',
+        reached: formatCount(lost),
+        passed: lost === 0,
+      },
+    ],
+    raw: { durationS, residentBytes, load: result, companions },
+  }
+}
+
+/** Resident memory second by second; says how it goes once a minute. */
+async function watch(pid: number, durationS: number): Promise<number[]> {
+  const samples: number[] = []
+  let cpuBefore = readCpuSeconds(pid)
+  for (let second = 1; second <= durationS; second++) {
+    await sleep(1000)
+    samples.push(readResidentBytes(pid))
+    if (second % LINE_S !== 0) continue
+    const cpuS = readCpuSeconds(pid)
+    const share = ((cpuS - cpuBefore) / LINE_S) * 100
+    cpuBefore = cpuS
+    const residentMb = formatMb(median(samples.slice(-LINE_S)))
+    printProgress(`  ${second / LINE_S} min: ${residentMb} MB, ${share.toFixed(0)} % of a core`)
+  }
+  return samples
+}
+
+function quarters(samples: readonly number[]): number[][] {
+  const length = Math.floor(samples.length / 4)
+  return [0, 1, 2, 3].map((i) => samples.slice(i * length, (i + 1) * length))
+}
+
+function formatMb(bytes: number): string {
+  return (bytes / 1e6).toFixed(1)
+}

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
+import {
+  type Figure,
+  formatCount,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
+import { countRetained, publishRetained } from './retained-messages.ts'
+import { willPayload } from './swarm-client.ts'
+import { type StormKind, type StormResult, stormKinds } from './swarm-plan.ts'
+import { SwarmProcess } from './swarm-process.ts'
+
+const TARGET_MS = 3000
+const RETAINED = 2000
+const PAUSE_MS = 2000
+const WILLS_LIMIT_MS = 10_000
+
+interface Ground {
+  name: string
+  retained: number
+  preload?: string
+}
+
+interface StormRun {
+  ground: string
+  kind: StormKind
+  result: StormResult
+  gatewayCpuS: number
+  /** Clients whose last will of this storm was not retained. */
+  withoutWill: number
+}
+
+/** The power of a whole course comes back. */
+export const storm: Scenario = {
+  name: 'storm',
+  summary: '2,000 kept sessions with last wills are cut at once and connect again at once',
+  run: runStorm,
+}
+
+async function runStorm(context: ScenarioContext): Promise<ScenarioReport> {
+  const clients = context.isShort ? 500 : 2000
+  const rounds = context.rounds ?? (context.isShort ? 1 : 5)
+  const slowFsync = compileSlowFsync(context.bench)
+  if (slowFsync === undefined) printProgress('  no C compiler here: no run with a slow fsync')
+  const grounds: Ground[] = [
+    { name: 'empty', retained: 0 },
+    { name: `${formatCount(RETAINED)} retained`, retained: RETAINED },
+  ]
+  if (slowFsync !== undefined)
+    grounds.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
+  const runs: StormRun[] = []
+  for (const ground of grounds) runs.push(...(await measure(context, ground, clients, rounds)))
+  print(runs, clients)
+  return { figures: createFigures(runs, context.isShort), raw: { clients, rounds, runs } }
+}
+
+async function measure(
+  { bench, entry }: ScenarioContext,
+  ground: Ground,
+  clients: number,
+  rounds: number,
+): Promise<StormRun[]> {
+  const dataDir = bench.createFolder('storm')
+  const registering = await startGateway(bench, { entry, dataDir })
+  const devices = await registering.api.registerDevices(clients)
+  const admin = await registering.api.createAdmin('storm')
+  await registering.process.stop()
+
+  const { preload } = ground
+  const gateway = await startGateway(bench, { entry, dataDir, ...(preload === undefined ? {} : { preload }) })
+  const port = gateway.ports.mqtt
+  await publishRetained(port, admin, ground.retained)
+  const swarm = new SwarmProcess(bench, {
+    port,
+    leaves: ['cmd', 'cfg', 'ta'],
+    isClean: false,
+    hasWill: true,
+    clients: devices,
+  })
+  await swarm.connected()
+  const runs: StormRun[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of stormKinds) {
+      await sleep(PAUSE_MS)
+      const cpuBefore = readCpuSeconds(gateway.process.pid)
+      const result = await swarm.storm(kind)
+      const gatewayCpuS = readCpuSeconds(gateway.process.pid) - cpuBefore
+      const willed = () => countRetained(port, admin, 'dev/+/st', willPayload(runs.length))
+      const withoutWill = clients - (await reach(clients, willed))
+      printProgress(`  ${ground.name}, ${kind}: ${formatCount(result.durationMs)} ms`)
+      runs.push({ ground: ground.name, kind, result, gatewayCpuS, withoutWill })
+    }
+  }
+  await swarm.stop()
+  await stop(gateway)
+  return runs
+}
+
+/** The count once it is what is expected, or what it is when the time is up. */
+async function reach(expected: number, count: () => Promise<number>): Promise<number> {
+  const giveUpAtMs = performance.now() + WILLS_LIMIT_MS
+  for (;;) {
+    const reached = await count()
+    if (reached >= expected || performance.now() > giveUpAtMs) return reached
+    await sleep(PAUSE_MS)
+  }
+}
+
+async function stop(gateway: GatewayProcess): Promise<void> {
+  await gateway.process.stop()
+}
+
+function print(runs: readonly StormRun[], clients: number): void {
+  const rows = groupsOf(runs).map(([name, group]) => {
+    const of = (pick: (run: StormRun) => number) => median(group.map(pick))
+    return [
+      name,
+      formatCount(of(({ result }) => result.through.p50Ms)),
+      formatCount(of(({ result }) => result.durationMs)),
+      formatCount(Math.max(...group.map(({ result }) => result.durationMs))),
+      of((run) => run.gatewayCpuS).toFixed(2),
+      of(({ result }) => result.cpuS).toFixed(2),
+    ]
+  })
+  const header = ['medians', 'half through ms', 'all through ms', 'worst ms', 'gateway CPU s', 'swarm CPU s']
+  printTable(`Storm: ${formatCount(clients)} clients`, header, rows)
+}
+
+function createFigures(runs: readonly StormRun[], isShort: boolean): Figure[] {
+  const sum = (pick: (run: StormRun) => number) => runs.reduce((total, run) => total + pick(run), 0)
+  const counts = [
+    ['without their session', sum(({ result }) => result.withoutSession)],
+    ['subscriptions refused', sum(({ result }) => result.refusedSubscriptions)],
+    ['last wills not retained', sum((run) => run.withoutWill)],
+  ] as const
+  return [
+    ...groupsOf(runs).map(([name, group]) => {
+      const durationMs = median(group.map(({ result }) => result.durationMs))
+      return {
+        name: `storm: all through, ${name}`,
+        target: `< ${formatCount(TARGET_MS)} ms`,
+        reached: `${formatCount(durationMs)} ms`,
+        passed: isShort ? null : durationMs < TARGET_MS,
+      }
+    }),
+    ...counts.map(([name, count]) => ({
+      name: `storm: ${name}`,
+      target: '0',
+      reached: formatCount(count),
+      passed: count === 0,
+    })),
+  ]
+}
+
+function groupsOf(runs: readonly StormRun[]): [string, StormRun[]][] {
+  return [...Map.groupBy(runs, ({ ground, kind }) => `${kind}, ${ground}`)]
+}

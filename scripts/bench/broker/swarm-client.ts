@@ -1,0 +1,88 @@
+import { encodePuback, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
+import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import type { SwarmPlan } from './swarm-plan.ts'
+
+/** How one coming of a client went. */
+export interface Arrival {
+  isSessionPresent: boolean
+  refusedSubscriptions: number
+  retries: number
+}
+
+const KEEP_ALIVE_S = 600
+const RETRY_MS = 100
+
+/** A device of a swarm: connects, subscribes, and is silent. */
+export class SwarmClient {
+  readonly #plan: SwarmPlan
+  readonly #hardwareId: string
+  readonly #password: string
+  #socket: MqttSocket | undefined
+
+  constructor(plan: SwarmPlan, { hardwareId, password }: SwarmPlan['clients'][number]) {
+    this.#plan = plan
+    this.#hardwareId = hardwareId
+    this.#password = password
+  }
+
+  /** Calls back when CONNACK and, if asked for, one SUBACK for each subscription have come. */
+  come(round: number, subscribes: boolean, onThrough: (arrival: Arrival) => void, retries = 0): void {
+    const { port, leaves } = this.#plan
+    const arrival: Arrival = { isSessionPresent: false, refusedSubscriptions: 0, retries }
+    let left = 1 + (subscribes ? leaves.length : 0)
+    const answered = () => {
+      left--
+      if (left === 0) onThrough(arrival)
+    }
+    const socket = new MqttSocket(port, this.#login(round), {
+      connack: (returnCode, isSessionPresent) => {
+        if (returnCode !== 0) throw new Error(`${this.#hardwareId}: CONNACK ${returnCode}`)
+        arrival.isSessionPresent = isSessionPresent
+        if (subscribes) this.#subscribe(socket)
+        answered()
+      },
+      suback: (returnCodes) => {
+        arrival.refusedSubscriptions += returnCodes.filter((code) => code >= 0x80).length
+        answered()
+      },
+      publish: (packetId) => {
+        if (packetId !== 0) socket.write(encodePuback(packetId))
+      },
+      closed: () => {
+        if (left === 0 || this.#socket !== socket) return
+        setTimeout(() => this.come(round, subscribes, onThrough, retries + 1), RETRY_MS)
+      },
+    })
+    this.#socket = socket
+  }
+
+  cut(): void {
+    this.#socket?.cut()
+    this.#socket = undefined
+  }
+
+  /** One SUBSCRIBE for each, as most device libraries send them. */
+  #subscribe(socket: MqttSocket): void {
+    for (const [i, leaf] of this.#plan.leaves.entries())
+      socket.write(encodeSubscribe(i + 1, [`dev/${this.#hardwareId}/${leaf}`]))
+  }
+
+  #login(round: number) {
+    const login = {
+      clientId: this.#hardwareId,
+      username: this.#hardwareId,
+      password: this.#password,
+      cleanSession: this.#plan.isClean,
+      keepAliveS: KEEP_ALIVE_S,
+    }
+    if (!this.#plan.hasWill) return login
+    const topic = `dev/${this.#hardwareId}/st`
+    // the round tells this connection's will from the one before
+    return { ...login, will: { topic, payload: willPayload(round), qos: 1 as const, retain: true } }
+  }
+}
+
+/** The last will of the connections of a round. */
+export function willPayload(round: number): string {
+  return `{"online":false,"boot":${round}}`
+}

@@ -1,0 +1,42 @@
+import type { Workbench } from '#scripts/rig/processes.ts'
+import type { ScenarioReport } from '#scripts/rig/report.ts'
+import { describeUsage, runScenarios } from '#scripts/rig/run-scenarios.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { runActive } from './active.ts'
+import { runHistoryNeighbours } from './neighbours.ts'
+import { runSealing } from './sealing.ts'
+import { SharedHistory } from './shared-history.ts'
+import { runSize } from './size.ts'
+import { runTripsFleet } from './trips-fleet.ts'
+import { runTripsOne } from './trips-one.ts'
+
+type Run = (context: ScenarioContext, history: SharedHistory) => Promise<ScenarioReport>
+
+/** How to call the benchmark. */
+export const historyUsage = describeUsage('history', createScenarios(), 'runs of each measurement')
+
+/** Measures what long histories cost: on the disk, to be made into trips, and the devices beside it. */
+export function runHistory(bench: Workbench, args: string[]): Promise<boolean> {
+  return runScenarios('history', createScenarios(), bench, args)
+}
+
+/** All scenarios of one run share what they read; it is made when the first of them wants it. */
+function createScenarios(): Scenario[] {
+  let history: SharedHistory | undefined
+  const scenario = (name: string, summary: string, run: Run): Scenario => ({
+    name,
+    summary,
+    run: (context) => {
+      history ??= new SharedHistory(context)
+      return run(context, history)
+    },
+  })
+  return [
+    scenario('size', 'bytes of a fix on the disk', runSize),
+    scenario('trips-one', 'trips of a device, 31 days at a fix a second, beside SQLite alone', runTripsOne),
+    scenario('trips-fleet', 'trips of 50 devices, 31 days at a fix in 5 s: time, memory', runTripsFleet),
+    scenario('active', 'who of 500 devices is on a trip, with and without a log', runActive),
+    scenario('neighbours', '200 devices at 1 message a second beside all of that', runHistoryNeighbours),
+    scenario('sealing', 'the log into blocks: speed, bytes written, 200 devices beside it', runSealing),
+  ]
+}

@@ -1,0 +1,167 @@
+import { setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
+import {
+  formatMs,
+  formatPercent,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { Download } from '../api/download-plan.ts'
+import { DownloadProcess } from '../api/download-process.ts'
+import type { SharedHistory } from './shared-history.ts'
+import { activeTrips, tripsOfAll, tripsOfOne } from './trip-queries.ts'
+
+const PER_DEVICE_PER_S = 1
+const TARGET_RATIO = 1.5
+const WARMUP_S = 2
+const ROUNDS = 6
+/** What the host of a virtual machine may keep of a round; others are measured again, as long as there are not too many. */
+const QUIET_SHARE = 0.02
+const ATTEMPTS_PER_ROUND = 3
+const DURATION_S = 20
+const LOWEST_PRIORITY = 19
+const SETTLE_MS = 2000
+/** The devices on their way grow silent while this is measured; they are still to be looked at. */
+const MAX_AGE_S = 7200
+
+interface Ground {
+  context: ScenarioContext
+  gateway: GatewayProcess
+  devices: BenchDevice[]
+  queries: Download[]
+  durationS: number
+}
+
+/** The last is beside a process that only computes, at the lowest priority: what any work costs on this machine. */
+const PHASES = ['alone', 'beside', 'besideSpinner'] as const
+type Phase = (typeof PHASES)[number]
+
+interface Round extends Record<Phase, LoadResult> {
+  /** Answered while the load was measured. */
+  queries: number
+  /** Share of the machine's time that its host gave to others meanwhile. */
+  stolenShare: number
+}
+
+/** What the devices notice of somebody who asks for trips all the time. */
+export async function runHistoryNeighbours(
+  context: ScenarioContext,
+  history: SharedHistory,
+): Promise<ScenarioReport> {
+  const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
+  const durationS = context.durationS ?? (context.isShort ? 2 : DURATION_S)
+  const [single, fleet] = [await history.single(), await history.fleet()]
+  const devices = await history.loadedDevices()
+  await history.active()
+  const gateway = await history.start()
+  const queries = [tripsOfOne(gateway, single), tripsOfAll(gateway, fleet), activeTrips(gateway, MAX_AGE_S)]
+  const ground = { context, gateway, devices, queries, durationS }
+  const measured: Round[] = []
+  const quiet = () => measured.filter(({ stolenShare }) => stolenShare <= QUIET_SHARE)
+  const attempts = context.isShort ? rounds : rounds * ATTEMPTS_PER_ROUND
+  while (measured.length < attempts && quiet().length < rounds) {
+    const round = await measureRound(ground, measured.length % 2 === 0)
+    const [alone, beside, besideSpinner] = p99sOf(round)
+    const others = `${beside} beside ${round.queries} queries, ${besideSpinner} beside a busy process`
+    printProgress(`  PUBACK p99 in ms: ${alone} alone, ${others}; ${formatPercent(round.stolenShare)} stolen`)
+    measured.push(round)
+  }
+  const quietest = measured.toSorted((a, b) => a.stolenShare - b.stolenShare).slice(0, rounds)
+  await gateway.process.stop()
+  printTable(
+    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the quietest ${quietest.length} of ${measured.length} rounds`,
+    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'beside a busy process', 'queries', 'stolen'],
+    quietest.map((round, i) => [
+      String(i + 1),
+      formatMs(round.alone.measured.sinceWrite.p50Ms),
+      formatMs(round.beside.measured.sinceWrite.p50Ms),
+      ...p99sOf(round),
+      String(round.queries),
+      formatPercent(round.stolenShare),
+    ]),
+  )
+  const medianOf = (phase: Phase) => median(quietest.map((round) => round[phase].measured.sinceWrite.p99Ms))
+  const [alone, beside, besideSpinner] = [medianOf('alone'), medianOf('beside'), medianOf('besideSpinner')]
+  const ratio = (p99Ms: number) =>
+    `${(p99Ms / alone).toFixed(2)} (${formatMs(p99Ms)} : ${formatMs(alone)} ms)`
+  const lost = measured
+    .flatMap((round) => PHASES.map((phase) => round[phase]))
+    .reduce((sum, { sent, acknowledged, skipped }) => sum + sent - acknowledged + skipped, 0)
+  return {
+    figures: [
+      {
+        name: 'neighbours: PUBACK p99 beside trips : alone',
+        target: `<= ${TARGET_RATIO}`,
+        reached: ratio(beside),
+        passed: context.isShort ? null : beside / alone <= TARGET_RATIO,
+      },
+      {
+        name: 'neighbours: the same beside a process that only computes, nice 19',
+        target: '',
+        reached: ratio(besideSpinner),
+        passed: null,
+      },
+      { name: 'neighbours: not acknowledged', target: '0', reached: String(lost), passed: lost === 0 },
+    ],
+    raw: { rounds, durationS, measured },
+  }
+}
+
+function p99sOf(round: Round): string[] {
+  return PHASES.map((phase) => formatMs(round[phase].measured.sinceWrite.p99Ms))
+}
+
+/** `isAloneFirst` changes, so that neither is always the later. */
+async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Round> {
+  const time = readMachineTime()
+  const before = isAloneFirst ? await loadOnce(ground) : undefined
+  const { beside, queries } = await loadBesideQueries(ground)
+  const spinner = ground.context.bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
+  setPriority(spinner.pid, LOWEST_PRIORITY)
+  const besideSpinner = await loadOnce(ground)
+  await spinner.stop('SIGKILL')
+  const alone = before ?? (await loadOnce(ground))
+  return { alone, beside, besideSpinner, queries, stolenShare: stolenSince(time) }
+}
+
+async function loadBesideQueries(ground: Ground): Promise<{ beside: LoadResult; queries: number }> {
+  const client = new DownloadProcess(ground.context.bench)
+  let isOver = false
+  let queries = 0
+  const asking = (async () => {
+    while (!isOver) {
+      for (const query of ground.queries) {
+        await client.run(query)
+        queries++
+      }
+    }
+  })().catch((error: unknown) => {
+    // it was made to leave
+    if (!isOver) throw error
+  })
+  const beside = await Promise.race([loadOnce(ground), asking.then(() => undefined)])
+  if (beside === undefined) throw new Error('the queries ended before the load')
+  isOver = true
+  client.kill()
+  await asking
+  await sleep(ground.context.isShort ? 0 : SETTLE_MS)
+  return { beside, queries }
+}
+
+async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+  const load = startDeviceLoad(context.bench, gateway, devices, {
+    perDevicePerS: PER_DEVICE_PER_S,
+    warmupS: context.isShort ? 0 : WARMUP_S,
+    durationS,
+  })
+  await load.measured()
+  return load.result()
+}

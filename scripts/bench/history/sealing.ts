@@ -1,0 +1,257 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { BenchDevice, Sealing } from '#scripts/rig/gateway-api.ts'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { readWrittenBytes, type WrittenBytes } from '#scripts/rig/process-usage.ts'
+import {
+  type Figure,
+  formatCount,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { FilledFolder, type Filling } from './fill.ts'
+import { recordActive, samplesOfActive } from './history-parts.ts'
+
+const TARGET_PER_S = 1_000_000
+const ROUNDS = 3
+/** Two hours and three quarters of two hundred devices, a fix each five seconds. */
+const DEVICES = 200
+const SHORT_DEVICES = 10
+const FIXES_EACH = 10_000
+const SHORT_FIXES_EACH = 500
+const INTERVAL_MS = 5000
+/** 1 May 2026. */
+const FROM_MS = 1_777_593_600_000
+const LOADED_DEVICES = 200
+/** More than is written here: then it seals when it is told to. */
+const NEVER_BY_ITSELF = '100000000'
+const ALONE_S = 10
+const LIVE_S = 60
+const LIVE_PER_DEVICE_PER_S = 50
+
+interface SealingRun {
+  records: number
+  wallS: number
+  /** What the gateway says itself; null if it does not. */
+  work: Sealing | null
+  written: WrittenBytes
+  keptBytes: number
+}
+
+interface LoadedRun {
+  alone: LoadResult
+  beside: LoadResult
+  wallS: number
+}
+
+interface LiveRun {
+  written: WrittenBytes
+  load: LoadResult
+  work: Sealing | null
+}
+
+/** What it costs to bring the log into its final form. */
+export async function runSealing(context: ScenarioContext): Promise<ScenarioReport> {
+  const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
+  const log = await LongLog.create(context)
+  const alone: SealingRun[] = []
+  const loaded: LoadedRun[] = []
+  for (let round = 0; round < rounds; round++) {
+    alone.push(await log.sealAlone())
+    loaded.push(await log.sealUnderLoad())
+  }
+  const live = await runLive(context)
+  print(alone, loaded, live)
+  return { figures: createFigures(alone, loaded, live, context.isShort), raw: { alone, loaded, live } }
+}
+
+/** A folder whose log is made long again and again. */
+class LongLog {
+  readonly #context: ScenarioContext
+  readonly #folder: FilledFolder
+  readonly #hardwareIds: string[]
+  readonly #loaded: BenchDevice[]
+  readonly #fixesEach: number
+  #fromMs = FROM_MS
+
+  private constructor(
+    context: ScenarioContext,
+    folder: FilledFolder,
+    filled: readonly BenchDevice[],
+    loaded: BenchDevice[],
+  ) {
+    this.#context = context
+    this.#folder = folder
+    this.#hardwareIds = filled.map(({ hardwareId }) => hardwareId)
+    this.#loaded = loaded
+    this.#fixesEach = context.isShort ? SHORT_FIXES_EACH : FIXES_EACH
+  }
+
+  static async create(context: ScenarioContext): Promise<LongLog> {
+    const folder = await FilledFolder.create(context, 'sealing')
+    const filled = await folder.register(context.isShort ? SHORT_DEVICES : DEVICES, 'filled')
+    return new LongLog(context, folder, filled, await folder.register(LOADED_DEVICES, 'loaded'))
+  }
+
+  async sealAlone(): Promise<SealingRun> {
+    const gateway = await this.#refill()
+    const { pid } = gateway.process
+    const before = { work: await gateway.api.sealing(), kept: blockBytes(this.#folder.path) }
+    const [written, startMs] = [readWrittenBytes(pid), performance.now()]
+    await this.#folder.seal(gateway)
+    const wallS = (performance.now() - startMs) / 1000
+    const run: SealingRun = {
+      records: this.#hardwareIds.length * this.#fixesEach,
+      wallS,
+      work: difference(before.work, await gateway.api.sealing()),
+      written: writtenSince(written, pid),
+      keptBytes: blockBytes(this.#folder.path) - before.kept,
+    }
+    printProgress(`  ${formatCount(run.records)} sealed in ${wallS.toFixed(2)} s`)
+    await gateway.process.stop()
+    return run
+  }
+
+  async sealUnderLoad(): Promise<LoadedRun> {
+    const gateway = await this.#refill()
+    const load = (durationS: number | null) =>
+      startDeviceLoad(this.#context.bench, gateway, this.#loaded, {
+        ...{ perDevicePerS: 1, warmupS: this.#context.isShort ? 0 : 2, durationS },
+      })
+    const alone = await load(this.#context.durationS ?? (this.#context.isShort ? 1 : ALONE_S)).result()
+    const beside = load(null)
+    await beside.measuring()
+    const startMs = performance.now()
+    await this.#folder.seal(gateway)
+    const wallS = (performance.now() - startMs) / 1000
+    beside.stop()
+    const run = { alone, beside: await beside.result(), wallS }
+    await gateway.process.stop()
+    return run
+  }
+
+  /** A gateway with a long log, which it leaves alone. */
+  async #refill(): Promise<GatewayProcess> {
+    const fromMs = this.#fromMs
+    this.#fromMs += this.#fixesEach * INTERVAL_MS
+    const tracks = recordActive(this.#fixesEach)
+    const filling: Filling = (deviceIdOf) =>
+      samplesOfActive(this.#hardwareIds.map(deviceIdOf), tracks, {
+        ...{ fromMs, toMs: this.#fromMs - 1, sinceMs: fromMs },
+      })
+    await this.#folder.fillLog(filling)
+    return this.#folder.start({ CARTBARN_SEAL_SAMPLES: NEVER_BY_ITSELF })
+  }
+}
+
+/** Devices that send as always: what is written for a record from its arrival to its place in a block. */
+async function runLive(context: ScenarioContext): Promise<LiveRun> {
+  const { bench, entry, isShort } = context
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('live') })
+  const devices = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
+  const written = readWrittenBytes(gateway.process.pid)
+  const durationS = context.durationS ?? (isShort ? 1 : LIVE_S)
+  const options = { perDevicePerS: LIVE_PER_DEVICE_PER_S, warmupS: 0, durationS }
+  const load = startDeviceLoad(bench, gateway, devices, options)
+  await load.measured()
+  const run = {
+    load: await load.result(),
+    written: writtenSince(written, gateway.process.pid),
+    work: await gateway.api.sealing(),
+  }
+  await gateway.process.stop()
+  return run
+}
+
+function writtenSince(before: WrittenBytes, pid: number): WrittenBytes {
+  const now = readWrittenBytes(pid)
+  return { toDisk: now.toDisk - before.toDisk, inCalls: now.inCalls - before.inCalls }
+}
+
+function difference(before: Sealing | null, now: Sealing | null): Sealing | null {
+  if (before === null || now === null) return null
+  return { records: now.records - before.records, workS: now.workS - before.workS }
+}
+
+function blockBytes(folder: string): number {
+  const db = new Database(join(folder, 'cartbarn.db'), { readonly: true })
+  try {
+    const sum = db.prepare<[], number | null>('SELECT sum(length(records)) FROM telemetry_block').pluck()
+    return sum.get() ?? 0
+  } finally {
+    db.close()
+  }
+}
+
+/** Records a second of sealing work, or of waiting for it where the gateway does not tell its work. */
+function rateOf({ records, wallS, work }: SealingRun): number {
+  return work === null || work.workS === 0 ? records / wallS : work.records / work.workS
+}
+
+function print(alone: readonly SealingRun[], loaded: readonly LoadedRun[], live: LiveRun): void {
+  printTable(
+    'Sealing, nothing beside it',
+    ['round', 'records', 's waited', 's of work', 'records/s', 'MB kept', 'MB written', 'MB in calls'],
+    alone.map((run, i) => [
+      String(i + 1),
+      formatCount(run.records),
+      run.wallS.toFixed(2),
+      run.work === null ? '?' : run.work.workS.toFixed(2),
+      formatCount(rateOf(run)),
+      ...[run.keptBytes, run.written.toDisk, run.written.inCalls].map((bytes) => (bytes / 1e6).toFixed(1)),
+    ]),
+  )
+  printTable(
+    `Sealing: PUBACK in ms, ${LOADED_DEVICES} devices x 1/s`,
+    ['round', 's', 'p50 alone', 'beside', 'p99 alone', 'beside'],
+    loaded.map((run, i) => [
+      String(i + 1),
+      run.wallS.toFixed(2),
+      formatMs(run.alone.measured.sinceWrite.p50Ms),
+      formatMs(run.beside.measured.sinceWrite.p50Ms),
+      formatMs(run.alone.measured.sinceWrite.p99Ms),
+      formatMs(run.beside.measured.sinceWrite.p99Ms),
+    ]),
+  )
+  printProgress(
+    `\n  live: ${formatCount(live.load.acknowledged)} messages of a fix and a voltage each, ` +
+      `${(live.written.toDisk / 1e6).toFixed(1)} MB written, ${formatCount(live.work?.records ?? 0)} records sealed`,
+  )
+}
+
+function createFigures(
+  alone: readonly SealingRun[],
+  loaded: readonly LoadedRun[],
+  live: LiveRun,
+  isShort: boolean,
+): Figure[] {
+  const rate = median(alone.map(rateOf))
+  const p99 = (pick: (run: LoadedRun) => LoadResult) =>
+    median(loaded.map((run) => pick(run).measured.sinceWrite.p99Ms))
+  const [aloneMs, besideMs] = [p99((run) => run.alone), p99((run) => run.beside)]
+  const amplification = median(alone.map(({ written, keptBytes }) => written.toDisk / keptBytes))
+  const told = (name: string, reached: string): Figure => ({ name, target: '', reached, passed: null })
+  return [
+    {
+      name: 'sealing: records a second of work',
+      target: `>= ${formatCount(TARGET_PER_S)}`,
+      reached: formatCount(rate),
+      passed: isShort ? null : rate >= TARGET_PER_S,
+    },
+    told('sealing: bytes written to the disk a byte kept in blocks', amplification.toFixed(2)),
+    told(
+      'sealing: bytes written to the disk a live message, fix and voltage',
+      (live.written.toDisk / live.load.acknowledged).toFixed(0),
+    ),
+    told(
+      'sealing: PUBACK p99 beside : alone',
+      `${(besideMs / aloneMs).toFixed(2)} (${formatMs(besideMs)} : ${formatMs(aloneMs)} ms)`,
+    ),
+  ]
+}

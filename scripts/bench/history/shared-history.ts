@@ -1,0 +1,148 @@
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { FilledFolder } from './fill.ts'
+import {
+  type Period,
+  periodOf,
+  recordActive,
+  recordFleet,
+  recordSingle,
+  samplesOfActive,
+  samplesOfFleet,
+  samplesOfSingle,
+} from './history-parts.ts'
+
+/** How much there is of everything. */
+interface Sizes {
+  singleDays: number
+  fleetDevices: number
+  fleetDays: number
+  activeDevices: number
+  activeMs: number
+  /** The last part of it, which is left in the log. */
+  loggedMs: number
+}
+
+const MINUTE_MS = 60_000
+const SIZES: Sizes = {
+  singleDays: 31,
+  fleetDevices: 50,
+  fleetDays: 31,
+  activeDevices: 500,
+  activeMs: 240 * MINUTE_MS,
+  loggedMs: 10 * MINUTE_MS,
+}
+const SHORT_SIZES: Sizes = {
+  singleDays: 1,
+  fleetDevices: 5,
+  fleetDays: 1,
+  activeDevices: 20,
+  activeMs: 20 * MINUTE_MS,
+  loggedMs: 2 * MINUTE_MS,
+}
+const LOADED_DEVICES = 200
+
+/** Some of the history, once it is there. */
+export interface HistoryPart extends Period {
+  hardwareIds: string[]
+  records: number
+}
+
+/** One data folder for all scenarios of a run: each part is made when a scenario first wants it. */
+export class SharedHistory {
+  readonly sizes: Sizes
+  readonly #context: ScenarioContext
+  #folder: FilledFolder | undefined
+  #single: HistoryPart | undefined
+  #fleet: HistoryPart | undefined
+  #active: HistoryPart | undefined
+  #activeSinceMs: number | undefined
+  #loaded: BenchDevice[] | undefined
+
+  constructor(context: ScenarioContext) {
+    this.#context = context
+    this.sizes = context.isShort ? SHORT_SIZES : SIZES
+  }
+
+  async folder(): Promise<FilledFolder> {
+    this.#folder ??= await FilledFolder.create(this.#context, 'shared-history')
+    return this.#folder
+  }
+
+  /** GPS records in the folder. */
+  get records(): number {
+    return [this.#single, this.#fleet, this.#active].reduce((sum, part) => sum + (part?.records ?? 0), 0)
+  }
+
+  /** A gateway on it. */
+  async start(): Promise<GatewayProcess> {
+    return (await this.folder()).start()
+  }
+
+  /** One device, a fix a second. */
+  async single(): Promise<HistoryPart> {
+    this.#single ??= await this.#makeSingle()
+    return this.#single
+  }
+
+  /** Devices that report every five seconds, twelve hours a day. */
+  async fleet(): Promise<HistoryPart> {
+    this.#fleet ??= await this.#makeFleet()
+    return this.#fleet
+  }
+
+  /** Devices that are on their way now: what they said lately is in the log, all before is sealed. */
+  async active(): Promise<HistoryPart> {
+    const folder = await this.folder()
+    const { activeDevices, activeMs, loggedMs } = this.sizes
+    const known = this.#active
+    const hardwareIds = known?.hardwareIds ?? idsOf(await folder.register(activeDevices, 'active'))
+    printProgress('  making the history of devices on their way')
+    const tracks = recordActive(activeMs / 5000)
+    this.#activeSinceMs ??= Date.now() - activeMs
+    const sinceMs = this.#activeSinceMs
+    const fill = (period: Period) => (deviceIdOf: (hardwareId: string) => number) =>
+      samplesOfActive(hardwareIds.map(deviceIdOf), tracks, { ...period, sinceMs })
+    // twice, because the first takes its time
+    const fromMs = Math.max(Date.now() - activeMs, (known?.toMs ?? 0) + 1)
+    const sealedToMs = Math.max(fromMs, Date.now() - loggedMs)
+    const sealed = await folder.fill(fill({ fromMs, toMs: sealedToMs }))
+    const toMs = Date.now()
+    const logged = await folder.fillLog(fill({ fromMs: sealedToMs + 1, toMs }))
+    this.#active = { hardwareIds, fromMs, toMs, records: (known?.records ?? 0) + sealed + logged }
+    return this.#active
+  }
+
+  /** Devices without a history, to send messages as. */
+  async loadedDevices(): Promise<BenchDevice[]> {
+    this.#loaded ??= await (await this.folder()).register(LOADED_DEVICES, 'loaded')
+    return this.#loaded
+  }
+
+  async #makeSingle(): Promise<HistoryPart> {
+    const folder = await this.folder()
+    const [device] = await folder.register(1, 'single')
+    if (device === undefined) throw new Error('not registered')
+    printProgress('  making the history of one device')
+    const track = recordSingle(this.sizes.singleDays)
+    const records = await folder.fill((deviceIdOf) => samplesOfSingle(deviceIdOf(device.hardwareId), track))
+    return { hardwareIds: [device.hardwareId], ...periodOf([track]), records }
+  }
+
+  async #makeFleet(): Promise<HistoryPart> {
+    const folder = await this.folder()
+    const hardwareIds = idsOf(await folder.register(this.sizes.fleetDevices, 'fleet'))
+    printProgress('  making the history of a fleet')
+    const tracks = recordFleet(this.sizes.fleetDays)
+    const records = await folder.fill((deviceIdOf) => samplesOfFleet(hardwareIds.map(deviceIdOf), tracks))
+    // each device is moved a little in time
+    const { fromMs, toMs } = periodOf(tracks)
+    return { hardwareIds, fromMs, toMs: toMs + MINUTE_MS, records }
+  }
+}
+
+function idsOf(devices: readonly BenchDevice[]): string[] {
+  return devices.map(({ hardwareId }) => hardwareId)
+}

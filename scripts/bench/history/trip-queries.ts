@@ -1,0 +1,64 @@
+import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { activeTripsSchema, deviceTripsSchema, tripsSchema } from '#shared/wire/trips.ts'
+import type { Download } from '../api/download-plan.ts'
+import type { HistoryPart } from './shared-history.ts'
+
+/** Trips of the only device of a part. */
+export function tripsOfOne(
+  gateway: GatewayProcess,
+  { hardwareIds: [hardwareId], ...part }: HistoryPart,
+): Download {
+  return { port: gateway.ports.http, path: `/trips/${hardwareId}?${rangeOf(part)}`, key: ADMIN_KEY }
+}
+
+/** Trips of all devices of a part. */
+export function tripsOfAll(gateway: GatewayProcess, part: HistoryPart): Download {
+  const path = `/trips?${rangeOf(part)}&hardware_ids=${part.hardwareIds.join(',')}`
+  return { port: gateway.ports.http, path, key: ADMIN_KEY }
+}
+
+/** Who of the whole fleet is on a trip; without a time, of those who spoke within the default time. */
+export function activeTrips(gateway: GatewayProcess, maxAgeSeconds?: number): Download {
+  const query = maxAgeSeconds === undefined ? '' : `?maxAgeSeconds=${maxAgeSeconds}`
+  return { port: gateway.ports.http, path: `/trips/active${query}`, key: ADMIN_KEY }
+}
+
+/** How many trips and records an answer of the first two speaks of. */
+export interface TripCounts {
+  trips: number
+  stops: number
+  positions: number
+}
+
+/** The counts of trips of one device. Throws unless the answer has the documented form. */
+export async function countTripsOfOne(download: Download): Promise<TripCounts> {
+  return countsOf(deviceTripsSchema.parse(await ask(download)))
+}
+
+/** The counts of trips of several devices. */
+export async function countTripsOfAll(download: Download): Promise<TripCounts> {
+  return countsOf(tripsSchema.parse(await ask(download)))
+}
+
+/** How many devices are on a trip. */
+export async function countActive(download: Download): Promise<number> {
+  return activeTripsSchema.parse(await ask(download)).summary.activeCount
+}
+
+function countsOf({
+  summary,
+}: {
+  summary: { totalTrips: number; totalStops: number; positionsAnalyzed: number }
+}) {
+  return { trips: summary.totalTrips, stops: summary.totalStops, positions: summary.positionsAnalyzed }
+}
+
+function rangeOf({ fromMs, toMs }: Pick<HistoryPart, 'fromMs' | 'toMs'>): string {
+  return `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`
+}
+
+async function ask({ port, path, key }: Download): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'X-API-Key': key } })
+  if (response.status !== 200) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
+  return response.json()
+}

@@ -1,0 +1,77 @@
+import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
+import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { DownloadProcess } from '../api/download-process.ts'
+import type { SharedHistory } from './shared-history.ts'
+import { countTripsOfAll, tripsOfAll } from './trip-queries.ts'
+
+const TARGET_S = 2
+const TARGET_MB = 150
+const ROUNDS = 5
+const SHORT_ROUNDS = 2
+
+interface Run {
+  durationS: number
+  idleBytes: number
+  peakBytes: number
+}
+
+/** A month of as many devices as one request may name: time and memory. */
+export async function runTripsFleet(
+  context: ScenarioContext,
+  history: SharedHistory,
+): Promise<ScenarioReport> {
+  const { bench, isShort } = context
+  const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
+  const part = await history.fleet()
+  const gateway = await history.start()
+  const query = tripsOfAll(gateway, part)
+  const client = new DownloadProcess(bench)
+  const { pid } = gateway.process
+  const runs: Run[] = []
+  for (let round = 0; round < rounds; round++) {
+    const idleBytes = await quietResidentBytes(pid, isShort)
+    const { result, peakBytes } = await peakDuring(pid, () => client.run(query))
+    runs.push({ durationS: result.durationS, idleBytes, peakBytes })
+    printProgress(`  ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`)
+  }
+  client.kill()
+  // after the measurements: a gateway that had answered this before would have its memory
+  const counts = await countTripsOfAll(query)
+  await gateway.process.stop()
+  if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
+  const durationS = median(runs.map((run) => run.durationS))
+  const aboveBytes = Math.max(...runs.map((run) => run.peakBytes - run.idleBytes))
+  printTable(
+    `Trips of ${part.hardwareIds.length} devices: ${formatCount(counts.positions)} fixes, ${formatCount(counts.trips)} trips`,
+    ['', 's', 'fixes/s', 'idle MB', 'peak MB'],
+    runs.map((run, i) => [
+      `round ${i + 1}`,
+      run.durationS.toFixed(2),
+      formatCount(counts.positions / run.durationS),
+      formatMb(run.idleBytes),
+      formatMb(run.peakBytes),
+    ]),
+  )
+  return {
+    figures: [
+      {
+        name: `trips-fleet: GET /trips of ${formatCount(counts.positions)} fixes, median of ${rounds}`,
+        target: `< ${TARGET_S} s`,
+        reached: `${durationS.toFixed(2)} s`,
+        passed: isShort ? null : durationS < TARGET_S,
+      },
+      {
+        name: 'trips-fleet: resident memory above idle, at most',
+        target: `< ${TARGET_MB} MB`,
+        reached: `${formatMb(aboveBytes)} MB`,
+        passed: isShort ? null : aboveBytes < TARGET_MB * 1e6,
+      },
+    ],
+    raw: { counts, runs },
+  }
+}
+
+function formatMb(bytes: number): string {
+  return (bytes / 1e6).toFixed(0)
+}

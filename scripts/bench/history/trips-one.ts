@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import {
+  formatCount,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { DownloadProcess } from '../api/download-process.ts'
+import type { SharedHistory } from './shared-history.ts'
+import { SpeedSumProcess } from './speed-sum-process.ts'
+import { countTripsOfOne, tripsOfOne } from './trip-queries.ts'
+
+const TARGET_RATIO = 1.5
+const ROUNDS = 9
+const SHORT_ROUNDS = 3
+
+/** A month of one device: its trips beside SQLite adding up a column of the same fixes. */
+export async function runTripsOne(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
+  const { bench, isShort } = context
+  const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
+  const part = await history.single()
+  const path = join(bench.createFolder('rows'), 'rows.db')
+  const sqlite = await SpeedSumProcess.start(bench, { path, days: history.sizes.singleDays })
+  const gateway = await history.start()
+  const query = tripsOfOne(gateway, part)
+  const counts = await countTripsOfOne(query)
+  if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
+  const client = new DownloadProcess(bench)
+  // each once before it counts, as the answer above was of a process just started
+  await client.run(query)
+  const runs: { tripsS: number; sumS: number }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const [sum, trips] = [await sqlite.run(), await client.run(query)]
+    runs.push({ tripsS: trips.durationS, sumS: sum.durationS })
+    printProgress(`  trips ${formatMs(trips.durationS * 1000)} ms, sum ${formatMs(sum.durationS * 1000)} ms`)
+  }
+  client.kill()
+  await Promise.all([sqlite.stop(), gateway.process.stop()])
+  const [tripsS, sumS] = [median(runs.map((run) => run.tripsS)), median(runs.map((run) => run.sumS))]
+  printTable(
+    `Trips of one device: ${formatCount(counts.positions)} fixes, ${counts.trips} trips, ${counts.stops} stops`,
+    ['medians', 'ms', 'fixes/s'],
+    [
+      ['GET /trips/:id', formatMs(tripsS * 1000), formatCount(counts.positions / tripsS)],
+      ['SELECT sum(speed)', formatMs(sumS * 1000), formatCount(counts.positions / sumS)],
+    ],
+  )
+  const ratio = tripsS / sumS
+  return {
+    figures: [
+      {
+        name: `trips-one: GET /trips/:id : SELECT sum(speed), ${formatCount(counts.positions)} fixes`,
+        target: `<= ${TARGET_RATIO}`,
+        reached: `${ratio.toFixed(2)} (${formatMs(tripsS * 1000)} : ${formatMs(sumS * 1000)} ms)`,
+        passed: isShort ? null : ratio <= TARGET_RATIO,
+      },
+      {
+        name: 'trips-one: fixes a second',
+        target: '',
+        reached: formatCount(counts.positions / tripsS),
+        passed: null,
+      },
+    ],
+    raw: { counts, runs },
+  }
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
+import { readJournal } from '#scripts/rig/load/journal.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import {
+  type Figure,
+  formatCount,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+
+const DEVICES = 200
+const PER_DEVICE_PER_S = 25
+const LIFE_MIN_MS = 300
+const LIFE_SPREAD_MS = 2000
+
+interface Outcome {
+  kills: number
+  restartMs: number[]
+  load: LoadResult
+  history: HistoryCheck
+}
+
+/** PUBACK means on disk. */
+export const kill: Scenario = {
+  name: 'kill',
+  summary: 'kill -9 under load at random moments; every acknowledged sample must be there, once',
+  run: runKill,
+}
+
+async function runKill(context: ScenarioContext): Promise<ScenarioReport> {
+  const kills = context.rounds ?? (context.isShort ? 3 : 20)
+  const outcome = await measure(context, kills)
+  print(outcome)
+  return { figures: createFigures(outcome), raw: outcome }
+}
+
+async function measure({ bench, entry }: ScenarioContext, kills: number): Promise<Outcome> {
+  const dataDir = bench.createFolder('kill')
+  const journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
+  let gateway = await startGateway(bench, { entry, dataDir })
+  const clients = await gateway.api.registerDevices(DEVICES)
+  const load = new LoadProcess(bench, {
+    host: '127.0.0.1',
+    port: gateway.ports.mqtt,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: 0,
+    durationS: null,
+    notBeforeMs: 0,
+    journalFile,
+    clients,
+  })
+  await load.connected()
+
+  const restartMs: number[] = []
+  for (let done = 1; done <= kills; done++) {
+    await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
+    const killedAtMs = performance.now()
+    gateway = await killAndRestart(gateway, () =>
+      startGateway(bench, { entry, dataDir, ports: gateway.ports }),
+    )
+    restartMs.push(performance.now() - killedAtMs)
+    await load.connected()
+    printProgress(
+      `  kill ${done} of ${kills}: listening again after ${formatCount(restartMs.at(-1) ?? 0)} ms`,
+    )
+  }
+  await sleep(LIFE_MIN_MS)
+  load.stop()
+  const result = await load.result()
+  const history = await checkHistory(gateway.api, readJournal(journalFile))
+  await gateway.process.stop()
+  return { kills, restartMs, load: result, history }
+}
+
+async function killAndRestart(
+  gateway: GatewayProcess,
+  restart: () => Promise<GatewayProcess>,
+): Promise<GatewayProcess> {
+  await gateway.process.stop('SIGKILL')
+  return restart()
+}
+
+function print({ kills, restartMs, load, history }: Outcome): void {
+  printTable(
+    `Kill: ${kills} times kill -9 at ${formatCount(DEVICES * PER_DEVICE_PER_S)} messages a second`,
+    ['acknowledged', 'stored', 'sent again', 'reconnects', 'missing', 'duplicates', 'restart ms'],
+    [
+      [
+        ...[history.acknowledged, history.stored, load.resent, load.reconnects],
+        ...[history.missing, history.duplicates, median(restartMs)],
+      ].map(formatCount),
+    ],
+  )
+  for (const example of history.examples) printProgress(`  missing: ${example}`)
+}
+
+function createFigures({ load, history, restartMs }: Outcome): Figure[] {
+  const counts = [
+    ['acknowledged but missing', history.missing],
+    ['stored twice', history.duplicates],
+    ['never acknowledged', load.sent - load.acknowledged],
+  ] as const
+  return [
+    ...counts.map(([name, count]) => ({
+      name: `kill: ${name}, of ${formatCount(history.acknowledged)}`,
+      target: '0',
+      reached: formatCount(count),
+      passed: count === 0,
+    })),
+    {
+      name: 'kill: listening again, median',
+      target: '',
+      reached: `${formatCount(median(restartMs))} ms`,
+      passed: null,
+    },
+  ]
+}

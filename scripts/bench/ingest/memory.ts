@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readResidentBytes } from '#scripts/rig/process-usage.ts'
+import { formatCount, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+
+const PER_DEVICE_PER_S = 0.1
+const TARGET_MB = 200
+const SAMPLES = 6
+
+/** What a thousand connected devices cost in memory. */
+export const memory: Scenario = {
+  name: 'memory',
+  summary: '1,000 connected devices with will and subscriptions, a message each 10 s',
+  run: runMemory,
+}
+
+async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, entry } = context
+  const devices = context.isShort ? 200 : 1000
+  const durationS = context.durationS ?? (context.isShort ? 10 : 60)
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('memory') })
+  const { pid } = gateway.process
+  const atStart = readResidentBytes(pid)
+  const clients = await gateway.api.registerDevices(devices)
+  const registered = readResidentBytes(pid)
+  const load = new LoadProcess(bench, {
+    host: '127.0.0.1',
+    port: gateway.ports.mqtt,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: 0,
+    durationS: null,
+    notBeforeMs: 0,
+    journalFile: null,
+    clients,
+  })
+  await load.connected()
+  const connected = readResidentBytes(pid)
+
+  printProgress(`  measuring for ${durationS} s`)
+  const samples: number[] = []
+  for (let i = 0; i < SAMPLES; i++) {
+    await sleep((durationS / SAMPLES) * 1000)
+    samples.push(readResidentBytes(pid))
+  }
+  load.stop()
+  const result = await load.result()
+  await gateway.process.stop()
+
+  const last = samples.at(-1) ?? 0
+  printTable(
+    `Memory: ${formatCount(devices)} devices connected`,
+    ['resident MB', 'MB'],
+    [
+      ['started', formatMb(atStart)],
+      ['devices registered', formatMb(registered)],
+      ['all connected', formatMb(connected)],
+      [`after ${durationS} s of messages`, formatMb(last)],
+    ],
+  )
+  return {
+    figures: [
+      {
+        name: `memory: resident with ${formatCount(devices)} devices`,
+        target: `< ${TARGET_MB} MB`,
+        reached: `${formatMb(last)} MB`,
+        passed: last < TARGET_MB * 1e6,
+      },
+      {
+        name: 'memory: refused subscriptions',
+        target: '0',
+        reached: formatCount(result.refusedSubscriptions),
+        passed: result.refusedSubscriptions === 0,
+      },
+    ],
+    raw: { devices, durationS, atStart, registered, connected, samples, load: result },
+  }
+}
+
+function formatMb(bytes: number): string {
+  return (bytes / 1e6).toFixed(0)
+}

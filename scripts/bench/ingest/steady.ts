@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readLoopDelayP99Ms, startGateway } from '#scripts/rig/gateway-process.ts'
+import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
+import { readJournal } from '#scripts/rig/load/journal.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
+import {
+  type Figure,
+  formatCount,
+  formatMs,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { RealtimeResult } from './realtime-plan.ts'
+import { RealtimeProcess } from './realtime-process.ts'
+
+const DEVICES = 200
+const PER_DEVICE_PER_S = 1
+const SOCKETS = 20
+const WARMUP_S = 2
+/** The last samples are on their way to the readers when the last one is acknowledged. */
+const DELIVERY_MS = 1000
+
+interface Outcome {
+  load: LoadResult
+  realtime: RealtimeResult
+  history: HistoryCheck
+  loopDelayP99Ms: number
+  gatewayCpuShare: number
+}
+
+/** A course on a busy day. */
+export const steady: Scenario = {
+  name: 'steady',
+  summary: '200 devices at 1 message a second, 20 realtime sockets',
+  run: runSteady,
+}
+
+async function runSteady(context: ScenarioContext): Promise<ScenarioReport> {
+  const durationS = context.durationS ?? (context.isShort ? 20 : 300)
+  const outcome = await measure(context, durationS)
+  print(outcome, durationS)
+  return { figures: createFigures(outcome), raw: { durationS, ...outcome } }
+}
+
+async function measure({ bench, entry }: ScenarioContext, durationS: number): Promise<Outcome> {
+  const dataDir = bench.createFolder('steady')
+  const journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
+  const gateway = await startGateway(bench, { entry, dataDir })
+  const { api } = gateway
+  const clients = await api.registerDevices(DEVICES)
+  const readers = new RealtimeProcess(bench, gateway.realtimeUrl, SOCKETS)
+  await readers.ready()
+
+  const load = new LoadProcess(bench, {
+    host: '127.0.0.1',
+    port: gateway.ports.mqtt,
+    qos: 1,
+    session: 'device',
+    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
+    warmupS: WARMUP_S,
+    durationS,
+    notBeforeMs: 0,
+    journalFile,
+    clients,
+  })
+  await load.measuring()
+  await readLoopDelayP99Ms(api)
+  const cpuBefore = readCpuSeconds(gateway.process.pid)
+  printProgress(`  measuring for ${durationS} s`)
+  await load.measured()
+  const gatewayCpuShare = (readCpuSeconds(gateway.process.pid) - cpuBefore) / durationS
+  const loopDelayP99Ms = await readLoopDelayP99Ms(api)
+  const result = await load.result()
+  await sleep(DELIVERY_MS)
+  const realtime = await readers.finish()
+  const history = await checkHistory(api, readJournal(journalFile))
+  await gateway.process.stop()
+  return { load: result, realtime, history, loopDelayP99Ms, gatewayCpuShare }
+}
+
+function print(outcome: Outcome, durationS: number): void {
+  const { sinceDue, sinceWrite } = outcome.load.measured
+  const rows = [
+    ['PUBACK, since the write', sinceWrite],
+    ['PUBACK, since it was due', sinceDue],
+    ['realtime, over all sockets', outcome.realtime.delivery],
+  ] as const
+  printTable(
+    `Steady: ${DEVICES} devices x ${PER_DEVICE_PER_S}/s, ${SOCKETS} sockets, ${durationS} s`,
+    ['', 'messages', 'p50 ms', 'p99 ms', 'max ms'],
+    rows.map(([name, latency]) => [
+      name,
+      formatCount(latency.count),
+      formatMs(latency.p50Ms),
+      formatMs(latency.p99Ms),
+      formatMs(latency.maxMs),
+    ]),
+  )
+}
+
+function createFigures(outcome: Outcome): Figure[] {
+  const { load, realtime, history } = outcome
+  const unacknowledged = load.sent - load.acknowledged + load.skipped
+  const undelivered = load.acknowledged * SOCKETS - realtime.received
+  const counts = [
+    ['not acknowledged', unacknowledged],
+    ['acknowledged but not in the history', history.missing],
+    ['twice in the history', history.duplicates],
+    ['not delivered to a socket', undelivered],
+  ] as const
+  const { sinceDue } = load.measured
+  const { delivery } = realtime
+  const untargeted = [
+    [
+      'PUBACK p50 / p99 / max',
+      `${[sinceDue.p50Ms, sinceDue.p99Ms, sinceDue.maxMs].map(formatMs).join(' / ')} ms`,
+    ],
+    ['realtime p50 / p99', `${[delivery.p50Ms, delivery.p99Ms].map(formatMs).join(' / ')} ms`],
+    ['loop delay p99', `${formatMs(outcome.loopDelayP99Ms)} ms`],
+    ['CPU of the gateway', `${(outcome.gatewayCpuShare * 100).toFixed(0)} % of a core`],
+  ] as const
+  return [
+    ...counts.map(([name, count]) => ({
+      name: `steady: ${name}`,
+      target: '0',
+      reached: formatCount(count),
+      passed: count === 0,
+    })),
+    ...untargeted.map(([name, reached]) => ({
+      name: `steady: ${name}`,
+      target: '',
+      reached,
+      passed: null,
+    })),
+  ]
+}

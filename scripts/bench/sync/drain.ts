@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
+import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import {
+  formatCount,
+  formatMs,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { FilledFolder } from '../history/fill.ts'
+import { recordFleet, samplesOfFleet } from '../history/history-parts.ts'
+import { bytesSent, SITE, SyncGround } from './ground.ts'
+
+const DEVICES = 200
+const SHORT_DEVICES = 10
+const DAYS = 10
+const SHORT_DAYS = 1
+const ROUNDS = 3
+const ALONE_S = 20
+const SHORT_ALONE_S = 3
+const TARGET_MAP_S = 5
+const TARGET_ROWS_PER_S = 50_000
+const TARGET_RATIO = 1.5
+const TARGET_WIRE_BYTES = 7.5
+const TARGET_HUB_BYTES = 15
+const DRAIN_LIMIT_MS = 600_000
+const POLL_MS = 50
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:9'
+
+interface Round {
+  alone: LoadResult
+  beside: LoadResult
+  mapS: number
+  drainS: number
+  rows: number
+  wireBytes: number
+  hubBytes: number
+}
+
+/** Ten days of a course that were never replicated, and then the link is up: the map first, then all the rest. */
+export async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
+  const { isShort } = context
+  const folder = await FilledFolder.create(context, 'drain')
+  const devices = await folder.register(isShort ? SHORT_DEVICES : DEVICES, 'bench')
+  const tracks = recordFleet(isShort ? SHORT_DAYS : DAYS)
+  const filled = await folder.fill((deviceIdOf) =>
+    samplesOfFleet(
+      devices.map(({ hardwareId }) => deviceIdOf(hardwareId)),
+      tracks,
+    ),
+  )
+  const rounds: Round[] = []
+  for (let round = 0; round < (context.rounds ?? (isShort ? 1 : ROUNDS)); round++) {
+    rounds.push(await drainOnce(context, folder, devices, filled))
+    printProgress(`  drained in ${rounds.at(-1)?.drainS.toFixed(1)} s`)
+  }
+  const perS = (round: Round) => round.rows / round.drainS
+  const p99 = (result: LoadResult) => result.measured.sinceWrite.p99Ms
+  printTable(
+    `Drain: ${formatCount(filled)} positions of ${devices.length} devices, PostgreSQL, gateway and hub on one machine`,
+    ['round', 'map s', 's', 'rows', 'rows/s', 'wire B/row', 'hub B/row', 'p99 alone', 'beside'],
+    rounds.map((round, i) => [
+      String(i + 1),
+      round.mapS.toFixed(2),
+      round.drainS.toFixed(1),
+      formatCount(round.rows),
+      formatCount(perS(round)),
+      (round.wireBytes / round.rows).toFixed(2),
+      (round.hubBytes / round.rows).toFixed(2),
+      formatMs(p99(round.alone)),
+      formatMs(p99(round.beside)),
+    ]),
+  )
+  const of = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const ratio = of((round) => p99(round.beside)) / of((round) => p99(round.alone))
+  const lost = rounds.reduce((sum, { beside }) => sum + beside.sent - beside.acknowledged, 0)
+  const judged = (passed: boolean) => (isShort ? null : passed)
+  return {
+    figures: [
+      {
+        name: 'drain: from the first word to the whole map at the hub',
+        target: `< ${TARGET_MAP_S} s`,
+        reached: `${of((round) => round.mapS).toFixed(2)} s`,
+        passed: of((round) => round.mapS) < TARGET_MAP_S,
+      },
+      {
+        name: 'drain: rows a second',
+        target: `>= ${formatCount(TARGET_ROWS_PER_S)}`,
+        reached: formatCount(of(perS)),
+        passed: judged(of(perS) >= TARGET_ROWS_PER_S),
+      },
+      {
+        name: 'drain: PUBACK p99 beside : alone',
+        target: `<= ${TARGET_RATIO}`,
+        reached: `${ratio.toFixed(2)} (${formatMs(of((round) => p99(round.beside)))} : ${formatMs(of((round) => p99(round.alone)))} ms)`,
+        passed: judged(ratio <= TARGET_RATIO),
+      },
+      {
+        name: 'drain: bytes a row on the wire',
+        target: `<= ${TARGET_WIRE_BYTES}`,
+        reached: of((round) => round.wireBytes / round.rows).toFixed(2),
+        passed: judged(of((round) => round.wireBytes / round.rows) <= TARGET_WIRE_BYTES),
+      },
+      {
+        name: 'drain: bytes a row in PostgreSQL, all tables and indexes',
+        target: `<= ${TARGET_HUB_BYTES}`,
+        reached: of((round) => round.hubBytes / round.rows).toFixed(2),
+        passed: judged(of((round) => round.hubBytes / round.rows) <= TARGET_HUB_BYTES),
+      },
+      { name: 'drain: not acknowledged to devices', target: '0', reached: String(lost), passed: lost === 0 },
+    ],
+    raw: { filled, rounds },
+  }
+}
+
+/** Against a hub of its own: for each of them the whole history is new, because each is another site's. */
+async function drainOnce(
+  context: ScenarioContext,
+  folder: FilledFolder,
+  devices: { hardwareId: string; password: string }[],
+  filled: number,
+): Promise<Round> {
+  const { bench, isShort } = context
+  const copy = folder.copy()
+  const ground = await SyncGround.create(context)
+  const emptyBytes = await ground.databaseBytes()
+  const load = (gateway: GatewayProcess, durationS: number | null) =>
+    startDeviceLoad(bench, gateway, devices, {
+      ...{ perDevicePerS: 1, warmupS: isShort ? 0 : 2, durationS },
+    })
+  const offline = await copy.start({ ...ground.env, CARTBARN_UPSTREAM_URL: NOWHERE })
+  const aloneLoad = load(offline, isShort ? SHORT_ALONE_S : ALONE_S)
+  await aloneLoad.measured()
+  const alone = await aloneLoad.result()
+  await offline.process.stop()
+
+  const gateway = await copy.start(ground.env)
+  const besideLoad = load(gateway, null)
+  const helloMs = await until(async () => {
+    const [site] = await ground.rows<{ hello: string | null }>(
+      'SELECT last_hello_ms AS hello FROM site WHERE site_id = $1',
+      [SITE],
+    )
+    return site?.hello === null || site === undefined ? undefined : Number(site.hello)
+  })
+  const mapMs = await until(async () => {
+    const onMap = await ground.number('SELECT count(*) FROM site_latest WHERE site_id = $1', [SITE])
+    return onMap >= devices.length ? Date.now() : undefined
+  })
+  await besideLoad.measuring()
+  await until(async () => {
+    const rows = await ground.rowsTaken()
+    return rows >= filled ? true : undefined
+  })
+  const doneMs = Date.now()
+  besideLoad.stop()
+  const beside = await besideLoad.result()
+  const { data: wireBytes } = await bytesSent(gateway)
+  const rows = await ground.rowsTaken()
+  const hubBytes = (await ground.databaseBytes()) - emptyBytes
+  await gateway.process.stop()
+  await ground.stop()
+  return {
+    ...{ alone, beside, rows, wireBytes, hubBytes },
+    mapS: (mapMs - helloMs) / 1000,
+    drainS: (doneMs - helloMs) / 1000,
+  }
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    if (performance.now() > giveUpAtMs) throw new Error('the backlog is not drained')
+    await sleep(POLL_MS)
+  }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
+import { formatCount, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { decodeRuns } from '#shared/telemetry/runs.ts'
+import { bytesSent, SITE, SyncGround } from './ground.ts'
+
+const DEVICES = 200
+const SHORT_DEVICES = 20
+const PER_DEVICE_PER_S = 1
+/** Long enough that what a database needs for a start does not count. */
+const DURATION_S = 300
+const SHORT_DURATION_S = 12
+const TARGET_LAG_S = 10
+const TARGET_WIRE_BYTES = 7.5
+/** A part may wait so long to be filled. */
+const LAST_PART_MS = 12_000
+
+/** From the device to the row of the hub, and what a row costs on the wire and there, as devices send always. */
+export async function runLag(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, entry, isShort } = context
+  const ground = await SyncGround.create(context)
+  const emptyBytes = await ground.databaseBytes()
+  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('lag'), env: ground.env })
+  const devices = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const load = startDeviceLoad(bench, gateway, devices, {
+    ...{ perDevicePerS: PER_DEVICE_PER_S, warmupS: 0, durationS },
+  })
+  await load.measured()
+  const result = await load.result()
+  await sleep(LAST_PART_MS)
+  const lagsS = await readLagsS(ground)
+  const sent = await bytesSent(gateway)
+  const rows = await ground.rowsTaken()
+  const hubBytes = (await ground.databaseBytes()) - emptyBytes
+  const tables = await ground.largestTables()
+  await gateway.process.stop()
+  await ground.stop()
+  const [p50, p95, longest] = [0.5, 0.95, 1].map((share) => quantile(lagsS, share))
+  printTable(
+    `Live: ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s`,
+    ['', ''],
+    [
+      ['messages acknowledged to devices', formatCount(result.acknowledged)],
+      ['rows at the hub', formatCount(rows)],
+      ['lag p50, s', (p50 ?? 0).toFixed(1)],
+      ['lag p95, s', (p95 ?? 0).toFixed(1)],
+      ['longest lag, s', (longest ?? 0).toFixed(1)],
+      ['bytes a row on the wire', (sent.data / rows).toFixed(2)],
+      ['bytes a second on the wire', formatCount(sent.data / durationS)],
+      ['bytes a second beside that, states of devices', formatCount(sent.states / durationS)],
+      ['bytes a row in PostgreSQL', (hubBytes / rows).toFixed(2)],
+      ...tables.map(([name, bytes]): [string, string] => [`  bytes of ${name}`, bytes]),
+    ],
+  )
+  const missing = 2 * result.acknowledged - rows
+  return {
+    figures: [
+      {
+        name: 'lag: from the device to the row of the hub, p95',
+        target: `< ${TARGET_LAG_S} s`,
+        reached: `${(p95 ?? 0).toFixed(1)} s`,
+        passed: lagsS.length > 0 && (p95 ?? 0) < TARGET_LAG_S,
+      },
+      { name: 'lag: rows missing at the hub', target: '0', reached: String(missing), passed: missing === 0 },
+      {
+        name: 'lag: bytes a row on the wire, live',
+        target: `<= ${TARGET_WIRE_BYTES}`,
+        reached: (sent.data / rows).toFixed(2),
+        passed: isShort ? null : sent.data / rows <= TARGET_WIRE_BYTES,
+      },
+      // the states of devices take as much after a year: the drain is what is judged
+      {
+        name: 'lag: bytes a row in PostgreSQL so far, states of devices included',
+        target: '',
+        reached: (hubBytes / rows).toFixed(2),
+        passed: null,
+      },
+    ],
+    raw: { p50, p95, longest, sent, rows, hubBytes, tables, rowsNotYetInBlocks: lagsS.length },
+  }
+}
+
+/** Of each record that is not in a block yet: from its time on the device to the transaction of the hub, on one machine. */
+async function readLagsS(ground: SyncGround): Promise<number[]> {
+  const segments = await ground.rows<{ received_at_ms: string; body: Buffer }>(
+    'SELECT received_at_ms, body FROM segment WHERE site_id = $1',
+    [SITE],
+  )
+  const lagsS: number[] = []
+  for (const { received_at_ms, body } of segments) {
+    for (const { records } of decodeRuns(body)) {
+      for (const atMs of records.atMs) lagsS.push((Number(received_at_ms) - atMs) / 1000)
+    }
+  }
+  return lagsS.sort((a, b) => a - b)
+}
+
+function quantile(sorted: readonly number[], share: number): number | undefined {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)]
+}

@@ -1,0 +1,64 @@
+import { printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { HUB_ADMIN_KEY, SyncGround } from './ground.ts'
+
+const SITES = 200
+const SHORT_SITES = 10
+const DURATION_S = 120
+const SHORT_DURATION_S = 20
+const TARGET_LAG_S = 15
+const END_LIMIT_MS = 120_000
+
+/** The last line of the simulator. */
+const SUMMARY = /([\d,]+) rows acknowledged in .* (\d+) not acknowledged.* p95 ([\d.]+) s?.* refused (\d+)/
+
+/** Many light sites at once against one hub. */
+export async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
+  const { bench, isShort } = context
+  const sites = isShort ? SHORT_SITES : SITES
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const ground = await SyncGround.create(context)
+  const fleet = bench.spawn('sites', process.execPath, [
+    ...['scripts/commands/simulate.ts', '--sites', String(sites), '--hub', ground.hubUrl],
+    ...['--hub-key', HUB_ADMIN_KEY, '--duration', String(durationS)],
+  ])
+  const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
+  await fleet.stop()
+  await ground.stop()
+  printProgress(`  ${result.rows} rows of ${sites} sites, lag p95 ${result.lagP95S.toFixed(1)} s`)
+  return {
+    figures: [
+      {
+        name: `sites: lag of ${sites} sites, p95`,
+        target: `< ${TARGET_LAG_S} s`,
+        reached: `${result.lagP95S.toFixed(1)} s`,
+        passed: result.rows > 0 && result.lagP95S < TARGET_LAG_S,
+      },
+      {
+        name: 'sites: refused',
+        target: '0',
+        reached: String(result.refused),
+        passed: result.refused === 0,
+      },
+      {
+        name: 'sites: rows not acknowledged at the end',
+        target: '0',
+        reached: String(result.left),
+        passed: result.left === 0,
+      },
+    ],
+    raw: { sites, durationS, ...result },
+  }
+}
+
+function readSummary(line: string) {
+  const found = SUMMARY.exec(line)
+  if (found === null) return undefined
+  const [, rows = '', left, lagP95S, refused] = found
+  return {
+    rows: Number(rows.replaceAll(',', '')),
+    left: Number(left),
+    lagP95S: Number(lagP95S),
+    refused: Number(refused),
+  }
+}

@@ -1,0 +1,91 @@
+import { grouped } from '#scripts/cli/progress.ts'
+import { toIso } from '#shared/time.ts'
+
+const EXAMPLES = 3
+
+interface DroppedHere {
+  count: number
+  places: number[]
+}
+
+/** What became of the records of a file. */
+export class ImportReport {
+  read = 0
+  stored = { gps: 0, battery: 0 }
+  duplicates = { gps: 0, battery: 0 }
+  /** Usable, so sent or to be sent. */
+  usable = 0
+  firstMs = Number.POSITIVE_INFINITY
+  lastMs = Number.NEGATIVE_INFINITY
+  readonly #droppedHere = new Map<string, DroppedHere>()
+  readonly #droppedThere = new Map<string, number>()
+
+  /** Something of the file was left out, before anything was sent. */
+  drop(reason: string, place: number): void {
+    const dropped = this.#droppedHere.get(reason) ?? { count: 0, places: [] }
+    this.#droppedHere.set(reason, dropped)
+    dropped.count++
+    if (dropped.places.length < EXAMPLES) dropped.places.push(place)
+  }
+
+  /** The gateway left something out. */
+  dropThere(reason: string, count: number): void {
+    this.#droppedThere.set(reason, (this.#droppedThere.get(reason) ?? 0) + count)
+  }
+
+  sawTime(atMs: number): void {
+    this.firstMs = Math.min(this.firstMs, atMs)
+    this.lastMs = Math.max(this.lastMs, atMs)
+  }
+
+  get settled(): number {
+    const { stored, duplicates } = this
+    return stored.gps + stored.battery + duplicates.gps + duplicates.battery
+  }
+
+  /** In lines, for whoever started the import. */
+  summary(placeName: string, elapsedS: number, isDryRun: boolean): string {
+    const range = this.usable === 0 ? '' : `, ${toIso(this.firstMs)} to ${toIso(this.lastMs)}`
+    const lines = [`  read           ${grouped(this.read)} records${range}`]
+    if (isDryRun)
+      lines.push(`  usable         ${grouped(this.usable)}, as far as a file can tell; nothing was sent`)
+    else {
+      lines.push(`  stored         ${byStream(this.stored)}`, `  already there  ${byStream(this.duplicates)}`)
+    }
+    lines.push(...this.#drops(placeName))
+    const rate = elapsedS > 0 ? Math.round(this.read / elapsedS) : 0
+    lines.push(`  took           ${elapsedS.toFixed(1)} s, ${grouped(rate)} records/s`)
+    return `${lines.join('\n')}\n`
+  }
+
+  #drops(placeName: string): string[] {
+    const here = [...this.#droppedHere].map(([reason, { count, places }]) => {
+      const more = count > places.length ? ' …' : ''
+      return `  dropped        ${grouped(count)} ${reason}: ${placeName} ${places.join(', ')}${more}${advice(reason)}`
+    })
+    const there = [...this.#droppedThere].map(
+      ([reason, count]) => `  dropped        ${grouped(count)} ${reason}, by the gateway${advice(reason)}`,
+    )
+    return [...here, ...there]
+  }
+}
+
+function byStream({ gps, battery }: { gps: number; battery: number }): string {
+  return `${grouped(gps)} gps, ${grouped(battery)} battery`
+}
+
+/** What a reason does not say of itself. */
+function advice(reason: string): string {
+  switch (reason) {
+    case 'time_without_zone':
+      return ' (give --utc if they are UTC)'
+    case 'ambiguous_time':
+      return ' (a number that is no time in seconds or milliseconds)'
+    case 'implausible_time':
+      return ' (before 2020, or in the future)'
+    case 'invalid_speed':
+      return ' (stored without it)'
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,78 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import { CommandError, type CommandIo, pathFrom, systemCode } from '#scripts/cli/command.ts'
+import { TrackFileError } from './track-reader.ts'
+
+/** A file, or standard input. */
+export interface TrackFile {
+  name: string
+  stream: Readable
+  /** Null when nobody knows: of a pipe. */
+  bytes: number | null
+}
+
+/** Opens what was named on the command line. Throws `CommandError`. */
+export async function openTrackFile(path: string, io: CommandIo): Promise<TrackFile> {
+  if (path === '-') return { name: 'standard input', stream: io.stdin, bytes: null }
+  const full = pathFrom(io, path)
+  try {
+    const found = await stat(full)
+    if (found.isDirectory()) throw new CommandError(`${path} is a folder`)
+    const bytes = found.isFile() ? found.size : null
+    return { name: basename(path), stream: createReadStream(full), bytes }
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+/**
+ * The text of a file, a piece at a time; `onBytes` is told how much of it was read. Throws `TrackFileError` where bytes
+ * are no text in this encoding: read on, they would be records nobody wrote.
+ */
+export async function* textOf(
+  { name, stream }: TrackFile,
+  encoding: string,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined
+  let read = 0
+  try {
+    for await (const chunk of stream) {
+      // no encoding was set on it
+      const bytes = chunk as Uint8Array
+      decoder ??= new TextDecoder(markedEncoding(bytes) ?? encoding, { fatal: true })
+      const text = decode(decoder, read, bytes)
+      read += bytes.length
+      onBytes(read)
+      if (text !== '') yield text
+    }
+  } catch (error) {
+    throw unreadable(name, error)
+  }
+  if (decoder !== undefined) yield decode(decoder, read)
+}
+
+function decode(decoder: TextDecoder, offset: number, bytes?: Uint8Array): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+  } catch {
+    throw new TrackFileError(
+      `the file is not ${decoder.encoding}, at the latest after ${offset} bytes: give --encoding, such as windows-1252`,
+    )
+  }
+}
+
+/** The encoding a byte order mark tells of; that of UTF-8 is left to the decoder. Source: RFC 2781 3.2 */
+function markedEncoding([first, second]: Uint8Array): string | undefined {
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  if (first === 0xfe && second === 0xff) return 'utf-16be'
+  return undefined
+}
+
+function unreadable(name: string, error: unknown): unknown {
+  const code = systemCode(error)
+  return code === undefined ? error : new CommandError(`${name} cannot be read: ${code}`)
+}

@@ -1,0 +1,91 @@
+import type { CartState } from './course/cart.ts'
+import { GpsNoise } from './course/gps-noise.ts'
+import { type LatLong, toLatLong } from './course/plane.ts'
+import type { Random } from './random.ts'
+import { type DeviceModel, FIRMWARE, reportedKmh, reportedVolts, type Sample } from './sample.ts'
+
+const STAYS_AWAKE_MS = 120_000
+const BATTERY_MS = 10_000
+const EXTRAS_MS = 30_000
+const SPEED_ERROR_KMH = 0.2
+
+/** What differs from one cartcaddie to the next. */
+export interface CartcaddieOptions {
+  /** Seconds between two reports. */
+  readonly intervalS: number
+  /** Reports the lock too: on a cart without a teebox. */
+  readonly hasLock: boolean
+}
+
+/**
+ * The in-cart screen: reports every second or few seconds from the moment the cart is unlocked until two minutes
+ * after it was locked, and sleeps otherwise.
+ */
+export class Cartcaddie implements DeviceModel {
+  readonly #center: LatLong
+  readonly #random: Random
+  readonly #noise: GpsNoise
+  readonly #options: CartcaddieOptions
+  #awakeUntilMs = 0
+  #isAwake = false
+  #reportedAtMs = 0
+  #batteryAtMs = 0
+  #extrasAtMs = 0
+  #wasLocked: boolean | undefined
+
+  constructor(center: LatLong, random: Random, options: CartcaddieOptions) {
+    this.#center = center
+    this.#random = random
+    this.#noise = new GpsNoise(random)
+    this.#options = options
+  }
+
+  get isAwake(): boolean {
+    return this.#isAwake
+  }
+
+  observe(atMs: number, cart: CartState): Sample | undefined {
+    if (!cart.isLocked) this.#awakeUntilMs = atMs + STAYS_AWAKE_MS
+    this.#isAwake = atMs < this.#awakeUntilMs
+    if (!this.#isAwake) return undefined
+    const isDue = atMs - this.#reportedAtMs >= this.#options.intervalS * 1000
+    if (!isDue && cart.isLocked === this.#wasLocked) return undefined
+    return this.#report(atMs, cart)
+  }
+
+  measure(atMs: number, cart: CartState): Sample {
+    this.#batteryAtMs = 0
+    this.#extrasAtMs = 0
+    return this.#report(atMs, cart)
+  }
+
+  #report(atMs: number, cart: CartState): Sample {
+    const random = this.#random
+    const hasTurned = cart.isLocked !== this.#wasLocked
+    const withBattery = atMs - this.#batteryAtMs >= BATTERY_MS
+    const withExtras = hasTurned || atMs - this.#extrasAtMs >= EXTRAS_MS
+    this.#reportedAtMs = atMs
+    this.#wasLocked = cart.isLocked
+    if (withBattery) this.#batteryAtMs = atMs
+    if (withExtras) this.#extrasAtMs = atMs
+    return {
+      atMs,
+      fields: {
+        ...toLatLong(this.#center, this.#noise.observe(cart.position, atMs)),
+        speed: reportedKmh(cart.speedMps, SPEED_ERROR_KMH * random.gaussian()),
+        ...(withBattery && { battery_voltage: reportedVolts(cart.voltageV, 0.02 * random.gaussian()) }),
+        ...(withExtras && this.#options.hasLock && { lock_status: cart.isLocked }),
+        ...(withExtras && this.#extras(cart)),
+      },
+    }
+  }
+
+  #extras(cart: CartState) {
+    return {
+      fw: FIRMWARE.cartcaddie,
+      screen_brightness: this.#random.integer(60, 100),
+      wifi_rssi: this.#random.integer(-88, -48),
+      hole: cart.hole ?? 0,
+    }
+  }
+}

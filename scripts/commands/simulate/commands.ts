@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { LockAction } from './course/itinerary.ts'
+
+const commandSchema = z.looseObject({
+  id: z.string(),
+  cmd: z.string(),
+  params: z.record(z.string(), z.unknown()).nullish(),
+  ts: z.number().optional(),
+  ttl: z.number().optional(),
+})
+export type Command = z.infer<typeof commandSchema>
+
+/** What a device says about a command. */
+export interface CommandAck {
+  readonly id: string
+  readonly st: 'acknowledged' | 'completed' | 'failed'
+  readonly err?: string
+}
+
+/** What a command can do to a device. */
+export interface CommandEffects {
+  turnLock(event: LockAction['event'], commandId: string): void
+  reportPosition(): void
+  reboot(): void
+  download(url: string): Promise<void>
+}
+
+type Handler = (command: Command, effects: CommandEffects) => void | Promise<void>
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  lock: (command, effects) => effects.turnLock('lock', command.id),
+  unlock: (command, effects) => effects.turnLock('unlock', command.id),
+  locate: (_, effects) => effects.reportPosition(),
+  reboot: (_, effects) => effects.reboot(),
+  message: () => undefined,
+  refresh_config: () => undefined,
+  fetch_geofences: (command, effects) => effects.download(z.string().parse(command.params?.url)),
+}
+
+const REMEMBERED = 100
+
+/** The commands a device has had, and what it last said of each: one that comes again is answered, not obeyed. */
+export class CommandMemory {
+  readonly #answers = new Map<string, CommandAck>()
+
+  answerTo(id: string): CommandAck | undefined {
+    return this.#answers.get(id)
+  }
+
+  note(ack: CommandAck): void {
+    this.#answers.set(ack.id, ack)
+    const [oldest] = this.#answers.keys()
+    if (this.#answers.size > REMEMBERED && oldest !== undefined) this.#answers.delete(oldest)
+  }
+}
+
+/**
+ * Whether it is too late to obey. A device without a clock cannot know how long a command was under way and counts from
+ * when it heard it.
+ */
+export function isTooLate(command: Command, heardAtMs: number, nowMs: number, hasClock: boolean): boolean {
+  if (command.ttl === undefined) return false
+  const sinceMs = hasClock ? Math.min(heardAtMs, command.ts ?? heardAtMs) : heardAtMs
+  return nowMs - sinceMs > command.ttl * 1000
+}
+
+export function parseCommand(payload: string): Command | undefined {
+  try {
+    return commandSchema.safeParse(JSON.parse(payload)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** Carries a command out and says so: acknowledged at once, then completed or failed. */
+export async function carryOut(
+  command: Command,
+  effects: CommandEffects,
+  acknowledge: (ack: CommandAck) => void,
+): Promise<void> {
+  const { id } = command
+  acknowledge({ id, st: 'acknowledged' })
+  const handle = Object.hasOwn(HANDLERS, command.cmd) ? HANDLERS[command.cmd] : undefined
+  if (handle === undefined) return acknowledge({ id, st: 'failed', err: 'unsupported' })
+  try {
+    // a reboot breaks the connection, so it is completed before it is done
+    if (command.cmd === 'reboot') acknowledge({ id, st: 'completed' })
+    await handle(command, effects)
+    if (command.cmd !== 'reboot') acknowledge({ id, st: 'completed' })
+  } catch {
+    acknowledge({ id, st: 'failed', err: 'failed' })
+  }
+}

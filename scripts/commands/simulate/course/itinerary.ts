@@ -1,0 +1,162 @@
+import { createRandom, type Random } from '../random.ts'
+import { bayOf, type Course, type Hole } from './course.ts'
+import { besidePath, createPath, type Path } from './path.ts'
+import { between, type Point } from './plane.ts'
+
+/** Someone locks or unlocks the cart at the cart itself. */
+export interface LockAction {
+  readonly event: 'lock' | 'unlock'
+  readonly source: 'rfid' | 'keypad' | 'key'
+  /** The tag or the code typed; a physical key has none. */
+  readonly code?: string
+}
+
+/** One thing a cart does; `hole` is the hole it belongs to, if any. */
+export type Activity =
+  | { readonly kind: 'wait'; readonly seconds: number; readonly hole?: number }
+  | { readonly kind: 'wait-until'; readonly second: number; readonly hole?: number }
+  | { readonly kind: 'drive'; readonly path: Path; readonly cruiseMps: number; readonly hole?: number }
+  | { readonly kind: 'turn-lock'; readonly action: LockAction }
+  | { readonly kind: 'plug-in' }
+
+/** Which cart of which fleet. Two carts in a row play in one group. */
+export interface CartPlace {
+  readonly seed: number
+  readonly index: number
+  readonly fleetSize: number
+}
+
+/** The local hour a model day begins at, when every cart stands charged in the barn. */
+export const DAY_START_HOUR = 4
+
+const HOUR_S = 3600
+const FIRST_TEES_S = (8 + 40 / 60 - DAY_START_HOUR) * HOUR_S
+const TEE_SPAN_S = 200 * 60
+const LONGEST_TEE_GAP_S = 20 * 60
+const AFTERNOON_S = (14 - DAY_START_HOUR) * HOUR_S
+const KMH = 1 / 3.6
+
+/**
+ * Everything a cart does on one day, in order, beginning in its bay at 04:00: unlocked at the barn, a round with
+ * sometimes a lunch at the turn, back and locked; on some days a second round in the afternoon.
+ */
+export function planDay(course: Course, place: CartPlace, day: number): Activity[] {
+  const group = Math.floor(place.index / 2)
+  const random = createRandom(place.seed, 'cart', place.index, day)
+  const groupRandom = createRandom(place.seed, 'group', group, day)
+  const morning = teeSecond(place)
+  const plan = new RoundPlan(course, bayOf(course, place.index), random)
+  plan.round(groupRandom, morning)
+  if (groupRandom.chance(0.45)) {
+    plan.round(groupRandom, AFTERNOON_S + 0.5 * (morning - FIRST_TEES_S))
+  }
+  plan.add({ kind: 'wait', seconds: random.integer(5, 25) * 60 }, { kind: 'plug-in' })
+  return plan.activities
+}
+
+/** Seconds after 04:00 at which the group tees off; groups are spread so that mid-morning finds all on the course. */
+function teeSecond({ index, fleetSize }: CartPlace): number {
+  const groups = Math.ceil(fleetSize / 2)
+  const gapS = Math.min(LONGEST_TEE_GAP_S, TEE_SPAN_S / groups)
+  return Math.round(FIRST_TEES_S + gapS * (Math.floor(index / 2) - (groups - 1) / 2))
+}
+
+class RoundPlan {
+  readonly activities: Activity[] = []
+  readonly #course: Course
+  readonly #bay: Point
+  readonly #random: Random
+  readonly #asideM: number
+  #at: Point
+
+  constructor(course: Course, bay: Point, random: Random) {
+    this.#course = course
+    this.#bay = bay
+    this.#random = random
+    this.#at = bay
+    this.#asideM = random.between(7, 20) * (random.chance(0.5) ? 1 : -1)
+  }
+
+  add(...activities: Activity[]): void {
+    this.activities.push(...activities)
+  }
+
+  /** One round of 18 holes; `group` holds the pace that all carts of the group share. */
+  round(group: Random, teeOffSecond: number): void {
+    const random = this.#random
+    const tag = `04${random.integer(0, 0xffffff).toString(16).toUpperCase().padStart(6, '0')}`
+    this.add({ kind: 'wait-until', second: teeOffSecond - random.integer(9, 16) * 60 })
+    this.add({ kind: 'turn-lock', action: { event: 'unlock', source: 'rfid', code: tag } })
+    this.#wait(random.integer(30, 120))
+    this.#drive([this.#nearClubhouse()], 12)
+    this.#wait(random.integer(60, 180))
+    for (const hole of this.#course.holes) {
+      if (hole.number === 10) this.#turn(group, tag)
+      this.#play(hole, group, hole.number === 1 ? teeOffSecond : undefined)
+    }
+    this.#drive([this.#nearClubhouse()], 20)
+    this.#wait(random.integer(120, 420))
+    this.#drive([between(this.#course.clubhouse, this.#course.barn, 0.6), this.#bay], 11)
+    this.#wait(random.integer(20, 60))
+    this.add({ kind: 'turn-lock', action: { event: 'lock', ...this.#lockedWith(tag) } })
+  }
+
+  /** After nine holes: past the clubhouse, or a lunch there with the cart locked. */
+  #turn(group: Random, tag: string): void {
+    this.#drive([this.#nearClubhouse()], 18)
+    if (!group.chance(0.4)) {
+      this.#wait(group.integer(120, 360))
+      return
+    }
+    this.add({ kind: 'turn-lock', action: { event: 'lock', ...this.#lockedWith(tag) } })
+    this.#wait(group.integer(15, 35) * 60)
+    this.add({ kind: 'turn-lock', action: { event: 'unlock', source: 'rfid', code: tag } })
+  }
+
+  #play(hole: Hole, group: Random, teeOffSecond: number | undefined): void {
+    const { fairway, number } = hole
+    this.#drive([...besidePath(fairway, 0, 2, this.#asideM / 2).slice(0, 1)], group.between(14, 19), number)
+    if (teeOffSecond !== undefined) this.add({ kind: 'wait-until', second: teeOffSecond, hole: number })
+    this.#wait(group.integer(130, 260), number)
+    const cruiseKmh = group.between(17, 24)
+    let alongM = 0
+    for (const stopM of strokes(hole, group)) {
+      const untilM = stopM + this.#random.between(-12, 12)
+      this.#drive(besidePath(fairway, alongM, untilM, this.#asideM).slice(1), cruiseKmh, number)
+      this.#wait(group.integer(50, 120), number)
+      alongM = untilM
+    }
+    this.#drive(besidePath(fairway, alongM, fairway.lengthM - 10, this.#asideM).slice(1), cruiseKmh, number)
+    this.#wait(group.integer(200, 350), number)
+  }
+
+  #lockedWith(tag: string): Pick<LockAction, 'source' | 'code'> {
+    const how = this.#random.next()
+    if (how < 0.8) return { source: 'rfid', code: tag }
+    return how < 0.9
+      ? { source: 'key' }
+      : { source: 'keypad', code: String(this.#random.integer(1000, 9999)) }
+  }
+
+  #nearClubhouse(): Point {
+    const { xM, yM } = this.#course.clubhouse
+    return { xM: xM + this.#random.between(-15, 15), yM: yM - this.#random.between(12, 22) }
+  }
+
+  #drive(by: readonly Point[], cruiseKmh: number, hole?: number): void {
+    const path = createPath([this.#at, ...by])
+    this.#at = path.points.at(-1) ?? this.#at
+    this.add({ kind: 'drive', path, cruiseMps: cruiseKmh * KMH, ...(hole !== undefined && { hole }) })
+  }
+
+  #wait(seconds: number, hole?: number): void {
+    this.add({ kind: 'wait', seconds, ...(hole !== undefined && { hole }) })
+  }
+}
+
+/** Where between tee and green the group stops to play, metres from the tee. */
+function strokes(hole: Hole, group: Random): number[] {
+  if (hole.par === 3) return []
+  const shares = hole.par === 4 ? [0.52, 0.8] : [0.42, 0.66, 0.87]
+  return shares.map((share) => hole.fairway.lengthM * (share + group.between(-0.05, 0.05)))
+}

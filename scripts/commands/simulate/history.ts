@@ -1,0 +1,176 @@
+import type { LockAction } from './course/itinerary.ts'
+import { dayOf, dayStartMs } from './course/model-day.ts'
+import type { DeviceLink } from './device-client.ts'
+import {
+  createCart,
+  createDeviceModel,
+  type FleetPlan,
+  type PlannedCart,
+  type PlannedDevice,
+} from './fleet-plan.ts'
+import { BatchWriter, type LockMessage } from './payload.ts'
+import type { DeviceModel, Sample } from './sample.ts'
+
+export interface HistoryOptions {
+  readonly plan: FleetPlan
+  /** Whole days before the present one, which is filled up to now. */
+  readonly days: number
+  readonly nowMs: number
+  readonly signal: AbortSignal
+  readonly progress: HistoryProgress
+  /** Creates the connection of a device; its `publish` must resolve only when the broker has the message. */
+  readonly createLink: (device: PlannedDevice, boot: number) => DeviceLink
+}
+
+/** How far the filling is; written here, read by whoever shows it. */
+export interface HistoryProgress {
+  samples: number
+  /** Days of carts done, with the present ones in part. */
+  cartDays: number
+  cartDaysTotal: number
+}
+
+const CARTS_AT_ONCE = 6
+const UNACKED_PER_DEVICE = 4
+const DAY_S = 86_400
+const HOUR_S = 3600
+
+/**
+ * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches.
+ * A day depends on nothing but the seed and its date: filling it twice sends the same samples twice.
+ */
+export async function fillHistory(options: HistoryOptions): Promise<void> {
+  const { plan, days, progress } = options
+  progress.cartDaysTotal = plan.carts * (days + 1)
+  const waiting = plan.fleet.values()
+  const worker = async () => {
+    for (const planned of waiting) await fillCart(planned, options)
+  }
+  await Promise.all(Array.from({ length: CARTS_AT_ONCE }, worker))
+}
+
+async function fillCart(planned: PlannedCart, options: HistoryOptions): Promise<void> {
+  const { plan, days, nowMs, createLink, signal } = options
+  const today = dayOf(nowMs, plan.center)
+  const cart = createCart(plan, planned.index)
+  const links = planned.devices.map((device) => createLink(device, today))
+  for (const link of links) link.connect()
+  try {
+    for (let day = today - days; day <= today; day++) {
+      cart.startDay(day)
+      const devices = planned.devices.map((device, i) => {
+        const link = links[i]
+        if (link === undefined) throw new Error('Every device has a link')
+        return new HistoryDevice(
+          createDeviceModel(plan, device, day),
+          link,
+          device,
+          day,
+          dayStartMs(day, plan.center),
+          signal,
+        )
+      })
+      await fillDay(cart, devices, day, options)
+    }
+  } finally {
+    await Promise.all(links.map((link) => link.sleep()))
+  }
+}
+
+async function fillDay(
+  cart: ReturnType<typeof createCart>,
+  devices: readonly HistoryDevice[],
+  day: number,
+  options: HistoryOptions,
+): Promise<void> {
+  const { plan, nowMs, progress, signal } = options
+  const startMs = dayStartMs(day, plan.center)
+  for (let second = 1; second <= DAY_S; second++) {
+    const atMs = startMs + second * 1000
+    if (atMs > nowMs) break
+    for (const action of cart.step()) {
+      for (const device of devices) if (device.hasLock) await device.publishLock(action, atMs)
+    }
+    for (const device of devices) {
+      const sample = device.model.observe(atMs, cart)
+      if (sample === undefined) continue
+      progress.samples += 1
+      if (!device.batch.add(sample)) await device.publishBatch(sample)
+    }
+    if (second % HOUR_S === 0) progress.cartDays += HOUR_S / DAY_S
+  }
+  for (const device of devices) await device.finish()
+  signal.throwIfAborted()
+  progress.cartDays = Math.round(progress.cartDays * 24) / 24
+}
+
+/** One device on one past day: batches on their way to the gateway, a few at a time. */
+class HistoryDevice {
+  readonly model: DeviceModel
+  readonly batch: BatchWriter
+  readonly hasLock: boolean
+  readonly #link: DeviceLink
+  readonly #day: number
+  readonly #dayEndMs: number
+  readonly #signal: AbortSignal
+  readonly #unacked = new Set<Promise<void>>()
+  #nextEvent = 1
+
+  constructor(
+    model: DeviceModel,
+    link: DeviceLink,
+    device: PlannedDevice,
+    day: number,
+    bootedAtMs: number,
+    signal: AbortSignal,
+  ) {
+    this.model = model
+    this.hasLock = device.hasLock
+    this.#link = link
+    this.#day = day
+    this.#dayEndMs = bootedAtMs + DAY_S * 1000
+    this.#signal = signal
+    // both forms of a batch are in use; samples carry `ts` in either, or a second run would date them anew
+    this.batch = new BatchWriter({ isEnvelope: day % 2 === 0, hasClock: true, boot: day, bootedAtMs })
+  }
+
+  /** Sends the full batch; the sample that had no room is the first of the next one. */
+  async publishBatch(next?: Sample): Promise<void> {
+    const payload = this.batch.finish(this.#dayEndMs)
+    if (next !== undefined) this.batch.add(next)
+    await this.#publish('tlm', payload)
+  }
+
+  async publishLock(action: LockAction, atMs: number): Promise<void> {
+    const message: LockMessage = { eid: `${this.#day}-${this.#nextEvent}`, ...action, ts: atMs }
+    this.#nextEvent += 1
+    await this.#publish('evt', JSON.stringify(message))
+  }
+
+  /** Sends the rest and waits until the broker has everything. */
+  async finish(): Promise<void> {
+    if (this.batch.size > 0) await this.publishBatch()
+    await orAbort(Promise.all(this.#unacked), this.#signal)
+  }
+
+  async #publish(level: 'tlm' | 'evt', payload: string): Promise<void> {
+    while (this.#unacked.size >= UNACKED_PER_DEVICE) await orAbort(Promise.race(this.#unacked), this.#signal)
+    const sending: Promise<void> = this.#link
+      .publish(level, payload)
+      .finally(() => this.#unacked.delete(sending))
+    this.#unacked.add(sending)
+  }
+}
+
+/** Waits for a promise, or throws when the signal is given first: an acknowledgement may never come. */
+async function orAbort(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  try {
+    await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

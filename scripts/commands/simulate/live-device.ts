@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { zonesTopic } from '#shared/wire/mqtt.ts'
+import {
+  type Command,
+  type CommandAck,
+  type CommandEffects,
+  CommandMemory,
+  carryOut,
+  isTooLate,
+  parseCommand,
+} from './commands.ts'
+import type { Cart } from './course/cart.ts'
+import type { LockAction } from './course/itinerary.ts'
+import type { DeviceLink } from './device-client.ts'
+import type { PlannedDevice } from './fleet-plan.ts'
+import { Outbox } from './outbox.ts'
+import type { LockMessage } from './payload.ts'
+import type { Random } from './random.ts'
+import type { DeviceModel } from './sample.ts'
+
+export interface LiveDeviceOptions {
+  readonly device: PlannedDevice
+  readonly model: DeviceModel
+  readonly cart: Cart
+  readonly gatewayUrl: string
+  readonly boot: number
+  readonly bootedAtMs: number
+  readonly random: Random
+}
+
+/** A device that has been out of reach for so long is gone for the broker too. */
+const LINK_LOST_MS = 90_000
+/** Messages on their way at once; beyond it a device buffers, so that a gateway that stalls fills no memory here. */
+const WINDOW = 8
+
+const versionSchema = z.looseObject({ v: z.number(), group_id: z.number().nullish() })
+
+/** One device of the running fleet: what it measures goes out at once, or later when it is out of reach. */
+export class LiveDevice {
+  readonly device: PlannedDevice
+  readonly #options: LiveDeviceOptions
+  readonly #outbox: Outbox
+  #link: DeviceLink | undefined
+  #events: LockMessage[] = []
+  readonly #memory = new CommandMemory()
+  #heard: { command: Command; atMs: number }[] = []
+  #boot: number
+  #bootedAtMs: number
+  #nextEvent = 1
+  #shadowedAtMs: number | undefined
+  #nowMs: number
+
+  constructor(options: LiveDeviceOptions) {
+    this.device = options.device
+    this.#options = options
+    this.#boot = options.boot
+    this.#bootedAtMs = options.bootedAtMs
+    this.#nowMs = options.bootedAtMs
+    this.#outbox = new Outbox(() => ({
+      isEnvelope: options.random.chance(0.5),
+      hasClock: options.device.hasClock,
+      boot: this.#boot,
+      bootedAtMs: this.#bootedAtMs,
+    }))
+  }
+
+  /** The number of the present boot; a reboot counts it up. */
+  get boot(): number {
+    return this.#boot
+  }
+
+  /** Samples and lock events not sent yet. */
+  get buffered(): number {
+    return this.#outbox.size + this.#events.length
+  }
+
+  get isConnected(): boolean {
+    return this.#link?.isConnected ?? false
+  }
+
+  get isAwake(): boolean {
+    return this.#options.model.isAwake
+  }
+
+  attach(link: DeviceLink): void {
+    this.#link = link
+  }
+
+  /** One look at the cart. `atMs` is the time of what is seen, `nowMs` the time of day on the wall. */
+  observe(atMs: number, nowMs: number, isInShadow: boolean): void {
+    this.#nowMs = nowMs
+    const sample = this.#options.model.observe(atMs, this.#options.cart)
+    if (sample !== undefined) this.#outbox.add(sample)
+    this.#tendLink(isInShadow)
+    this.#flush()
+  }
+
+  /** The lock was turned at the cart. */
+  reportLock(action: LockAction, atMs: number): void {
+    this.#addEvent(action, atMs)
+  }
+
+  /** A message of the broker to this device. */
+  receive(topic: string, payload: string): void {
+    const level = topic.split('/').at(-1)
+    if (level === 'cmd') {
+      const command = parseCommand(payload)
+      if (command !== undefined) this.#heard.push({ command, atMs: this.#nowMs })
+      this.#flush()
+    } else if (level === 'cfg' || level === 'sz') {
+      this.#applyVersion(level, payload)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#link?.sleep()
+  }
+
+  #tendLink(isInShadow: boolean): void {
+    this.#shadowedAtMs = isInShadow ? (this.#shadowedAtMs ?? this.#nowMs) : undefined
+    if (this.#shadowedAtMs !== undefined) {
+      if (this.#nowMs - this.#shadowedAtMs >= LINK_LOST_MS) this.#link?.loseSignal()
+    } else if (this.isAwake || this.buffered > 0) {
+      this.#link?.connect()
+    } else if (this.isConnected && this.#link?.inFlight === 0) {
+      void this.#link.sleep()
+    }
+  }
+
+  #flush(): void {
+    const link = this.#link
+    if (link === undefined || this.#shadowedAtMs !== undefined) return
+    for (const { command, atMs } of this.#heard.splice(0)) this.#obey(command, atMs, link)
+    while (link.isConnected && link.inFlight < WINDOW && this.buffered > 0) {
+      const event = this.#events.shift()
+      const payload = event === undefined ? this.#outbox.take(this.#nowMs)?.payload : JSON.stringify(event)
+      if (payload === undefined) return
+      void link.publish(event === undefined ? 'tlm' : 'evt', payload)
+    }
+  }
+
+  #addEvent(event: Omit<LockMessage, 'eid' | 'ts'>, atMs: number): void {
+    const eid = `${this.#boot}-${this.#nextEvent}`
+    this.#nextEvent += 1
+    this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
+  }
+
+  #obey(command: Command, heardAtMs: number, link: DeviceLink): void {
+    const acknowledge = (ack: CommandAck) => {
+      this.#memory.note(ack)
+      void link.publish('ack', JSON.stringify(ack))
+    }
+    const known = this.#memory.answerTo(command.id)
+    if (known !== undefined) acknowledge(known)
+    else if (isTooLate(command, heardAtMs, this.#nowMs, this.device.hasClock)) {
+      acknowledge({ id: command.id, st: 'failed', err: 'expired' })
+    } else void carryOut(command, this.#effects(link), acknowledge)
+  }
+
+  #effects(link: DeviceLink): CommandEffects {
+    const { cart, model, gatewayUrl } = this.#options
+    return {
+      turnLock: (event, cmd) => {
+        cart.turnLock(event)
+        this.#addEvent({ event, source: 'remote', cmd }, this.#nowMs)
+        this.#flush()
+      },
+      reportPosition: () => {
+        this.#outbox.add(model.measure(this.#nowMs, cart))
+        this.#flush()
+      },
+      reboot: () => {
+        this.#boot += 1
+        this.#bootedAtMs = this.#nowMs
+        this.#nextEvent = 1
+        link.loseSignal()
+      },
+      download: async (url) => {
+        const response = await fetch(new URL(url, gatewayUrl))
+        await response.arrayBuffer()
+        if (!response.ok) throw new Error(`Download answered ${response.status}`)
+      },
+    }
+  }
+
+  #applyVersion(level: 'cfg' | 'sz', payload: string): void {
+    const link = this.#link
+    const version = parseVersion(payload)
+    if (version === undefined || link === undefined) return
+    if (level === 'cfg' && this.device.deviceType === 'teebox') {
+      const { group_id: groupId = null } = version
+      link.follow(groupId === null ? null : zonesTopic(groupId))
+    }
+    void link.publish('ack', JSON.stringify({ [level]: version.v }))
+  }
+}
+
+function parseVersion(payload: string): z.infer<typeof versionSchema> | undefined {
+  try {
+    return versionSchema.safeParse(JSON.parse(payload)).data
+  } catch {
+    return undefined
+  }
+}

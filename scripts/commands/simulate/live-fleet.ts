@@ -1,0 +1,138 @@
+import type { Clock } from '#shared/time.ts'
+import type { Cart } from './course/cart.ts'
+import { DAY_START_HOUR } from './course/itinerary.ts'
+import { dayOf } from './course/model-day.ts'
+import { isInShadow } from './course/radio.ts'
+import type { DeviceLink } from './device-client.ts'
+import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'
+import { LiveDevice } from './live-device.ts'
+import { createRandom } from './random.ts'
+
+export interface LiveFleetOptions {
+  readonly plan: FleetPlan
+  readonly gatewayUrl: string
+  /** Model seconds per second. */
+  readonly speedUp: number
+  /** Different days of play; after the last the first is played again. */
+  readonly days: number
+  readonly clock: Clock
+  readonly createLink: (device: LiveDevice) => DeviceLink
+}
+
+interface LiveCart {
+  readonly cart: Cart
+  readonly devices: readonly LiveDevice[]
+  dueAtMs: number
+  daysPlayed: number
+  second: number
+  /** Model time that has passed and was not stepped through yet, below one second. */
+  owedS: number
+}
+
+const DAY_S = 86_400
+/** Mid-morning: every cart is out on the course. */
+const START_S = (10.5 - DAY_START_HOUR) * 3600
+const LOOK_MS = 1000
+const TICK_MS = 50
+/** After a longer pause of the process (a suspended laptop) the fleet goes on instead of catching up. */
+const LONGEST_LAG_MS = 30_000
+
+/** All carts of the course, driving now. Each is looked at once a second, spread over the second. */
+export class LiveFleet {
+  readonly #options: LiveFleetOptions
+  readonly #carts: LiveCart[] = []
+  #firstDay = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: LiveFleetOptions) {
+    this.#options = options
+  }
+
+  get devices(): LiveDevice[] {
+    return this.#carts.flatMap((cart) => cart.devices)
+  }
+
+  async start(): Promise<void> {
+    await this.prepare()
+    this.#timer = setInterval(() => this.runOnce(), TICK_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await Promise.all(this.devices.map((device) => device.stop()))
+  }
+
+  /** Puts every cart to where it is at half past ten. */
+  async prepare(): Promise<void> {
+    const { plan, clock } = this.#options
+    const startedAtMs = clock.nowMs()
+    this.#firstDay = dayOf(startedAtMs, plan.center)
+    for (const planned of plan.fleet) {
+      const offsetMs = Math.floor((planned.index * LOOK_MS) / plan.carts)
+      this.#carts.push(this.#createLiveCart(planned, startedAtMs, startedAtMs + offsetMs))
+      // hundreds of carts take a second or two: leave room for signals and sockets
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  /** Looks at every cart that is due. Samples carry the time they were due at, so that they do not depend on delays. */
+  runOnce(): void {
+    const nowMs = this.#options.clock.nowMs()
+    for (const cart of this.#carts) {
+      if (nowMs - cart.dueAtMs > LONGEST_LAG_MS) {
+        cart.dueAtMs += Math.floor((nowMs - cart.dueAtMs) / LOOK_MS) * LOOK_MS
+      }
+      while (cart.dueAtMs <= nowMs) {
+        this.#look(cart, cart.dueAtMs, nowMs)
+        cart.dueAtMs += LOOK_MS
+      }
+    }
+  }
+
+  #look(live: LiveCart, atMs: number, nowMs: number): void {
+    const { plan, speedUp } = this.#options
+    live.owedS += speedUp
+    for (; live.owedS >= 1; live.owedS -= 1) this.#step(live, atMs)
+    const isShadowed = isInShadow(plan.shadows, live.cart.position)
+    for (const device of live.devices) device.observe(atMs, nowMs, isShadowed)
+  }
+
+  #step(live: LiveCart, atMs: number): void {
+    if (live.second === DAY_S) {
+      live.daysPlayed += 1
+      live.second = 0
+      live.cart.startDay(this.#firstDay + (live.daysPlayed % this.#options.days))
+    }
+    live.second += 1
+    for (const action of live.cart.step()) {
+      for (const device of live.devices) if (device.device.hasLock) device.reportLock(action, atMs)
+    }
+  }
+
+  #createLiveCart(planned: PlannedCart, startedAtMs: number, dueAtMs: number): LiveCart {
+    const cart = createCart(this.#options.plan, planned.index)
+    cart.startDay(this.#firstDay)
+    const devices = planned.devices.map((device) => {
+      const liveDevice = new LiveDevice({
+        device,
+        model: createDeviceModel(this.#options.plan, device, this.#firstDay),
+        cart,
+        gatewayUrl: this.#options.gatewayUrl,
+        // a number no earlier run has used, so that its lock events are not taken for repetitions
+        boot: Math.floor(startedAtMs / 1000),
+        bootedAtMs: startedAtMs,
+        random: createRandom(this.#options.plan.seed, 'upload', device.hardwareId),
+      })
+      liveDevice.attach(this.#options.createLink(liveDevice))
+      return liveDevice
+    })
+    for (let second = 1; second <= START_S; second++) {
+      for (const action of cart.step()) {
+        // how the morning went, so that the list of lock events does not begin empty
+        const withClock = devices.filter(({ device }) => device.hasLock && device.hasClock)
+        for (const device of withClock) device.reportLock(action, startedAtMs - (START_S - second) * 1000)
+      }
+    }
+    return { cart, devices, dueAtMs, daysPlayed: 0, second: START_S, owedS: 0 }
+  }
+}

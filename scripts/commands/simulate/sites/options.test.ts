@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UsageError } from '../options.ts'
+import { isAboutSites, parseSitesOptions, SITES_HELP } from './options.ts'
+
+const env = { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }
+
+test('--sites in either form is about sites of a hub', () => {
+  assert.ok(isAboutSites(['--sites', '3']))
+  assert.ok(isAboutSites(['--hub', 'http://x', '--sites=3']))
+  assert.ok(!isAboutSites(['--carts', '3']))
+})
+
+test('the defaults replicate to a hub on this machine', () => {
+  assert.deepEqual(parseSitesOptions(['--sites', '3'], env), {
+    hubUrl: 'http://127.0.0.1:8090',
+    access: { adminKey: 'from-environment' },
+    sites: 3,
+    devices: 20,
+    intervalS: 8,
+    durationS: undefined,
+    seed: 1,
+    prefix: 'sim',
+    sockets: 64,
+    isInsecureAllowed: false,
+  })
+})
+
+test('a file of keys goes before the key of an admin', () => {
+  const options = parseSitesOptions(['--sites', '3', '--keys-file', 'keys.txt'], env)
+  assert.deepEqual(options?.access, { keysFile: 'keys.txt' })
+})
+
+test('--help asks for the text, which names every option', () => {
+  assert.equal(parseSitesOptions(['--sites', '1', '--help'], {}), undefined)
+  for (const name of ['sites', 'hub', 'hub-key', 'keys-file', 'devices', 'interval', 'duration', 'seed']) {
+    assert.match(SITES_HELP, new RegExp(`--${name} `))
+  }
+})
+
+for (const [what, argv, message] of [
+  ['no number of sites', ['--sites', 'many'], /--sites must be a whole number from 1 to 2000/],
+  ['no address', ['--sites', '1', '--hub', 'hub.example.com'], /--hub must be an address/],
+  ['a prefix that no site id has', ['--sites', '1', '--prefix', 'North'], /--prefix must be/],
+  ['an option that is none', ['--sites', '1', '--carts', '3'], /--carts/],
+] as const) {
+  test(`${what} is refused in words`, () => {
+    assert.throws(
+      () => parseSitesOptions(argv, env),
+      (error) => error instanceof UsageError && message.test(error.message),
+    )
+  })
+}
+
+test('without any key it says which are needed', () => {
+  assert.throws(() => parseSitesOptions(['--sites', '1'], {}), /--hub-key/)
+})

@@ -1,0 +1,64 @@
+import type { CartState } from './course/cart.ts'
+import { GpsNoise } from './course/gps-noise.ts'
+import { type LatLong, toLatLong } from './course/plane.ts'
+import type { Random } from './random.ts'
+import { type DeviceModel, FIRMWARE, reportedKmh, reportedVolts, type Sample } from './sample.ts'
+
+const MOVING_MS = 10_000
+const RESTING_MS = 600_000
+const SETTLING_MS = 15_000
+const MOVING_MPS = 0.4
+
+/**
+ * The lock with a tracker: reports at the start of a movement, every 10 s in it, once after it and whenever
+ * the lock turns; at rest every 10 minutes.
+ */
+export class Teebox implements DeviceModel {
+  readonly isAwake = true
+  readonly #center: LatLong
+  readonly #random: Random
+  readonly #noise: GpsNoise
+  #reportedAtMs: number | undefined
+  #movedAtMs = 0
+  #wasMoving = false
+  #wasLocked = true
+
+  constructor(center: LatLong, random: Random) {
+    this.#center = center
+    this.#random = random
+    this.#noise = new GpsNoise(random)
+  }
+
+  observe(atMs: number, cart: CartState): Sample | undefined {
+    return this.#isDue(atMs, cart) ? this.measure(atMs, cart) : undefined
+  }
+
+  measure(atMs: number, cart: CartState): Sample {
+    const isFirst = this.#reportedAtMs === undefined
+    this.#reportedAtMs = atMs
+    this.#wasMoving = cart.speedMps > MOVING_MPS
+    this.#wasLocked = cart.isLocked
+    const random = this.#random
+    return {
+      atMs,
+      fields: {
+        ...toLatLong(this.#center, this.#noise.observe(cart.position, atMs)),
+        speed: reportedKmh(cart.speedMps, 0.3 * random.gaussian()),
+        battery_voltage: reportedVolts(cart.voltageV, 0.02 * random.gaussian()),
+        lock_status: cart.isLocked ? 1 : 0,
+        ...((isFirst || random.chance(0.1)) && { fw: FIRMWARE.teebox, rssi: random.integer(-108, -71) }),
+      },
+    }
+  }
+
+  #isDue(atMs: number, cart: CartState): boolean {
+    if (this.#reportedAtMs === undefined || cart.isLocked !== this.#wasLocked) return true
+    const sinceMs = atMs - this.#reportedAtMs
+    if (cart.speedMps > MOVING_MPS) {
+      this.#movedAtMs = atMs
+      return !this.#wasMoving || sinceMs >= MOVING_MS
+    }
+    if (this.#wasMoving) return atMs - this.#movedAtMs >= SETTLING_MS
+    return sinceMs >= RESTING_MS
+  }
+}

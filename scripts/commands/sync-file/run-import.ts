@@ -1,0 +1,110 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, UsageError } from '#scripts/cli/command.ts'
+import { GATEWAY_OPTIONS, parseCommandLine } from '#scripts/cli/gateway-options.ts'
+import { ApiError } from '#shared/client.ts'
+import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
+import { WholeFile } from '../export/whole-file.ts'
+import { answered } from './run-export.ts'
+
+const HELP = `Takes a file that a gateway wrote with sync:export into the hub, which must be running.
+
+  npm run sync:import -- FILE [options]
+
+What is there already is passed over, so the same file twice does no harm. FILE.receipt.json goes back to the gateway.
+
+  --hub URL    the hub's address (http://127.0.0.1:8090)
+  --key KEY    an admin's key of the hub (environment: CARTBARN_HUB_API_KEY)
+  --help       this text
+`
+
+const HEAD_BYTES = 65_536
+
+/** The command; returns its exit code. */
+export function runSyncImport(args: string[], io: CommandIo): Promise<number> {
+  return runCommand('sync:import', io, async () => {
+    const { values, positionals } = parseCommandLine({
+      args,
+      allowPositionals: true,
+      options: {
+        hub: { type: 'string', default: 'http://127.0.0.1:8090' },
+        key: GATEWAY_OPTIONS.key,
+        help: GATEWAY_OPTIONS.help,
+      },
+    })
+    if (values.help) {
+      io.stdout.write(HELP)
+      return EXIT.ok
+    }
+    const [name] = positionals
+    if (name === undefined || positionals.length !== 1) throw new UsageError('one file is needed')
+    const url = URL.parse(values.hub)
+    if (url === null || !['http:', 'https:'].includes(url.protocol))
+      throw new UsageError(`--hub must be an address such as http://127.0.0.1:8090, not "${values.hub}"`)
+    const key = values.key ?? io.env.CARTBARN_HUB_API_KEY ?? ''
+    if (key === '') throw new UsageError('a key of the hub is needed: --key or CARTBARN_HUB_API_KEY')
+    await importFile(io, pathFrom(io, name), { url: url.href.replace(/\/+$/, ''), key })
+    return EXIT.ok
+  })
+}
+
+async function importFile(io: CommandIo, path: string, hub: { url: string; key: string }): Promise<void> {
+  if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
+  const site = await siteOf(path)
+  const request = `POST /sites/${site}/import`
+  const response = await answered(hub.url, () =>
+    fetch(`${hub.url}/sites/${site}/import`, {
+      method: 'POST',
+      headers: { 'X-API-Key': hub.key, 'Content-Type': 'application/gzip' },
+      // a body that is read while it is sent
+      body: Readable.toWeb(createReadStream(path)) as ReadableStream,
+      duplex: 'half',
+      signal: io.signal,
+    } as RequestInit),
+  )
+  const text = await response.text()
+  if (!response.ok) throw new CommandError(new ApiError(request, response, text).message)
+  const receipt = syncFileReceiptSchema.parse(JSON.parse(text))
+  const file = await WholeFile.create(`${path}.receipt.json`)
+  await file.write(Buffer.from(`${JSON.stringify(receipt)}\n`))
+  await file.finish()
+  const { taken, known, rows } = receipt
+  io.stderr.write(
+    `${rows.toLocaleString('en-US')} rows in ${taken} new parts; ${known} parts were there already. ` +
+      `Take ${path}.receipt.json back: npm run sync:export -- --receipt\n`,
+  )
+}
+
+/**
+ * Which site a file is of, as its first line says. Reads all of it: a file that is not whole would leave the hub where
+ * the gateway does not know it to be.
+ */
+async function siteOf(path: string): Promise<string> {
+  let head = ''
+  let tail = ''
+  try {
+    const unpacked = pipeline(createReadStream(path), createGunzip(), () => undefined)
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      const text = chunk.toString('latin1')
+      if (head.length < HEAD_BYTES && !head.includes('\n')) head += text
+      tail = (tail + text).slice(-HEAD_BYTES)
+    }
+  } catch {
+    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
+  }
+  const first = readLine(head.split('\n')[0])
+  if (first === undefined || !('head' in first)) throw new CommandError(`${path} is no file of sync:export`)
+  const last = readLine(tail.split('\n').at(-2))
+  if (last === undefined || !('end' in last))
+    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
+  return first.head.site
+}
+
+function readLine(text = '') {
+  try {
+    return syncFileLineSchema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

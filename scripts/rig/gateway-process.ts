@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { GatewayApi } from './gateway-api.ts'
+import type { BenchProcess, Workbench } from './processes.ts'
+
+const START_LIMIT_MS = 30_000
+
+/** The key of the first admin of every gateway under test. */
+export const ADMIN_KEY = 'bench-admin-key-0123456789abcdef'
+
+const listeningSchema = z.object({
+  msg: z.literal('listening'),
+  http: z.string(),
+  mqtt: z.string(),
+})
+
+/** How to start a gateway. */
+export interface GatewayOptions {
+  /** The program, `gateway/main.ts` of this checkout or of another to compare with. */
+  entry: string
+  dataDir: string
+  /** Take these ports, as a restarted gateway does; without them any free ones. */
+  ports?: { http: number; mqtt: number }
+  /** A library to load before all others. */
+  preload?: string
+  /** More of the environment: settings, or what the library looks at. */
+  env?: Record<string, string>
+}
+
+/** What would keep a benchmark from its load: all of it comes from one address, with one key. */
+const UNLIMITED = {
+  CARTBARN_REQUESTS_PER_SECOND: '0',
+  CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
+  CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '10000',
+  CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '0',
+}
+
+/** A gateway under test, in its own process. */
+export interface GatewayProcess {
+  process: BenchProcess
+  api: GatewayApi
+  ports: { http: number; mqtt: number }
+  realtimeUrl: string
+}
+
+/** Starts a gateway; resolves when it listens. */
+export function startGateway(bench: Workbench, options: GatewayOptions): Promise<GatewayProcess> {
+  return untilListening(spawnGateway(bench, options))
+}
+
+/** Starts a gateway and returns at once. */
+export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchProcess {
+  return bench.spawn('gateway', process.execPath, [options.entry], {
+    CARTBARN_DATA_DIR: options.dataDir,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: String(options.ports?.http ?? 0),
+    CARTBARN_MQTT_PORT: String(options.ports?.mqtt ?? 0),
+    CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+    CARTBARN_LOG_LEVEL: 'info',
+    // histories that were made up may be older than what a gateway keeps, and would be deleted while they are read
+    CARTBARN_RETENTION_DAYS: '0',
+    ...UNLIMITED,
+    ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
+    ...options.env,
+  })
+}
+
+/** Resolves when the gateway listens; rejects when it ends before. */
+export async function untilListening(started: BenchProcess): Promise<GatewayProcess> {
+  const listening = await started.take('"listening"', START_LIMIT_MS, readListening)
+  const ports = {
+    http: Number(new URL(listening.http).port),
+    mqtt: Number(new URL(listening.mqtt).port),
+  }
+  const realtimeUrl = `ws://127.0.0.1:${ports.http}/realtime?api_key=${ADMIN_KEY}`
+  const api = new GatewayApi(`http://127.0.0.1:${ports.http}`, ADMIN_KEY)
+  return { process: started, api, ports, realtimeUrl }
+}
+
+function readListening(line: string): z.infer<typeof listeningSchema> | undefined {
+  try {
+    return listeningSchema.safeParse(JSON.parse(line)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** perf_hooks reports the time between two ticks of a 10 ms timer, so an idle loop reads 10 ms. */
+const LOOP_TIMER_PERIOD_MS = 10
+
+/**
+ * 99th percentile of the main thread's delay in milliseconds since the last call.
+ * The gateway starts a new histogram at every scrape.
+ */
+export async function readLoopDelayP99Ms(api: GatewayApi): Promise<number> {
+  const lagS = (await api.metrics()).get('nodejs_eventloop_lag_p99_seconds')
+  if (lagS === undefined) throw new Error('the gateway has no nodejs_eventloop_lag_p99_seconds')
+  return Math.max(0, lagS * 1000 - LOOP_TIMER_PERIOD_MS)
+}

@@ -1,0 +1,256 @@
+import net from 'node:net'
+import { MessageWindow } from './message-window.ts'
+import type { LoadMeter } from './meter.ts'
+import {
+  encodeConnect,
+  encodeDisconnect,
+  encodePuback,
+  encodePublish,
+  encodeSubscribe,
+  type Qos,
+} from './mqtt-packets.ts'
+import { PacketReader } from './packet-reader.ts'
+import { TelemetryPackets } from './telemetry-packets.ts'
+
+/** What a load client needs to know. */
+export interface LoadClientSettings {
+  host: string
+  port: number
+  hardwareId: string
+  password: string
+  qos: Qos
+  /** With a last will, subscriptions and an `st` message. */
+  asDevice: boolean
+  /** Most messages without an acknowledgement. */
+  window: number
+  notBeforeMs: number
+  keepsJournal: boolean
+}
+
+const READ_BUFFER_BYTES = 16 * 1024
+const STATUS_PACKET_ID = 65535
+const SUBSCRIBE_PACKET_ID = 65534
+const RECONNECT_MIN_MS = 100
+const RECONNECT_SPREAD_MS = 200
+
+/**
+ * One device under load: connects, sends telemetry, counts acknowledgements, and after a lost
+ * connection comes back and repeats what was not acknowledged, as a real device does.
+ */
+export class LoadClient {
+  /** Called when the session stands, the first time and after every outage. */
+  onReady: (() => void) | null = null
+  /** Called when an acknowledgement made room. */
+  onAcknowledged: (() => void) | null = null
+  /** Called when the broker refuses the first connection. */
+  onRefused: ((error: Error) => void) | null = null
+
+  /** Times of the acknowledged samples, where a journal is kept. */
+  readonly journal: number[] = []
+  readonly hardwareId: string
+  readonly #settings: LoadClientSettings
+  readonly #meter: LoadMeter
+  readonly #packets: TelemetryPackets
+  readonly #window: MessageWindow
+  #socket: net.Socket | null = null
+  #isReady = false
+  #wasReady = false
+  #isClosing = false
+  #newestSampleMs: number
+  #chunkAtMs = 0
+
+  constructor(settings: LoadClientSettings, meter: LoadMeter) {
+    this.hardwareId = settings.hardwareId
+    this.#settings = settings
+    this.#meter = meter
+    this.#packets = new TelemetryPackets(settings.hardwareId, settings.qos, settings.window)
+    this.#window = new MessageWindow(settings.window)
+    this.#newestSampleMs = settings.notBeforeMs - 1
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  get free(): number {
+    return this.#window.free
+  }
+
+  get unacknowledged(): number {
+    return this.#window.unacknowledged
+  }
+
+  connect(): void {
+    const reader = new PacketReader({
+      connack: (returnCode) => this.#onConnack(returnCode),
+      puback: (packetId) => this.#onPuback(packetId),
+      suback: (returnCodes) => this.#onSuback(returnCodes),
+      publish: (packetId) => {
+        if (packetId !== 0) this.#socket?.write(encodePuback(packetId))
+      },
+    })
+    const { host, port } = this.#settings
+    const socket = net.connect({
+      host,
+      port,
+      noDelay: true,
+      // One buffer for the life of the socket: a fresh one per read costs more than the parsing.
+      onread: {
+        buffer: Buffer.allocUnsafe(READ_BUFFER_BYTES),
+        callback: (count, buffer) => {
+          this.#chunkAtMs = performance.now()
+          reader.read(buffer.subarray(0, count))
+          return true
+        },
+      },
+    })
+    this.#socket = socket
+    socket.on('connect', () => socket.write(encodeConnect(this.#connectFields())))
+    // After the first session a lost connection is part of the test, and 'close' follows.
+    socket.on('error', (error) => {
+      if (!this.#wasReady) this.#refuse(error)
+    })
+    socket.on('close', () => this.#onClose(socket))
+  }
+
+  /** Makes `count` messages that were due at `dueAtMs` (performance.now) and sends them if it can. */
+  publish(count: number, dueAtMs: number): void {
+    const made = Math.min(count, this.#window.free)
+    this.#meter.skipped += count - made
+    const nowMs = Date.now()
+    for (let i = 0; i < made; i++) {
+      const slot = this.#window.make()
+      // A device has one sample per millisecond at most: (device, time) is the sample's identity.
+      this.#newestSampleMs = Math.max(nowMs, this.#newestSampleMs + 1)
+      this.#packets.stamp(slot, this.#newestSampleMs)
+      this.#window.sampleMs[slot] = this.#newestSampleMs
+      this.#window.dueAtMs[slot] = dueAtMs
+    }
+    if (this.#newestSampleMs > this.#meter.newestSampleMs) {
+      this.#meter.newestSampleMs = this.#newestSampleMs
+    }
+    if (this.#isReady) this.#sendUnsent()
+  }
+
+  close(): void {
+    this.#isClosing = true
+    this.#socket?.end(encodeDisconnect())
+  }
+
+  #connectFields() {
+    const { hardwareId, password, asDevice } = this.#settings
+    const fields = { clientId: hardwareId, username: hardwareId, password, keepAliveS: 120 }
+    if (!asDevice) return { ...fields, cleanSession: true }
+    const will = {
+      topic: `dev/${hardwareId}/st`,
+      payload: '{"online":false}',
+      qos: 1 as const,
+      retain: true,
+    }
+    return { ...fields, cleanSession: false, will }
+  }
+
+  #onConnack(returnCode: number): void {
+    if (returnCode !== 0) {
+      if (!this.#wasReady) this.#refuse(new Error(`${this.hardwareId}: CONNACK ${returnCode}`))
+      this.#socket?.destroy()
+      return
+    }
+    if (this.#settings.asDevice) this.#startDeviceSession()
+    else this.#becomeReady()
+  }
+
+  #refuse(error: Error): void {
+    this.#isClosing = true
+    this.onRefused?.(error)
+  }
+
+  #startDeviceSession(): void {
+    const filters = ['cmd', 'cfg', 'ta'].map((leaf) => `dev/${this.hardwareId}/${leaf}`)
+    this.#socket?.write(encodeSubscribe(SUBSCRIBE_PACKET_ID, filters))
+    const status = encodePublish({
+      topic: `dev/${this.hardwareId}/st`,
+      payload: '{"online":true,"fw":"1.4.2","type":"teebox","boot":17}',
+      qos: 1,
+      retain: true,
+      packetId: STATUS_PACKET_ID,
+    })
+    this.#socket?.write(status)
+  }
+
+  #onSuback(returnCodes: Uint8Array): void {
+    this.#meter.refusedSubscriptions += returnCodes.filter((code) => code >= 0x80).length
+    this.#becomeReady()
+  }
+
+  #becomeReady(): void {
+    if (this.#wasReady) this.#meter.reconnects++
+    this.#isReady = true
+    this.#wasReady = true
+    this.#repeatUnacknowledged()
+    this.#sendUnsent()
+    this.onReady?.()
+  }
+
+  #repeatUnacknowledged(): void {
+    this.#window.forEachToRepeat((slot) => {
+      this.#packets.markRepeated(slot)
+      this.#window.writtenAtMs[slot] = performance.now()
+      this.#meter.resent++
+      this.#socket?.write(this.#packets.bytes(slot, 1))
+    })
+  }
+
+  #sendUnsent(): void {
+    const nowMs = performance.now()
+    while (this.#window.unsent > 0) {
+      const first = this.#window.nextToSend
+      const count = Math.min(this.#window.unsent, this.#window.slots - first)
+      for (let slot = first; slot < first + count; slot++) {
+        this.#window.writtenAtMs[slot] = nowMs
+      }
+      this.#window.markSent(count)
+      this.#meter.sent += count
+      this.#write(first, count)
+    }
+  }
+
+  #write(first: number, count: number): void {
+    const bytes = this.#packets.bytes(first, count)
+    if (this.#settings.qos === 1) {
+      this.#socket?.write(bytes)
+      return
+    }
+    // QoS 0 has no answer: the kernel having taken the bytes is all there is to wait for.
+    // Not at once, or a kernel that always takes them would leave no turn to anything else.
+    this.#socket?.write(bytes, () => setImmediate(() => this.#releaseAll(first, count)))
+  }
+
+  #releaseAll(first: number, count: number): void {
+    this.#chunkAtMs = performance.now()
+    for (let slot = first; slot < first + count; slot++) this.#release(slot)
+  }
+
+  #onPuback(packetId: number): void {
+    if (packetId !== STATUS_PACKET_ID) this.#release(packetId - 1)
+  }
+
+  #release(slot: number): void {
+    const window = this.#window
+    if (!window.acknowledge(slot)) return
+    const dueAtMs = window.dueAtMs[slot] ?? 0
+    const writtenAtMs = window.writtenAtMs[slot] ?? 0
+    this.#meter.recordAcknowledged(this.#chunkAtMs, dueAtMs, writtenAtMs)
+    if (this.#settings.keepsJournal) this.journal.push(window.sampleMs[slot] ?? 0)
+    this.onAcknowledged?.()
+  }
+
+  #onClose(socket: net.Socket): void {
+    if (socket !== this.#socket) return
+    this.#socket = null
+    this.#isReady = false
+    if (this.#isClosing) return
+    const delayMs = RECONNECT_MIN_MS + Math.random() * RECONNECT_SPREAD_MS
+    setTimeout(() => this.connect(), delayMs)
+  }
+}

@@ -1,0 +1,72 @@
+import { type GatewayApi, mapInParallel } from '../gateway-api.ts'
+import type { Journal } from './plan.ts'
+
+/** What a comparison of acknowledged samples with the history found. */
+export interface HistoryCheck {
+  acknowledged: number
+  stored: number
+  /** Acknowledged, but not in the history. */
+  missing: number
+  /** In the history more than once. */
+  duplicates: number
+  /** The first few missing ones, to look for in a log. */
+  examples: string[]
+}
+
+const READS_AT_ONCE = 4
+const MAX_EXAMPLES = 10
+
+/**
+ * Reads the history of every device in the journal and looks for every acknowledged sample.
+ * Samples stored but not acknowledged are fine: the answer may have been lost.
+ */
+export async function checkHistory(api: GatewayApi, journal: Journal): Promise<HistoryCheck> {
+  const checks = await mapInParallel(Object.entries(journal), READS_AT_ONCE, (entry) =>
+    checkDevice(api, ...entry),
+  )
+  return {
+    acknowledged: sum(checks.map((check) => check.acknowledged)),
+    stored: sum(checks.map((check) => check.stored)),
+    missing: sum(checks.map((check) => check.missing)),
+    duplicates: sum(checks.map((check) => check.duplicates)),
+    examples: checks.flatMap((check) => check.examples).slice(0, MAX_EXAMPLES),
+  }
+}
+
+async function checkDevice(
+  api: GatewayApi,
+  hardwareId: string,
+  acknowledged: readonly number[],
+): Promise<HistoryCheck> {
+  const times = acknowledged.length === 0 ? [] : await readAround(api, hardwareId, acknowledged)
+  return compareWithHistory(hardwareId, acknowledged, times)
+}
+
+/** The history from the first to the last acknowledged sample. */
+function readAround(api: GatewayApi, hardwareId: string, times: readonly number[]) {
+  // Acknowledged out of order after a reconnect: the ends of the list are not the extremes.
+  const first = times.reduce((low, time) => Math.min(low, time))
+  const last = times.reduce((high, time) => Math.max(high, time))
+  return api.gpsTimes(hardwareId, first, last)
+}
+
+/** Compares one device's acknowledged samples with the times its history shows. Never throws. */
+export function compareWithHistory(
+  hardwareId: string,
+  acknowledged: readonly number[],
+  times: readonly number[],
+): HistoryCheck {
+  const stored = new Set(times)
+  const missing = acknowledged.filter((time) => !stored.has(time))
+  return {
+    acknowledged: acknowledged.length,
+    stored: times.length,
+    missing: missing.length,
+    duplicates: times.length - stored.size,
+    examples: missing.map((time) => `${hardwareId} ${new Date(time).toISOString()}`),
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

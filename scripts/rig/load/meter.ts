@@ -1,0 +1,64 @@
+import { LatencyHistogram } from '../latency-histogram.ts'
+import type { LoadResult } from './plan.ts'
+
+/** Counts what all clients of one load generator do. */
+export class LoadMeter {
+  readonly sinceDue = new LatencyHistogram()
+  readonly sinceWrite = new LatencyHistogram()
+  sent = 0
+  acknowledged = 0
+  resent = 0
+  skipped = 0
+  reconnects = 0
+  refusedSubscriptions = 0
+  newestSampleMs = 0
+  #isMeasuring = false
+  #startedAtMs = 0
+  #durationS = 0
+  #acknowledgedBefore = 0
+  #acknowledgedMeasured = 0
+  #cpuBefore = process.cpuUsage()
+  #cpuS = 0
+
+  startMeasuring(): void {
+    this.#isMeasuring = true
+    this.#startedAtMs = performance.now()
+    this.#acknowledgedBefore = this.acknowledged
+    this.#cpuBefore = process.cpuUsage()
+  }
+
+  stopMeasuring(): void {
+    this.#isMeasuring = false
+    this.#durationS = (performance.now() - this.#startedAtMs) / 1000
+    this.#acknowledgedMeasured = this.acknowledged - this.#acknowledgedBefore
+    const cpu = process.cpuUsage(this.#cpuBefore)
+    this.#cpuS = (cpu.user + cpu.system) / 1e6
+  }
+
+  /** One message was acknowledged now; all times are `performance.now()`. */
+  recordAcknowledged(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
+    this.acknowledged++
+    if (!this.#isMeasuring) return
+    this.sinceDue.record((nowMs - dueAtMs) * 1000)
+    this.sinceWrite.record((nowMs - writtenAtMs) * 1000)
+  }
+
+  result(): LoadResult {
+    return {
+      sent: this.sent,
+      acknowledged: this.acknowledged,
+      resent: this.resent,
+      skipped: this.skipped,
+      reconnects: this.reconnects,
+      refusedSubscriptions: this.refusedSubscriptions,
+      newestSampleMs: this.newestSampleMs,
+      measured: {
+        durationS: this.#durationS,
+        acknowledged: this.#acknowledgedMeasured,
+        cpuS: this.#cpuS,
+        sinceDue: this.sinceDue.summary(),
+        sinceWrite: this.sinceWrite.summary(),
+      },
+    }
+  }
+}

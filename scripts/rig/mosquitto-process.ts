@@ -1,0 +1,79 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchProcess, Workbench } from './processes.ts'
+
+const PROGRAMS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/usr/bin/mosquitto']
+const START_LIMIT_MS = 5000
+
+/** A running Mosquitto, to compare with. */
+export interface MosquittoProcess {
+  process: BenchProcess
+  port: number
+}
+
+/** The Mosquitto of this machine, if it has one. */
+export function findMosquitto(): string | undefined {
+  return PROGRAMS.find((path) => existsSync(path))
+}
+
+/**
+ * Starts a Mosquitto that keeps its state in `folder`, as Debian's default does, and limits nothing.
+ * Resolves when it accepts connections.
+ */
+export async function startMosquitto(
+  bench: Workbench,
+  program: string,
+  folder: string,
+): Promise<MosquittoProcess> {
+  const port = await findFreePort()
+  const settings = [
+    `listener ${port} 127.0.0.1`,
+    'allow_anonymous true',
+    'persistence true',
+    `persistence_location ${folder}/`,
+    'autosave_interval 1800',
+    'max_inflight_messages 0',
+    'max_queued_messages 0',
+    'log_dest none',
+    // Started by root it would become a user that may not write the folder.
+    ...(process.getuid?.() === 0 ? ['user root'] : []),
+  ]
+  const settingsFile = join(folder, 'mosquitto.conf')
+  writeFileSync(settingsFile, `${settings.join('\n')}\n`)
+  const started = bench.spawn('mosquitto', program, ['-c', settingsFile])
+  await waitForPort(port)
+  return { process: started, port }
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = address !== null && typeof address === 'object' ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function waitForPort(port: number): Promise<void> {
+  const giveUpAtMs = performance.now() + START_LIMIT_MS
+  while (!(await accepts(port))) {
+    if (performance.now() > giveUpAtMs) throw new Error(`mosquitto does not listen on ${port}`)
+    await sleep(50)
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

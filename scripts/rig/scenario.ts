@@ -1,0 +1,21 @@
+import type { Workbench } from './processes.ts'
+import type { ScenarioReport } from './report.ts'
+
+/** What every scenario gets. */
+export interface ScenarioContext {
+  bench: Workbench
+  /** The gateway program. */
+  entry: string
+  /** A look instead of a measurement: fewer devices, seconds instead of minutes. */
+  isShort: boolean
+  /** From the command line, in place of the scenario's own. */
+  durationS: number | undefined
+  rounds: number | undefined
+}
+
+/** One kind of load with its checks. */
+export interface Scenario {
+  name: string
+  summary: string
+  run(context: ScenarioContext): Promise<ScenarioReport>
+}

@@ -1,5 +1,0 @@
-// npm run sync:export: what the head office lacks into a file to be carried there, and its receipt back. See --help.
-import { runSyncExport } from './sync-file/run-export.ts'
-import { processIo } from './tracks/command.ts'
-
-process.exitCode = await runSyncExport(process.argv.slice(2), processIo())

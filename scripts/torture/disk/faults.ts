@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What goes wrong with the files of a folder; what is absent goes well. */
+export interface DiskFault {
+  /** Of everything that writes; `EROFS` also of opening a file for writing. */
+  write?: 'ENOSPC' | 'EROFS' | 'EIO' | 'EDQUOT'
+  /** Half of what is written goes through before the error. */
+  isShort?: boolean
+  sync?: 'EIO'
+  /** What a failed sync should have saved is gone: the system may drop such pages from its cache. */
+  isLossy?: boolean
+  read?: 'EIO'
+  syncDelayMs?: number
+  /** Only files whose name ends so. */
+  suffix?: string
+}
+
+const FIELD_BYTES = 4
+const SUFFIX_AT = 6 * FIELD_BYTES
+const COUNT_AT = SUFFIX_AT + 32
+const PAGE_BYTES = 4096
+
+/**
+ * Builds `disk-faults.c` into a folder; returns the path of the library.
+ * Returns undefined where `cc` is missing or cannot build it.
+ */
+export function compileDiskFaults(folder: string): string | undefined {
+  const source = fileURLToPath(new URL('./faults.c', import.meta.url))
+  const library = join(folder, 'disk-faults.so')
+  const { status } = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', library, source, '-ldl'])
+  return status === 0 ? library : undefined
+}
+
+/** The faults of the disk under a running process: a page of memory that it and we share. */
+export class DiskFaults {
+  /** Environment of the process that is to meet the faults. */
+  readonly env: Record<string, string>
+  readonly #control: number
+
+  constructor(library: string, controlFolder: string, dataDir: string) {
+    const file = join(controlFolder, 'control')
+    writeFileSync(file, Buffer.alloc(PAGE_BYTES))
+    // the library resolves links in its name when it is loaded
+    mkdirSync(dataDir, { recursive: true })
+    this.#control = openSync(file, 'r+')
+    this.env = { LD_PRELOAD: library, DISK_FAULTS_DIR: dataDir, DISK_FAULTS_CONTROL: file }
+  }
+
+  set(fault: DiskFault): void {
+    const page = Buffer.alloc(COUNT_AT)
+    const fields = [
+      numberOf(fault.write),
+      numberOf(fault.sync),
+      numberOf(fault.read),
+      Number(fault.isShort ?? false),
+      fault.syncDelayMs ?? 0,
+      Number(fault.isLossy ?? false),
+    ]
+    for (const [i, field] of fields.entries()) page.writeUInt32LE(field, i * FIELD_BYTES)
+    page.write(fault.suffix ?? '', SUFFIX_AT)
+    writeSync(this.#control, page, 0, page.length, 0)
+  }
+
+  clear(): void {
+    this.set({})
+  }
+
+  /** How many calls have failed so far. */
+  get count(): number {
+    const field = Buffer.alloc(FIELD_BYTES)
+    readSync(this.#control, field, 0, field.length, COUNT_AT)
+    return field.readUInt32LE()
+  }
+
+  close(): void {
+    closeSync(this.#control)
+  }
+}
+
+function numberOf(code: keyof typeof constants.errno | undefined): number {
+  return code === undefined ? 0 : constants.errno[code]
+}

@@ -1,0 +1,39 @@
+import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Workbench } from '#scripts/rig/processes.ts'
+
+const MAX_PROBLEMS = 5
+
+/**
+ * What `PRAGMA integrity_check` finds wrong in the databases of a folder nobody has open.
+ * Looks at a copy: opening the files would recover them, which is left to the gateway.
+ */
+export function findDamage(bench: Workbench, folder: string): string[] {
+  const copy = bench.createFolder('integrity')
+  try {
+    cpSync(folder, copy, { recursive: true })
+    const databases = readdirSync(copy).filter((name) => name.endsWith('.db'))
+    return databases.flatMap((name) =>
+      checkDatabase(join(copy, name)).map((problem) => `${name}: ${problem}`),
+    )
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+function checkDatabase(path: string): string[] {
+  const db = new Database(path)
+  try {
+    // one column of text a row, 'ok' alone when there is nothing to say
+    const rows = db.pragma('integrity_check') as { integrity_check: string }[]
+    return rows
+      .map((row) => row.integrity_check)
+      .filter((text) => text !== 'ok')
+      .slice(0, MAX_PROBLEMS)
+  } catch (error) {
+    return [String(error)]
+  } finally {
+    db.close()
+  }
+}

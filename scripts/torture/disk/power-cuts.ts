@@ -1,0 +1,24 @@
+import { chooseMoment, type Moment } from '../death.ts'
+import type { Unsynced } from './file.ts'
+
+/** Torn writes twice as often: there are many ways to tear. */
+const MODES: readonly Unsynced[] = ['some sectors', 'none', 'some sectors', 'all']
+/** How many of the cuts are in the middle of writing, and before which change at the latest. */
+const AT_A_CHANGE = 0.7
+const LAST_CHANGE = 4000
+const DURING_START = 0.4
+
+/** What the disk keeps at the n-th power cut of a series. */
+export function unsyncedOf(n: number): Unsynced {
+  return MODES[n % MODES.length] ?? 'none'
+}
+
+/** When the power goes, by chance. */
+export function chooseCutMoment(): Moment {
+  return Math.random() < AT_A_CHANGE ? 'at a change' : chooseMoment()
+}
+
+/** Before which change: often among the few of a start, else among the many under load. */
+export function chooseChange(): number {
+  return Math.ceil(Math.random() < DURING_START ? LAST_CHANGE ** Math.random() : LAST_CHANGE * Math.random())
+}

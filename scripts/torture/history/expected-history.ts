@@ -1,0 +1,208 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import { streamsAt } from './records.ts'
+
+/** Something that was sent and may be acknowledged. */
+export interface Send {
+  readonly device: number
+  readonly times: readonly number[]
+  readonly at: number
+}
+
+/** What is to be deleted. */
+export interface DeletionScope {
+  /** Null: all of them. */
+  device: number | null
+  streams: readonly TelemetryStream[]
+  /** Records of before this; infinite: all. */
+  beforeMs: number
+}
+
+/** A deletion that was asked for. */
+export interface Deletion extends DeletionScope {
+  readonly startedAt: number
+  endedAt: number
+  isDone: boolean
+}
+
+/** What a comparison of a history with what is known to be in it found. */
+export interface HistoryFaults {
+  /** Records that must be there. */
+  expected: number
+  /** Records that are there. */
+  listed: number
+  missing: number
+  /** Of those that must be there, not there, with a word about it: they do not count as missing. */
+  excused: number
+  /** There although a deletion of it was confirmed and nobody sent it again. */
+  returned: number
+  /** There although nobody ever sent it. */
+  unknown: number
+  twice: number
+  examples: string[]
+}
+
+/** How a place other than the gateway itself is judged. */
+export interface Place {
+  /** Whether a deletion holds there too. */
+  isDeletedBy(deletion: DeletionScope): boolean
+  /** Whether it is known that what should be there is not. */
+  isExcused(device: number, stream: TelemetryStream, atMs: number): boolean
+}
+
+/** Where everything is deleted and nothing excused. */
+const GATEWAY: Place = { isDeletedBy: () => true, isExcused: () => false }
+
+interface Fate {
+  lastSentAt: number
+  /** When the newest of its sends that were acknowledged was sent. */
+  confirmedSentAt: number
+  lastAcknowledgedAt: number
+  unacknowledged: number
+}
+
+const MAX_EXAMPLES = 5
+
+/**
+ * Knows which records must be in the history, which must not, and of which nobody can say: those sent and not
+ * acknowledged, and those sent while they were deleted, or deleted without an answer.
+ */
+export class ExpectedHistory {
+  readonly #fates: Record<TelemetryStream, Map<number, Fate>>[]
+  readonly #deletions: Deletion[] = []
+  /** Counts what happens: later is higher. */
+  #now = 0
+
+  constructor(devices: number) {
+    this.#fates = Array.from({ length: devices }, () => ({ gps: new Map(), battery: new Map() }))
+  }
+
+  send(device: number, times: readonly number[]): Send {
+    const at = ++this.#now
+    for (const fate of this.#fatesOf(device, times)) {
+      fate.lastSentAt = at
+      fate.unacknowledged++
+    }
+    return { device, times, at }
+  }
+
+  acknowledge({ device, times, at }: Send): void {
+    const now = ++this.#now
+    for (const fate of this.#fatesOf(device, times)) {
+      fate.confirmedSentAt = Math.max(fate.confirmedSentAt, at)
+      fate.lastAcknowledgedAt = now
+      fate.unacknowledged--
+    }
+  }
+
+  /** It was refused, or there was nobody to take it. */
+  withdraw({ device, times }: Send): void {
+    for (const fate of this.#fatesOf(device, times)) fate.unacknowledged--
+  }
+
+  startDeletion(scope: DeletionScope): Deletion {
+    const startedAt = ++this.#now
+    const deletion = { ...scope, startedAt, endedAt: Number.POSITIVE_INFINITY, isDone: false }
+    this.#deletions.push(deletion)
+    return deletion
+  }
+
+  /** It was answered: everything before `beforeMs` that was there when it began is gone. */
+  confirmDeletion(deletion: Deletion, beforeMs: number): void {
+    deletion.endedAt = ++this.#now
+    deletion.isDone = true
+    deletion.beforeMs = beforeMs
+  }
+
+  /** The gateway died over it: some of it may have been done, and none of it will be any more. */
+  breakOffDeletion(deletion: Deletion): void {
+    deletion.endedAt = ++this.#now
+  }
+
+  /** It was refused: nothing was done. */
+  withdrawDeletion(deletion: Deletion): void {
+    this.#deletions.splice(this.#deletions.indexOf(deletion), 1)
+  }
+
+  /** Compares a whole history of a device, when nothing is under way. */
+  judge(
+    device: number,
+    stream: TelemetryStream,
+    listed: Iterable<number>,
+    place: Place = GATEWAY,
+  ): HistoryFaults {
+    const fates = this.#fates[device]?.[stream] ?? new Map<number, Fate>()
+    const deletions = this.#deletions.filter(
+      (deletion) =>
+        (deletion.device === null || deletion.device === device) &&
+        deletion.streams.includes(stream) &&
+        place.isDeletedBy(deletion),
+    )
+    const times = [...listed]
+    const there = new Set(times)
+    const faults: HistoryFaults = {
+      ...{ expected: 0, listed: times.length, missing: 0, excused: 0, returned: 0, unknown: 0 },
+      ...{ twice: times.length - there.size, examples: [] },
+    }
+    const note = (fault: string, atMs: number) => {
+      if (faults.examples.length < MAX_EXAMPLES)
+        faults.examples.push(`${fault}: ${stream} of ${device} at ${new Date(atMs).toISOString()}`)
+    }
+    for (const [atMs, fate] of fates) {
+      const covering = deletions.filter(({ beforeMs }) => atMs < beforeMs)
+      if (isSurelyThere(fate, covering)) {
+        faults.expected++
+        if (there.has(atMs)) continue
+        if (place.isExcused(device, stream, atMs)) {
+          faults.excused++
+          continue
+        }
+        faults.missing++
+        note('missing', atMs)
+      } else if (there.has(atMs) && isSurelyGone(fate, covering)) {
+        faults.returned++
+        note('came back', atMs)
+      }
+    }
+    for (const atMs of there) {
+      if (fates.has(atMs)) continue
+      faults.unknown++
+      note('never sent', atMs)
+    }
+    return faults
+  }
+
+  /** Whether records of the whole fleet of that time were ever to be deleted for their age. */
+  wasPurged(stream: TelemetryStream, atMs: number): boolean {
+    return this.#deletions.some(
+      ({ device, streams, beforeMs }) => device === null && streams.includes(stream) && atMs < beforeMs,
+    )
+  }
+
+  *#fatesOf(device: number, times: readonly number[]): Generator<Fate> {
+    for (const atMs of times) {
+      for (const stream of streamsAt(atMs)) {
+        const fates = this.#fates[device]?.[stream]
+        if (fates === undefined) throw new Error(`no device ${device}`)
+        let fate = fates.get(atMs)
+        if (fate === undefined) {
+          fate = { lastSentAt: 0, confirmedSentAt: 0, lastAcknowledgedAt: 0, unacknowledged: 0 }
+          fates.set(atMs, fate)
+        }
+        yield fate
+      }
+    }
+  }
+}
+
+/** It was sent after every deletion that could have met it, and acknowledged. */
+function isSurelyThere({ confirmedSentAt }: Fate, covering: readonly Deletion[]): boolean {
+  return confirmedSentAt > 0 && covering.every(({ endedAt }) => endedAt < confirmedSentAt)
+}
+
+/** All that was ever sent of it was acknowledged before a deletion began, and the deletion was confirmed. */
+function isSurelyGone(fate: Fate, covering: readonly Deletion[]): boolean {
+  if (fate.unacknowledged > 0) return false
+  return covering.some(
+    ({ isDone, startedAt }) => isDone && Math.max(fate.lastSentAt, fate.lastAcknowledgedAt) < startedAt,
+  )
+}

@@ -1,0 +1,165 @@
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { SessionClient } from '../sessions/client.ts'
+import type { Outgoing } from '../sessions/outgoing.ts'
+import type { ExpectedHistory, Send } from './expected-history.ts'
+import { sampleAt } from './records.ts'
+
+const MAX_UNACKNOWLEDGED = 12
+const LIVE_CHANCE = 0.5
+const REPEAT_CHANCE = 0.15
+const LIVE_SAMPLES = 3
+const KEPT_FOR_REPEATS = 50
+const RETRY_MS = 100
+const DAY_MS = 86_400_000
+const SECOND_MS = 1000
+const HOUR_S = 3600
+/** Backlogs are of an hour of one of so many days: few enough times that many are sent again. */
+export const BACKLOG_DAYS = 20
+
+/** How much they send. */
+export interface SendingPace {
+  tickMs: number
+  messagesATick: number
+  /** In a message of times past, at most. */
+  backlogSamples: number
+}
+
+const BUSY: SendingPace = { tickMs: 20, messagesATick: 2, backlogSamples: 300 }
+
+interface Sender {
+  device: number
+  hardwareId: string
+  client: SessionClient
+  newestMs: number
+  lately: (readonly number[])[]
+  sends: Map<Outgoing, Send>
+}
+
+/** Devices that send what they measure now, long backlogs of times past, and what they sent before once more. */
+export class HistorySenders {
+  readonly #expected: ExpectedHistory
+  readonly #port: number
+  readonly #pace: SendingPace
+  readonly #senders: Sender[]
+  readonly #startMs = Date.now()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(devices: readonly BenchDevice[], port: number, expected: ExpectedHistory, pace = BUSY) {
+    this.#expected = expected
+    this.#port = port
+    this.#pace = pace
+    this.#senders = devices.map((login, device) => this.#createSender(device, login))
+  }
+
+  /** A device is not to send any more; what it has not been acknowledged never will be. */
+  leave(device: number): void {
+    const place = this.#senders.findIndex((sender) => sender.device === device)
+    const [left] = place < 0 ? [] : this.#senders.splice(place, 1)
+    if (left === undefined) return
+    left.client.onRefused = null
+    left.client.goOffline('abruptly')
+  }
+
+  /** A device sends, with another login than before. */
+  join(device: number, login: BenchDevice): void {
+    this.leave(device)
+    const sender = this.#createSender(device, login)
+    this.#senders.push(sender)
+    sender.client.goOnline()
+  }
+
+  get unacknowledged(): number {
+    return this.#senders.reduce((sum, { client }) => sum + client.unacknowledged, 0)
+  }
+
+  get areReady(): boolean {
+    return this.#senders.every(({ client }) => client.isReady)
+  }
+
+  goOnline(): void {
+    for (const { client } of this.#senders) client.goOnline()
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      for (let i = 0; i < this.#pace.messagesATick; i++) this.#sendSomething()
+    }, this.#pace.tickMs)
+  }
+
+  /** No more messages; what is on its way is still repeated until it is acknowledged. */
+  pause(): void {
+    clearInterval(this.#timer)
+  }
+
+  close(): void {
+    this.pause()
+    for (const { client } of this.#senders) {
+      client.onRefused = null
+      client.goOffline('politely')
+    }
+  }
+
+  /** So many times of the past that follow each other, some of them of records that are there already. */
+  pastTimes(count: number): number[] {
+    return pastTimes(this.#startMs, count)
+  }
+
+  #createSender(device: number, { hardwareId, password }: BenchDevice): Sender {
+    const login = { clientId: hardwareId, username: hardwareId, password }
+    const client = new SessionClient({ port: this.#port, ...login, isPersistent: false })
+    const sends = new Map<Outgoing, Send>()
+    client.onAcknowledged = (message) => {
+      const send = sends.get(message)
+      if (send !== undefined) this.#expected.acknowledge(send)
+      sends.delete(message)
+    }
+    // a gateway that is about to end takes nobody
+    client.onRefused = () => {
+      setTimeout(() => {
+        if (client.onRefused !== null) client.goOnline()
+      }, RETRY_MS)
+    }
+    return { device, hardwareId, client, newestMs: 0, lately: [], sends }
+  }
+
+  #sendSomething(): void {
+    const sender = this.#senders[Math.floor(Math.random() * this.#senders.length)]
+    if (sender === undefined || sender.client.unacknowledged >= MAX_UNACKNOWLEDGED) return
+    const times = this.#choose(sender)
+    const samples = times.map((atMs) => sampleAt(sender.device, atMs))
+    const payload = JSON.stringify(samples.length === 1 ? samples[0] : samples)
+    const message: Outgoing = { topic: `dev/${sender.hardwareId}/tlm`, payload, qos: 1, retain: false }
+    sender.sends.set(message, this.#expected.send(sender.device, times))
+    sender.client.publish(message)
+  }
+
+  #choose(sender: Sender): readonly number[] {
+    const chance = Math.random()
+    if (chance < REPEAT_CHANCE) {
+      const again = sender.lately[Math.floor(Math.random() * sender.lately.length)]
+      if (again !== undefined) return again
+    }
+    const times =
+      chance < LIVE_CHANCE
+        ? liveTimes(sender, 1 + Math.floor(Math.random() * LIVE_SAMPLES))
+        : pastTimes(this.#startMs, 1 + Math.floor(Math.random() * this.#pace.backlogSamples))
+    sender.lately.push(times)
+    if (sender.lately.length > KEPT_FOR_REPEATS) sender.lately.shift()
+    return times
+  }
+}
+
+function liveTimes(sender: Sender, count: number): number[] {
+  const firstMs = Math.max(sender.newestMs + 1, Date.now())
+  sender.newestMs = firstMs + count - 1
+  return Array.from({ length: count }, (_, i) => firstMs + i)
+}
+
+function pastTimes(startMs: number, count: number): number[] {
+  const day = 1 + Math.floor(Math.random() * BACKLOG_DAYS)
+  const firstS = Math.floor(Math.random() * (HOUR_S - count))
+  // every third is off the grid of whole seconds
+  const jitterMs = (i: number) => ((firstS + i) % 3 === 0 ? 250 : 0)
+  const beginMs = Math.floor(startMs / SECOND_MS) * SECOND_MS - day * DAY_MS
+  return Array.from({ length: count }, (_, i) => beginMs + (firstS + i) * SECOND_MS + jitterMs(i))
+}

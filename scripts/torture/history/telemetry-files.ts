@@ -1,0 +1,174 @@
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
+
+/** What the files of a gateway that is not running say of its telemetry. */
+export interface TelemetryFiles {
+  /** What must never be so. */
+  faults: string[]
+  blocks: number
+  logRows: number
+  /** Records of the log that are in a block too: it died between writing blocks and shortening the log. */
+  inBoth: number
+}
+
+interface BlockRow {
+  blockId: number
+  deviceId: number
+  stream: TelemetryStream
+  firstMs: number
+  lastMs: number
+  count: number
+  records: Uint8Array
+}
+
+interface CountRow {
+  deviceId: number
+  gps: number
+  battery: number
+}
+
+const MAX_FAULTS = 5
+const STREAM_BITS = { gps: HAS_GPS, battery: HAS_BATTERY } satisfies Record<TelemetryStream, number>
+
+/** Looks into a copy of a folder nobody has open: to open the files themselves would recover them. */
+export function inspectTelemetry(bench: Workbench, folder: string): TelemetryFiles {
+  const copy = bench.createFolder('telemetry')
+  cpSync(folder, copy, { recursive: true })
+  const db = new Database(join(copy, 'cartbarn.db'))
+  try {
+    return inspectDatabase(db)
+  } catch (error) {
+    return { faults: [String(error)], blocks: 0, logRows: 0, inBoth: 0 }
+  } finally {
+    db.close()
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Holds every block and every row of the log to what must be true of them. */
+export function inspectDatabase(db: Database.Database): TelemetryFiles {
+  const faults: string[] = []
+  const sealed = new RecordTimes()
+  const logged = new RecordTimes()
+  const blocks = inspectBlocks(db, sealed, faults)
+  const logRows = inspectLog(db, logged, faults)
+  const damaged = db.prepare<[], number>('SELECT count(*) FROM damaged_block').pluck().get() ?? 0
+  if (damaged > 0) faults.push(`${damaged} blocks were found damaged`)
+  inspectCounts(db, sealed, logged, faults)
+  return { faults: faults.slice(0, MAX_FAULTS), blocks, logRows, inBoth: logged.countShared(sealed) }
+}
+
+/** Times of records by device and stream. */
+class RecordTimes {
+  readonly #times = new Map<string, Set<number>>()
+
+  of(deviceId: number, stream: TelemetryStream): Set<number> {
+    const key = `${deviceId} ${stream}`
+    let times = this.#times.get(key)
+    if (times === undefined) {
+      times = new Set()
+      this.#times.set(key, times)
+    }
+    return times
+  }
+
+  /** How many are in `other` too. */
+  countShared(other: RecordTimes): number {
+    let count = 0
+    for (const [key, times] of this.#times) {
+      const others = other.#times.get(key)
+      for (const atMs of times) if (others?.has(atMs) === true) count++
+    }
+    return count
+  }
+}
+
+function inspectBlocks(db: Database.Database, sealed: RecordTimes, faults: string[]): number {
+  const rows = db.prepare<[], BlockRow>(
+    `SELECT block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs, last_ms AS lastMs, count, records
+     FROM telemetry_block ORDER BY device_id, stream, first_ms`,
+  )
+  let blocks = 0
+  let before: BlockRow | undefined
+  for (const row of rows.iterate()) {
+    blocks++
+    const { deviceId, stream, firstMs, lastMs, count } = row
+    const name = `block ${row.blockId} (${stream} of device ${deviceId})`
+    if (before?.deviceId === deviceId && before.stream === stream && before.lastMs >= firstMs)
+      faults.push(`${name} overlaps block ${before.blockId}`)
+    before = row
+    try {
+      const header = verifyBlock(row.records)
+      if (header.count !== count || header.firstMs !== firstMs || header.lastMs !== lastMs)
+        faults.push(`${name} is not what its row says`)
+      for (const atMs of timesOf(row)) sealed.of(deviceId, stream).add(atMs)
+    } catch (error) {
+      faults.push(`${name}: ${String(error)}`)
+    }
+  }
+  return blocks
+}
+
+function timesOf({ stream, records }: BlockRow): Float64Array {
+  if (stream === 'gps') {
+    const into = GPS.allocate(MAX_BLOCK_RECORDS)
+    return into.atMs.subarray(0, decodeBlock(GPS, records, into))
+  }
+  const into = BATTERY.allocate(MAX_BLOCK_RECORDS)
+  return into.atMs.subarray(0, decodeBlock(BATTERY, records, into))
+}
+
+function inspectLog(db: Database.Database, logged: RecordTimes, faults: string[]): number {
+  const rows = db.prepare<[], { firstSeq: number; samples: Uint8Array }>(
+    'SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq',
+  )
+  let logRows = 0
+  let nextSeq = 0
+  for (const { firstSeq, samples } of rows.iterate()) {
+    logRows++
+    if (firstSeq < nextSeq) faults.push(`log row ${firstSeq} begins before ${nextSeq}`)
+    try {
+      const batch = decodeBatch(samples)
+      nextSeq = firstSeq + batch.count
+      for (let i = 0; i < batch.count; i++) {
+        const [deviceId = 0, atMs = 0, bits = 0] = [batch.deviceId[i], batch.atMs[i], batch.streams[i]]
+        for (const stream of ['gps', 'battery'] as const) {
+          if ((bits & STREAM_BITS[stream]) === 0) continue
+          const times = logged.of(deviceId, stream)
+          if (times.has(atMs)) faults.push(`${stream} of device ${deviceId} at ${atMs} is in the log twice`)
+          times.add(atMs)
+        }
+      }
+    } catch (error) {
+      faults.push(`log row ${firstSeq}: ${String(error)}`)
+    }
+  }
+  return logRows
+}
+
+/** What is counted must be what is there, in every state a process can die in. */
+function inspectCounts(
+  db: Database.Database,
+  sealed: RecordTimes,
+  logged: RecordTimes,
+  faults: string[],
+): void {
+  const counts = db
+    .prepare<[], CountRow>(
+      'SELECT device_id AS deviceId, gps_count AS gps, battery_count AS battery FROM device_state',
+    )
+    .all()
+  for (const row of counts) {
+    for (const stream of ['gps', 'battery'] as const) {
+      const there = new Set([...sealed.of(row.deviceId, stream), ...logged.of(row.deviceId, stream)]).size
+      if (there !== row[stream])
+        faults.push(`${there} ${stream} records of device ${row.deviceId}, ${row[stream]} counted`)
+    }
+  }
+}

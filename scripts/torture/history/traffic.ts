@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { ExpectedHistory, type HistoryFaults } from './expected-history.ts'
+import { listRecords } from './gateway-records.ts'
+import { isAsSent } from './records.ts'
+import { HistoryRequests } from './requests.ts'
+import { HistorySenders } from './senders.ts'
+
+/** What a look at the whole history found. */
+export interface TrafficFaults extends HistoryFaults {
+  /** Records with other values than were sent. */
+  wrongValues: number
+  /** Devices of which other numbers are counted than listed. */
+  wrongCounts: number
+}
+
+const DRAIN_LIMIT_MS = 20_000
+const READY_LIMIT_MS = 30_000
+const POLL_MS = 10
+
+/** A few devices and somebody at the API who keep a history changing in every way there is. */
+export class HistoryTraffic {
+  readonly requests: HistoryRequests
+  readonly #senders: HistorySenders
+  readonly #expected: ExpectedHistory
+  readonly #hardwareIds: string[]
+  readonly #url: string
+
+  private constructor(devices: readonly BenchDevice[], { http, mqtt }: GatewayProcess['ports']) {
+    this.#url = `http://127.0.0.1:${http}`
+    this.#hardwareIds = devices.map(({ hardwareId }) => hardwareId)
+    this.#expected = new ExpectedHistory(devices.length)
+    const senders = new HistorySenders(devices, mqtt, this.#expected)
+    this.#senders = senders
+    this.requests = new HistoryRequests(this.#url, this.#hardwareIds, this.#expected, (count) =>
+      senders.pastTimes(count),
+    )
+  }
+
+  /** Registers the devices and begins; the ports must stay the same. */
+  static async start({ api, ports }: GatewayProcess, devices: number): Promise<HistoryTraffic> {
+    const traffic = new HistoryTraffic(await api.registerDevices(devices, 'cart'), ports)
+    traffic.#senders.goOnline()
+    await traffic.ready()
+    traffic.resume()
+    return traffic
+  }
+
+  /** Resolves when all devices are connected. */
+  async ready(): Promise<void> {
+    const giveUpAtMs = performance.now() + READY_LIMIT_MS
+    while (!this.#senders.areReady) {
+      if (performance.now() > giveUpAtMs) throw new Error('the devices do not get a connection')
+      await sleep(POLL_MS)
+    }
+  }
+
+  resume(): void {
+    this.#senders.start()
+    this.requests.start()
+  }
+
+  /** Stops and lets the running gateway answer everything. */
+  async pause(): Promise<void> {
+    this.#senders.pause()
+    await this.requests.pause()
+    const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
+    while (this.#senders.unacknowledged > 0) {
+      if (performance.now() > giveUpAtMs) throw new Error('messages are not acknowledged')
+      await sleep(POLL_MS)
+    }
+  }
+
+  close(): void {
+    this.#senders.close()
+  }
+
+  /** Reads everything there is and compares it with what must be there; only after `pause`. */
+  async check(): Promise<TrafficFaults> {
+    const total: TrafficFaults = {
+      ...{ expected: 0, listed: 0, missing: 0, excused: 0, returned: 0, unknown: 0, twice: 0 },
+      ...{ wrongValues: 0, wrongCounts: 0, examples: [] },
+    }
+    for (const [device, hardwareId] of this.#hardwareIds.entries()) {
+      const listed: Record<TelemetryStream, number> = { gps: 0, battery: 0 }
+      for (const stream of ['gps', 'battery'] as const) {
+        const records = await listRecords(this.#url, hardwareId, stream)
+        listed[stream] = records.length
+        const times = records.map(({ timestamp }) => Date.parse(timestamp))
+        add(total, this.#expected.judge(device, stream, times))
+        const wrong = records.filter((record) => !isAsSent(device, stream, record))
+        total.wrongValues += wrong.length
+        if (wrong[0] !== undefined) total.examples.push(`not as sent: ${JSON.stringify(wrong[0])}`)
+      }
+      const counted = await this.#count(hardwareId)
+      if (counted.gps === listed.gps && counted.battery === listed.battery) continue
+      total.wrongCounts++
+      total.examples.push(
+        `${hardwareId}: counted ${JSON.stringify(counted)}, listed ${JSON.stringify(listed)}`,
+      )
+    }
+    return total
+  }
+
+  async #count(hardwareId: string): Promise<Record<TelemetryStream, number>> {
+    const response = await this.#get(`/devices/${hardwareId}/telemetry/stats`)
+    // documented and tested so; what else it says does not matter here
+    return (await response.json()) as Record<TelemetryStream, number>
+  }
+
+  async #get(path: string): Promise<Response> {
+    const response = await fetch(this.#url + path, { headers: { 'X-API-Key': ADMIN_KEY } })
+    if (response.status !== 200) throw new Error(`GET ${path}: ${response.status}`)
+    return response
+  }
+}
+
+function add(total: TrafficFaults, faults: HistoryFaults): void {
+  total.expected += faults.expected
+  total.listed += faults.listed
+  total.missing += faults.missing
+  total.returned += faults.returned
+  total.unknown += faults.unknown
+  total.twice += faults.twice
+  total.examples.push(...faults.examples)
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { spawnGateway, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import { Workbench } from '#scripts/rig/processes.ts'
+import { findDamage } from './disk/integrity.ts'
+import { createDataFolder, RecordedFolder } from './disk/recorded-folder.ts'
+import { compileDiskRecorder } from './disk/recorder.ts'
+import { FleetLoad } from './fleet-load.ts'
+
+const entry = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url))
+/** Well after the devices are registered, in the middle of their telemetry. */
+const KILL_AT_CHANGE = 1500
+
+const bench = new Workbench()
+after(() => bench.clear())
+process.on('exit', () => bench.clear())
+
+test('what was acknowledged before a power cut is there after it', async (t) => {
+  const recorder = compileDiskRecorder(bench)
+  if ('missing' in recorder) return t.skip(recorder.missing)
+
+  const folder = new RecordedFolder(bench, recorder.library, createDataFolder(bench, 'power'))
+  const dying = spawnGateway(bench, { entry, dataDir: folder.path, ...folder.begin(KILL_AT_CHANGE) })
+  const size = { devices: 10, perDevicePerS: 50, lockDevices: 2 }
+  const fleet = await FleetLoad.start(bench, await untilListening(dying), size)
+  await dying.exited
+
+  for (const unsynced of ['none', 'some sectors', 'all'] as const) {
+    const { path } = folder.rebuild(unsynced)
+    assert.deepEqual(findDamage(bench, path), [], unsynced)
+  }
+  // a disk that ignores syncs has not even the names of the files: what the next lines find is there by syncs alone
+  assert.deepEqual(readdirSync(folder.rebuild('none', 'ignored').path), [])
+
+  folder.cut('none')
+  const gateway = await startGateway(bench, { entry, dataDir: folder.path })
+  const { lostDevices, history, lockEvents } = await fleet.checkNew(gateway)
+  fleet.abandon()
+  await gateway.process.stop()
+  assert.ok(history.acknowledged > 0)
+  assert.equal(lostDevices, 0)
+  assert.equal(history.missing + history.duplicates, 0)
+  assert.equal(lockEvents.missing + lockEvents.twice, 0)
+})

@@ -1,0 +1,67 @@
+import type { SubscriberJournal } from './check.ts'
+import { type Delivery, SessionClient } from './client.ts'
+import type { Login } from './publisher.ts'
+
+/** How long a subscriber stays online or offline. */
+const STAY_MIN_MS = 100
+const STAY_SPREAD_MS = 2000
+
+/** A client with a persistent session that is online at times, and notes what it gets. */
+export class SessionSubscriber {
+  readonly client: SessionClient
+  readonly name: string
+  readonly #subscriptions: Readonly<Record<string, 0 | 1 | 2>>
+  readonly #received = new Map<string, number[]>()
+  #timer: NodeJS.Timeout | undefined
+  #isOnline = true
+
+  constructor(
+    login: Login,
+    name: string,
+    subscriptions: Readonly<Record<string, 0 | 1 | 2>>,
+    onRefused: (error: Error) => void,
+  ) {
+    this.name = name
+    this.#subscriptions = subscriptions
+    this.client = new SessionClient({ ...login, clientId: name, isPersistent: true, subscriptions })
+    this.client.onRefused = onRefused
+    this.client.onDelivery = (delivery) => this.#note(delivery)
+  }
+
+  get journal(): SubscriberJournal {
+    return { subscriptions: this.#subscriptions, received: this.#received }
+  }
+
+  /** Deliveries so far. */
+  get deliveries(): number {
+    let count = 0
+    for (const numbers of this.#received.values()) count += numbers.length
+    return count
+  }
+
+  /** Comes and goes from now on. */
+  startWandering(): void {
+    this.#timer = setTimeout(
+      () => {
+        this.#isOnline = !this.#isOnline
+        if (this.#isOnline) this.client.goOnline()
+        else this.client.goOffline(Math.random() < 0.5 ? 'politely' : 'abruptly')
+        this.startWandering()
+      },
+      STAY_MIN_MS + Math.random() * STAY_SPREAD_MS,
+    )
+  }
+
+  /** Stays online from now on. */
+  stay(): void {
+    clearTimeout(this.#timer)
+    this.#isOnline = true
+    this.client.goOnline()
+  }
+
+  #note({ topic, payload }: Delivery): void {
+    const numbers = this.#received.get(topic)
+    if (numbers === undefined) this.#received.set(topic, [Number(payload)])
+    else numbers.push(Number(payload))
+  }
+}

@@ -1,0 +1,124 @@
+import type { Random } from '#scripts/commands/simulate/random.ts'
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import { ApiClient } from '#shared/client.ts'
+
+const LAT = 28
+const LONG = -81
+/** Of what half of the positions of the first devices are in. */
+const WIDTH = 0.005
+const HEIGHT = 0.035
+const MAX_GROUPS = 4
+const MAX_USERS = 5
+
+/** Somebody who changes whatever else is replicated: devices, groups, configurations, zones, users, commands. */
+export class EntityChanges {
+  readonly #client: ApiClient
+  readonly #hardwareIds: readonly string[]
+  readonly #random: Random
+  #made = 0
+
+  constructor(url: string, hardwareIds: readonly string[], random: Random) {
+    this.#client = new ApiClient({ url, apiKey: ADMIN_KEY })
+    this.#hardwareIds = hardwareIds
+    this.#random = random
+  }
+
+  /** A group whose zones the devices cross all the time. */
+  async createZones(): Promise<void> {
+    const { group_id: groupId } = await this.#client.call('POST /groups', { body: { name: 'Course' } })
+    await this.#putZones(groupId)
+    for (const id of this.#hardwareIds.slice(0, 3)) {
+      await this.#client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
+    }
+  }
+
+  /** Changes one thing, or tries to: what came of it is read from the gateway later. Returns what it was. */
+  async change(): Promise<string> {
+    const what = this.#random.pick([
+      'name',
+      'group',
+      'member',
+      'config',
+      'layer',
+      'zones',
+      'user',
+      'command',
+      'command',
+    ])
+    await this.#carryOut(what).catch(() => undefined)
+    return what
+  }
+
+  async #carryOut(what: string): Promise<unknown> {
+    const n = ++this.#made
+    const client = this.#client
+    const id = this.#hardwareIds[this.#random.integer(0, this.#hardwareIds.length - 1)] ?? ''
+    switch (what) {
+      case 'name':
+        return client.call('PATCH /devices/{id}', { path: { id }, body: { name: `Cart ${n}` } })
+      case 'group':
+        return this.#changeGroups(n)
+      case 'member': {
+        const groupId = await this.#chooseGroup()
+        return client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
+      }
+      case 'config':
+        if (n % 3 === 0) return client.call('DELETE /devices/{id}/config', { path: { id } })
+        return client.call('PUT /devices/{id}/config', {
+          path: { id },
+          body: { realtime_enabled: n % 2 === 0 },
+        })
+      case 'layer': {
+        const path = { groupId: await this.#chooseGroup(), type: 'teebox' }
+        const body = { key_keyless_state: n % 2 === 0 ? 'key' : 'keyless' }
+        return client.call('PUT /groups/{groupId}/config/{type}', { path, body })
+      }
+      case 'zones':
+        return this.#putZones(await this.#chooseGroup())
+      case 'user':
+        return this.#changeUsers(n)
+      default:
+        return client.call('POST /devices/{id}/commands', { path: { id }, body: { command: 'unlock' } })
+    }
+  }
+
+  async #changeGroups(n: number): Promise<unknown> {
+    const groups = await this.#client.call('GET /groups')
+    const oldest = groups[1]?.group_id
+    if (groups.length >= MAX_GROUPS && oldest !== undefined)
+      return this.#client.call('DELETE /groups/{groupId}', { path: { groupId: oldest } })
+    return this.#client.call('POST /groups', { body: { name: `Group ${n}` } })
+  }
+
+  async #changeUsers(n: number): Promise<unknown> {
+    const users = await this.#client.call('GET /users')
+    const other = users.find(({ role }) => role === 'user')
+    if (users.length >= MAX_USERS && other !== undefined)
+      return this.#client.call('DELETE /users/{id}', { path: { id: other.user_id } })
+    return this.#client.call('POST /users', { body: { name: `User ${n}`, role: 'user' } })
+  }
+
+  async #chooseGroup(): Promise<number> {
+    const groups = await this.#client.call('GET /groups')
+    return groups[this.#random.integer(0, groups.length - 1)]?.group_id ?? 1
+  }
+
+  #putZones(groupId: number): Promise<unknown> {
+    const west = LONG - WIDTH * this.#random.between(0.2, 1)
+    const ring: [number, number][] = [
+      [west, LAT],
+      [LONG, LAT],
+      [LONG, LAT + HEIGHT],
+      [west, LAT + HEIGHT],
+      [west, LAT],
+    ]
+    const zone = {
+      type: 'Feature' as const,
+      id: 'half',
+      geometry: { type: 'Polygon' as const, coordinates: [ring] },
+      properties: { name: 'Half of it', type: 'alert' as const },
+    }
+    const body = { type: 'FeatureCollection' as const, features: [zone] }
+    return this.#client.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body })
+  }
+}

@@ -1,0 +1,134 @@
+import type { Database } from '#hub/store/database/database.ts'
+import { openDatabase } from '#hub/store/database/open.ts'
+import { compactSegments } from '#hub/store/telemetry/compactor.ts'
+import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import { createLog } from '#shared/log.ts'
+import { HubProcess } from './hub-process.ts'
+
+/** Which database a hub is on. */
+export type HubDatabase = 'PostgreSQL' | 'PGlite'
+
+interface HubOptions {
+  database: HubDatabase
+  /** How many programs there are over the database; with an embedded one only one can be. */
+  processes?: number
+  /** Where the folder of PostgreSQL is. */
+  within?: string
+}
+
+/** A hub of one or several programs, which may be killed, and its database, which may be too. */
+export class TorturedHub {
+  readonly processes: readonly HubProcess[]
+  readonly #dataDir: string
+  readonly #server: PostgresServer | null
+  readonly #url: string | undefined
+
+  private constructor(
+    processes: readonly HubProcess[],
+    dataDir: string,
+    server: PostgresServer | null,
+    url: string | undefined,
+  ) {
+    this.processes = processes
+    this.#dataDir = dataDir
+    this.#server = server
+    this.#url = url
+  }
+
+  /** An empty one with its database; no program of it is running yet. */
+  static async create(
+    bench: Workbench,
+    { database, processes = 1, within }: HubOptions,
+  ): Promise<TorturedHub> {
+    const dataDir = bench.createFolder('hub')
+    const options = { survivesKill: true, ...(within === undefined ? {} : { within }) }
+    const server = database === 'PostgreSQL' ? await startPostgres(options) : null
+    const url = await server?.createDatabase()
+    const env = { CARTBARN_HUB_DATA_DIR: dataDir, ...(url && { CARTBARN_HUB_DATABASE_URL: url }) }
+    const all = Array.from({ length: processes }, () => new HubProcess(bench, env))
+    return new TorturedHub(all, dataDir, server, url)
+  }
+
+  /** Of one of the programs, by chance, as a load balancer that does not look chooses it. */
+  get port(): number {
+    return this.processes[Math.floor(Math.random() * this.processes.length)]?.port ?? 0
+  }
+
+  /** Makes a site while nothing of it is running; returns its key. */
+  async addSite(siteId: string): Promise<string> {
+    const [first] = this.processes
+    if (first === undefined) throw new Error('a hub without a program')
+    return first.addSite(siteId)
+  }
+
+  /** How many databases were ever replicated as a site. */
+  async countEpochs(siteId: string): Promise<number> {
+    const row = await this.look((sql) =>
+      sql.get<{ count: number }>('SELECT COUNT(*) AS count FROM site_epoch WHERE site_id = $1', [siteId]),
+    )
+    return Number(row?.count ?? 0)
+  }
+
+  /** Resolves when all programs listen. */
+  async start(): Promise<void> {
+    await Promise.all(this.processes.map((process) => process.start()))
+  }
+
+  /** Ends the database at once, as a power cut of its machine without one of its disk. */
+  async killDatabase(): Promise<void> {
+    await this.#server?.kill()
+  }
+
+  async restartDatabase(): Promise<void> {
+    await this.#server?.restart()
+  }
+
+  /** Keeps the database as it is now; returns what puts it back to that. The hub is there again when either is done. */
+  async keepBackup(): Promise<() => Promise<void>> {
+    const server = this.#server
+    if (server === null) throw new Error('only PostgreSQL is put back')
+    const putBack = await this.#whileDown(() => server.keepBackup())
+    return () => this.#whileDown(putBack)
+  }
+
+  /** Lets `work` look into the database. An embedded one has one owner: its hub is stopped meanwhile. */
+  async look<Result>(work: (sql: Database) => Promise<Result>): Promise<Result> {
+    const isEmbedded = this.#url === undefined
+    if (isEmbedded) await this.#end('SIGTERM')
+    const log = createLog('silent')
+    const database = openDatabase({ url: this.#url, dataDir: this.#dataDir, log })
+    await database.start()
+    try {
+      return await work(database)
+    } finally {
+      await database.stop()
+      if (isEmbedded) await this.start()
+    }
+  }
+
+  /** Makes blocks of what came in parts, as any program of it would; nothing with an embedded database. */
+  async compact(siteId: string): Promise<void> {
+    if (this.#url === undefined) return
+    // the database may go away over it
+    await this.look((database) => compactSegments(database, siteId, Date.now())).catch(() => undefined)
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGKILL')
+    await this.#server?.stop()
+  }
+
+  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    await Promise.all(this.processes.map((process) => process.end(signal)))
+  }
+
+  async #whileDown<Result>(work: () => Result): Promise<Result> {
+    await this.#end('SIGKILL')
+    await this.killDatabase()
+    const result = work()
+    await this.restartDatabase()
+    await this.start()
+    return result
+  }
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import type { Sql } from '#hub/store/database/database.ts'
+import { checkCursors } from './cursor-check.ts'
+import { SyncFindings } from './findings.ts'
+import { HubGaps } from './gaps.ts'
+import { checkRows } from './row-check.ts'
+import { checkBlocks, checkTelemetry, type HubSite, type KnownTelemetry } from './telemetry-check.ts'
+import type { SyncTraffic } from './traffic.ts'
+
+/** A gateway, with those who know what it was sent. */
+export interface JudgedGateway {
+  siteId: string
+  url: string
+  dataDir: string
+  traffic: Pick<SyncTraffic, 'expected' | 'hardwareIds' | 'locks'>
+  isRestored?: boolean
+}
+
+/** Compares everything a hub has of a site with its gateway; only when nothing is under way. */
+export async function judgeSync(sql: Sql, gateway: JudgedGateway): Promise<SyncFindings> {
+  const { siteId, url, dataDir, traffic, isRestored = false } = gateway
+  const site: HubSite = { sql, siteId }
+  const findings = new SyncFindings()
+  const gaps = await HubGaps.read(site, findings)
+  const known: KnownTelemetry = { gatewayUrl: url, ...traffic, isRestored }
+  await checkTelemetry(site, known, gaps, findings)
+  await checkBlocks(site, findings)
+  const db = new BetterSqlite3(join(dataDir, 'cartbarn.db'), { readonly: true })
+  try {
+    await checkRows(site, db, { events: isRestored }, findings)
+    await checkCursors(site, db, findings)
+  } finally {
+    db.close()
+  }
+  const { missing, twice } = await traffic.locks.check({
+    lockEventCodes: (hardwareId) => readLockCodes(site, hardwareId),
+  })
+  findings.note('lockEventsLost', `${missing} acknowledged lock events`, missing)
+  findings.note('events', `${twice} lock events are there twice`, twice)
+  return findings
+}
+
+async function readLockCodes({ sql, siteId }: HubSite, hardwareId: string): Promise<string[]> {
+  const rows = await sql.all<{ body: string }>(
+    `SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' AND hardware_id = $2`,
+    [siteId, hardwareId],
+  )
+  return rows.flatMap(({ body }) => JSON.parse(body).code ?? [])
+}

@@ -1,0 +1,37 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import { ApiClient } from '#shared/client.ts'
+import type { SyncFindings } from './findings.ts'
+import type { HubSite } from './telemetry-check.ts'
+
+/** What changes by itself, or is put right some minutes later. */
+const SLOW: readonly string[] = ['name', 'updated_at']
+/** Of registered devices. */
+const LIMIT = 1000
+
+/** Compares the states of all devices with those the gateway tells; some seconds after the last one changed. */
+export async function checkLatest(
+  { sql, siteId }: HubSite,
+  gatewayUrl: string,
+  findings: SyncFindings,
+): Promise<void> {
+  const client = new ApiClient({ url: gatewayUrl, apiKey: ADMIN_KEY })
+  const { devices } = await client.call('GET /devices', { query: { limit: LIMIT } })
+  const rows = await sql.all<{ hardwareId: string; body: string }>(
+    'SELECT hardware_id AS "hardwareId", body FROM site_latest WHERE site_id = $1',
+    [siteId],
+  )
+  const there = new Map(rows.map(({ hardwareId, body }) => [hardwareId, JSON.parse(body)]))
+  for (const device of devices) {
+    const state: Record<string, unknown> | undefined = there.get(device.hardware_id)
+    there.delete(device.hardware_id)
+    const different = Object.entries(device).filter(
+      ([name, value]) => !SLOW.includes(name) && !isDeepStrictEqual(state?.[name], value),
+    )
+    for (const [name, value] of different) {
+      const both = `${JSON.stringify(state?.[name])} for ${JSON.stringify(value)}`
+      findings.note('states', `${name} of ${device.hardware_id}: ${both}`)
+    }
+  }
+  for (const hardwareId of there.keys()) findings.note('states', `${hardwareId} is not registered`)
+}

@@ -1,0 +1,120 @@
+import { isDeepStrictEqual } from 'node:util'
+import type Database from 'better-sqlite3'
+import { ENTITY_TABLES } from '#shared/wire/sync.ts'
+import type { SyncFindings } from './findings.ts'
+import type { HubSite } from './telemetry-check.ts'
+
+type Row = Record<string, unknown>
+
+interface Compared {
+  /** How a row of the gateway is read, with `key` for what it is known by at the hub. */
+  sql: string
+  /** Columns no hub is told. */
+  hidden: readonly string[]
+}
+
+const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
+  device: { sql: 'SELECT *, hardware_id AS key FROM device', hidden: ['mqtt_password_hash'] },
+  device_group: { sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM device_group', hidden: [] },
+  device_type: { sql: 'SELECT *, name AS key FROM device_type', hidden: [] },
+  group_config: { sql: `SELECT *, group_id || '/' || device_type AS key FROM group_config`, hidden: [] },
+  device_config: {
+    sql: `SELECT device_config.*, hardware_id, hardware_id AS key FROM device_config JOIN device USING (device_id)`,
+    hidden: ['device_id'],
+  },
+  geofence_set: { sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM geofence_set', hidden: [] },
+  user: {
+    sql: 'SELECT *, user_id AS key FROM user',
+    hidden: [
+      ...['key_hash', 'updated_at_ms', 'total_requests', 'requests_today'],
+      ...['last_reset_ms', 'first_used_at_ms', 'last_used_at_ms'],
+    ],
+  },
+  command: { sql: 'SELECT *, command_id AS key FROM command', hidden: ['seq'] },
+}
+
+const EVENTS = {
+  notes: { sql: 'SELECT *, note_id AS key FROM note', hidden: ['seq'] },
+  lock_events: { sql: 'SELECT *, event_id AS key FROM lock_event', hidden: ['seq', 'identity'] },
+  geofence_events: {
+    sql: `SELECT *, event_id AS key, lat_e7 / 1e7 AS lat, long_e7 / 1e7 AS long FROM geofence_event`,
+    hidden: ['seq', 'lat_e7', 'long_e7'],
+  },
+} satisfies Record<string, Compared>
+
+const EVENT_STREAMS = ['notes', 'lock_events', 'geofence_events'] as const
+
+/** What may be at the hub besides what the gateway has. */
+export interface Leftovers {
+  /** A gateway from a backup lacks events it once had; at a hub none ever goes. */
+  events: boolean
+}
+
+/** Compares events, notes and entities row by row; `gateway` is its database, open for reading. */
+export async function checkRows(
+  { sql, siteId }: HubSite,
+  gateway: Database.Database,
+  leftovers: Leftovers,
+  findings: SyncFindings,
+): Promise<void> {
+  for (const stream of EVENT_STREAMS) {
+    const rows = await sql.all<{ key: string; body: string }>(
+      'SELECT event_id AS key, body FROM event WHERE site_id = $1 AND stream = $2',
+      [siteId, stream],
+    )
+    const there = new Map(rows.map(({ key, body }) => [key, body]))
+    findings.looked.events += there.size
+    const surplus = compare(gateway, EVENTS[stream], there, (key) =>
+      findings.note('events', `${stream} ${key}`),
+    )
+    if (leftovers.events) continue
+    for (const key of surplus) findings.note('events', `${stream} ${key}: not at the gateway`)
+  }
+  for (const table of ENTITY_TABLES) {
+    const rows = await sql.all<{ key: string; body: string }>(
+      `SELECT entity_key AS key, body FROM entity
+       WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL`,
+      [siteId, table],
+    )
+    const there = new Map(rows.map(({ key, body }) => [key, body]))
+    findings.looked.entities += there.size
+    const note = (key: string) => findings.note('entities', `${table} ${key}`)
+    for (const key of compare(gateway, ENTITIES[table], there, note)) {
+      findings.note('entities', `${table} ${key}: not at the gateway`)
+    }
+  }
+}
+
+/** Returns the keys that only the hub has. */
+function compare(
+  gateway: Database.Database,
+  { sql, hidden }: Compared,
+  there: ReadonlyMap<string, string>,
+  onDifferent: (key: string) => void,
+): string[] {
+  const surplus = new Set(there.keys())
+  for (const row of gateway.prepare<[], Row & { key: string }>(sql).iterate()) {
+    const { key, ...columns } = row
+    surplus.delete(key)
+    for (const name of hidden) delete columns[name]
+    const body = there.get(key)
+    if (body === undefined) onDifferent(`${key}: not at the hub`)
+    else if (!isSame(columns, JSON.parse(body))) onDifferent(`${key}: ${body} for ${JSON.stringify(columns)}`)
+  }
+  return [...surplus]
+}
+
+function isSame(columns: Row, body: Row): boolean {
+  const names = Object.keys(columns)
+  return (
+    names.length === Object.keys(body).length && names.every((name) => isAsSent(columns[name], body[name]))
+  )
+}
+
+/** SQLite has neither booleans nor JSON. */
+function isAsSent(stored: unknown, sent: unknown): boolean {
+  if (typeof sent === 'boolean') return stored === Number(sent)
+  if (typeof stored === 'string' && typeof sent !== 'string')
+    return isDeepStrictEqual(JSON.parse(stored), sent)
+  return stored === sent
+}

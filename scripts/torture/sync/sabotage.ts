@@ -1,0 +1,114 @@
+import type { Database, Sql } from '#hub/store/database/database.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
+import type { SyncFault } from './findings.ts'
+import { type JudgedGateway, judgeSync } from './judge.ts'
+import type { HubSite } from './telemetry-check.ts'
+
+/** One way of spoiling what a hub has, and what a judge must say of it. */
+export interface Sabotage {
+  name: string
+  noticedAs: readonly SyncFault[]
+  /** Returns false when there was nothing to spoil. */
+  spoil(site: HubSite, hardwareIds: readonly string[]): Promise<boolean>
+}
+
+/** What shows that a judge notices. */
+const SABOTAGES: readonly Sabotage[] = [
+  {
+    name: 'a lost block',
+    noticedAs: ['lacking', 'lost'],
+    spoil: ({ sql, siteId }) => loseBlock(sql, siteId),
+  },
+  { name: 'a record twice', noticedAs: ['twice'], spoil: addTwice },
+  { name: 'a lost lock event', noticedAs: ['events'], spoil: ({ sql, siteId }) => loseEvent(sql, siteId) },
+  { name: 'an older entity', noticedAs: ['entities'], spoil: ({ sql, siteId }) => ageEntity(sql, siteId) },
+]
+
+async function loseBlock(sql: Sql, siteId: string): Promise<boolean> {
+  const block = await sql.get<{ hardwareId: string; stream: string; lastMs: number; firstMs: number }>(
+    `SELECT hardware_id AS "hardwareId", stream, last_ms AS "lastMs", first_ms AS "firstMs"
+     FROM telemetry_block WHERE site_id = $1 ORDER BY record_count LIMIT 1`,
+    [siteId],
+  )
+  if (block === undefined) return (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
+  const { hardwareId, stream, lastMs, firstMs } = block
+  const deleted = await sql.run(
+    `DELETE FROM telemetry_block
+     WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND last_ms = $4 AND first_ms = $5`,
+    [siteId, hardwareId, stream, lastMs, firstMs],
+  )
+  return deleted > 0
+}
+
+/** Two blocks of three records of a device that share one of them. */
+async function addTwice({ sql, siteId }: HubSite, hardwareIds: readonly string[]): Promise<boolean> {
+  const range = { fromMs: 0, toMs: Date.now(), limit: 3 }
+  for (const hardwareId of hardwareIds) {
+    const records = await readTelemetry(sql, GPS, { siteId, hardwareId }, range)
+    if (records.atMs.length < 3) continue
+    await addBlock(sql, siteId, hardwareId, GPS.view(records, 0, 2))
+    await addBlock(sql, siteId, hardwareId, GPS.view(records, 1, 3))
+    return true
+  }
+  return false
+}
+
+async function addBlock(sql: Sql, siteId: string, hardwareId: string, records: GpsRecords): Promise<void> {
+  const { atMs } = records
+  await sql.run(
+    `INSERT INTO telemetry_block (site_id, hardware_id, stream, last_ms, first_ms, record_count, body)
+     VALUES ($1, $2, 'gps', $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+    [siteId, hardwareId, atMs.at(-1) ?? 0, atMs[0] ?? 0, atMs.length, encodeBlock(GPS, records)],
+  )
+}
+
+async function loseEvent(sql: Sql, siteId: string): Promise<boolean> {
+  const event = await sql.get<{ eventId: string }>(
+    `SELECT event_id AS "eventId" FROM event WHERE site_id = $1 AND stream = 'lock_events' LIMIT 1`,
+    [siteId],
+  )
+  const deleted = await sql.run(
+    `DELETE FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2`,
+    [siteId, event?.eventId ?? ''],
+  )
+  return deleted > 0
+}
+
+async function ageEntity(sql: Sql, siteId: string): Promise<boolean> {
+  const entity = await sql.get<{ key: string; body: string }>(
+    `SELECT entity_key AS key, body FROM entity
+     WHERE site_id = $1 AND entity_table = 'device' AND body IS NOT NULL LIMIT 1`,
+    [siteId],
+  )
+  if (entity === undefined) return false
+  const body = JSON.stringify({ ...JSON.parse(entity.body), name: 'of another time' })
+  const changed = await sql.run(
+    `UPDATE entity SET body = $3 WHERE site_id = $1 AND entity_table = 'device' AND entity_key = $2`,
+    [siteId, entity.key, body],
+  )
+  return changed > 0
+}
+
+class TakenBack extends Error {}
+
+/** Spoils what a hub has, in one way after the other, has it judged and takes it back; returns what nobody noticed. */
+export async function findUnnoticed(database: Database, gateway: JudgedGateway): Promise<string[]> {
+  const unnoticed: string[] = []
+  for (const { name, noticedAs, spoil } of SABOTAGES) {
+    const attempt = database.transaction(async (sql) => {
+      const site = { sql, siteId: gateway.siteId }
+      if (!(await spoil(site, gateway.traffic.hardwareIds))) unnoticed.push(`${name}: nothing to spoil`)
+      else {
+        const findings = await judgeSync(sql, gateway)
+        if (noticedAs.every((fault) => findings.of(fault) === 0)) unnoticed.push(name)
+      }
+      throw new TakenBack('taken back')
+    })
+    await attempt.catch((error: unknown) => {
+      if (!(error instanceof TakenBack)) throw error
+    })
+  }
+  return unnoticed
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '#scripts/commands/simulate/random.ts'
+import { ADMIN_KEY, type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { ApiClient } from '#shared/client.ts'
+import { createDataFolder } from '../disk/recorded-folder.ts'
+import type { TortureContext } from '../scenario.ts'
+import type { TorturedHub } from './hub.ts'
+import type { JudgedGateway } from './judge.ts'
+import { readStatus } from './status.ts'
+import { SyncTraffic } from './traffic.ts'
+import { untilDrained } from './waiting.ts'
+import { upstreamEnv } from './world.ts'
+
+interface Parts {
+  context: TortureContext
+  hub: TorturedHub
+  site: string
+  key: string
+  dataDir: string
+}
+
+/** A gateway of a site, with devices that send, which can be stopped and started with other data. */
+export class StoryGateway {
+  readonly site: string
+  readonly dataDir: string
+  readonly #parts: Parts
+  readonly #traffic: SyncTraffic
+  #running: GatewayProcess
+
+  private constructor(parts: Parts, running: GatewayProcess, traffic: SyncTraffic) {
+    this.#parts = parts
+    this.site = parts.site
+    this.dataDir = parts.dataDir
+    this.#running = running
+    this.#traffic = traffic
+  }
+
+  static async start(
+    context: TortureContext,
+    hub: TorturedHub,
+    site: string,
+    key: string,
+  ): Promise<StoryGateway> {
+    const parts = { context, hub, site, key, dataDir: createDataFolder(context.bench, 'story') }
+    const running = await launch(parts)
+    const traffic = await SyncTraffic.start(running, createRandom('story', site))
+    await traffic.pause()
+    return new StoryGateway(parts, running, traffic)
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#running.ports.http}`
+  }
+
+  get judged(): JudgedGateway {
+    return { siteId: this.site, url: this.url, dataDir: this.dataDir, traffic: this.#traffic }
+  }
+
+  /** Lets the devices send for a while. */
+  async live(ms: number): Promise<void> {
+    await this.#traffic.ready()
+    this.#traffic.resume()
+    await sleep(ms)
+    await this.#traffic.pause()
+  }
+
+  erase(): Promise<void> {
+    return this.#traffic.erase()
+  }
+
+  /** Changes something that is replicated. */
+  async addGroup(): Promise<void> {
+    await new ApiClient({ url: this.url, apiKey: ADMIN_KEY }).call('POST /groups', { body: { name: 'Late' } })
+  }
+
+  /** Until everything is sent. */
+  async quiet(): Promise<void> {
+    await untilDrained(this.dataDir, async () => (await readStatus(this.url)).explanation)
+  }
+
+  async stop(): Promise<void> {
+    await this.#running.process.stop()
+  }
+
+  /** At the same ports; with the data of another, if that is said. */
+  async startAgain({ dataDir = this.dataDir }: { dataDir?: string } = {}): Promise<void> {
+    this.#running = await launch({ ...this.#parts, dataDir }, this.#running.ports)
+  }
+
+  /** The same gateway once more, on a copy of its data, with the same devices. */
+  async twin(dataDir: string): Promise<StoryGateway> {
+    const parts = { ...this.#parts, dataDir }
+    const running = await launch(parts)
+    return new StoryGateway(parts, running, this.#traffic.twin(running.ports))
+  }
+
+  countEpochs(): Promise<number> {
+    return this.#parts.hub.countEpochs(this.site)
+  }
+
+  /** Where the streams of the site are at the hub, as a text to compare. */
+  async describeHub(): Promise<string> {
+    const rows = await this.#parts.hub.look((sql) =>
+      sql.all(`SELECT epoch, stream, seq, hash FROM sync_cursor WHERE site_id = $1 ORDER BY epoch, stream`, [
+        this.site,
+      ]),
+    )
+    return JSON.stringify(rows)
+  }
+
+  async close(): Promise<void> {
+    this.#traffic.close()
+    await this.stop()
+  }
+}
+
+function launch(
+  { context, hub, site, key, dataDir }: Parts,
+  ports?: GatewayProcess['ports'],
+): Promise<GatewayProcess> {
+  const { bench, entry } = context
+  const env = upstreamEnv(hub.port, site, key)
+  return startGateway(bench, { entry, dataDir, env, ...(ports === undefined ? {} : { ports }) })
+}

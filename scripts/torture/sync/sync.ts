@@ -1,0 +1,169 @@
+import { randomInt } from 'node:crypto'
+import {
+  type Figure,
+  formatCount,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
+import { noneOf, told } from '../fleet-figures.ts'
+import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './findings.ts'
+import type { HubDatabase } from './hub.ts'
+import { type SyncStory, tellStories } from './stories.ts'
+import { SyncWorld } from './world.ts'
+
+const CYCLES = 500
+const SHORT_CYCLES = 15
+/** Of the cycles, how many are on the embedded database, which takes seconds to start; none of a few. */
+const EMBEDDED_SHARE = 0.05
+/** Cycles between two looks at everything. */
+const JUDGE_EVERY = 25
+const TRACE = 30
+
+/** One world: what was done to it, and what was found. */
+interface Life {
+  database: HubDatabase
+  seed: number
+  cycles: number
+  kills: Record<string, number>
+  faults: Record<string, number>
+  actions: Record<string, number>
+  judgements: SyncFindings[]
+  /** Ways of spoiling a hub that no judge noticed. */
+  unnoticed: string[]
+  epochs: number
+  seconds: number
+}
+
+interface Outcome {
+  lives: Life[]
+  stories: SyncStory[]
+}
+
+/** What a head office gets must be what the gateway has, whatever happens on the way. */
+export const sync: TortureScenario = {
+  name: 'sync',
+  summary:
+    'replication through a bad network and kills of gateway, hub and database; both sides must be equal',
+  run: async (context) => {
+    const outcome = await torture(context)
+    print(outcome)
+    return { figures: createFigures(outcome, isBrief(context)), raw: outcome } satisfies ScenarioReport
+  },
+}
+
+async function torture(context: TortureContext): Promise<Outcome> {
+  const { cycles } = context
+  const all = cycles ?? (isBrief(context) ? SHORT_CYCLES : CYCLES)
+  const embedded = isBrief(context) ? 0 : Math.floor(all * EMBEDDED_SHARE)
+  const lives = [await live(context, 'PostgreSQL', all - embedded)]
+  if (embedded > 0) lives.push(await live(context, 'PGlite', embedded))
+  const stories = isBrief(context) ? [] : await tellStories(context)
+  return { lives, stories }
+}
+
+/** Without what takes long: a second database, audits, stories. */
+function isBrief({ isShort, proves }: TortureContext): boolean {
+  return isShort || proves
+}
+
+async function live(context: TortureContext, database: HubDatabase, cycles: number): Promise<Life> {
+  const seed = context.seed ?? randomInt(2 ** 31)
+  const startedAtMs = performance.now()
+  printProgress(`  ${cycles} cycles on ${database}, seed ${seed}`)
+  const world = await SyncWorld.start(context, database, seed)
+  const judgements: SyncFindings[] = []
+  const trace: string[] = []
+  try {
+    for (let number = 1; number <= cycles; number++) {
+      trace.push(`${number}: ${await world.cycle(number)}`)
+      if (number % JUDGE_EVERY !== 0 && number !== cycles) continue
+      const findings = await world.judge({ withAudit: number === cycles && !isBrief(context) })
+      judgements.push(findings)
+      const { records, events, entities } = findings.looked
+      printProgress(
+        `  ${number} of ${cycles} cycles: ${formatCount(records)} records, ${events} events, ${entities} entities, ` +
+          `${findings.total} faults, sent after ${formatSeconds(world.drainedMs.at(-1))}`,
+      )
+      for (const example of findings.examples) printProgress(`    ${example}`)
+      if (findings.total > 0) printProgress(`    the last cycles: ${trace.slice(-TRACE).join('; ')}`)
+    }
+    const unnoticed = await world.findUnnoticed()
+    return {
+      ...{ database, seed, cycles, judgements, unnoticed },
+      epochs: await world.countEpochs(),
+      kills: Object.fromEntries(world.kills),
+      faults: Object.fromEntries(world.proxy.counts),
+      actions: Object.fromEntries(world.traffic.counts),
+      seconds: (performance.now() - startedAtMs) / 1000,
+    }
+  } finally {
+    await world.stop()
+  }
+}
+
+function print({ lives, stories }: Outcome): void {
+  for (const { database, cycles, kills, faults, actions, judgements, seconds } of lives) {
+    const looked = judgements.at(-1)?.looked
+    const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0)
+    printTable(
+      `Sync: ${cycles} cycles on ${database} in ${seconds.toFixed(0)} s`,
+      ['records', 'excused', 'events', 'entities', 'blocks', 'faults on the way', 'actions'],
+      [
+        [
+          ...[looked?.records ?? 0, looked?.excused ?? 0, looked?.events ?? 0, looked?.entities ?? 0],
+          ...[looked?.blocks ?? 0, sum(faults) - (faults.none ?? 0), sum(actions)],
+        ].map(formatCount),
+      ],
+    )
+    for (const counts of [kills, faults, actions]) printProgress(`  ${describe(counts)}`)
+  }
+  for (const { name, said, problems } of stories) {
+    printProgress(`\n  ${name}`)
+    for (const sentence of said) printProgress(`    ${sentence}`)
+    for (const problem of problems) printProgress(`    WRONG: ${problem}`)
+  }
+}
+
+function formatSeconds(ms = 0): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}
+
+function describe(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+}
+
+function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[] {
+  const judgements = lives.flatMap((life) => life.judgements)
+  const records = formatCount(Math.max(0, ...judgements.map(({ looked }) => looked.records)))
+  const faults = Object.keys(SYNC_FAULTS) as SyncFault[]
+  const sum = (name: string, pick: (life: Life) => number): Figure => {
+    const count = lives.reduce((total, life) => total + pick(life), 0)
+    return { name, target: '> 0', reached: formatCount(count), passed: isPartial ? null : count > 0 }
+  }
+  return [
+    ...faults.map((fault) =>
+      noneOf(
+        `sync: ${SYNC_FAULTS[fault]}`,
+        judgements.reduce((total, findings) => total + findings.of(fault), 0),
+      ),
+    ),
+    noneOf(
+      'sync: new epochs without a reason',
+      lives.reduce((total, { epochs }) => total + epochs - 1, 0),
+    ),
+    noneOf(
+      'sync: spoiled hubs that nobody noticed',
+      lives.reduce((total, { unnoticed }) => total + unnoticed.length, 0),
+    ),
+    ...stories.map(({ name, problems }) => noneOf(`sync: ${name}`, problems.length)),
+    told('sync: records at the hub in the end', records),
+    sum('sync: deaths of a gateway', ({ kills }) => kills.gateway ?? 0),
+    sum('sync: deaths of a hub', ({ kills }) => kills.hub ?? 0),
+    sum('sync: deaths of a database', ({ kills }) => kills.database ?? 0),
+    sum('sync: commits nobody heard of', ({ faults }) => faults['cut before answer'] ?? 0),
+  ]
+}

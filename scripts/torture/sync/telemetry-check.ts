@@ -1,0 +1,149 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
+import type { ExpectedHistory, Place } from '../history/expected-history.ts'
+import { listRecords } from '../history/gateway-records.ts'
+import type { ListedRecord } from '../history/records.ts'
+import type { SyncFindings } from './findings.ts'
+import type { HubGaps } from './gaps.ts'
+
+/** Whose records at a hub are looked at. */
+export interface HubSite {
+  sql: Sql
+  siteId: string
+}
+
+const EVER = { fromMs: -8_640_000_000_000_000, toMs: 8_640_000_000_000_000 }
+const E7 = 1e7
+const MILLI = 1000
+const STREAMS = ['gps', 'battery'] as const
+
+/** The values of records by time, each as one text. */
+type RecordValues = Map<number, string>
+
+/** What the gateway and the sending devices know of the telemetry of a site. */
+export interface KnownTelemetry {
+  /** Of the gateway's API. */
+  gatewayUrl: string
+  /** By the number the devices have in `expected`. */
+  hardwareIds: readonly string[]
+  expected: ExpectedHistory
+  /** A gateway from a backup lacks what it had after it: then only what it has is compared. */
+  isRestored?: boolean
+}
+
+/** Compares all records of a site with those of its gateway and with what was acknowledged to the devices. */
+export async function checkTelemetry(
+  site: HubSite,
+  known: KnownTelemetry,
+  gaps: HubGaps,
+  findings: SyncFindings,
+): Promise<void> {
+  const { gatewayUrl, hardwareIds, expected } = known
+  // an erasure is a decision about the data, a purge about the disk of the gateway
+  const hub: Place = {
+    isDeletedBy: ({ device }) => device !== null,
+    isExcused: (device, stream, atMs) => gaps.cover(hardwareIds[device] ?? '', stream, atMs),
+  }
+  for (const [device, hardwareId] of hardwareIds.entries()) {
+    for (const stream of STREAMS) {
+      const there = await readHub(site, hardwareId, stream)
+      const here = valuesOf(stream, await listRecords(gatewayUrl, hardwareId, stream))
+      findings.looked.records += there.size
+      const at = (atMs: number) => `${stream} of ${hardwareId} at ${new Date(atMs).toISOString()}`
+      for (const [atMs, values] of here) {
+        const copy = there.get(atMs)
+        if (copy === undefined) findings.note('lacking', at(atMs))
+        else if (copy !== values) findings.note('different', `${at(atMs)}: ${copy} instead of ${values}`)
+      }
+      for (const atMs of there.keys()) {
+        if (here.has(atMs) || known.isRestored === true || expected.wasPurged(stream, atMs)) continue
+        findings.note('surplus', at(atMs))
+      }
+      const judged = expected.judge(device, stream, there.keys(), hub)
+      const example = judged.examples.join(', ')
+      findings.note('lost', example, judged.missing)
+      findings.note('returned', example, judged.returned)
+      if (known.isRestored !== true) findings.note('surplus', example, judged.unknown)
+      findings.looked.excused += judged.excused
+    }
+  }
+}
+
+/** Looks into every block of a site for records that are there twice, and for counts that are wrong. */
+export async function checkBlocks({ sql, siteId }: HubSite, findings: SyncFindings): Promise<void> {
+  const rows = await sql.all<{
+    hardwareId: string
+    stream: TelemetryStream
+    firstMs: number
+    lastMs: number
+    recordCount: number
+    body: Uint8Array
+  }>(
+    `SELECT hardware_id AS "hardwareId", stream, first_ms AS "firstMs", last_ms AS "lastMs",
+       record_count AS "recordCount", body
+     FROM telemetry_block WHERE site_id = $1 ORDER BY hardware_id, stream, last_ms, first_ms`,
+    [siteId],
+  )
+  const seen = new Map<string, Set<number>>()
+  for (const { hardwareId, stream, firstMs, lastMs, recordCount, body } of rows) {
+    const name = `block of ${stream} of ${hardwareId} from ${firstMs}`
+    const key = `${hardwareId} ${stream}`
+    const times = seen.get(key) ?? new Set()
+    seen.set(key, times)
+    findings.looked.blocks++
+    try {
+      const header = verifyBlock(body)
+      if (header.count !== recordCount || header.firstMs !== firstMs || header.lastMs !== lastMs)
+        findings.note('damaged', `${name} is not what its row says`)
+      for (const atMs of timesOf(stream, body)) {
+        if (times.has(atMs)) findings.note('twice', `${name}: ${new Date(atMs).toISOString()}`)
+        times.add(atMs)
+      }
+    } catch (error) {
+      findings.note('damaged', `${name}: ${String(error)}`)
+    }
+  }
+}
+
+async function readHub(
+  { sql, siteId }: HubSite,
+  hardwareId: string,
+  stream: TelemetryStream,
+): Promise<RecordValues> {
+  const values: RecordValues = new Map()
+  if (stream === 'gps') {
+    const { atMs, latE7, longE7, speedMilliKmh } = await readTelemetry(sql, GPS, { siteId, hardwareId }, EVER)
+    atMs.forEach((time, i) => {
+      values.set(time, `${latE7[i]} ${longE7[i]} ${speedMilliKmh[i]}`)
+    })
+  } else {
+    const { atMs, voltageMv } = await readTelemetry(sql, BATTERY, { siteId, hardwareId }, EVER)
+    atMs.forEach((time, i) => {
+      values.set(time, `${voltageMv[i]}`)
+    })
+  }
+  return values
+}
+
+function valuesOf(stream: TelemetryStream, records: readonly ListedRecord[]): RecordValues {
+  return new Map(records.map((record) => [Date.parse(record.timestamp), describe(stream, record)]))
+}
+
+function describe(stream: TelemetryStream, record: ListedRecord): string {
+  const { lat = 0, long = 0, speed, battery_voltage: voltage = 0 } = record
+  if (stream === 'battery') return `${Math.round(voltage * MILLI)}`
+  const speedMilliKmh = speed === undefined ? NO_SPEED : Math.round(speed * MILLI)
+  return `${Math.round(lat * E7)} ${Math.round(long * E7)} ${speedMilliKmh}`
+}
+
+function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
+  if (stream === 'gps') {
+    const into = GPS.allocate(MAX_BLOCK_RECORDS)
+    return into.atMs.subarray(0, decodeBlock(GPS, block, into))
+  }
+  const into = BATTERY.allocate(MAX_BLOCK_RECORDS)
+  return into.atMs.subarray(0, decodeBlock(BATTERY, block, into))
+}

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '#scripts/commands/simulate/random.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
+import { ExpectedHistory } from '../history/expected-history.ts'
+import { HistoryRequests } from '../history/requests.ts'
+import { HistorySenders, type SendingPace } from '../history/senders.ts'
+import { LockDevices } from '../lock-devices.ts'
+import { EntityChanges } from './entity-changes.ts'
+
+const DEVICES = 6
+const LOCK_DEVICES = 3
+const LOCK_EVENTS_PER_S = 2
+const PACE: SendingPace = { tickMs: 50, messagesATick: 1, backlogSamples: 60 }
+const LIMIT_MS = 30_000
+const POLL_MS = 10
+/** No gateway: asked again after so long. */
+const DOWN_MS = 100
+
+/** What is done at the API besides what devices send. */
+const ACTIONS = [
+  ...['change', 'change', 'change', 'change', 'change', 'import', 'import', 'import', 'import'],
+  ...['erase', 'purge', 'delete', 'register', 'register'],
+] as const
+
+/** Devices of a site and somebody at its API, who change everything that is replicated. */
+export class SyncTraffic {
+  readonly expected = new ExpectedHistory(DEVICES)
+  readonly hardwareIds: readonly string[]
+  readonly locks: LockDevices
+  /** How often what was done at the API. */
+  readonly counts = new Map<string, number>()
+  readonly #devices: { readonly carts: readonly BenchDevice[]; readonly locks: readonly BenchDevice[] }
+  readonly #senders: HistorySenders
+  readonly #requests: HistoryRequests
+  readonly #changes: EntityChanges
+  readonly #client: ApiClient
+  readonly #random: Random
+  /** Devices that were deleted, or may have been. */
+  readonly #deleted = new Set<number>()
+
+  private constructor(
+    devices: { readonly carts: readonly BenchDevice[]; readonly locks: readonly BenchDevice[] },
+    ports: GatewayProcess['ports'],
+    random: Random,
+    lockEventPrefix = 'e',
+  ) {
+    const { carts, locks } = devices
+    this.#devices = devices
+    const url = `http://127.0.0.1:${ports.http}`
+    this.hardwareIds = carts.map(({ hardwareId }) => hardwareId)
+    this.#random = random
+    this.#client = new ApiClient({ url, apiKey: ADMIN_KEY })
+    const senders = new HistorySenders(carts, ports.mqtt, this.expected, PACE)
+    this.#senders = senders
+    this.#requests = new HistoryRequests(url, this.hardwareIds, this.expected, (count) =>
+      senders.pastTimes(count),
+    )
+    this.#changes = new EntityChanges(url, this.hardwareIds, random)
+    this.locks = new LockDevices(locks, ports.mqtt, LOCK_EVENTS_PER_S, lockEventPrefix)
+  }
+
+  /** Registers the devices and begins; the ports must stay the same. */
+  static async start({ api, ports }: GatewayProcess, random: Random): Promise<SyncTraffic> {
+    const carts = await api.registerDevices(DEVICES, 'cart')
+    const locks = await api.registerDevices(LOCK_DEVICES, 'lock')
+    const traffic = new SyncTraffic({ carts, locks }, ports, random)
+    await traffic.#changes.createZones()
+    traffic.#senders.goOnline()
+    await traffic.ready()
+    traffic.resume()
+    return traffic
+  }
+
+  /** The same devices once more, at another gateway. */
+  twin(ports: GatewayProcess['ports']): SyncTraffic {
+    const twin = new SyncTraffic(this.#devices, ports, this.#random, 'twin-')
+    twin.#senders.goOnline()
+    return twin
+  }
+
+  /** Resolves when all devices that are registered are connected. */
+  ready(): Promise<void> {
+    return until(() => this.#senders.areReady, 'the devices do not get a connection')
+  }
+
+  resume(): void {
+    this.#senders.start()
+    this.locks.start()
+  }
+
+  /** Stops, and lets the running gateway answer everything. */
+  async pause(): Promise<void> {
+    this.#senders.pause()
+    this.locks.stopReporting()
+    await until(
+      () => this.#senders.unacknowledged === 0 && this.locks.unacknowledged === 0,
+      'messages are not acknowledged',
+    )
+  }
+
+  close(): void {
+    this.#senders.close()
+    this.locks.close()
+  }
+
+  /** Deletes records of a device. */
+  async erase(): Promise<void> {
+    await this.#requests.erase()
+  }
+
+  /** Does something at the API, if there is a gateway; returns what. */
+  async act(): Promise<string> {
+    const action = this.#random.pick(ACTIONS)
+    const device = this.#random.integer(0, DEVICES - 1)
+    switch (action) {
+      case 'change':
+        return this.#count(await this.#changes.change())
+      case 'import':
+        await this.#requests.import()
+        break
+      case 'erase':
+        await this.#requests.erase()
+        break
+      case 'purge':
+        await this.#requests.purge()
+        break
+      case 'delete':
+        this.#deleted.add(device)
+        this.#senders.leave(device)
+        await this.#requests.deleteDevice(device)
+        break
+      case 'register':
+        await this.#registerDeleted()
+    }
+    return this.#count(action)
+  }
+
+  /** Brings back a device that was deleted, if there is one and a gateway; its login is another then. */
+  async #registerDeleted(): Promise<void> {
+    const [device] = this.#deleted
+    if (device === undefined) return
+    const hardwareId = this.hardwareIds[device] ?? ''
+    const password = await this.#register(hardwareId).catch(() => undefined)
+    if (password === undefined) {
+      await sleep(DOWN_MS)
+      return
+    }
+    this.#deleted.delete(device)
+    this.#senders.join(device, { hardwareId, password })
+  }
+
+  /** One that was not deleted after all, or registered without an answer, gets another password. */
+  async #register(hardwareId: string): Promise<string> {
+    try {
+      const { mqtt } = await this.#client.call('POST /devices', {
+        body: { hardware_id: hardwareId, device_type: 'teebox' },
+      })
+      return mqtt.password
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      const path = { id: hardwareId }
+      const { mqtt } = await this.#client.call('POST /devices/{id}/rotate-mqtt-password', { path })
+      return mqtt.password
+    }
+  }
+
+  #count(action: string): string {
+    this.counts.set(action, (this.counts.get(action) ?? 0) + 1)
+    return action
+  }
+}
+
+async function until(isTrue: () => boolean, otherwise: string): Promise<void> {
+  const giveUpAtMs = performance.now() + LIMIT_MS
+  while (!isTrue()) {
+    if (performance.now() > giveUpAtMs) throw new Error(otherwise)
+    await sleep(POLL_MS)
+  }
+}
