@@ -2,8 +2,8 @@ import type { Scalar } from '#domain/telemetry.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
-import type { ZoneType } from '#shared/wire/geofences.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/commands.ts'
 
 /** What happened, told after it is on the disk. Times are milliseconds since 1970. */

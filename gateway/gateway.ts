@@ -29,7 +29,8 @@ import { Fleet } from '#services/fleet.ts'
 import { GeofenceTokens } from '#services/geofence-tokens.ts'
 import { Geofences } from '#services/geofences.ts'
 import { Groups } from '#services/groups.ts'
-import { Ingest, type QueuedMessage } from '#services/ingest/ingest.ts'
+import { Ingest } from '#services/ingest/ingest.ts'
+import type { QueuedMessage } from '#services/ingest/message.ts'
 import { KeyGuard } from '#services/key-guard.ts'
 import { deviceOwner, MqttAccess, userOwner } from '#services/mqtt-access.ts'
 import { Presence } from '#services/presence.ts'
@@ -160,7 +161,6 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     failedLoginsPerSecond: config.mqttFailedLoginsPerSecond,
   })
   const broker = new Broker({
-    port: access,
     journal: {
       load: () => store.read.mqttSessions(),
       append: (sessionChanges, onStored, onRefused) => {
@@ -207,9 +207,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         })
   events.on('lockChanged', () => sync?.wake())
   events.on('zoneCrossed', () => sync?.wake())
-  store.queue.setAppender(ingest)
-  store.setOnUnreadable((blocks) => damage.report(blocks))
-  store.queue.setOnRoom(() => gate.open())
+  store.on('unreadable', (blocks) => damage.report(blocks))
+  store.queue.on('room', () => gate.open())
   events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
   events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
   events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
@@ -218,7 +217,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     else broker.forgetOwner(userOwner(userId))
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
-  store.queue.setOnUsable(() => {
+  store.queue.on('usable', () => {
     devices.startDeletions()
     void groups.publishMissing()
     void publisher.publishDifferences()
@@ -397,6 +396,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...present(certificate),
     ...[
       store,
+      ingest,
       clockMark,
       users,
       memory,
@@ -408,7 +408,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       requests,
       realtime,
       connections,
-      broker,
+      { start: () => broker.start(access), stop: () => broker.stop() },
     ],
     ...[publisher, unpublished],
     ...present<Part>(tcp, tls),

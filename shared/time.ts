@@ -64,3 +64,8 @@ function parseOffsetMinutes(offset: string): number | undefined {
 export function startOfDayMs(atMs: number): number {
   return atMs - (((atMs % DAY_MS) + DAY_MS) % DAY_MS)
 }
+
+/** Whether an event moves on what is known; a known time after `latestMs` was the mistake of a clock. */
+export function isNewer(atMs: number, knownAtMs: number, latestMs: number): boolean {
+  return atMs > knownAtMs || knownAtMs > latestMs
+}

@@ -6,7 +6,6 @@ import type { DeviceTypes } from '#services/device-types.ts'
 import type { Devices } from '#services/devices.ts'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Groups } from '#services/groups.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Telemetry } from '#services/telemetry/deletion.ts'
@@ -41,7 +40,7 @@ import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 
 export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps, SyncApiDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'health' | 'queue'>
+  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue'>
   devices: Devices
   commands: Commands
   groups: Groups

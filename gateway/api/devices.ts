@@ -3,7 +3,6 @@ import { canSee } from '#domain/access.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import type { Presence } from '#services/presence.ts'
 import { attributeFilters, matchesAttributes, matchesSearch } from '#shared/device-filter.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
@@ -37,7 +36,7 @@ interface DevicesApiDeps {
   devices: Devices
   deviceConfigs: DeviceConfigs
   presence: Presence
-  store: Pick<Store<QueuedMessage>, 'read'>
+  store: Pick<Store, 'read'>
 }
 
 /** `/devices`: the register, and the latest state of each device. */

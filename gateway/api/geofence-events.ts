@@ -1,6 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { fromE7 } from '#shared/geo.ts'
 import { json, problems } from '#shared/http/responses.ts'
@@ -30,7 +29,7 @@ function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
 }
 
 /** `/geofence-events`: which device entered and left which zone, and when. */
-export function createGeofenceEventsApi(store: Pick<Store<QueuedMessage>, 'read'>): OpenAPIHono<ApiEnv> {
+export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

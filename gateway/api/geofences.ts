@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
+import { readZones, toGeofencesJson } from '#domain/geofences.ts'
 import type { GeofenceSet, Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
@@ -15,7 +16,6 @@ import {
 } from '#shared/wire/geofences.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
-import { readZones, toGeofencesJson } from '#shared/zones/geofences.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 

@@ -3,7 +3,6 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,
@@ -32,7 +31,7 @@ import { type ApiEnv, createApi } from './api-env.ts'
 
 interface HistoryApiDeps {
   devices: Devices
-  store: Pick<Store<QueuedMessage>, 'readers'>
+  store: Pick<Store, 'readers'>
 }
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */

@@ -1,6 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
@@ -22,7 +21,7 @@ function toLockEventJson(row: LockEventRow): LockEventJson {
 }
 
 /** `/lock-events`: who locked and unlocked what, when and with what. */
-export function createLockEventsApi(store: Pick<Store<QueuedMessage>, 'read'>): OpenAPIHono<ApiEnv> {
+export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -1,6 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { parseOwner } from '#services/mqtt-access.ts'
 import { containsText } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
@@ -21,7 +20,7 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 
 export interface MqttApiDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'health' | 'queue'>
+  store: Pick<Store, 'read' | 'health' | 'queue'>
   /** The broker, as far as an admin may look into it. */
   mqtt: {
     connectionLimit: number

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { Users } from '#services/users.ts'
@@ -22,7 +21,7 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import { adminOnly } from './guards.ts'
 
 export interface SystemApiDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'health'>
+  store: Pick<Store, 'read' | 'health'>
   fleet: Fleet
   users: Users
   damage: Pick<BlockDamage, 'summary'>

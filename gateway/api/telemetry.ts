@@ -2,7 +2,6 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import type { Telemetry } from '#services/telemetry/deletion.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
@@ -28,7 +27,7 @@ interface TelemetryApiDeps {
   fleet: Fleet
   devices: Devices
   telemetry: Telemetry
-  store: Pick<Store<QueuedMessage>, 'read'>
+  store: Pick<Store, 'read'>
 }
 
 /** The newest record of each stream, counts, and what deletes records. */

@@ -10,7 +10,6 @@ import {
 } from 'aedes'
 import type { StoredWill } from '#domain/mqtt-sessions.ts'
 import { newUuid } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock } from '#shared/time.ts'
@@ -28,6 +27,7 @@ import type { BrokerPort } from './broker-port.ts'
 import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
+import { limitBehind } from './limits.ts'
 import { judgeLogin } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
 import {
@@ -40,7 +40,6 @@ import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
 import type { ReadGate } from './read-gate.ts'
 import { BrokerStatus } from './status/broker-status.ts'
-import { limitBehind } from './status/limits.ts'
 import { Refusals } from './status/refusals.ts'
 import { SysTopics } from './status/sys-topics.ts'
 import { closePredecessor } from './takeover.ts'
@@ -81,11 +80,10 @@ const PACKETS_BEHIND_CONNECT = 16_384
  * The MQTT broker. Aedes speaks the protocol; what is kept for whom, in which order it is sent and when it may be
  * acknowledged is decided here. Knows nothing of devices and users; it asks its port.
  */
-export class Broker<Login> implements Part {
+export class Broker<Login> {
   readonly refusals: Refusals
   readonly sessions: Sessions
   readonly status: BrokerStatus
-  readonly #port: BrokerPort<Login>
   readonly #options: BrokerOptions
   readonly #gate: ReadGate
   readonly #clock: Clock
@@ -99,10 +97,10 @@ export class Broker<Login> implements Part {
   readonly #delivery: Delivery
   readonly #sysTopics: SysTopics
   readonly #aedes: Aedes
+  #served: BrokerPort<Login> | undefined
   #isStarted = false
 
   constructor(deps: {
-    port: BrokerPort<Login>
     journal: SessionJournal
     gate: ReadGate
     options: BrokerOptions
@@ -110,7 +108,6 @@ export class Broker<Login> implements Part {
     log: Log
     onLoginFailed: (address: string) => void
   }) {
-    this.#port = deps.port
     this.#gate = deps.gate
     this.#options = deps.options
     this.#clock = deps.clock
@@ -138,7 +135,7 @@ export class Broker<Login> implements Part {
       sysMessages: (topicFilters) => this.#sysTopics.matching(topicFilters),
     })
     this.#intake = new Intake({
-      port: deps.port,
+      port: () => this.#port,
       journal: deps.journal,
       sessions: this.sessions,
       options: deps.options,
@@ -166,7 +163,9 @@ export class Broker<Login> implements Part {
     })
   }
 
-  async start(): Promise<void> {
+  /** Takes connections from now on; `port` says who may do what, and takes what devices send. */
+  async start(port: BrokerPort<Login>): Promise<void> {
+    this.#served = port
     writeNumbersUncached()
     publishOnlySys(this.#aedes)
     registerByIdentity(this.#aedes)
@@ -352,6 +351,11 @@ export class Broker<Login> implements Part {
     for (const session of new Set([...this.sessions.all(), ...connected])) {
       if (session.owner === owner) this.sessions.recheck(session, (topic) => this.#port.canRead(owner, topic))
     }
+  }
+
+  get #port(): BrokerPort<Login> {
+    if (this.#served === undefined) throw new Error('the broker is not started')
+    return this.#served
   }
 
   #preConnect(

@@ -5,7 +5,7 @@ import type { Identity } from './connection.ts'
 import type { SessionJournal, Sessions } from './mqtt-sessions/sessions.ts'
 
 interface IntakeDeps<Login> {
-  port: BrokerPort<Login>
+  port: () => BrokerPort<Login>
   journal: SessionJournal
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
@@ -36,7 +36,8 @@ export class Intake<Login> {
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {
-    const { port, journal, sessions, options } = this.#deps
+    const { journal, sessions, options } = this.#deps
+    const port = this.#deps.port()
     const { topic, qos, messageId = 0 } = packet
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload
     const right = port.publishRight(login, topic)

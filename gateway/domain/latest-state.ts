@@ -1,4 +1,5 @@
 import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
+import { isNewer } from '#shared/time.ts'
 import { MAX_OTHER_ATTRIBUTES, type Sample, type Scalar } from './telemetry.ts'
 
 /** The newest record of a stream, as it is stored. */
@@ -79,11 +80,6 @@ export function mergeValues(
     moved[key] = value
   }
   return moved
-}
-
-/** Whether an event moves on what is known; a known time after `latestMs` was the mistake of a clock. */
-export function isNewer(atMs: number, knownAtMs: number, latestMs: number): boolean {
-  return atMs > knownAtMs || knownAtMs > latestMs
 }
 
 /** The newest event time of anything in the state; 0 when it is empty. */

@@ -12,14 +12,13 @@ import { OpenBroker } from '#testing/open-broker.ts'
 import { ConfigLayers } from './config-layers.ts'
 import { ConfigPublisher } from './config-publisher.ts'
 import { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 const DEVICES = 250
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-configs-'))
 const log = createLog('silent')
 const clock = new FakeClock()
 const fleet = new Fleet()
-const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 10_000 }, log)
+const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 10_000 }, log)
 let side: OpenBroker
 /** How many writes may still succeed. */
 let writesLeft = Number.POSITIVE_INFINITY

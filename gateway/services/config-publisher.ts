@@ -10,7 +10,6 @@ import type { Store } from '#store/store.ts'
 import type { ConfigLayers, ConfigSubject, LayerChange } from './config-layers.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** What a device was told last: its retained `cfg` message. */
 export interface ToldConfig {
@@ -32,7 +31,7 @@ type Publish = <Result>(
 ) => Promise<{ result: Result; published: number }>
 
 interface ConfigPublisherDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
   layers: ConfigLayers
   downlink: Pick<Downlink, 'prepare'>

@@ -16,10 +16,9 @@ import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface DeviceConfigsDeps {
-  store: Pick<Store<QueuedMessage>, 'write'>
+  store: Pick<Store, 'write'>
   groups: Groups
   deviceTypes: DeviceTypes
   layers: ConfigLayers

@@ -6,12 +6,11 @@ import type { Store } from '#store/store.ts'
 import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { Fleet } from './fleet.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface DeviceTypesDeps {
   /** What the program brings; one that was put by the API replaces the one of its name. */
   builtIn: readonly DeviceType[]
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
   layers: ConfigLayers
   publisher: ConfigPublisher

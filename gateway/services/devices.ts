@@ -11,11 +11,10 @@ import type { ConfigPublisher } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, type Fleet, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 import type { BlockDamage } from './telemetry/block-damage.ts'
 
 interface DevicesDeps {
-  store: Pick<Store<QueuedMessage>, 'write'>
+  store: Pick<Store, 'write'>
   fleet: Fleet
   groups: Pick<Groups, 'has'>
   deviceTypes: DeviceTypes

@@ -11,7 +11,6 @@ import { FakeClock } from '#testing/fake-clock.ts'
 import { GatewayClock } from './clock/gateway-clock.ts'
 import { type Device, Fleet } from './fleet.ts'
 import { GeofenceTokens } from './geofence-tokens.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 const system = new FakeClock()
 
@@ -20,10 +19,7 @@ async function open(
   groupId: number | null,
 ): Promise<{ tokens: GeofenceTokens; device: Device }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tokens-'))
-  const store = new Store<QueuedMessage>(
-    { dataDir, readerThreads: 1, writeQueueRows: 100 },
-    createLog('silent'),
-  )
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, createLog('silent'))
   await store.start()
   t.after(async () => {
     await store.stop()

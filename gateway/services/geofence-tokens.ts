@@ -7,10 +7,9 @@ import type { Store } from '#store/store.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Geofences } from './geofences.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface GeofenceTokensDeps {
-  store: Pick<Store<QueuedMessage>, 'write'>
+  store: Pick<Store, 'write'>
   fleet: Fleet
   geofences: Pick<Geofences, 'versionOf'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>

@@ -8,7 +8,6 @@ import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** The zones of one id. */
 export interface GeofenceSet {
@@ -26,7 +25,7 @@ export interface WatchedSet {
 }
 
 interface GeofencesDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   downlink: Pick<Downlink, 'prepare'>
   clock: Clock
 }

@@ -7,7 +7,6 @@ import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Geofences } from './geofences.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** What groups ask of the geofences, which have their ids in common with them. */
 export interface GroupGeofences {
@@ -20,7 +19,7 @@ export interface GroupGeofences {
 }
 
 interface GroupsDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
   geofences: GroupGeofences
   layers: ConfigLayers

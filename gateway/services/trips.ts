@@ -11,10 +11,9 @@ import type { TripTrackPage } from '#store/trips/line.ts'
 import type { TripQuery } from '#store/trips/trips.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Device } from './fleet.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 interface TripsDeps {
-  store: Pick<Store<QueuedMessage>, 'readers'>
+  store: Pick<Store, 'readers'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   limits?: TripLimits
 }
@@ -66,7 +65,7 @@ const encoder = new TextEncoder()
 
 /** Finds trips in what is stored, on demand and in the reader threads: nothing about trips is kept. */
 export class Trips {
-  readonly #readers: Store<QueuedMessage>['readers']
+  readonly #readers: Store['readers']
   readonly #clock: TripsDeps['clock']
   readonly #limits: TripLimits
 

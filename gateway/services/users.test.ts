@@ -7,15 +7,14 @@ import { Events } from '#gateway/events.ts'
 import { createLog } from '#shared/log.ts'
 import { Store } from '#store/store.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 import { Users } from './users.ts'
 
 const log = createLog('silent')
 const GIVEN_KEY = 'a-key-of-at-least-24-characters'
 
-async function openStore(t: TestContext): Promise<Store<QueuedMessage>> {
+async function openStore(t: TestContext): Promise<Store> {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-users-'))
-  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   t.after(async () => {
     await store.stop()
@@ -24,10 +23,7 @@ async function openStore(t: TestContext): Promise<Store<QueuedMessage>> {
   return store
 }
 
-async function openUsers(
-  t: TestContext,
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>,
-): Promise<Users> {
+async function openUsers(t: TestContext, store: Pick<Store, 'read' | 'write'>): Promise<Users> {
   const users = new Users({ store, events: new Events(log), clock: new FakeClock(), log })
   await users.start()
   t.after(() => users.stop())

@@ -9,7 +9,6 @@ import type { Role } from '#shared/wire/users.ts'
 import type { Store } from '#store/store.ts'
 import type { UserChange, UserRow } from '#store/users.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import type { QueuedMessage } from './ingest/ingest.ts'
 
 /** A user in memory; what rules ask of it is `caller`. */
 export interface User {
@@ -25,7 +24,7 @@ interface UserFields {
 }
 
 interface UsersDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   events: Events
   clock: Clock
   log: Log

@@ -1,5 +1,5 @@
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
-import type { ZoneType } from '#shared/wire/geofences.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from './db/connection.ts'
 
 /** A device entered or left a zone; group, name and type of the zone are what they were then. */

@@ -13,9 +13,9 @@ import {
   listUnfinishedCommands,
 } from './commands.ts'
 import type { Connection } from './db/connection.ts'
-import { migrate } from './db/migrate.ts'
 import { createDevice } from './devices.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
+import { migrate } from './migrate.ts'
 import { createCommands, withdrawCommands } from './new-commands.ts'
 import { openForSetup } from './writer/open.ts'
 

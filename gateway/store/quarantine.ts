@@ -1,5 +1,26 @@
 import type { Connection } from './db/connection.ts'
-import type { NewQuarantineEntry } from './writer/append.ts'
+
+export interface NewQuarantineEntry {
+  receivedAtMs: number
+  hardwareId: string
+  topic: string
+  reason: string
+  sizeBytes: number
+  payload: Uint8Array
+}
+
+const QUARANTINE_ROWS = 1000
+
+const INSERT_QUARANTINE = `INSERT INTO quarantine
+  (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
+const TRIM_QUARANTINE = `DELETE FROM quarantine
+  WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
+/** Keeps what could not be read, the newest 1000; the caller has the transaction. */
+export function insertQuarantined(connection: Connection, entries: readonly NewQuarantineEntry[]): void {
+  for (const { receivedAtMs, hardwareId, topic, reason, sizeBytes, payload } of entries)
+    connection.run(INSERT_QUARANTINE, receivedAtMs, hardwareId, topic, reason, sizeBytes, payload)
+  if (entries.length > 0) connection.run(TRIM_QUARANTINE)
+}
 
 /** Payloads that could not be read, newest first. */
 export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {

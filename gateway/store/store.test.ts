@@ -8,13 +8,8 @@ import fc from 'fast-check'
 import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
 import { Store } from './store.ts'
-import {
-  type AppendBatch,
-  type AppendResult,
-  BATTERY_STORED,
-  GPS_STORED,
-  type NewLockEvent,
-} from './writer/append.ts'
+import { BATTERY_STORED, GPS_STORED } from './telemetry/store-samples.ts'
+import type { AppendBatch, AppendResult, NewLockEvent } from './writer/append.ts'
 import { type Appendable, type Appender, CommitQueue } from './writer/commit-queue.ts'
 import { Writer } from './writer/writer.ts'
 
@@ -111,7 +106,7 @@ function newFolder(): string {
 async function open(dataDir = newFolder()) {
   const store = new Store<Message>({ dataDir, readerThreads: 1, writeQueueRows: 10_000 }, log)
   const recorder = new Recorder()
-  store.queue.setAppender(recorder)
+  store.queue.attach(recorder)
   opened.push(store)
   await store.start()
   return { store, recorder, dataDir }
@@ -350,7 +345,7 @@ test('a thousand messages at once take a handful of transactions', async () => {
   }
   const queue = new CommitQueue<Message>(counting, 10_000, log)
   const recorder = new Recorder()
-  queue.setAppender(recorder)
+  queue.attach(recorder)
   for (let i = 0; i < 1500; i++) queue.append(message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
   await queue.stop()
   await writer.stop()

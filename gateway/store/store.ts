@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
@@ -20,7 +21,6 @@ import {
 import { type Connection, openReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, storeFaultCode } from './db/fault.ts'
-import { migrate } from './db/migrate.ts'
 import { type DatabaseSpace, databaseSpace } from './db/space.ts'
 import { loadConfigs, type StoredConfigs } from './device-configs.ts'
 import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
@@ -29,19 +29,20 @@ import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } fr
 import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
 import { type GroupRow, listGroups } from './groups.ts'
 import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
-import { type SyncIdentity, syncCursors, syncEnds, syncIdentity } from './ledger/cursors.ts'
+import { type SyncIdentity, syncCursors, syncIdentity } from './ledger/cursors.ts'
 import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
+import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
-import { listQuarantine } from './quarantine.ts'
+import { listQuarantine, type NewQuarantineEntry } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { findIntent, lastIntentSeq, type StoredIntent } from './replication/intents.ts'
 import { type DamagedBlocks, damagedBlocks } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { type LogEnds, logEnds } from './telemetry/log-samples.ts'
 import { TelemetryReader } from './telemetry/reader.ts'
+import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { listUsers, type UserRow } from './users.ts'
-import type { NewQuarantineEntry } from './writer/append.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'
 import { openForSetup } from './writer/open.ts'
@@ -55,8 +56,16 @@ export interface StoreOptions {
   writeQueueRows: number
 }
 
+interface StoreEvents {
+  /** Blocks that a read found and could not read; the same block may come again and again. */
+  unreadable: [blocks: UnreadableBlock[]]
+}
+
 /** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
-export class Store<Message extends Appendable> implements Part {
+export class Store<Message extends Appendable = Appendable>
+  extends EventEmitter<StoreEvents>
+  implements Part
+{
   readonly queue: CommitQueue<Message>
   /** Long reads, in threads of their own. */
   readonly readers: ReaderPool
@@ -66,14 +75,16 @@ export class Store<Message extends Appendable> implements Part {
   readonly #writer: Writer
   #connection: Connection | undefined
   #telemetry: TelemetryReader | undefined
-  #onUnreadable: ((blocks: UnreadableBlock[]) => void) | undefined
 
   constructor(options: StoreOptions, log: Log) {
+    super()
     this.#options = options
     this.#path = join(options.dataDir, 'cartbarn.db')
     this.#lock = new DataLock(options.dataDir)
     this.#writer = new Writer(this.#path, log)
-    this.readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log)
+    this.readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log, (blocks) =>
+      this.emit('unreadable', blocks),
+    )
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
   }
 
@@ -184,19 +195,13 @@ export class Store<Message extends Appendable> implements Part {
     syncEnds: (): Record<SyncStream, number> => this.#read(syncEnds),
   }
 
-  /** Called with blocks that somebody read and could not. */
-  setOnUnreadable(onUnreadable: (blocks: UnreadableBlock[]) => void): void {
-    this.#onUnreadable = onUnreadable
-    this.readers.setOnUnreadable(onUnreadable)
-  }
-
   #readTelemetry<Result>(work: (reader: TelemetryReader) => Result): Result {
     return this.#read((connection) => {
       this.#telemetry ??= new TelemetryReader(connection)
       const reader = this.#telemetry
       const result = work(reader)
       const unreadable = reader.takeUnreadable()
-      if (unreadable.length > 0) this.#onUnreadable?.(unreadable)
+      if (unreadable.length > 0) this.emit('unreadable', unreadable)
       return result
     })
   }

@@ -23,7 +23,7 @@ let deaths = 0
 let posting: Mock<Worker['postMessage']>
 
 before(async () => {
-  store.queue.setAppender({
+  store.queue.attach({
     encode: (messages): AppendBatch => ({
       samples: Float64Array.from(messages.flatMap(({ atMs }) => [deviceId, atMs, 1, 2, 3, Number.NaN])),
       states: [],

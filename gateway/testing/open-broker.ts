@@ -9,7 +9,7 @@ import { ReadGate } from '#broker/read-gate.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { Connection } from '#store/db/connection.ts'
-import { migrate } from '#store/db/migrate.ts'
+import { migrate } from '#store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
 import { HeldDisk } from './held-disk.ts'
 
@@ -58,29 +58,30 @@ export class OpenBroker {
   readonly broker: Broker<object>
   /** Messages of devices that were handed in. */
   taken = 0
+  readonly #port: BrokerPort<object>
   readonly #server: Server
   readonly #streams = new Set<Duplex>()
 
   private constructor({ port, options, journal, disk = new HeldDisk() }: OpenBrokerOptions) {
     this.disk = disk
     this.journal = journal ?? createJournal(disk)
-    this.broker = new Broker({
-      port: {
-        login: () => ({ ok: true, login: {}, owner: 'anybody' }),
-        resume: () => ({}),
-        canSubscribe: () => true,
-        canRead: () => true,
-        publishRight: () => 'message',
-        mayLeaveWill: () => true,
-        connected: () => undefined,
-        subscribed: () => undefined,
-        disconnected: () => undefined,
-        receive: (_login, _uplinked, changes, onStored, onRefused) => {
-          this.taken++
-          this.journal.append(changes, onStored, onRefused)
-        },
-        ...port,
+    this.#port = {
+      login: () => ({ ok: true, login: {}, owner: 'anybody' }),
+      resume: () => ({}),
+      canSubscribe: () => true,
+      canRead: () => true,
+      publishRight: () => 'message',
+      mayLeaveWill: () => true,
+      connected: () => undefined,
+      subscribed: () => undefined,
+      disconnected: () => undefined,
+      receive: (_login, _uplinked, changes, onStored, onRefused) => {
+        this.taken++
+        this.journal.append(changes, onStored, onRefused)
       },
+      ...port,
+    }
+    this.broker = new Broker({
       journal: this.journal,
       gate: new ReadGate(() => false),
       options: { ...OPTIONS, ...options },
@@ -93,7 +94,7 @@ export class OpenBroker {
 
   static async start(options: OpenBrokerOptions = {}): Promise<OpenBroker> {
     const opened = new OpenBroker(options)
-    await opened.broker.start()
+    await opened.broker.start(opened.#port)
     opened.#server.listen(0, '127.0.0.1')
     await once(opened.#server, 'listening')
     return opened

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { SyncSource } from '#services/replication/source.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createLog } from '#shared/log.ts'
@@ -18,7 +17,7 @@ import { FakeClock } from './fake-clock.ts'
 export async function openSyncSource(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sync-'))
   const log = createLog('silent')
-  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   const beside = openWriter(join(dataDir, 'cartbarn.db'))
   beside.db.pragma('synchronous = OFF')

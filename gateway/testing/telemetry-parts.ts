@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
-import type { QueuedMessage } from '#services/ingest/ingest.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { Telemetry } from '#services/telemetry/deletion.ts'
 import { createLog } from '#shared/log.ts'
@@ -35,7 +34,7 @@ export async function openTelemetryParts(
   table.connection.db.transaction(() => prepare(table))()
   const lines: LogLine[] = []
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
-  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   t.after(async () => {
     table.close()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import type { Connection } from '#store/db/connection.ts'
-import { migrate } from '#store/db/migrate.ts'
+import { migrate } from '#store/migrate.ts'
 import {
   allocateBatch,
   decodeBatch,

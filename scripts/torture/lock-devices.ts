@@ -1,5 +1,5 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { SessionClient } from './sessions/client.ts'
+import { SessionClient } from './session-client.ts'
 
 /** What a comparison of acknowledged lock events with the stored ones found. */
 export interface LockEventCheck {

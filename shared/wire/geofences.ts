@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
+import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import { groupIdSchema } from './groups.ts'
 import { wholeNumber } from './params.ts'
 
 const ZONES_MAX = 100
 export const ZONE_POINTS_MAX = 200
-/** Of the payload for teeboxes, in UTF-8. */
-export const COMPACT_BYTES_MAX = 16 * 1024
 
-export const zoneTypeSchema = z.enum(['alert', 'stop', 'slow', 'parking', 'message', 'boundary', 'hole'])
-export type ZoneType = z.infer<typeof zoneTypeSchema>
+export const zoneTypeSchema = z.enum(ZONE_TYPES)
 
 /** Longitude and latitude in degrees; what comes after them (an altitude) is ignored. Source: RFC 7946, 3.1.1. */
 const positionSchema = z
@@ -202,7 +200,6 @@ export type ChangedGeofencesJson = z.infer<typeof changedGeofencesSchema>
 
 /** The kinds of zones a teebox knows: alert, stop, slow, parking. */
 const compactTypeSchema = z.enum(['a', 's', 'w', 'p'])
-export type CompactType = z.infer<typeof compactTypeSchema>
 
 const degreesE7Schema = z.number().int()
 const compactZoneBase = { i: z.string(), t: compactTypeSchema, k: z.number().optional() }
@@ -221,9 +218,6 @@ export const compactZonesSchema = z.object({
     ]),
   ),
 })
-
-export type CompactZones = z.infer<typeof compactZonesSchema>
-export type CompactZone = CompactZones['z'][number]
 
 /** Refuses a list that is too long under a code of its own, without looking at what is in it. */
 function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {

@@ -1,5 +1,25 @@
-import type { CompactType, CompactZone, CompactZones, ZoneType } from '#shared/wire/geofences.ts'
-import type { Zone } from './zone.ts'
+import type { Zone, ZoneType } from './zone.ts'
+
+/** Of the payload for teeboxes, in UTF-8. */
+export const COMPACT_BYTES_MAX = 16 * 1024
+
+/** The kinds of zones a teebox knows: alert, stop, slow, parking. */
+type CompactType = 'a' | 's' | 'w' | 'p'
+
+/**
+ * A zone as teeboxes get it: its id, its kind, a limit in km/h (`k`, slow zones) and either its corners (`p`: latitude,
+ * longitude, latitude …, not closed) or its centre and radius in metres. Coordinates are integers of 1e-7 degree.
+ */
+type CompactZone = { i: string; t: CompactType; k?: number } & (
+  | { p: number[] }
+  | { c: [number, number]; r: number }
+)
+
+/** The payload of `sit/{groupId}/sz`: version, zones. */
+export interface CompactZones {
+  v: number
+  z: CompactZone[]
+}
 
 /** The kinds of zones a teebox acts on; the others are for people and displays. */
 const COMPACT_TYPE: Partial<Record<ZoneType, CompactType>> = {

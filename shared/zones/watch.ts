@@ -1,4 +1,4 @@
-import { isNewer } from '#domain/latest-state.ts'
+import { isNewer } from '#shared/time.ts'
 import { distanceM, type Point } from './geometry.ts'
 import {
   isFarFrom,

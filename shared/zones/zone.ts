@@ -1,5 +1,8 @@
-import type { ZoneType } from '#shared/wire/geofences.ts'
 import type { Point } from './geometry.ts'
+
+/** What a zone is for: what carts do in it, or what people see. */
+export const ZONE_TYPES = ['alert', 'stop', 'slow', 'parking', 'message', 'boundary', 'hole'] as const
+export type ZoneType = (typeof ZONE_TYPES)[number]
 
 /** A simple polygon, its ring not closed by repeating the first point; or a circle. */
 export type ZoneShape =

@@ -1,5 +1,4 @@
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
-import { areTwoGateways } from '#hub/sync/senders.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { SiteState } from '#shared/wire/sites.ts'
 
@@ -9,6 +8,9 @@ const BEHIND_MS = 10 * MINUTE_MS
 const CLOCK_OFF_MS = 5 * MINUTE_MS
 /** A restore is worth telling for so long. */
 const FORK_TOLD_MS = 7 * 86_400_000
+
+/** Two gateways of one identity are shown for so long after they were seen. */
+export const TWO_GATEWAYS_SHOWN_MS = 600_000
 
 /** How a site is doing, for programs and in words for people. */
 export interface SiteHealth {
@@ -93,4 +95,9 @@ function* remarks(
 
 function count(number: number, noun: string): string {
   return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** Whether two gateways of one identity were seen a short while ago. */
+export function areTwoGateways(twoGatewaysMs: number | null, nowMs: number): boolean {
+  return twoGatewaysMs !== null && twoGatewaysMs > nowMs - TWO_GATEWAYS_SHOWN_MS
 }

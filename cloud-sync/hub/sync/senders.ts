@@ -1,3 +1,4 @@
+import { areTwoGateways, TWO_GATEWAYS_SHOWN_MS } from '#hub/sites/state.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import {
   findSender,
@@ -12,12 +13,6 @@ import type { SyncWarning } from '#shared/wire/sync.ts'
 
 /** A gateway that was started anew may have left requests on their way; what comes later is another gateway. */
 const OLD_INSTANCE_MS = 60_000
-const TWO_GATEWAYS_SHOWN_MS = 600_000
-
-/** Whether two gateways of one identity were seen a short while ago. */
-export function areTwoGateways(twoGatewaysMs: number | null, nowMs: number): boolean {
-  return twoGatewaysMs !== null && twoGatewaysMs > nowMs - TWO_GATEWAYS_SHOWN_MS
-}
 
 /** Notes who sends, in a site that was locked as heard. Throws `unknown_epoch` before its hello. */
 export async function meetSender(

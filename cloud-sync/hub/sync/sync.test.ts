@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { areTwoGateways } from '#hub/sites/state.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
@@ -15,7 +16,6 @@ import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { TelemetryRun } from '#shared/telemetry/runs.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { NO_CURSOR, type SyncPart } from '#shared/wire/sync.ts'
-import { areTwoGateways } from './senders.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }

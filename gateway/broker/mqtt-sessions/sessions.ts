@@ -8,7 +8,7 @@ import type {
 import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
-import { LIMIT_DROPS } from '../status/limits.ts'
+import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
 import { Interest } from './interest.ts'
 import {

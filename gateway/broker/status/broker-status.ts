@@ -5,8 +5,8 @@ import { readVersion } from '#shared/version.ts'
 import type { Connection } from '../connection.ts'
 import type { Sessions } from '../mqtt-sessions/sessions.ts'
 import type { ReadGate } from '../read-gate.ts'
+import { Traffic } from '../traffic.ts'
 import { describeClient } from './client-status.ts'
-import { Traffic } from './traffic.ts'
 
 interface BrokerStatusDeps {
   sessions: Sessions

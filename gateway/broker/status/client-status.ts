@@ -1,7 +1,7 @@
 import type { MqttClientStatus, MqttFlow } from '#shared/mqtt-status.ts'
 import type { Connection } from '../connection.ts'
+import type { Meter } from '../meter.ts'
 import type { Session } from '../mqtt-sessions/session.ts'
-import type { Meter } from './meter.ts'
 
 /** What there is to say of a client, here (with its connection) or away. */
 export function describeClient(

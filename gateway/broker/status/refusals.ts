@@ -1,6 +1,6 @@
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import { LIMIT_REFUSALS } from './limits.ts'
+import { LIMIT_REFUSALS } from '../limits.ts'
 
 const WINDOW_MS = 10_000
 const LINES_A_WINDOW = 20

@@ -1,8 +1,8 @@
 import { matchesTopic } from '#domain/mqtt-topics.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
+import { LOAD_WINDOWS_MIN } from '../load-average.ts'
 import type { BrokerStatus } from './broker-status.ts'
-import { LOAD_WINDOWS_MIN } from './load-average.ts'
 
 const PUBLISH_MS = 10_000
 const ROOT = '$SYS/broker/'

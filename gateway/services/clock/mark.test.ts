@@ -9,7 +9,6 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
 import { FakeClock } from '#testing/fake-clock.ts'
 import { eventually } from '#testing/observe.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import { ClockMark } from './mark.ts'
 
@@ -25,7 +24,7 @@ function newFolder(t: TestContext): string {
 
 /** A mark that is looked after by the test; `isMarked` looks until it is written. */
 async function open(t: TestContext, dataDir = newFolder(t)) {
-  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   t.after(() => store.stop())
   const system = new FakeClock(NOW_MS)

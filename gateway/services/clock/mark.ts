@@ -2,12 +2,11 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 
 interface ClockMarkDeps {
   clock: GatewayClock
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   log: Log
 }
 

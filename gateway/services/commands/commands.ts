@@ -11,7 +11,6 @@ import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { CommandDelivery } from './delivery.ts'
 import {
   type CommandRequest,
@@ -23,7 +22,7 @@ import {
 } from './request.ts'
 
 interface CommandsDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write' | 'health'>
+  store: Pick<Store, 'read' | 'write' | 'health'>
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
   delivery: CommandDelivery

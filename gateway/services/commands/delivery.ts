@@ -10,11 +10,10 @@ import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Downlink, publishWith } from '../downlink.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { type UnfinishedCommand, UnfinishedCommands } from './unfinished.ts'
 
 interface CommandDeliveryDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   downlink: Downlink
   events: Events
   clock: GatewayClock

@@ -1,5 +1,6 @@
-import { copyState, isNewer, mergeValues } from '#domain/latest-state.ts'
+import { copyState, mergeValues } from '#domain/latest-state.ts'
 import type { Sample, Scalar } from '#domain/telemetry.ts'
+import { isNewer } from '#shared/time.ts'
 import type { Reported } from '../fleet.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 

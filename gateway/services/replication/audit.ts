@@ -9,17 +9,16 @@ import type { EventPlace } from '#store/replication/events.ts'
 import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 
 /** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
 const OWNER = 'audit'
 
 /** Reads what is stored, day by day, to be compared with what a head office has. */
 export class SyncAudit {
-  readonly #readers: Store<QueuedMessage>['readers']
+  readonly #readers: Store['readers']
   readonly #maintenance: Turns
 
-  constructor(readers: Store<QueuedMessage>['readers'], maintenance: Turns) {
+  constructor(readers: Store['readers'], maintenance: Turns) {
     this.#readers = readers
     this.#maintenance = maintenance
   }

@@ -7,7 +7,6 @@ import {
   type RowStream,
 } from '#store/replication/backlog.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 
 /** What is still to be sent of a stream. */
 export interface StreamBacklog {
@@ -27,10 +26,10 @@ const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
 /** Counts what is behind the cursors, in portions. What it found out of the blocks of a long backlog it remembers. */
 export class SyncBacklog {
-  readonly #readers: Store<QueuedMessage>['readers']
+  readonly #readers: Store['readers']
   #chunks = new Map<number, KnownChunk>()
 
-  constructor(readers: Store<QueuedMessage>['readers']) {
+  constructor(readers: Store['readers']) {
     this.#readers = readers
   }
 

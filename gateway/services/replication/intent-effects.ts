@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
-import { intentCommandId } from '#domain/intent-command-id.ts'
+import { readZones } from '#domain/geofences.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
 import { fieldErrors } from '#shared/wire/field-errors.ts'
 import {
@@ -11,7 +11,6 @@ import {
   userDisableSchema,
 } from '#shared/wire/intents.ts'
 import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
-import { readZones } from '#shared/zones/geofences.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
@@ -21,6 +20,7 @@ import type { Fleet } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
 import type { Groups } from '../groups.ts'
 import type { Users } from '../users.ts'
+import { intentCommandId } from './intent-command-id.ts'
 
 /** What is to be compared with the head office again; null for all of it. */
 export interface WantedResend {

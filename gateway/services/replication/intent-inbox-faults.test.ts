@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { deviceTypes as builtIn } from '#devices/all.ts'
 import { LATEST_MS } from '#domain/event-time.ts'
-import { intentCommandId } from '#domain/intent-command-id.ts'
 import { Events } from '#gateway/events.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
@@ -20,8 +19,8 @@ import { GatewayClock } from '../clock/gateway-clock.ts'
 import { Commands } from '../commands/commands.ts'
 import { CommandDelivery } from '../commands/delivery.ts'
 import { Fleet } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { Users } from '../users.ts'
+import { intentCommandId } from './intent-command-id.ts'
 import { IntentInbox } from './intent-inbox.ts'
 
 /** A write that fails: before it reaches the disk, or after, when nobody is told of it. */
@@ -34,7 +33,7 @@ async function open(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-intents-'))
   const table = new BlockTable(join(dataDir, 'cartbarn.db'))
   table.newDevice('cart-1')
-  const store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
   const side = await OpenBroker.start()
   const faults: Fault[] = []

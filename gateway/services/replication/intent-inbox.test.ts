@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { intentCommandId } from '#domain/intent-command-id.ts'
 import { entityRev } from '#shared/entity-rev.ts'
 import type { Intent, IntentResult } from '#shared/wire/sync.ts'
 import { openReader } from '#store/db/connection.ts'
@@ -12,6 +11,7 @@ import { CommandedDevice, commandBecomes, readCommand } from '#testing/commanded
 import { FakeClock } from '#testing/fake-clock.ts'
 import { eventually } from '#testing/observe.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { intentCommandId } from './intent-command-id.ts'
 
 const HOUR_MS = 3_600_000
 const clock = new FakeClock()

@@ -6,11 +6,10 @@ import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
 
 interface IntentInboxDeps extends IntentEffectsDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   log: Log
 }

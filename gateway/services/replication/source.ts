@@ -7,13 +7,12 @@ import type { SyncIdentity } from '#store/ledger/cursors.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { Store } from '#store/store.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { BlockDamage } from '../telemetry/block-damage.ts'
 import { SyncAudit } from './audit.ts'
 import { type StreamBacklog, SyncBacklog } from './backlog.ts'
 
 interface SyncSourceDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'>
+  store: Pick<Store, 'read' | 'readers' | 'write'>
   damage: Pick<BlockDamage, 'judge' | 'report' | 'load'>
   /** Whatever changes blocks takes turns. */
   maintenance: Turns

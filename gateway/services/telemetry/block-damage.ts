@@ -5,10 +5,9 @@ import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { DamagedBlocks, QuarantinedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 
 interface BlockDamageDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   /** Blocks do not change under whoever has a turn. */
   maintenance: Turns
   clock: Clock

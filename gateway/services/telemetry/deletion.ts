@@ -8,7 +8,6 @@ import type { Store } from '#store/store.ts'
 import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { BlockDamage } from './block-damage.ts'
 
 /** Moves what is in the log into blocks. */
@@ -18,7 +17,7 @@ export interface Sealing {
 }
 
 interface TelemetryDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
   sealing: Sealing
   damage: Pick<BlockDamage, 'judge' | 'load'>

@@ -6,7 +6,6 @@ import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockStream, DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { type FolderSpace, folderSpace } from './disk-space.ts'
 import { Pace } from './pace.ts'
 
@@ -21,7 +20,7 @@ export interface DiskUse {
 }
 
 interface DiskGuardDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
+  store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
   /** Whatever changes blocks takes turns. */
   maintenance: Turns
   clock: Pick<GatewayClock, 'nowMs'>

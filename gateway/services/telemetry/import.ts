@@ -6,13 +6,12 @@ import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import type { Store } from '#store/store.ts'
-import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/writer/append.ts'
+import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Device, requireRegistered, rereadLatest } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 
 interface TelemetryImportDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'write'>
   clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
   log: Log
 }

@@ -7,13 +7,12 @@ import type { Store } from '#store/store.ts'
 import type { DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Fleet } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import type { Telemetry } from './deletion.ts'
 
 interface RetentionDeps {
   telemetry: Pick<Telemetry, 'retire'>
   fleet: Fleet
-  queue: Pick<Store<QueuedMessage>['queue'], 'waitingRows'>
+  queue: Pick<Store['queue'], 'waitingRows'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>
   log: Log
   /** How long records are kept; 0 keeps them for ever. */

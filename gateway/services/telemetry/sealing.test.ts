@@ -20,14 +20,13 @@ import {
   registerDevice,
   type TestSample,
 } from '#testing/telemetry-tables.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { Sealing } from './sealing.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const DEVICES = 10
 
 let dataDir: string
-let store: Store<QueuedMessage>
+let store: Store
 /** Writes beside the gateway, as its own writer would. */
 let beside: Connection
 let sealing: Sealing
@@ -41,7 +40,7 @@ const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(l
 
 before(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sealing-'))
-  store = new Store<QueuedMessage>({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+  store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
   await store.start()
   beside = openWriter(join(dataDir, 'cartbarn.db'))
   beside.db.pragma('synchronous = OFF')

@@ -9,11 +9,10 @@ import type { LogRange } from '#store/telemetry/log-samples.ts'
 import type { SealPlan } from '#store/telemetry/seal-plan.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import type { Fleet } from '../fleet.ts'
-import type { QueuedMessage } from '../ingest/ingest.ts'
 import { Pace } from './pace.ts'
 
 interface SealingDeps {
-  store: Pick<Store<QueuedMessage>, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
+  store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
   fleet: Pick<Fleet, 'size'>
   /** Whatever changes blocks takes turns. */
   maintenance: Turns

@@ -6,7 +6,6 @@ import {
   type SyncStream,
 } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'
-import { lastSampleSeq } from '../telemetry/stream-ends.ts'
 
 /** Which database this is to a head office. */
 export interface SyncIdentity {
@@ -14,15 +13,6 @@ export interface SyncIdentity {
   /** The site it was replicated as; null before the first time. */
   readonly site: string | null
   readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
-}
-
-/** Where AUTOINCREMENT gives the positions of a stream. */
-const TABLES: Partial<Record<SyncStream, string>> = {
-  notes: 'note',
-  lock_events: 'lock_event',
-  geofence_events: 'geofence_event',
-  entities: 'change_log',
-  history: 'block_log',
 }
 
 export function syncIdentity(connection: Connection): SyncIdentity {
@@ -42,20 +32,6 @@ export function syncCursors(connection: Connection): SyncCursors {
   )
   for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
   return cursors
-}
-
-/** The last position ever given in each stream, also of what is gone. */
-export function syncEnds(connection: Connection): Record<SyncStream, number> {
-  const sequences = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')
-  const end = (stream: SyncStream) => sequences.find(({ name }) => name === TABLES[stream])?.seq ?? 0
-  return {
-    notes: end('notes'),
-    lock_events: end('lock_events'),
-    geofence_events: end('geofence_events'),
-    entities: end('entities'),
-    telemetry: lastSampleSeq(connection),
-    history: end('history'),
-  }
 }
 
 /** The head office has everything up to these cursors: what was only kept to tell it goes. */

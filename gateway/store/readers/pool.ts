@@ -63,21 +63,26 @@ export class ReaderPool implements Part {
   readonly #log: Log
   readonly #queue = new FairQueue<Job>()
   readonly #threads = new Set<Thread>()
-  #onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined
+  readonly #onUnreadable: (blocks: UnreadableBlock[]) => void
   #isRunning = false
   #restart: NodeJS.Timeout | undefined
 
-  /** `threads` 0 is one less than there are cores, at least one. */
-  constructor(path: string, threads: number, faults: Tally, log: Log) {
+  /**
+   * `threads` 0 is one less than there are cores, at least one. `onUnreadable` is called with blocks that a job could not
+   * read; the same block may come again and again.
+   */
+  constructor(
+    path: string,
+    threads: number,
+    faults: Tally,
+    log: Log,
+    onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined,
+  ) {
+    this.#onUnreadable = onUnreadable
     this.#faults = faults
     this.#path = path
     this.#maxThreads = threads > 0 ? threads : Math.max(1, availableParallelism() - 1)
     this.#log = log
-  }
-
-  /** Who is told of blocks that a job could not read; the same block may come again and again. */
-  setOnUnreadable(listener: (blocks: UnreadableBlock[]) => void): void {
-    this.#onUnreadable = listener
   }
 
   async start(): Promise<void> {

@@ -19,8 +19,8 @@ import {
 import { beginErasure } from '../telemetry/erasure.ts'
 import { importTelemetry } from '../telemetry/import.ts'
 import { planSealing } from '../telemetry/seal-plan.ts'
+import { SAMPLE_NUMBERS, storeSamples } from '../telemetry/store-samples.ts'
 import type { WriterTables } from '../telemetry/writer-tables.ts'
-import { SAMPLE_NUMBERS, storeSamples } from '../writer/append.ts'
 
 const DEVICES = 3
 const LAST_TIME = 60

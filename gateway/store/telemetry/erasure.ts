@@ -2,12 +2,12 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Erase } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'
-import { syncEnds } from '../ledger/cursors.ts'
 import { addNote } from '../ledger/notes.ts'
 import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
 import { CUT_LOG, decodeLogRow } from './log-row.ts'
+import { syncEnds } from './stream-ends.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 /** The records of one device that are to go. */

@@ -1,5 +1,5 @@
 import { NotFoundError } from '#shared/errors.ts'
-import { storeSamples } from '../writer/append.ts'
+import { storeSamples } from './store-samples.ts'
 import type { WriterTables } from './writer-tables.ts'
 
 /** Records of one device, packed as in `AppendBatch.samples`. */

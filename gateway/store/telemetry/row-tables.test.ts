@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
-import { migrate } from '../db/migrate.ts'
+import { migrate } from '../migrate.ts'
 import { TelemetryReader } from './reader.ts'
 import { WriterTables } from './writer-tables.ts'
 

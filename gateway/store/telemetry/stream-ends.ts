@@ -1,8 +1,32 @@
+import type { SyncStream } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { sampleCountOf } from './batch.ts'
 
+/** Where AUTOINCREMENT gives the positions of a stream. */
+const TABLES: Partial<Record<SyncStream, string>> = {
+  notes: 'note',
+  lock_events: 'lock_event',
+  geofence_events: 'geofence_event',
+  entities: 'change_log',
+  history: 'block_log',
+}
+
+/** The last position ever given in each stream, also of what is gone. */
+export function syncEnds(connection: Connection): Record<SyncStream, number> {
+  const sequences = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')
+  const end = (stream: SyncStream) => sequences.find(({ name }) => name === TABLES[stream])?.seq ?? 0
+  return {
+    notes: end('notes'),
+    lock_events: end('lock_events'),
+    geofence_events: end('geofence_events'),
+    entities: end('entities'),
+    telemetry: lastSampleSeq(connection),
+    history: end('history'),
+  }
+}
+
 /** The last sequence number that was ever given to a sample; 0 before the first. */
-export function lastSampleSeq(connection: Connection): number {
+function lastSampleSeq(connection: Connection): number {
   const { nextSeq = 1 } =
     connection.get<{ nextSeq: number }>('SELECT next_seq AS nextSeq FROM telemetry_log_end') ?? {}
   // the length alone: the row itself may be large

@@ -103,7 +103,7 @@ function fresh(maxRows = 10_000): void {
   writer = new FakeWriter()
   appender = new FakeAppender()
   queue = new CommitQueue<Message>(writer, maxRows, createLog('silent'))
-  queue.setAppender(appender)
+  queue.attach(appender)
 }
 beforeEach(() => fresh())
 
@@ -276,7 +276,7 @@ test('a write that meets a full disk shows in the health, and a probe finds the 
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     let usable = 0
-    queue.setOnUsable(() => usable++)
+    queue.on('usable', () => usable++)
     writer.answerOf = () => DISK_FULL
     await assert.rejects(queue.write(WRITE), isUnavailable)
     assert.deepEqual(queue.health, { isUsable: false, detail: 'database or disk is full' })
@@ -417,7 +417,7 @@ test('a refused write is the error of its rule; other failures are told apart', 
 test('a full queue says so, and tells once when there is room again', async () => {
   fresh(3)
   let told = 0
-  queue.setOnRoom(() => told++)
+  queue.on('room', () => told++)
   append(1, 2)
   assert.equal(queue.isFull, false)
   append(3, 4)

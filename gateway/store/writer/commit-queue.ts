@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import { Fifo } from '#shared/fifo.ts'
@@ -37,6 +37,13 @@ export interface Appender<Message extends Appendable> {
    * not acknowledged either; there will be no `onStored`.
    */
   refused(message: Message, reason: string): void
+}
+
+interface QueueEvents {
+  /** A full queue has room again. */
+  room: []
+  /** A store that could not be written can be written again. */
+  usable: []
 }
 
 /** The writer thread, as far as the queue needs it. */
@@ -84,7 +91,7 @@ const STOP_MS = 5_000
  * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
  * is probed, so that it is usable again without anybody asking.
  */
-export class CommitQueue<Message extends Appendable> {
+export class CommitQueue<Message extends Appendable = Appendable> extends EventEmitter<QueueEvents> {
   readonly #writer: WriterPort
   readonly #log: Log
   readonly #maxRows: number
@@ -100,28 +107,18 @@ export class CommitQueue<Message extends Appendable> {
   #fault: string | null = null
   #performing: WriteItem | undefined
   #wake: (() => void) | undefined
-  #onRoom: (() => void) | undefined
-  #onUsable: (() => void) | undefined
   #idle: Promise<void> = Promise.resolve()
 
   constructor(writer: WriterPort, maxRows: number, log: Log) {
+    super()
     this.#writer = writer
     this.#maxRows = maxRows
     this.#log = log
   }
 
-  setAppender(appender: Appender<Message>): void {
+  /** From now on messages may be appended; `appender` makes rows of them. */
+  attach(appender: Appender<Message>): void {
     this.#appender = appender
-  }
-
-  /** Called whenever a full queue has room again. */
-  setOnRoom(onRoom: () => void): void {
-    this.#onRoom = onRoom
-  }
-
-  /** Called whenever a store that could not be written can be written again. */
-  setOnUsable(onUsable: () => void): void {
-    this.#onUsable = onUsable
   }
 
   get waitingRows(): number {
@@ -226,7 +223,7 @@ export class CommitQueue<Message extends Appendable> {
   /** The batch of the messages, or the failure to make one. */
   #encode(messages: readonly Message[]): AppendBatch | WriterAnswer {
     try {
-      if (this.#appender === undefined) throw new Error('setAppender comes before append')
+      if (this.#appender === undefined) throw new Error('attach comes before append')
       return this.#appender.encode(messages)
     } catch (error) {
       // nothing may overtake what was not even sent
@@ -365,7 +362,7 @@ export class CommitQueue<Message extends Appendable> {
       this.#rows -= message.rows
       this.#rowsInFlight -= message.rows
     }
-    if (wasFull && !this.isFull) this.#onRoom?.()
+    if (wasFull && !this.isFull) this.emit('room')
   }
 
   async #perform(item: WriteItem): Promise<void> {
@@ -400,7 +397,7 @@ export class CommitQueue<Message extends Appendable> {
     if (this.#fault === null) return
     this.#log.info({}, 'store usable again')
     this.#fault = null
-    this.#onUsable?.()
+    this.emit('usable')
   }
 
   #rejectWaitingWrites(): void {

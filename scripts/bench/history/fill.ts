@@ -4,7 +4,7 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { SAMPLE_NUMBERS } from '#store/writer/append.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import { type SampleBatch, TelemetryFiller } from './telemetry-filler.ts'
 import { countUnsealed } from './telemetry-log.ts'
 

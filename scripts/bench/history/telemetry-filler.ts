@@ -1,6 +1,6 @@
 import { createLog } from '#shared/log.ts'
 import { Store } from '#store/store.ts'
-import { SAMPLE_NUMBERS } from '#store/writer/append.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { Appendable } from '#store/writer/commit-queue.ts'
 
 /** Samples of one transaction, `SAMPLE_NUMBERS` each, as the gateway's own ingest packs them. */
@@ -28,7 +28,7 @@ export class TelemetryFiller {
       { dataDir, readerThreads: 1, writeQueueRows: 1_000_000 },
       createLog('error'),
     )
-    store.queue.setAppender({
+    store.queue.attach({
       encode: (messages) => ({
         samples: concatenate(messages.map(({ samples }) => samples)),
         states: [...new Set(messages.flatMap(({ samples }) => deviceIdsIn(samples)))].map((deviceId) => ({

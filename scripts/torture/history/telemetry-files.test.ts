@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import { Connection } from '#store/db/connection.ts'
-import { migrate } from '#store/db/migrate.ts'
+import { migrate } from '#store/migrate.ts'
 import { allocateBatch, encodeBatch, HAS_BATTERY } from '#store/telemetry/batch.ts'
 import { inspectDatabase } from './telemetry-files.ts'
 

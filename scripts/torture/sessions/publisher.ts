@@ -1,6 +1,6 @@
+import type { Outgoing } from '../outgoing.ts'
+import { SessionClient } from '../session-client.ts'
 import type { TopicJournal } from './check.ts'
-import { SessionClient } from './client.ts'
-import type { Outgoing } from './outgoing.ts'
 
 /** Who all clients of the scenario log in as. */
 export interface Login {

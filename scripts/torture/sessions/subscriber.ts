@@ -1,5 +1,5 @@
+import { type Delivery, SessionClient } from '../session-client.ts'
 import type { SubscriberJournal } from './check.ts'
-import { type Delivery, SessionClient } from './client.ts'
 import type { Login } from './publisher.ts'
 
 /** How long a subscriber stays online or offline. */

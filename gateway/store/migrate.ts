@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { sealRowTables } from '../telemetry/row-tables.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './db/connection.ts'
+import { sealRowTables } from './telemetry/row-tables.ts'
 
-const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url)
+const MIGRATIONS_DIR = new URL('./db/migrations/', import.meta.url)
 /** What SQL alone cannot do, right after the file. */
 const AFTER_FILE: Record<string, (connection: Connection) => void> = {
   '007-telemetry-blocks.sql': sealRowTables,

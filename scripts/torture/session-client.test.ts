@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { generate, type Packet, parser } from 'mqtt-packet'
 import { z } from 'zod'
 import { eventually } from '#testing/observe.ts'
-import { SessionClient } from './client.ts'
+import { SessionClient } from './session-client.ts'
 
 /** One connection as a broker sees it: the test says every answer, also those a broker would not give. */
 class Peer {

@@ -2,16 +2,15 @@ import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { fieldPath } from '#shared/field-path.ts'
 import { fromE7, toE7 } from '#shared/geo.ts'
 import {
-  COMPACT_BYTES_MAX,
   type GeofencesJson,
   type NewFeature,
   type NewGeofences,
   ZONE_POINTS_MAX,
 } from '#shared/wire/geofences.ts'
-import { compactBytes } from './compact.ts'
-import { type Point, scaleAt } from './geometry.ts'
-import { cornersOf, faultOf } from './ring.ts'
-import type { Zone, ZoneShape } from './zone.ts'
+import { COMPACT_BYTES_MAX, compactBytes } from '#shared/zones/compact.ts'
+import { type Point, scaleAt } from '#shared/zones/geometry.ts'
+import { cornersOf, faultOf } from '#shared/zones/ring.ts'
+import type { Zone, ZoneShape } from '#shared/zones/zone.ts'
 
 /**
  * Turns the zones of a request into zones, or throws an `InvalidRequestError` that names everything that is wrong,

@@ -3,13 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { fieldPath } from '#shared/field-path.ts'
-import {
-  COMPACT_BYTES_MAX,
-  compactZonesSchema,
-  geofencesSchema,
-  newGeofencesSchema,
-} from '#shared/wire/geofences.ts'
-import { compactZones } from './compact.ts'
+import { compactZonesSchema, geofencesSchema, newGeofencesSchema } from '#shared/wire/geofences.ts'
+import { COMPACT_BYTES_MAX, compactZones } from '#shared/zones/compact.ts'
 import { readZones, toGeofencesJson } from './geofences.ts'
 
 const SQUARE = [

@@ -1,0 +1,70 @@
+import type { Sample } from '#domain/telemetry.ts'
+import type { Events } from '#gateway/events.ts'
+import type { Tally } from '#shared/tally.ts'
+import type { AckResult } from '#store/commands.ts'
+import { BATTERY_STORED, GPS_STORED } from '#store/telemetry/store-samples.ts'
+import type { Presence } from '../presence.ts'
+import type { StoredContent, UplinkMessage } from './message.ts'
+import { crossingOf } from './zone-crossings.ts'
+
+interface AnnounceDeps {
+  events: Events
+  presence: Presence
+  dropped: Tally
+}
+
+/** The third moment, right before the acknowledgement: what a committed message changed becomes events. */
+export class Announce {
+  readonly #deps: AnnounceDeps
+
+  constructor(deps: AnnounceDeps) {
+    this.#deps = deps
+  }
+
+  /** Emits the events of a message; `stored` is what of it was new. */
+  announce(message: UplinkMessage, stored: StoredContent): void {
+    const { events, presence, dropped } = this.#deps
+    const { device, connection, content } = message
+    const { hardwareId } = device.row
+    events.emit('heard', { hardwareId })
+    this.#announceSamples(message, stored.flags)
+    for (const row of message.crossings) events.emit('zoneCrossed', crossingOf(row))
+    for (const [i, event] of content.lockEvents.entries()) {
+      if (!stored.lockEvents[i]) dropped.add('duplicate')
+      else events.emit('lockChanged', { ...event, hardwareId, metadataJson: stored.metadata[i] ?? null })
+    }
+    if (stored.ack !== null) this.#announceAck(stored.ack)
+    if (content.status !== null) presence.said(device, connection, content.status.isOnline)
+  }
+
+  #announceSamples({ device, receivedAtMs, content, moves, late }: UplinkMessage, flags: Uint8Array): void {
+    const { events, dropped } = this.#deps
+    const { hardwareId } = device.row
+    for (const [i, sample] of content.samples.entries()) {
+      if (isRepeated(sample, flags[i] ?? 0)) dropped.add('duplicate')
+    }
+    for (const { atMs, values } of moves) {
+      const lastRespondedAtMs = receivedAtMs
+      events.emit('reported', { hardwareId, values, atMs, updatedAtMs: receivedAtMs, lastRespondedAtMs })
+    }
+    if (late.length === 0) return
+    const storedMs = late.filter((i) => flags[i] !== 0).map((i) => content.samples[i]?.atMs ?? 0)
+    if (storedMs.length === 0) return
+    const [fromMs, toMs] = [Math.min(...storedMs), Math.max(...storedMs)]
+    events.emit('backfilled', { hardwareId, fromMs, toMs, count: storedMs.length })
+  }
+
+  #announceAck(ack: AckResult): void {
+    const { events, dropped } = this.#deps
+    if ('command' in ack) events.emit('commandAnswered', ack)
+    if (ack.outcome === 'repeated') dropped.add('duplicate')
+    else if (!('command' in ack)) dropped.add(ack.outcome)
+  }
+}
+
+/** Whether a reading that makes a record made none: it was there before. */
+function isRepeated(sample: Sample, stored: number): boolean {
+  const isGpsRepeated = !Number.isNaN(sample.lat) && (stored & GPS_STORED) === 0
+  const isBatteryRepeated = !Number.isNaN(sample.voltageV) && (stored & BATTERY_STORED) === 0
+  return isGpsRepeated || isBatteryRepeated
+}

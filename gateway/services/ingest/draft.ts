@@ -1,0 +1,180 @@
+import { countDrop, lockStatusValue, mergeValues, packSample } from '#domain/latest-state.ts'
+import type { LockEvent } from '#domain/lock-event.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
+import type { Device, Reported } from '../fleet.ts'
+import type { Geofences } from '../geofences.ts'
+import { isUplink, type QueuedMessage, type UplinkMessage } from './message.ts'
+import { copyReported, moveOn } from './reported-draft.ts'
+import { crossings } from './zone-crossings.ts'
+
+interface DraftsDeps {
+  geofences: Pick<Geofences, 'watchedOf'>
+  isLockEventStored: (hardwareId: string, identity: string) => boolean
+}
+
+/** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
+interface EncodedBatch {
+  live: UplinkMessage[]
+  drafts: Map<Device, Reported>
+  /** Those of the devices that are known to be somewhere else among the zones. */
+  watched: Set<Device>
+  lockEvents: { device: Device; event: LockEvent }[]
+}
+
+/**
+ * The second moment: messages become the rows of a transaction, and the state of their devices is moved on in a draft.
+ * A draft shows only once its transaction is committed; each builds on those before it that are not yet committed.
+ */
+export class Drafts {
+  readonly #deps: DraftsDeps
+  /** Batches that are encoded and not yet committed, oldest first. */
+  readonly #pending: EncodedBatch[] = []
+
+  constructor(deps: DraftsDeps) {
+    this.#deps = deps
+  }
+
+  /** Makes the rows of a transaction out of messages. */
+  encode(messages: readonly QueuedMessage[]): AppendBatch {
+    const live = messages.filter(isUplink).filter(({ device }) => device.isRegistered)
+    const encoded: EncodedBatch = { live, drafts: new Map(), watched: new Set(), lockEvents: [] }
+    this.#pending.push(encoded)
+    const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
+    const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
+    const batch: AppendBatch = {
+      samples,
+      states: [],
+      lockEvents: [],
+      quarantined: [],
+      commandAcks: [],
+      sessionChanges: [],
+    }
+    for (const message of messages) {
+      // what a deleted device says is kept for nobody
+      if (isUplink(message) && !message.device.isRegistered) continue
+      if (message.sessionChanges.length > 0) batch.sessionChanges.push(...message.sessionChanges)
+    }
+    let at = 0
+    for (const message of live) {
+      this.#draft(message, encoded)
+      for (const sample of message.content.samples) {
+        packSample(samples, at, message.device.row.deviceId, sample)
+        at += SAMPLE_NUMBERS
+      }
+      encodeRest(message, encoded, batch)
+    }
+    for (const [device, { state, updatedAtMs, lastRespondedAtMs, watch }] of encoded.drafts) {
+      const latestJson = JSON.stringify(state)
+      const watched = encoded.watched.has(device) ? { watchJson: JSON.stringify(watch) } : {}
+      batch.states.push({
+        deviceId: device.row.deviceId,
+        latestJson,
+        updatedAtMs,
+        lastRespondedAtMs,
+        ...watched,
+      })
+    }
+    return batch
+  }
+
+  /** The oldest batch is on the disk: its drafts become the state, its messages know what was new. Returns those. */
+  committed(result: AppendResult): readonly UplinkMessage[] {
+    const encoded = this.#pending.shift()
+    if (encoded === undefined) throw new Error('committed without encode')
+    for (const [device, draft] of encoded.drafts) device.reported = draft
+    let sampleAt = 0
+    let lockEventAt = 0
+    let ackAt = 0
+    for (const message of encoded.live) {
+      const { samples, lockEvents, commandAck } = message.content
+      message.stored = {
+        flags: result.sampleFlags.subarray(sampleAt, sampleAt + samples.length),
+        lockEvents: result.lockEventStored.slice(lockEventAt, lockEventAt + lockEvents.length),
+        metadata: result.lockEventMetadata.slice(lockEventAt, lockEventAt + lockEvents.length),
+        ack: commandAck === null ? null : (result.commandAcks[ackAt++] ?? null),
+      }
+      sampleAt += samples.length
+      lockEventAt += lockEvents.length
+    }
+    return encoded.live
+  }
+
+  /** Nothing of what was encoded and not committed will be. */
+  discard(): void {
+    this.#pending.length = 0
+  }
+
+  /** Moves the draft of the message's device on, and notes in the message what there will be to announce. */
+  #draft(message: UplinkMessage, { drafts, watched }: EncodedBatch): void {
+    const { device, receivedAtMs, latestMs, content, isResponse } = message
+    let draft = drafts.get(device)
+    if (draft === undefined) {
+      draft = copyReported(this.#newest(device, drafts))
+      drafts.set(device, draft)
+    }
+    const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs)
+    message.moves = moves
+    message.late = late
+    const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), message)
+    message.crossings = seen.events
+    if (seen.state !== draft.watch) {
+      draft.watch = seen.state
+      watched.add(device)
+    }
+    for (const event of content.lockEvents) {
+      // an event that comes again without a time would otherwise set the lock to what it was then
+      if (this.#isKnown(device, event)) continue
+      const isLocked = event.event === 'lock'
+      const values = { lock_status: lockStatusValue(draft.state, isLocked) }
+      mergeValues(draft.state, event.atMs, values, latestMs)
+    }
+    if (content.status !== null && isResponse) draft.state.status = content.status.fields
+    const { cfg, sz } = content.applied ?? {}
+    if (cfg !== undefined) draft.state.applied.cfg = { version: cfg, atMs: receivedAtMs }
+    if (sz !== undefined) draft.state.applied.sz = { version: sz, atMs: receivedAtMs }
+    for (const { reason, count } of message.drops) countDrop(draft.state, reason, count)
+    draft.updatedAtMs = receivedAtMs
+    if (isResponse) draft.lastRespondedAtMs = receivedAtMs
+  }
+
+  /** The device as it will be when all batches before the one of `drafts` are committed. */
+  #newest(device: Device, drafts: Map<Device, Reported>): Reported {
+    let newest = device.reported
+    for (const pending of this.#pending) {
+      if (pending.drafts !== drafts) newest = pending.drafts.get(device) ?? newest
+    }
+    return newest
+  }
+
+  /** Whether the event is stored, or about to be: reported by an earlier message of a batch not yet committed. */
+  #isKnown(device: Device, event: LockEvent): boolean {
+    for (const { lockEvents } of this.#pending) {
+      for (const earlier of lockEvents) {
+        if (earlier.device === device && earlier.event.identity === event.identity) return true
+      }
+    }
+    return this.#deps.isLockEventStored(device.row.hardwareId, event.identity)
+  }
+}
+
+/** Everything of a message but its samples. */
+function encodeRest(
+  { device, receivedAtMs, content, crossings, quarantine }: UplinkMessage,
+  encoded: EncodedBatch,
+  batch: AppendBatch,
+): void {
+  const { hardwareId } = device.row
+  for (const event of content.lockEvents) {
+    batch.lockEvents.push({ ...event, hardwareId })
+    encoded.lockEvents.push({ device, event })
+  }
+  if (crossings.length > 0) {
+    batch.geofenceEvents ??= []
+    batch.geofenceEvents.push(...crossings)
+  }
+  if (content.commandAck !== null) {
+    batch.commandAcks.push({ ...content.commandAck, hardwareId, atMs: receivedAtMs })
+  }
+  if (quarantine !== null) batch.quarantined.push(quarantine)
+}

@@ -1,0 +1,64 @@
+import type { Uplink } from '#shared/wire/mqtt.ts'
+import type { AckResult } from '#store/commands.ts'
+import type { GeofenceEventRow } from '#store/geofence-events.ts'
+import type { NewQuarantineEntry } from '#store/quarantine.ts'
+import type { Appendable } from '#store/writer/commit-queue.ts'
+import type { Device } from '../fleet.ts'
+import type { DeviceConnection } from '../presence.ts'
+import type { Move } from './reported-draft.ts'
+import type { UplinkContent } from './uplink-parser.ts'
+
+/** A message as the broker hands it over. */
+export interface Uplinked {
+  level: Uplink
+  payload: Buffer
+  qos: 0 | 1 | 2
+  isWill: boolean
+}
+
+/** A device's message on its way to the disk: `accept` makes it, `draft` and the commit fill in the rest. */
+export interface UplinkMessage extends Appendable {
+  readonly device: Device
+  readonly connection: DeviceConnection | null
+  readonly receivedAtMs: number
+  /** No event time after this can be believed, not even a known one. */
+  readonly latestMs: number
+  /** False for a last will, which the broker sends and not the device. */
+  readonly isResponse: boolean
+  readonly content: UplinkContent
+  readonly drops: readonly Drop[]
+  readonly quarantine: NewQuarantineEntry | null
+  /** Positions before this are too old to be watched. */
+  readonly liveFromMs: number
+  /** What moves the state; filled in by `draft`, announced after the commit. */
+  moves: readonly Move[]
+  /** Places in `content.samples` of those that only go to history. */
+  late: readonly number[]
+  /** Zones entered and left; filled in by `draft`, announced after the commit. */
+  crossings: readonly GeofenceEventRow[]
+  /** What of it was new to the store; null until it is committed. */
+  stored: StoredContent | null
+}
+
+/** What the store says of a message's content, in the order of the content. */
+export interface StoredContent {
+  /** `GPS_STORED` and `BATTERY_STORED` of each sample. */
+  flags: Uint8Array
+  lockEvents: readonly boolean[]
+  /** Of each lock event, what the command that caused it said for it, as JSON. */
+  metadata: readonly (string | null)[]
+  ack: AckResult | null
+}
+
+/** Readings that a message lost, and why. */
+export interface Drop {
+  reason: string
+  count: number
+}
+
+/** What waits for the disk: a device's message, or what the broker alone has to write. */
+export type QueuedMessage = UplinkMessage | Appendable
+
+export function isUplink(message: QueuedMessage): message is UplinkMessage {
+  return 'device' in message
+}
