@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 test('process is touched by main.ts and config.ts only, console by main.ts only', () => {
   const may: Record<string, { console: boolean; process: boolean }> = {
