@@ -61,7 +61,7 @@ export class ImportCheck {
   }
 
   #forbidden({ path, imports }: SourceFile): string[] {
-    const rule = this.#ruleFor(path)
+    const rule = this.ruleFor(path)
     if (rule === undefined) return [`${path}: no line of the table in AGENTS.md is about this folder`]
     return imports.flatMap(({ specifier, line }) => {
       const reason = this.#objection(path, rule, specifier)
@@ -82,6 +82,12 @@ export class ImportCheck {
     return rule.folders.includes(folder) ? null : `not among what ${rule.files} may import`
   }
 
+  /** The folder of the table that an import leads to; undefined for a package. */
+  folderBehind(path: string, specifier: string): string | undefined {
+    const target = this.#targetOf(path, specifier)
+    return target === null ? undefined : this.#folderOf(target)
+  }
+
   /** The path of a file of ours, or null for a package. */
   #targetOf(path: string, specifier: string): string | null {
     if (specifier.startsWith('.')) return posix.join(dirname(path), specifier)
@@ -91,19 +97,28 @@ export class ImportCheck {
   }
 
   /** The most exact rule about a file; tests have rules of their own. */
-  #ruleFor(path: string): ImportRule | undefined {
+  ruleFor(path: string): ImportRule | undefined {
     return longest(
       this.#rules.filter(({ files }) =>
         path.endsWith('.test.ts')
           ? files.endsWith('/**/*.test.ts') && path.startsWith(files.slice(0, -'**/*.test.ts'.length))
-          : files === path || (files.endsWith('/') && path.startsWith(files)),
+          : files === path || this.#isFolderOf(files, path),
       ),
     )
   }
 
   /** The folder of the table that a file is in. */
   #folderOf(path: string): string | undefined {
-    return longest(this.#rules.filter(({ files }) => files.endsWith('/') && path.startsWith(files)))?.files
+    return longest(this.#rules.filter(({ files }) => this.#isFolderOf(files, path)))?.files
+  }
+
+  /** A folder with lines for the folders below it stands for its loose files only. */
+  #isFolderOf(folder: string, path: string): boolean {
+    if (!folder.endsWith('/') || !path.startsWith(folder)) return false
+    const hasFolders = this.#rules.some(
+      ({ files }) => files !== folder && files.endsWith('/') && files.startsWith(folder),
+    )
+    return !hasFolders || !path.slice(folder.length).includes('/')
   }
 
   /** A room of a layer is one thing, whatever is in it; a loose file of a layer is one by itself. */

@@ -1,6 +1,6 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { SessionClient } from '../session-client.ts'
 import type { Outgoing } from '../outgoing.ts'
+import { SessionClient } from '../session-client.ts'
 import type { ExpectedHistory, Send } from './expected-history.ts'
 import { sampleAt } from './records.ts'
 
