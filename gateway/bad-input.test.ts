@@ -311,6 +311,6 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
 })
 
 test('what was received was stored, every message of it', async () => {
-  const name = 'cartbarn_mqtt_messages_total'
-  assert.equal(await metric(gateway, name, 'stored'), await metric(gateway, name, 'received'))
+  const stored = await metric(gateway, 'cartbarn_device_messages_stored_total')
+  assert.equal(stored, await metric(gateway, 'cartbarn_device_messages_received_total'))
 })

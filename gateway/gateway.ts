@@ -250,82 +250,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     log,
   })
   const metrics = createMetrics({
-    messages: ingest.messages,
-    commands: delivery.outcomes,
-    dropped: ingest.dropped,
-    mqtt: () => broker.status.stats(),
-    sync:
-      sync === undefined
-        ? undefined
-        : { failures: sync.failures, sentBytes: sync.sentBytes, clock, status: () => sync.status },
-    keysRefused: keyGuard.refused,
-    realtime: realtime.counts,
-    storeFaults: store.faults,
-    unreadableBlocks: damage.unreadable,
-    deletedRecords: telemetry.deleted,
-    counters: {
-      cartbarn_sealed_samples_total: {
-        help: 'Samples moved from the log into blocks.',
-        read: () => sealing.counts.samples,
-      },
-      cartbarn_sealing_seconds_total: {
-        help: 'Time spent on that, without rests.',
-        read: () => sealing.counts.seconds,
-      },
-      cartbarn_disk_deleted_records_total: {
-        help: 'Telemetry records deleted to make room that the head office has.',
-        read: () => diskGuard.counts.deletedSent,
-      },
-      cartbarn_disk_dropped_records_total: {
-        help: 'Telemetry records dropped to make room that the head office does not have.',
-        read: () => diskGuard.counts.droppedUnsent,
-      },
-      cartbarn_sealing_failures_total: {
-        help: 'Times it could not be done; what is not sealed stays in the log.',
-        read: () => sealing.counts.failures,
-      },
-    },
-    gauges: {
-      cartbarn_damaged_blocks: {
-        help: 'Telemetry blocks that are not as they were written, put aside.',
-        read: () => damage.summary.blocks,
-      },
-      cartbarn_devices: { help: 'Registered devices.', read: () => fleet.size },
-      cartbarn_commands_unfinished: {
-        help: 'Commands that are neither done nor given up.',
-        read: () => delivery.unfinishedCount,
-      },
-      cartbarn_realtime_connections: { help: 'Clients of /realtime.', read: () => realtime.connectionCount },
-      cartbarn_write_queue_rows: { help: 'Rows waiting for the disk.', read: () => store.queue.waitingRows },
-      cartbarn_store_usable: {
-        help: '1 while the store can be written.',
-        read: () => Number(store.health.isUsable),
-      },
-      cartbarn_disk_used_bytes: {
-        help: 'What the data folder uses.',
-        read: () => diskGuard.use.usedBytes,
-      },
-      cartbarn_disk_budget_bytes: {
-        help: 'What it may use.',
-        read: () => diskGuard.use.budgetBytes,
-      },
-      cartbarn_clock_trusted: {
-        help: '1 while the clock is set; 0 while times are a guess.',
-        read: () => Number(clock.isTrusted),
-      },
-      ...(config.tls === undefined
-        ? {}
-        : {
-            cartbarn_tls_certificate_expires_at_seconds: {
-              help: 'When the certificate in use expires, in seconds since 1970.',
-              read: () => certificate?.expiresAtS ?? Number.NaN,
-            },
-          }),
-      cartbarn_commit_p99_seconds: {
-        help: '99th percentile of the last 512 commits.',
-        read: () => store.commitTimes.p99S(),
-      },
-    },
+    ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, telemetry, sealing, diskGuard },
+    ...{ fleet, clock, sync, certificate: () => certificate },
   })
   const app = createApp({
     store,

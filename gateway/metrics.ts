@@ -1,129 +1,311 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { SyncAgent } from '#agent/agent.ts'
+import type { BrokerStatus } from '#broker/status/broker-status.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
+import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
 import type { Tally } from '#shared/tally.ts'
-import { registerMqttMetrics } from './mqtt-metrics.ts'
-import { registerSyncMetrics, type SyncFigures } from './sync-metrics.ts'
 
-/** Where the figures come from when `/metrics` is asked; nothing is counted for it on the way. */
-export interface MetricSources {
-  messages: Tally
-  dropped: Tally
-  commands: Tally
-  mqtt: () => MqttStats
+/** What the metrics read of the gateway's parts, whenever somebody requests `/metrics`. */
+export interface MetricParts {
+  ingest: { messages: Tally; dropped: Tally }
+  delivery: { outcomes: Tally; unfinishedCount: number }
+  keyGuard: { refused: Tally }
+  realtime: { sentFrames: number; closed: Tally; connectionCount: number }
+  broker: { status: Pick<BrokerStatus, 'stats'> }
+  store: {
+    faults: Tally
+    health: { isUsable: boolean }
+    commitTimes: { p99S: () => number }
+    queue: { waitingRows: number }
+  }
+  damage: { unreadable: Tally; summary: { blocks: number } }
+  telemetry: { deleted: Tally }
+  sealing: { counts: { samples: number; failures: number; seconds: number } }
+  diskGuard: {
+    counts: { droppedUnsent: number; deletedSent: number }
+    use: { usedBytes: number; budgetBytes: number }
+  }
+  fleet: { size: number }
+  clock: { isTrusted: boolean }
+  /** Returns undefined without TLS. */
+  certificate: () => { expiresAtS: number } | undefined
   /** Undefined without a head office. */
-  sync: SyncFigures | undefined
-  keysRefused: Tally
-  realtime: Tally
-  storeFaults: Tally
-  unreadableBlocks: Tally
-  deletedRecords: Tally
-  /** What only grows, and what goes up and down; by name. */
-  counters: Record<string, { help: string; read: () => number }>
-  gauges: Record<string, { help: string; read: () => number }>
+  sync: Pick<SyncAgent, 'failures' | 'sentBytes' | 'status'> | undefined
 }
 
-/** The metrics of the gateway and its process in the Prometheus text format. */
-export function createMetrics(sources: MetricSources): () => Promise<string> {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  tallyMetric(
-    registry,
-    'cartbarn_mqtt_messages_total',
-    'Messages of devices, by outcome.',
-    'outcome',
-    sources.messages,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_dropped_total',
-    'What was not taken from messages, by reason.',
+/** The parts, and what is expensive to ask for, asked once for all metrics of one answer. */
+interface Figures extends MetricParts {
+  mqtt: MqttStats
+  syncStatus: SyncStatus | undefined
+}
+
+interface Metric {
+  /** A counter only grows until the process ends; its name ends in `_total`, and no other name does. */
+  type: 'counter' | 'gauge'
+  help: string
+  read: Read
+  label: string | undefined
+}
+
+/** Returns the value, or the values by label, or undefined where the gateway has no such part. */
+type Read = (
+  figures: Figures,
+) => number | Iterable<readonly [label: string | number, value: number]> | undefined
+
+const counter = (help: string, read: Read, label?: string): Metric => ({ type: 'counter', help, read, label })
+const gauge = (help: string, read: Read, label?: string): Metric => ({ type: 'gauge', help, read, label })
+
+/** All metrics of the gateway. None has a label per device or client, so their number does not grow with the fleet. */
+export const METRICS: Readonly<Record<string, Metric>> = {
+  cartbarn_device_messages_received_total: counter(
+    'MQTT messages that devices sent to the gateway.',
+    ({ ingest }) => ingest.messages.get('received'),
+  ),
+  cartbarn_device_messages_stored_total: counter(
+    'Messages of devices that the gateway wrote to the disk.',
+    ({ ingest }) => ingest.messages.get('stored'),
+  ),
+  cartbarn_dropped_total: counter(
+    'Messages of devices, and single values in them, that the gateway did not store, by reason.',
+    ({ ingest }) => ingest.dropped.entries(),
     'reason',
-    sources.dropped,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_commands_total',
-    'Commands, by what became of them.',
+  ),
+  cartbarn_devices: gauge('Registered devices.', ({ fleet }) => fleet.size),
+  cartbarn_commands_total: counter(
+    'Steps of commands to devices, such as created, published or completed, by step.',
+    ({ delivery }) => delivery.outcomes.entries(),
     'outcome',
-    sources.commands,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_keys_refused_total',
-    'API keys refused, by reason.',
+  ),
+  cartbarn_commands_unfinished: gauge(
+    'Commands that devices have not yet completed and that have not failed.',
+    ({ delivery }) => delivery.unfinishedCount,
+  ),
+  cartbarn_keys_refused_total: counter(
+    'Requests and logins refused because of their API key or its request rate, by reason.',
+    ({ keyGuard }) => keyGuard.refused.entries(),
     'reason',
-    sources.keysRefused,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_realtime_total',
-    'Realtime frames and closed connections.',
-    'kind',
-    sources.realtime,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_store_faults_total',
-    'Times the store could not be written or read, by code.',
+  ),
+  cartbarn_realtime_connections: gauge(
+    'Open WebSocket connections to /realtime.',
+    ({ realtime }) => realtime.connectionCount,
+  ),
+  cartbarn_realtime_closed_total: counter(
+    'Connections to /realtime that the gateway closed, by reason.',
+    ({ realtime }) => realtime.closed.entries(),
+    'reason',
+  ),
+  cartbarn_realtime_sent_frames_total: counter(
+    'WebSocket frames about devices that the gateway sent to clients of /realtime.',
+    ({ realtime }) => realtime.sentFrames,
+  ),
+  cartbarn_store_usable: gauge(
+    '1 while the gateway can write to its database, 0 while it cannot.',
+    ({ store }) => Number(store.health.isUsable),
+  ),
+  cartbarn_store_faults_total: counter(
+    'Reads and writes of the database that failed, by error code.',
+    ({ store }) => store.faults.entries(),
     'code',
-    sources.storeFaults,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_unreadable_blocks_total',
-    'Telemetry blocks found unreadable, by reason.',
+  ),
+  cartbarn_write_queue_rows: gauge(
+    'Rows in memory that wait to be written to the database.',
+    ({ store }) => store.queue.waitingRows,
+  ),
+  cartbarn_commit_p99_seconds: gauge(
+    '99th percentile of the durations of the last 512 commits.',
+    ({ store }) => store.commitTimes.p99S(),
+  ),
+  cartbarn_sealed_samples_total: counter(
+    'Telemetry samples moved from the log into blocks.',
+    ({ sealing }) => sealing.counts.samples,
+  ),
+  cartbarn_sealing_seconds_total: counter(
+    'Time spent on moving telemetry from the log into blocks, without pauses.',
+    ({ sealing }) => sealing.counts.seconds,
+  ),
+  cartbarn_sealing_failures_total: counter(
+    'Failed attempts to move telemetry from the log into blocks; the telemetry stays in the log.',
+    ({ sealing }) => sealing.counts.failures,
+  ),
+  cartbarn_unreadable_blocks_total: counter(
+    'Telemetry blocks that the gateway could not read, by reason.',
+    ({ damage }) => damage.unreadable.entries(),
     'reason',
-    sources.unreadableBlocks,
-  )
-  tallyMetric(
-    registry,
-    'cartbarn_deleted_records_total',
-    'Telemetry records deleted, by what deleted them.',
+  ),
+  cartbarn_damaged_blocks: gauge(
+    'Telemetry blocks that are damaged on the disk and that the gateway has set aside.',
+    ({ damage }) => damage.summary.blocks,
+  ),
+  cartbarn_deleted_records_total: counter(
+    'Telemetry records deleted by request or for their age, by what deleted them.',
+    ({ telemetry }) => telemetry.deleted.entries(),
     'by',
-    sources.deletedRecords,
-  )
-  for (const [name, { help, read }] of Object.entries(sources.counters)) {
-    const counter: Counter = new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect: () => {
-        counter.reset()
-        counter.inc(read())
-      },
-    })
-  }
-  for (const [name, { help, read }] of Object.entries(sources.gauges)) {
-    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
-  }
-  if (sources.sync !== undefined) {
-    const { failures } = sources.sync
-    tallyMetric(
-      registry,
-      'cartbarn_sync_failures_total',
-      'Requests to the head office that failed, by reason.',
-      'reason',
-      failures,
-    )
-    registerSyncMetrics(registry, sources.sync)
-  }
-  // read once for all of its metrics
-  let mqtt: MqttStats | undefined
-  registerMqttMetrics(registry, () => mqtt ?? sources.mqtt())
-  return () => {
-    mqtt = sources.mqtt()
-    return registry.metrics()
+  ),
+  cartbarn_disk_deleted_records_total: counter(
+    'Telemetry records deleted to free disk space that the head office already has.',
+    ({ diskGuard }) => diskGuard.counts.deletedSent,
+  ),
+  cartbarn_disk_dropped_records_total: counter(
+    'Telemetry records deleted to free disk space that the head office does not have.',
+    ({ diskGuard }) => diskGuard.counts.droppedUnsent,
+  ),
+  cartbarn_disk_used_bytes: gauge(
+    'Disk space that the data folder uses.',
+    ({ diskGuard }) => diskGuard.use.usedBytes,
+  ),
+  cartbarn_disk_budget_bytes: gauge(
+    'Disk space that the data folder may use.',
+    ({ diskGuard }) => diskGuard.use.budgetBytes,
+  ),
+  cartbarn_clock_trusted: gauge(
+    '1 while the clock of the gateway is set, 0 while its times are estimates.',
+    ({ clock }) => Number(clock.isTrusted),
+  ),
+  cartbarn_tls_certificate_expiry_timestamp_seconds: gauge(
+    'Time at which the TLS certificate in use expires, in seconds since 1970.',
+    ({ certificate }) => certificate()?.expiresAtS,
+  ),
+  cartbarn_mqtt_connections: gauge(
+    'Open MQTT connections, logged in or not, by transport.',
+    ({ mqtt }) => Object.entries(mqtt.connections.byTransport),
+    'transport',
+  ),
+  cartbarn_mqtt_clients: gauge('MQTT clients that are logged in.', ({ mqtt }) => mqtt.connections.loggedIn),
+  cartbarn_mqtt_clients_maximum: gauge(
+    'Largest number of MQTT clients that were logged in at the same time since the start.',
+    ({ mqtt }) => mqtt.connections.maximum,
+  ),
+  cartbarn_mqtt_connections_waiting: gauge(
+    'MQTT connections that wait for the broker to read from them.',
+    ({ mqtt }) => mqtt.waitingConnections,
+  ),
+  cartbarn_mqtt_sessions: gauge(
+    'MQTT sessions that the broker keeps, with and without a connection.',
+    ({ mqtt }) => mqtt.sessions.kept,
+  ),
+  cartbarn_mqtt_sessions_away: gauge(
+    'MQTT sessions that the broker keeps for clients that are not connected.',
+    ({ mqtt }) => mqtt.sessions.away,
+  ),
+  cartbarn_mqtt_subscriptions: gauge('MQTT subscriptions of all sessions.', ({ mqtt }) => mqtt.subscriptions),
+  cartbarn_mqtt_retained_messages: gauge('Retained MQTT messages.', ({ mqtt }) => mqtt.retained.messages),
+  cartbarn_mqtt_retained_bytes: gauge(
+    'Payload bytes of all retained MQTT messages.',
+    ({ mqtt }) => mqtt.retained.bytes,
+  ),
+  cartbarn_mqtt_queued_messages: gauge(
+    'MQTT messages that wait for their client or for its acknowledgement.',
+    ({ mqtt }) => mqtt.queued.messages,
+  ),
+  cartbarn_mqtt_queued_bytes: gauge(
+    'Memory that the queued MQTT messages are estimated to need.',
+    ({ mqtt }) => mqtt.queued.bytes,
+  ),
+  cartbarn_mqtt_refused_total: counter(
+    'Connections, logins and packets that the MQTT broker refused, by reason.',
+    ({ mqtt }) => Object.entries(mqtt.refused),
+    'reason',
+  ),
+  cartbarn_mqtt_dropped_total: counter(
+    'Messages and sessions that the MQTT broker deleted because of a limit, by reason.',
+    ({ mqtt }) => Object.entries(mqtt.dropped),
+    'reason',
+  ),
+  cartbarn_mqtt_received_messages_total: counter(
+    'MQTT PUBLISH packets that the broker received, by QoS.',
+    ({ mqtt }) => mqtt.received.byQos.entries(),
+    'qos',
+  ),
+  cartbarn_mqtt_sent_messages_total: counter(
+    'MQTT PUBLISH packets that the broker sent, by QoS.',
+    ({ mqtt }) => mqtt.sent.byQos.entries(),
+    'qos',
+  ),
+  cartbarn_mqtt_received_packets_total: counter(
+    'MQTT packets of every kind that the broker received.',
+    ({ mqtt }) => mqtt.received.packets,
+  ),
+  cartbarn_mqtt_sent_packets_total: counter(
+    'MQTT packets of every kind that the broker sent.',
+    ({ mqtt }) => mqtt.sent.packets,
+  ),
+  cartbarn_mqtt_received_bytes_total: counter(
+    'Bytes of all MQTT packets that the broker received.',
+    ({ mqtt }) => mqtt.received.packetBytes,
+  ),
+  cartbarn_mqtt_sent_bytes_total: counter(
+    'Bytes of all MQTT packets that the broker sent.',
+    ({ mqtt }) => mqtt.sent.packetBytes,
+  ),
+  cartbarn_sync_state: gauge(
+    '1 for the state that the replication to the head office is in, 0 for all other states.',
+    ({ syncStatus }) => syncStatus && SYNC_STATES.map((name) => [name, Number(name === syncStatus.state)]),
+    'state',
+  ),
+  cartbarn_sync_last_contact_timestamp_seconds: gauge(
+    'Time at which the head office last answered, in seconds since 1970; NaN before its first answer.',
+    ({ syncStatus }) => syncStatus && (syncStatus.lastContactMs ?? Number.NaN) / 1000,
+  ),
+  cartbarn_sync_backlog_rows: gauge(
+    'Rows that the gateway has not yet sent to the head office, by stream.',
+    ({ syncStatus }) => syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows]),
+    'stream',
+  ),
+  cartbarn_sync_acked_rows_total: counter(
+    'Rows that the head office acknowledged.',
+    ({ syncStatus }) => syncStatus?.ackedRows,
+  ),
+  cartbarn_sync_sent_bytes_total: counter(
+    'Bytes of request bodies sent to the head office, by request: push sends rows, latest sends device states.',
+    ({ sync }) => sync?.sentBytes.entries(),
+    'request',
+  ),
+  cartbarn_sync_failures_total: counter(
+    'Requests to the head office that failed, by reason.',
+    ({ sync }) => sync?.failures.entries(),
+    'reason',
+  ),
+  cartbarn_sync_audit_compared_rows: gauge(
+    'Rows that the last audit compared with those of the head office, by kind.',
+    ({ syncStatus }) => syncStatus && auditCounts(syncStatus).map(([kind, { rows }]) => [kind, rows]),
+    'kind',
+  ),
+  cartbarn_sync_audit_confirmed_rows: gauge(
+    'Rows of the last audit that the head office has as well, by kind.',
+    ({ syncStatus }) =>
+      syncStatus && auditCounts(syncStatus).map(([kind, { confirmed }]) => [kind, confirmed]),
+    'kind',
+  ),
+}
+
+/** Gauges of prom-client with the name of a counter; each is the sum of another metric. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** Returns what answers `/metrics`: the metrics of the gateway and its process in the Prometheus text format. */
+export function createMetrics(parts: MetricParts): () => Promise<string> {
+  const ofProcess = new Registry()
+  collectDefaultMetrics({ register: ofProcess })
+  for (const name of MISNAMED) ofProcess.removeSingleMetric(name)
+  return async () => {
+    const figures = { ...parts, mqtt: parts.broker.status.stats(), syncStatus: parts.sync?.status }
+    // A new one for each answer: a counter of prom-client cannot be set, and these are counted by the parts.
+    const ofGateway = new Registry()
+    for (const [name, { type, help, read, label }] of Object.entries(METRICS)) {
+      const reading = read(figures)
+      if (reading === undefined) continue
+      const options = { name, help, labelNames: label === undefined ? [] : [label], registers: [ofGateway] }
+      const metric = type === 'counter' ? new Counter(options) : new Gauge(options)
+      if (typeof reading === 'number') metric.inc(reading)
+      else for (const [value, count] of reading) metric.inc({ [label ?? '']: value }, count)
+    }
+    return `${await ofProcess.metrics()}\n${await ofGateway.metrics()}`
   }
 }
 
-function tallyMetric(registry: Registry, name: string, help: string, label: string, tally: Tally): void {
-  const gauge: Gauge = new Gauge({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect: () => {
-      for (const [reason, count] of tally.entries()) gauge.set({ [label]: reason }, count)
-    },
-  })
+function auditCounts({ audit }: SyncStatus) {
+  return Object.entries(audit.last?.counts ?? {})
 }

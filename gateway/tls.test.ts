@@ -21,7 +21,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 const ONE = createKeyPair({ commonName: 'one' })
 const TWO = createKeyPair({ commonName: 'two', expiresAtMs: Date.UTC(2080, 0, 1) })
 const REFUSED = 'cartbarn_mqtt_refused_total'
-const EXPIRES = 'cartbarn_tls_certificate_expires_at_seconds'
+const EXPIRES = 'cartbarn_tls_certificate_expiry_timestamp_seconds'
 
 let folder: KeyPairFolder
 let gateway: TestGateway

@@ -400,11 +400,11 @@ describe('bad messages', () => {
   })
 
   test('too many messages close with 1008, which is counted once', async () => {
-    const before = await metric(gateway, 'cartbarn_realtime_total', 'closed_1008')
+    const before = await metric(gateway, 'cartbarn_realtime_closed_total', 'too_many_messages')
     const watcher = await gateway.realtime()
     for (let i = 0; i < 2_000; i++) watcher.send({ type: 'ping' })
     assert.equal(await watcher.closed(), 1008)
-    assert.equal(await metric(gateway, 'cartbarn_realtime_total', 'closed_1008'), before + 1)
+    assert.equal(await metric(gateway, 'cartbarn_realtime_closed_total', 'too_many_messages'), before + 1)
   })
 })
 
@@ -412,10 +412,10 @@ test('a reader that does not read is closed with 1013 and delays no other', asyn
   const cart = await Cart.connect()
   const [slow, fast] = [await watcherOf(cart.hardwareId), await watcherOf(cart.hardwareId)]
   slow.socket.pause()
-  const closedBefore = await metric(gateway, 'cartbarn_realtime_total', 'closed_1013')
+  const closedBefore = await metric(gateway, 'cartbarn_realtime_closed_total', 'too_slow')
   const filler = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`a${i}`, 'x'.repeat(256)]))
   let speed = 0
-  while ((await metric(gateway, 'cartbarn_realtime_total', 'closed_1013')) === closedBefore) {
+  while ((await metric(gateway, 'cartbarn_realtime_closed_total', 'too_slow')) === closedBefore) {
     assert.ok(speed < 5_000, 'the slow reader is cut before 40 MB')
     const batch = Array.from({ length: 7 }, () => ({
       ts: NOW - 200_000 + ++speed,

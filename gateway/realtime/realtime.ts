@@ -31,8 +31,9 @@ interface RealtimeDeps {
 
 /** The WebSocket channel `/realtime`: live data of the devices a client subscribes to. */
 export class Realtime implements Part {
-  /** Frames sent and connections closed, by reason. */
-  readonly counts = new Tally()
+  /** Connections closed by the gateway, by reason. */
+  readonly closed = new Tally()
+  sentFrames = 0
   readonly #deps: RealtimeDeps
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -152,8 +153,7 @@ export class Realtime implements Part {
       this.#subscriptions.clear(connection)
     })
     if (this.#connections.size >= MAX_CONNECTIONS) {
-      this.counts.add('too_many_connections')
-      connection.close(CLOSE.slow, 'too many connections')
+      this.#closeFor(connection, CLOSE.slow, 'too many connections')
       return
     }
     this.#connections.add(connection)
@@ -217,7 +217,7 @@ export class Realtime implements Part {
     if (!this.#subscriptions.isWatched(hardwareId)) return
     const frame = encodeFrame(message())
     this.#subscriptions.forEachWatcher(hardwareId, (connection) => {
-      this.counts.add('frames')
+      this.sentFrames++
       if (!connection.sendFrame(frame)) this.#closeFor(connection, CLOSE.slow, 'too slow')
     })
   }
@@ -240,7 +240,7 @@ export class Realtime implements Part {
   }
 
   #closeFor(connection: RealtimeConnection, code: number, reason: string): void {
-    this.counts.add(`closed_${code}`)
+    this.closed.add(reason.replaceAll(' ', '_'))
     this.#subscriptions.clear(connection)
     connection.close(code, reason)
   }

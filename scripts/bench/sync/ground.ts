@@ -116,7 +116,7 @@ export class SyncGround {
 /** Bytes a gateway says it has sent: data, and states of devices. */
 export async function bytesSent({ api }: GatewayProcess): Promise<{ data: number; states: number }> {
   return {
-    data: await api.sum('cartbarn_sync_bytes_sent_total', 'request="push"'),
-    states: await api.sum('cartbarn_sync_bytes_sent_total', 'request="latest"'),
+    data: await api.sum('cartbarn_sync_sent_bytes_total', 'request="push"'),
+    states: await api.sum('cartbarn_sync_sent_bytes_total', 'request="latest"'),
   }
 }

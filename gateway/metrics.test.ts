@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { after, before, test } from 'node:test'
+import { TestHub } from '#sync-testing/test-hub.ts'
+import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
+import { eventually, metric } from '#testing/observe.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { METRICS } from './metrics.ts'
+
+const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined
+// .ci/run installs it wherever there is apt-get
+const skip =
+  isInstalled('promtool') || (process.env.CI !== undefined && isInstalled('apt-get'))
+    ? false
+    : 'promtool (Debian: prometheus) is not installed'
+
+let folder: KeyPairFolder
+let hub: TestHub
+let gateway: TestGateway
+let answer: string
+
+// with everything a metric can be about: TLS, a head office, and something counted under each label that starts empty
+before(async () => {
+  folder = new KeyPairFolder(createKeyPair())
+  hub = await new TestHub().start()
+  gateway = await startGateway({
+    ...folder.settings,
+    CARTBARN_UPSTREAM_URL: hub.url,
+    CARTBARN_UPSTREAM_KEY: `cbs_links_${'k'.repeat(43)}`,
+    CARTBARN_SITE_ID: 'links',
+  })
+  const device = await gateway.device('cart-1')
+  await device.publishAsync('dev/cart-1/evt', 'not JSON', { qos: 1 })
+  await gateway.request('GET', '/devices', { key: null })
+  const watcher = await gateway.realtime()
+  for (let i = 0; i < 2_000; i++) watcher.send({ type: 'ping' })
+  await watcher.closed()
+  await gateway.request('POST', '/sync/audit')
+  const isAudited = async () => (await metric(gateway, 'cartbarn_sync_audit_compared_rows', 'entities')) > 0
+  await eventually(isAudited, 'the audit')
+  answer = (await gateway.request('GET', '/metrics')).body
+})
+after(async () => {
+  await gateway.stop()
+  await hub.stop()
+  folder.remove()
+})
+
+test('each metric of the table is served with its type and its help, and there is no other', () => {
+  const helpByName = new Map(headers('HELP'))
+  const served = headers('TYPE')
+    .filter(([name]) => name.startsWith('cartbarn_'))
+    .map(([name, type]) => ({ name, type, help: helpByName.get(name) }))
+  assert.deepEqual(
+    served,
+    Object.entries(METRICS).map(([name, { type, help }]) => ({ name, type, help })),
+  )
+})
+
+test('a name ends in _total when it is that of a counter, and only then', () => {
+  for (const [name, type] of headers('TYPE'))
+    assert.equal(name.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
+})
+
+test('each help is a sentence, and no two are the same', () => {
+  for (const [name, { help }] of Object.entries(METRICS)) assert.match(help, /^[A-Z0-9].{10,}\.$/, name)
+  const helps = Object.values(METRICS).map(({ help }) => help)
+  assert.deepEqual(helps, [...new Set(helps)])
+})
+
+test('each metric has a value, but for the faults of a store that has none', () => {
+  for (const [name, { label }] of Object.entries(METRICS)) {
+    if (name === 'cartbarn_store_faults_total') continue
+    const sample = new RegExp(label === undefined ? `^${name} ` : `^${name}\\{${label}="\\w+"\\} `, 'm')
+    assert.match(answer, sample)
+  }
+})
+
+test('promtool has nothing to say about them', { skip }, () => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: answer,
+    encoding: 'utf8',
+  })
+  assert.deepEqual({ status, output: stdout + stderr }, { status: 0, output: '' })
+})
+
+/** The comments of `/metrics` of a kind: of each metric its type, or its help. */
+function headers(kind: 'TYPE' | 'HELP'): [name: string, text: string][] {
+  return Array.from(
+    answer.matchAll(new RegExp(`^# ${kind} (\\S+) (.*)$`, 'gm')),
+    ([, name = '', text = '']) => [name, text],
+  )
+}
