@@ -3,6 +3,7 @@ import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
+import type { AuditKind } from '#shared/wire/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/commands.ts'
 
@@ -56,6 +57,8 @@ export interface GatewayEvents {
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */
   keyRevoked: { userId: string }
+  /** The head office wants something compared again. */
+  resendRequested: { kind: AuditKind | null; dayMs: number | null }
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
 }

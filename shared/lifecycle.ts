@@ -4,13 +4,13 @@ export interface Part {
   stop(): Promise<void>
 }
 
-/** Starts parts in order; if one fails, stops those that did start, newest first, and throws its error. */
-export async function startAll(parts: readonly Part[]): Promise<void> {
-  const started: Part[] = []
+/** Starts parts in order, each as far as it has something to start; if one fails, stops those that did start, newest first, and throws its error. */
+export async function startAll(parts: readonly Partial<Part>[]): Promise<void> {
+  const started: Partial<Part>[] = []
   for (const part of parts) {
     try {
       started.push(part)
-      await part.start()
+      await part.start?.()
     } catch (error) {
       await stopAll(started)
       throw error
@@ -19,11 +19,11 @@ export async function startAll(parts: readonly Part[]): Promise<void> {
 }
 
 /** Stops parts, last first, all of them even if one fails; then throws the first error. */
-export async function stopAll(parts: readonly Part[]): Promise<void> {
+export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
   const errors: unknown[] = []
   for (const part of parts.toReversed()) {
     try {
-      await part.stop()
+      await part.stop?.()
     } catch (error) {
       errors.push(error)
     }

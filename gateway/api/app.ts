@@ -8,7 +8,7 @@ import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Groups } from '#services/groups.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
 import type { Presence } from '#services/presence.ts'
-import type { Telemetry } from '#services/telemetry/deletion.ts'
+import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
@@ -47,7 +47,7 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps, S
   geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
-  telemetry: Telemetry
+  telemetry: TelemetryDeletion
   trips: Trips
   telemetryImport: TelemetryImport
   presence: Presence

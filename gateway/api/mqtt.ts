@@ -23,12 +23,15 @@ export interface MqttApiDeps {
   store: Pick<Store, 'read' | 'health' | 'queue'>
   /** The broker, as far as an admin may look into it. */
   mqtt: {
-    connectionLimit: number
-    clientIds(): { clientId: string; isConnected: boolean }[]
-    client(clientId: string): MqttClientStatus | undefined
+    status: {
+      clientIds(): { clientId: string; isConnected: boolean }[]
+      client(clientId: string): MqttClientStatus | undefined
+      stats(): MqttStats
+    }
     removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
-    stats(): MqttStats
   }
+  /** How many connections the broker takes. */
+  mqttConnections: number
 }
 
 const QUARANTINE_LIMIT = 1000
@@ -109,7 +112,7 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
 }
 
 /** `/mqtt/…`: who is connected to the broker, how it is doing, and what it could not read. All for admins. */
-export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv> {
+export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -126,7 +129,7 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
     }),
     (c) => {
       const { connected, search = '', limit, offset } = c.req.valid('query')
-      const page = mqtt
+      const page = mqtt.status
         .clientIds()
         .filter(
           ({ clientId, isConnected }) =>
@@ -137,7 +140,7 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
         .sort()
         .slice(offset, offset + limit)
       const clients = page
-        .map((clientId) => mqtt.client(clientId))
+        .map((clientId) => mqtt.status.client(clientId))
         .filter((client) => client !== undefined)
         .map(toMqttClientJson)
       return c.json({ clients, pagination: { limit, offset, returned: clients.length } }, 200)
@@ -176,7 +179,7 @@ export function createMqttApi({ store, mqtt }: MqttApiDeps): OpenAPIHono<ApiEnv>
       middleware: [adminOnly] as const,
       responses: { 200: json(mqttStatsSchema, 'Counts and limits of the broker.'), ...problems(403) },
     }),
-    (c) => c.json(toMqttStatsJson(mqtt.stats(), mqtt.connectionLimit, store.queue.waitingRows), 200),
+    (c) => c.json(toMqttStatsJson(mqtt.status.stats(), mqttConnections, store.queue.waitingRows), 200),
   )
 
   api.openapi(

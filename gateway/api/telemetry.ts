@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
-import type { Telemetry } from '#services/telemetry/deletion.ts'
+import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { body, json, jsonText, problems } from '#shared/http/responses.ts'
@@ -26,7 +26,7 @@ import { adminOnly } from './guards.ts'
 interface TelemetryApiDeps {
   fleet: Fleet
   devices: Devices
-  telemetry: Telemetry
+  telemetry: TelemetryDeletion
   store: Pick<Store, 'read'>
 }
 

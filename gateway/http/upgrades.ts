@@ -9,13 +9,13 @@ import type { Log } from '#shared/log.ts'
 
 interface UpgradeDeps {
   keyGuard: KeyGuard
-  acceptRealtime: (request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller) => void
-  acceptMqtt: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  realtime: { accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void }
+  mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void }
   log: Log
 }
 
 /** Sends WebSocket requests where they belong: `/realtime` with a key, `/mqtt`; anything else gets an HTTP error. */
-export function createUpgradeHandler({ keyGuard, acceptRealtime, acceptMqtt, log }: UpgradeDeps) {
+export function createUpgradeHandler({ keyGuard, realtime, mqtt, log }: UpgradeDeps) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
     try {
@@ -24,9 +24,9 @@ export function createUpgradeHandler({ keyGuard, acceptRealtime, acceptMqtt, log
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
         const user = keyGuard.admit(apiKey, request.socket.remoteAddress ?? 'unknown')
-        acceptRealtime(request, socket, head, user.caller)
+        realtime.accept(request, socket, head, user.caller)
       } else if (path === '/mqtt') {
-        acceptMqtt(request, socket, head)
+        mqtt.upgrade(request, socket, head)
       } else {
         throw new NotFoundError('not_found', 'there is no WebSocket here')
       }

@@ -5,6 +5,7 @@ import { type Caller, canSee } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
+import type { Users } from '#services/users.ts'
 import { isNestedTooDeep } from '#shared/json-depth.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -24,8 +25,7 @@ interface RealtimeDeps {
   events: Events
   fleet: Fleet
   commands: Commands
-  /** What a user may do now; undefined once it may do nothing. */
-  callerOf: (userId: string) => Caller | undefined
+  users: Pick<Users, 'callerOf'>
   log: Log
 }
 
@@ -229,7 +229,7 @@ export class Realtime implements Part {
   }
 
   #narrowAll(userId: string): void {
-    const caller = this.#deps.callerOf(userId)
+    const caller = this.#deps.users.callerOf(userId)
     if (caller === undefined) return
     for (const connection of this.#connections) {
       if (connection.userId !== userId) continue

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
-import { Telemetry } from '#services/telemetry/deletion.ts'
+import { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { createLog } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
 import { Store } from '#store/store.ts'
@@ -49,7 +49,7 @@ export async function openTelemetryParts(
   const maintenance = new Turns()
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
-  const telemetry = new Telemetry({
+  const telemetry = new TelemetryDeletion({
     ...{ store, fleet, sealing, damage, maintenance, clock, log },
     hasUpstream,
   })

@@ -1,8 +1,8 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Events } from '#gateway/events.ts'
-import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
+import type { Store } from '#store/store.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Appender, CommitQueue } from '#store/writer/commit-queue.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
@@ -15,10 +15,9 @@ import { Drafts } from './draft.ts'
 import { isUplink, type QueuedMessage, type Uplinked } from './message.ts'
 
 interface IngestDeps {
-  queue: CommitQueue<QueuedMessage>
+  store: Pick<Store<QueuedMessage>, 'queue' | 'read'>
   presence: Presence
   events: Events
-  isLockEventStored: (hardwareId: string, identity: string) => boolean
   geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
   log: Log
@@ -29,7 +28,7 @@ interface IngestDeps {
  * transaction, with all that arrived meanwhile; once that is committed `announce` shows it (latest state, then events),
  * and only then is it acknowledged.
  */
-export class Ingest implements Appender<QueuedMessage>, Part {
+export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
   readonly messages = new Tally()
   readonly dropped = new Tally()
@@ -39,20 +38,17 @@ export class Ingest implements Appender<QueuedMessage>, Part {
   readonly #drafts: Drafts
   readonly #announce: Announce
 
-  constructor({ queue, log, clock, geofences, isLockEventStored, events, presence }: IngestDeps) {
-    this.#queue = queue
+  constructor({ store, log, clock, geofences, events, presence }: IngestDeps) {
+    this.#queue = store.queue
     this.#log = log
     this.#accept = new Accept({ clock, dropped: this.dropped })
-    this.#drafts = new Drafts({ geofences, isLockEventStored })
+    this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
     this.#announce = new Announce({ events, presence, dropped: this.dropped })
   }
 
+  /** Makes the rows of what is queued from now on; there is nothing to stop: the queue stores what it has. */
   async start(): Promise<void> {
     this.#queue.attach(this)
-  }
-
-  async stop(): Promise<void> {
-    // the queue stores what it has before it stops
   }
 
   /**

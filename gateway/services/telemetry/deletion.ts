@@ -40,7 +40,7 @@ export type Rest = () => Promise<void>
  * so that all of it is in blocks. A deletion goes on when nobody waits for it any more; one that a stop or a fault of the
  * store ended is finished by asking again.
  */
-export class Telemetry {
+export class TelemetryDeletion {
   /** Records deleted, by what deleted them. */
   readonly deleted = new Tally(['purge', 'erasure', 'retention'])
   readonly #deps: TelemetryDeps

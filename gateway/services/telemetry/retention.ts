@@ -7,10 +7,10 @@ import type { Store } from '#store/store.ts'
 import type { DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Fleet } from '../fleet.ts'
-import type { Telemetry } from './deletion.ts'
+import type { TelemetryDeletion } from './deletion.ts'
 
 interface RetentionDeps {
-  telemetry: Pick<Telemetry, 'retire'>
+  telemetry: Pick<TelemetryDeletion, 'retire'>
   fleet: Fleet
   queue: Pick<Store['queue'], 'waitingRows'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>

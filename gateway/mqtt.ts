@@ -1,0 +1,105 @@
+import type { Duplex } from 'node:stream'
+import { Broker, type BrokerOptions, type NetworkOptions } from '#broker/broker.ts'
+import { Connections } from '#broker/listeners/admission.ts'
+import { TcpListener } from '#broker/listeners/tcp.ts'
+import { TlsListener } from '#broker/listeners/tls.ts'
+import { WebSocketListener } from '#broker/listeners/websocket.ts'
+import { ReadGate } from '#broker/read-gate.ts'
+import { countRows } from '#domain/mqtt-sessions.ts'
+import type { MqttLogin } from '#services/mqtt-access.ts'
+import type { Log } from '#shared/log.ts'
+import type { MqttTransport } from '#shared/mqtt-status.ts'
+import type { Clock } from '#shared/time.ts'
+import type { Store } from '#store/store.ts'
+import type { Config } from './config.ts'
+
+/** QoS 2 messages a client may publish without releasing one, in windows of what it may be sent. */
+const RECEIVING_WINDOWS = 10
+
+interface MqttDeps {
+  config: Config
+  store: Pick<Store, 'read' | 'queue'>
+  clock: Clock
+  log: Log
+}
+
+/** The broker and its listeners; undefined are those that no setting asks for. */
+export interface Mqtt {
+  broker: Broker<MqttLogin>
+  /** All open connections, counted over all listeners. */
+  connections: Connections
+  tcp: TcpListener | undefined
+  tls: TlsListener | undefined
+  webSockets: WebSocketListener
+}
+
+/** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
+export function createMqtt({ config, store, clock, log }: MqttDeps): Mqtt {
+  const gate = new ReadGate(() => store.queue.isFull)
+  store.queue.on('room', () => gate.open())
+  const connections = new Connections({
+    total: config.mqttConnections,
+    perAddress: config.mqttConnectionsPerAddress,
+    failedLoginsPerSecond: config.mqttFailedLoginsPerSecond,
+  })
+  const broker = new Broker<MqttLogin>({
+    journal: {
+      load: () => store.read.mqttSessions(),
+      append: (sessionChanges, onStored, onRefused) => {
+        const rows = Math.max(1, countRows(sessionChanges))
+        store.queue.append({ rows, sessionChanges, onStored, onRefused })
+      },
+    },
+    gate,
+    options: brokerOptions(config),
+    clock,
+    log,
+    onLoginFailed: (address) => connections.loginFailed(address),
+  })
+  const eventsOf = (transport: MqttTransport) => ({
+    onConnection: (stream: Duplex, address: string, network: NetworkOptions = {}) =>
+      broker.handle(stream, address, { ...network, transport }),
+    onHandshakeFailed: (address: string, cause: string) => {
+      broker.refusals.add('tls_handshake', { address, cause })
+      connections.loginFailed(address)
+    },
+    onDropped: (reason: string, address: string) => broker.refusals.add(reason, { address }),
+  })
+  const { host, mqttPort, mqttsPort } = config
+  return {
+    broker,
+    connections,
+    tcp:
+      mqttPort === undefined
+        ? undefined
+        : new TcpListener({ host, port: mqttPort, connections }, eventsOf('tcp')),
+    tls:
+      mqttsPort === undefined
+        ? undefined
+        : new TlsListener({ host, port: mqttsPort, connections }, eventsOf('tls')),
+    webSockets: new WebSocketListener(config.mqttPacketBytes, connections, eventsOf('websocket')),
+  }
+}
+
+function brokerOptions(config: Config): BrokerOptions {
+  return {
+    maxPayloadBytes: config.mqttPacketBytes,
+    maxUnreadBytes: config.mqttSlowReaderBytes,
+    maxSubscriptions: config.mqttSubscriptions,
+    messagesPerSecond: config.mqttMessagesPerSecond,
+    maxTopicLevels: config.mqttTopicLevels,
+    connectTimeoutMs: config.mqttConnectTimeoutS * 1000,
+    // a client need not wait for PUBREC before it publishes more, and most do not
+    maxReceiving: RECEIVING_WINDOWS * config.mqttInFlight,
+    sessions: {
+      outbox: {
+        inFlight: config.mqttInFlight,
+        messages: config.mqttQueueMessages,
+        bytes: config.mqttQueueBytes,
+      },
+      queued: { messages: config.mqttQueuesMessages, bytes: config.mqttQueuesBytes },
+      retained: { messages: config.mqttRetainedMessages, bytes: config.mqttRetainedBytes },
+      expiryDays: config.mqttSessionDays,
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { SyncAgent } from '#agent/agent.ts'
+import { toDeviceJson } from '#api/device-json.ts'
+import type { GatewayClock } from '#services/clock/gateway-clock.ts'
+import type { Fleet } from '#services/fleet.ts'
+import type { IntentEffectsDeps } from '#services/replication/intent-effects.ts'
+import { IntentInbox } from '#services/replication/intent-inbox.ts'
+import { LatestStates } from '#services/replication/latest-states.ts'
+import { SyncSource } from '#services/replication/source.ts'
+import type { BlockDamage } from '#services/telemetry/block-damage.ts'
+import type { Log } from '#shared/log.ts'
+import type { Turns } from '#shared/turns.ts'
+import { readVersion } from '#shared/version.ts'
+import type { Store } from '#store/store.ts'
+import type { Config } from './config.ts'
+import type { Events } from './events.ts'
+
+/** With so many rows waiting for the disk a backlog for the head office can wait too. */
+const BUSY_ROWS = 200
+
+interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
+  config: Pick<Config, 'upstream' | 'dataDir'>
+  fleet: Fleet
+  store: Store
+  events: Events
+  damage: BlockDamage
+  maintenance: Turns
+  clock: GatewayClock
+  log: Log
+}
+
+/** What connects the gateway to its head office; `sync` is undefined where there is none. */
+export interface Replication {
+  intents: IntentInbox
+  sync: SyncAgent | undefined
+}
+
+/** Builds the inbox for intents of the head office and, if one is set, the agent that replicates to it. */
+export function createReplication(deps: ReplicationDeps): Replication {
+  const { config, store, events, fleet, clock, log } = deps
+  const intents = new IntentInbox({
+    ...deps,
+    onResend: (wanted) => events.emit('resendRequested', wanted),
+  })
+  const { upstream, dataDir } = config
+  if (upstream === undefined) return { intents, sync: undefined }
+  const sync = new SyncAgent({
+    source: new SyncSource({ ...deps, monotonic: clock }),
+    inbox: intents,
+    latest: new LatestStates({ fleet, events, toDeviceJson }),
+    upstream,
+    site: upstream.siteId,
+    holdMs: upstream.holdMs,
+    longestBackoffMs: upstream.longestBackoffMs,
+    dataDir,
+    program: readVersion(),
+    ...{ clock, log },
+    isBusy: () => store.queue.waitingRows > BUSY_ROWS,
+  })
+  events.on('resendRequested', (wanted) => void sync.audit(wanted))
+  events.on('lockChanged', () => sync.wake())
+  events.on('zoneCrossed', () => sync.wake())
+  return { intents, sync }
+}

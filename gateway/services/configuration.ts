@@ -1,0 +1,46 @@
+import type { DeviceType } from '#devices/device-type.ts'
+import type { Log } from '#shared/log.ts'
+import type { Store } from '#store/store.ts'
+import type { GatewayClock } from './clock/gateway-clock.ts'
+import { ConfigLayers } from './config-layers.ts'
+import { ConfigPublisher } from './config-publisher.ts'
+import { DeviceConfigs } from './device-configs.ts'
+import { DeviceTypes } from './device-types.ts'
+import type { Downlink } from './downlink.ts'
+import type { Fleet } from './fleet.ts'
+import { GeofenceTokens } from './geofence-tokens.ts'
+import { Geofences } from './geofences.ts'
+import { Groups } from './groups.ts'
+
+interface ConfigurationDeps {
+  store: Store
+  fleet: Fleet
+  downlink: Downlink
+  clock: GatewayClock
+  log: Log
+  builtInTypes: readonly DeviceType[]
+}
+
+/** What devices are to know: their groups, the zones of those, and their configuration in layers. */
+export interface Configuration {
+  geofences: Geofences
+  geofenceTokens: GeofenceTokens
+  groups: Groups
+  deviceTypes: DeviceTypes
+  deviceConfigs: DeviceConfigs
+  publisher: ConfigPublisher
+}
+
+/** Builds the parts that decide and publish what devices are to know. */
+export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps): Configuration {
+  const geofences = new Geofences(deps)
+  const layers = new ConfigLayers()
+  const publisher = new ConfigPublisher({ ...deps, layers })
+  const groups = new Groups({ ...deps, geofences, layers, publisher })
+  const deviceTypes = new DeviceTypes({ ...deps, builtIn: builtInTypes, layers, publisher })
+  return {
+    ...{ geofences, groups, deviceTypes, publisher },
+    geofenceTokens: new GeofenceTokens({ ...deps, geofences }),
+    deviceConfigs: new DeviceConfigs({ ...deps, groups, deviceTypes, layers, publisher }),
+  }
+}

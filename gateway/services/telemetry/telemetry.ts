@@ -1,0 +1,72 @@
+import type { Log } from '#shared/log.ts'
+import type { Turns } from '#shared/turns.ts'
+import type { Store } from '#store/store.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Fleet } from '../fleet.ts'
+import type { BlockDamage } from './block-damage.ts'
+import { TelemetryDeletion } from './deletion.ts'
+import { type DiskBudget, DiskGuard } from './disk-guard.ts'
+import { TelemetryImport } from './import.ts'
+import { Retention } from './retention.ts'
+import { Sealing } from './sealing.ts'
+
+interface TelemetryDeps {
+  store: Store
+  fleet: Fleet
+  damage: BlockDamage
+  /** Whatever changes blocks takes turns. */
+  maintenance: Turns
+  clock: GatewayClock
+  log: Log
+  options: TelemetryOptions
+}
+
+export interface TelemetryOptions {
+  /** Samples of a device in the log before they are sealed into a block. */
+  sealSamples: number
+  /** 0 keeps all. */
+  retentionDays: number
+  dataDir: string
+  diskBudget: DiskBudget
+}
+
+/** What happens to telemetry once it is stored. */
+export interface TelemetryParts {
+  sealing: Sealing
+  deletion: TelemetryDeletion
+  retention: Retention
+  diskGuard: DiskGuard
+  import: TelemetryImport
+}
+
+/**
+ * Builds the life of stored telemetry: the log is sealed into blocks, retention and the disk guard delete what is old or
+ * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
+ */
+export function createTelemetry(
+  deps: TelemetryDeps,
+  sync: { readonly mayLack: boolean } | undefined,
+): TelemetryParts {
+  const { store, fleet, damage, maintenance, clock, log, options } = deps
+  const hasUpstream = sync !== undefined
+  const mayLack = () => sync?.mayLack === true
+  const sealing = new Sealing({
+    ...{ store, fleet, maintenance, clock, log },
+    onUnreadable: (blocks) => damage.judge(blocks),
+    onSetAside: () => damage.load(),
+    minSamples: options.sealSamples,
+    acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
+  })
+  const deletion = new TelemetryDeletion({
+    ...{ store, fleet, sealing, damage, maintenance, clock, log, hasUpstream },
+  })
+  const retention = new Retention({
+    ...{ telemetry: deletion, fleet, queue: store.queue, clock, log, mayLack },
+    days: options.retentionDays,
+  })
+  const diskGuard = new DiskGuard({
+    ...{ store, maintenance, clock, log, hasUpstream, mayLack },
+    ...{ dataDir: options.dataDir, budget: options.diskBudget },
+  })
+  return { sealing, deletion, retention, diskGuard, import: new TelemetryImport({ store, clock, log }) }
+}
