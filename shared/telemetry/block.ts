@@ -2,7 +2,6 @@ import {
   type BlockHeader,
   columnsEnd,
   HEADER_BYTES,
-  isBlockTime,
   mostBlockBytes,
   openBlock,
   sealBlock,
@@ -10,7 +9,8 @@ import {
 import { ColumnReader } from './column-reader.ts'
 import { ColumnScratch, ColumnWriter } from './column-writer.ts'
 import { DamagedBlockError } from './damaged-block.ts'
-import { type ColumnRule, GPS, indexAtOrAfter, NO_SPEED, type RecordKind, type Records } from './records.ts'
+import { findFault } from './record-faults.ts'
+import { GPS, indexAtOrAfter, type RecordKind, type Records } from './records.ts'
 
 /** How many records a full block has. */
 export const MAX_BLOCK_RECORDS = 2048
@@ -26,12 +26,17 @@ const SCRATCH = new ColumnScratch(MAX_BLOCK_RECORDS)
 export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R): Uint8Array {
   const { atMs } = records
   const columns = kind.columnsOf(records)
-  checkTimes(atMs)
+  if (atMs.length > MAX_BLOCK_RECORDS) {
+    throw new RangeError(`${atMs.length} records instead of 1 to ${MAX_BLOCK_RECORDS}`)
+  }
+  const fault = findFault(kind, records)
+  if (fault !== undefined) throw new RangeError(fault)
   const view = new DataView(ROOM.buffer)
   const writer = new ColumnWriter(view, HEADER_BYTES, SCRATCH)
   writer.writeTimes(atMs)
   for (const [i, rule] of kind.rules.entries()) {
-    writer.writeIntegers(checkColumn(columns[i], atMs.length, rule), rule)
+    const column = columns[i]
+    if (column !== undefined) writer.writeIntegers(column, rule)
   }
   const firstMs = atMs[0] ?? 0
   const lastMs = atMs[atMs.length - 1] ?? 0
@@ -101,27 +106,4 @@ export function decodeBlockRange<R extends Records>(
 
 function viewOf(block: Uint8Array): DataView {
   return new DataView(block.buffer, block.byteOffset, block.byteLength)
-}
-
-function checkTimes(atMs: Float64Array): void {
-  if (atMs.length < 1 || atMs.length > MAX_BLOCK_RECORDS) {
-    throw new RangeError(`${atMs.length} records instead of 1 to ${MAX_BLOCK_RECORDS}`)
-  }
-  let before = -1
-  for (let i = 0; i < atMs.length; i++) {
-    const time = atMs[i] ?? 0
-    if (!isBlockTime(time) || time <= before) throw new RangeError(`time ${time} behind ${before}`)
-    before = time
-  }
-}
-
-function checkColumn(column: Int32Array | undefined, count: number, rule: ColumnRule): Int32Array {
-  if (column?.length !== count) throw new RangeError('columns of different lengths')
-  const min = rule.isOptional ? NO_SPEED : rule.min
-  const { max } = rule
-  for (let i = 0; i < column.length; i++) {
-    const value = column[i] ?? 0
-    if (value < min || value > max) throw new RangeError(`${rule.name} ${value}`)
-  }
-  return column
 }

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crc32 } from 'node:zlib'
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { isHardwareId } from '#shared/ids.ts'
 import { isBlockTime } from './block-header.ts'
 import { DamagedBlockError, NewerBlockError } from './damaged-block.ts'
-import { GolombContext } from './golomb.ts'
-import { GolombWriter } from './golomb-writer.ts'
 import { fold } from './packed-bits.ts'
 import { BATTERY, GPS, NO_SPEED } from './records.ts'
-import { RunModel } from './run-model.ts'
 import { decodeRuns, encodeRuns, type TelemetryRun } from './runs.ts'
+import { VarintWriter } from './varints.ts'
 
 function runsOf(devices: number, count: number): TelemetryRun[] {
   return Array.from({ length: devices }, (_, device): TelemetryRun[] => {
@@ -32,6 +30,11 @@ function runsOf(devices: number, count: number): TelemetryRun[] {
 
 const SAMPLES = [encodeRuns(runsOf(3, 6)), encodeRuns(runsOf(1, 40)), encodeRuns([])] as const
 const anySample = fc.constantFrom(...SAMPLES)
+
+/** What a frame holds, inflated. */
+function contentOf(bytes: Uint8Array): Buffer {
+  return inflateRawSync(bytes.subarray(4, -4))
+}
 
 /** Why the bytes are damaged; undefined when they are runs, which then must be possible. */
 function reasonOf(bytes: Uint8Array): string | undefined {
@@ -67,6 +70,10 @@ function frame(content: Uint8Array): Uint8Array {
   return seal(Buffer.concat([Buffer.from('ctr\u0001'), content, Buffer.alloc(4)]))
 }
 
+function pack(content: Uint8Array): Uint8Array {
+  return frame(deflateRawSync(content))
+}
+
 test('every flipped bit is noticed', () => {
   for (const bytes of SAMPLES) {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -83,9 +90,20 @@ test('bytes that are cut off or go on are noticed, with a right checksum too', (
       assert.notEqual(reasonOf(bytes.subarray(0, length)), undefined)
       if (length >= 8) assert.equal(reasonOf(seal(bytes.subarray(0, length))), 'impossible_content')
     }
-    const content = bytes.subarray(4, -4)
-    assert.equal(reasonOf(frame(content)), undefined)
-    assert.equal(reasonOf(frame(Uint8Array.of(...content, 0))), 'impossible_content')
+    const deflated = bytes.subarray(4, -4)
+    assert.equal(reasonOf(frame(deflated)), undefined)
+    assert.equal(reasonOf(frame(Uint8Array.of(...deflated, 0))), 'impossible_content')
+  }
+})
+
+test('content that is cut off or goes on is noticed', () => {
+  for (const bytes of SAMPLES) {
+    const content = contentOf(bytes)
+    assert.equal(reasonOf(pack(content)), undefined)
+    for (let length = 0; length < content.length; length++) {
+      assert.equal(reasonOf(pack(content.subarray(0, length))), 'impossible_content')
+    }
+    assert.equal(reasonOf(pack(Uint8Array.of(...content, 0))), 'impossible_content')
   }
 })
 
@@ -114,45 +132,57 @@ test('a later version is refused by its number, and only if its bytes are whole'
 
 test('with a right checksum any bytes are either damage or runs that can be', () => {
   const change = fc.record({ at: fc.nat(), bytes: fc.uint8Array({ minLength: 1, maxLength: 4 }) })
+  const changes = fc.array(change, { minLength: 1, maxLength: 3 })
+  const changed = (bytes: Uint8Array, all: readonly { at: number; bytes: Uint8Array }[]): Uint8Array => {
+    const copy = Uint8Array.from(bytes)
+    for (const { at, bytes: over } of all) {
+      const start = at % bytes.length
+      copy.set(over.subarray(0, bytes.length - start), start)
+    }
+    return copy
+  }
   let taken = 0
   fc.assert(
-    fc.property(anySample, fc.array(change, { minLength: 1, maxLength: 3 }), (sample, changes) => {
-      const bytes = sample.slice()
-      for (const { at, bytes: over } of changes) {
-        const start = 4 + (at % (bytes.length - 8))
-        bytes.set(over.subarray(0, bytes.length - 4 - start), start)
-      }
-      if (reasonOf(seal(bytes)) === undefined) taken++
+    fc.property(anySample, changes, (sample, all) => {
+      if (reasonOf(pack(changed(contentOf(sample), all))) === undefined) taken++
     }),
     { numRuns: 5000 },
   )
   assert.ok(taken > 100, `only ${taken} were runs`)
   fc.assert(
+    fc.property(anySample, changes, (sample, all) => {
+      reasonOf(frame(changed(sample.subarray(4, -4), all)))
+    }),
+    { numRuns: 1000 },
+  )
+  fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (content) => {
+      reasonOf(pack(content))
       reasonOf(frame(content))
     }),
     { numRuns: 5000 },
   )
 })
 
-/** The beginning of one run of `count` voltages, and so many bytes of zeros: numbers that cost a bit each. */
-function longRun(count: number, zeros: number): Uint8Array {
-  const model = new RunModel()
-  const out = new GolombWriter(0, 100)
-  out.writeBit(true)
-  out.writeBit(false)
-  out.write(0, model.dropped)
-  out.write(1, model.added)
-  out.writeBits('a'.charCodeAt(0), 7)
-  out.writeBit(true)
-  out.write(fold(count), model.streams.battery.counts)
-  const { bytes, end } = out.finish()
-  return frame(Buffer.concat([bytes.subarray(0, end), Buffer.alloc(zeros)]))
+interface Head {
+  readonly id: string
+  readonly count: number
+  readonly isBattery?: boolean
+}
+
+/** The beginning of the content of runs, and any number of zeros, which are all values at once. */
+function contentWith(heads: readonly Head[], zeros: number): Uint8Array {
+  const out = new VarintWriter(10 + heads.length * 80 + zeros)
+  out.write(heads.length)
+  for (const { id } of heads) out.writeText(id)
+  for (const { count, isBattery = true } of heads) out.write(count * 2 + (isBattery ? 1 : 0))
+  for (let i = 0; i < zeros; i++) out.write(0)
+  return out.written
 }
 
 test('no memory is taken for records that the bytes cannot hold', () => {
-  for (const count of [1e4, 1e6, 2 ** 31, 2 ** 47 - 1, -5, 0]) {
-    const bytes = longRun(count, 40)
+  for (const count of [0, 100, 1e4, 250_000, 1e6, 2 ** 31, 2 ** 47 - 1]) {
+    const bytes = pack(contentWith([{ id: 'a', count }], 40))
     const before = process.memoryUsage().arrayBuffers
     assert.equal(reasonOf(bytes), 'impossible_content')
     assert.ok(process.memoryUsage().arrayBuffers - before < 1e6)
@@ -160,42 +190,59 @@ test('no memory is taken for records that the bytes cannot hold', () => {
 })
 
 test('more records than runs may have are damage, whatever the bytes', () => {
-  assert.throws(() => decodeRuns(longRun(1_000_001, 300_000)), /1000001 records/)
+  const runs = [125_000, 125_001].map((count, i) => ({ id: `cart-${i}`, count }))
+  assert.throws(() => decodeRuns(pack(contentWith(runs, 600_000))), /more than 250000 records/)
 })
 
 test('more runs than there may be are damage', () => {
-  const record = { atMs: Float64Array.of(0), voltageMv: Int32Array.of(0) }
-  const most: TelemetryRun[] = Array(50_000).fill({ hardwareId: 'a', stream: 'battery', records: record })
-  const bytes = encodeRuns(most)
-  // every run but the first is a few bits that are the same each time: there is room for more of them before the end
-  const content = Buffer.from(bytes.subarray(4, -4))
-  const again = content.subarray(1000, 1000 + 7 * 100)
-  const longer = Buffer.concat([content.subarray(0, 1000), again, content.subarray(1000)])
-  assert.throws(() => decodeRuns(frame(longer)), /more than 50000 runs/)
+  const runs = (count: number) => Array<Head>(count).fill({ id: 'a', count: 1 })
+  assert.equal(decodeRuns(pack(contentWith(runs(50_000), 100_000))).length, 50_000)
+  assert.throws(() => decodeRuns(pack(contentWith(runs(50_001), 100_002))), /more than 50000 runs/)
+})
+
+test('a few bytes that become many are damage before they fill the memory', () => {
+  const bytes = pack(Buffer.alloc(100_000_000))
+  assert.ok(bytes.length < 100_000)
+  const before = process.memoryUsage().arrayBuffers
+  assert.throws(() => decodeRuns(bytes), DamagedBlockError)
+  assert.ok(process.memoryUsage().arrayBuffers - before < 40e6)
+})
+
+test('content that zlib cannot inflate is damage', () => {
+  assert.equal(reasonOf(frame(Uint8Array.of())), 'impossible_content')
+  assert.equal(reasonOf(frame(Uint8Array.of(0x07, 0x00))), 'impossible_content')
+  assert.equal(reasonOf(frame(Buffer.from('no deflate stream'))), 'impossible_content')
 })
 
 test('runs that go against the order are damage', () => {
-  const model = new RunModel()
-  const out = new GolombWriter(0, 100)
-  const id = (text: string, dropped: number) => {
-    out.writeBit(true)
-    out.writeBit(false)
-    out.write(dropped, model.dropped)
-    out.write(text.length, model.added)
-    for (const letter of text) out.writeBits(letter.charCodeAt(0), 7)
+  const single = (id: string, isBattery = true) => ({ id, count: 1, isBattery })
+  const read = (...heads: Head[]) => decodeRuns(pack(contentWith(heads, heads.length * 2 + 2)))
+  assert.equal(decodeRuns(pack(contentWith([single('a'), single('b')], 4))).length, 2)
+  assert.throws(() => decodeRuns(pack(contentWith([single('b'), single('a')], 4))), /do not ascend/)
+  assert.throws(() => read(single('a'), single('a', false)), /do not ascend/)
+})
+
+for (const [what, reason, records] of [
+  ['no records', /no records/, { count: 0, values: [] }],
+  ['the same time twice', /time 5 behind 5/, { count: 2, values: [5, 0, 0, 0] }],
+  ['times that go back', /time 4 behind 5/, { count: 2, values: [5, -1, 0, 0] }],
+  ['times before 1970', /time -1/, { count: 1, values: [-1, 0] }],
+  ['times after 2248', /time 8796093022208/, { count: 1, values: [2 ** 43, 0] }],
+  ['a negative voltage', /voltageMv -1/, { count: 1, values: [0, -1] }],
+  ['a voltage of more than 31 bits', /too large/, { count: 1, values: [0, 2 ** 31] }],
+] as const) {
+  test(`${what} cannot be read`, () => {
+    const out = new VarintWriter(100)
+    out.write(1)
+    out.writeText('a')
+    out.write(records.count * 2 + 1)
+    for (const value of records.values) out.write(fold(value))
+    assert.throws(() => decodeRuns(pack(out.written)), reason)
+  })
+}
+
+test('what is no hardware id is damage', () => {
+  for (const id of ['', '..', 'a/b', 'é', 'active', 'x'.repeat(65)]) {
+    assert.throws(() => decodeRuns(pack(contentWith([{ id, count: 1 }], 2))), /hardware id/)
   }
-  const oneVoltageAtZero = (count: number) => {
-    out.writeBit(true)
-    out.write(fold(count), model.streams.battery.counts)
-    out.write(0, model.jumps)
-    out.writeBit(true)
-    out.write(0, new GolombContext(1000))
-  }
-  id('b', 0)
-  oneVoltageAtZero(1)
-  id('a', 1)
-  oneVoltageAtZero(0)
-  out.writeBit(false)
-  const { bytes, end } = out.finish()
-  assert.throws(() => decodeRuns(frame(bytes.subarray(0, end))), /do not ascend/)
 })

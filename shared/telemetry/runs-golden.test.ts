@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { crc32 } from 'node:zlib'
+import { crc32, inflateRawSync } from 'node:zlib'
 import { decodeRuns, encodeRuns } from './runs.ts'
 
 // Runs of these bytes are on their way and at head offices: a file of an earlier version is never changed, and a change
-// of what the encoder writes is a new version with a file of its own.
+// of what the encoder writes is a new version with a file of its own. What deflate makes of the same content differs from one
+// build of zlib to another, so what is compared is inflated.
 interface Golden {
   name: string
   hex: string
@@ -33,45 +34,52 @@ for (const file of files) {
       })
       assert.deepEqual(found, golden.runs)
       if (version === CURRENT_VERSION) {
-        assert.equal(Buffer.from(encodeRuns(runs)).toString('hex'), golden.hex)
+        assert.equal(contentOf(encodeRuns(runs)), contentOf(Buffer.from(golden.hex, 'hex')))
       }
     })
   }
 }
 
 test('runs of version 1 are laid out like this', () => {
-  // each number with its lowest bit first
-  const parts = [
-    ['1', 'a run'],
-    ['0', 'of another device than the run before'],
-    ['0', 'of its id go 0 characters'],
-    ['10', 'and 1 comes'],
-    ['1000011', '"a"'],
-    ['1', 'battery'],
-    ['1111110', '3 records more than none: 6 when folded'],
-    ['11110 01111101', 'the first at 607 ms: 1,214 when folded, 4 times 256 and 190'],
-    ['11111111111111111111 110100 00001011111', 'usual are 1,000 ms: 2,000 when folded, in 11 bits'],
-    ['1', 'the step of times stays 1'],
-    ['0', 'no interval'],
-    ['0', 'is another'],
-    ['0 10', 'voltages are multiples of 10'],
-    ['0 000001100', '480 mV: 48 steps, 96 when folded'],
-    ['0 0100', '1 step more: 2 when folded'],
-    ['0 110', '2 steps less: 3 when folded, with one bit less as small ones went before'],
-    ['0', 'no more runs'],
+  const content = [
+    ['02', 'runs'],
+    ['01 61 01 62', 'of "a" and "b"'],
+    ['02', 'one record, GPS'],
+    ['07', 'three records, battery'],
+    ['be09', 'the first at 607 ms: 1,214 when folded, 62 and 9 times 128'],
+    ['d00f', '1,000 ms later: 2,000 when folded'],
+    ['d00f d00f', 'and so are the next two, the first of them of the next run'],
+    ['0c', 'latitude 6'],
+    ['05', 'longitude -3: 5 when folded'],
+    ['01', 'no speed, which is -1'],
+    ['c007', '480 mV: 960 when folded'],
+    ['14', '10 mV more: 20 when folded'],
+    ['27', '20 mV less: 39 when folded'],
   ] as const
-  const bits = parts.map(([text]) => text.replaceAll(' ', '')).join('')
-  const content = bits.match(/.{1,8}/g)?.map((byte) => Number.parseInt([...byte].reverse().join(''), 2)) ?? []
   const written = Buffer.from(
     encodeRuns([
       {
-        hardwareId: 'a',
+        hardwareId: 'b',
         stream: 'battery',
-        records: { atMs: Float64Array.of(607, 1607, 2607), voltageMv: Int32Array.of(480, 490, 470) },
+        records: { atMs: Float64Array.of(1607, 2607, 3607), voltageMv: Int32Array.of(480, 490, 470) },
+      },
+      {
+        hardwareId: 'a',
+        stream: 'gps',
+        records: {
+          atMs: Float64Array.of(607),
+          latE7: Int32Array.of(6),
+          longE7: Int32Array.of(-3),
+          speedMilliKmh: Int32Array.of(-1),
+        },
       },
     ]),
   )
   assert.equal(written.subarray(0, 4).toString('latin1'), 'ctr\u0001')
-  assert.deepEqual([...written.subarray(4, -4)], content)
+  assert.equal(contentOf(written), content.map(([hex]) => hex.replaceAll(' ', '')).join(''))
   assert.equal(written.readUInt32LE(written.length - 4), crc32(written.subarray(0, -4)))
 })
+
+function contentOf(bytes: Uint8Array): string {
+  return inflateRawSync(bytes.subarray(4, -4)).toString('hex')
+}

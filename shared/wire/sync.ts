@@ -80,8 +80,8 @@ export const helloAnswerSchema = z.object({
 export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 
 /**
- * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry-runs.ts);
- * whole telemetry blocks (shared/telemetry-blocks.ts).
+ * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry/runs.ts);
+ * whole telemetry blocks (shared/telemetry/blocks.ts).
  */
 export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
 export type PartEncoding = z.infer<typeof partEncodingSchema>
