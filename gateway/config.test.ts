@@ -242,12 +242,12 @@ test('an empty variable is an unset one', () => {
   assert.deepEqual(readConfig(empty), readConfig({}))
 })
 
-test('the README lists every setting with its default', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+test('docs/operation.md lists every setting with its default', () => {
+  const page = readFileSync(new URL('../docs/operation.md', import.meta.url), 'utf8')
   const rows = describeSettings().map(({ name, defaultValue, help }) => {
     return `| ${name} | ${defaultValue === 'none' ? '' : `\`${defaultValue}\``} | ${help} |`
   })
-  assert.ok(readme.includes(rows.join('\n')), `the table should be:\n${rows.join('\n')}`)
+  assert.ok(page.includes(rows.join('\n')), `the table should be:\n${rows.join('\n')}`)
 })
 
 const HEAD_OFFICE = {
