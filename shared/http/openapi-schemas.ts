@@ -11,6 +11,7 @@ export interface JsonSchema {
   examples?: unknown[]
   properties?: Record<string, JsonSchema>
   patternProperties?: Record<string, JsonSchema>
+  propertyNames?: JsonSchema
   required?: string[]
   additionalProperties?: boolean | JsonSchema
   items?: JsonSchema | false
