@@ -118,7 +118,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       metrics,
     },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
-    fetchesGeofences: (name) => Object.hasOwn(deviceTypes.find(name)?.commands ?? {}, 'fetch_geofences'),
+    fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     corsOrigins: config.corsOrigins,
     subscriptions: () => realtime.summary(),

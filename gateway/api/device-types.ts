@@ -85,7 +85,7 @@ function toDeviceTypeJson({
   defaults,
   configSchema,
   commands,
-}: ReturnType<DeviceTypes['require']>): DeviceTypeJson {
+}: Parameters<DeviceTypes['put']>[0]): DeviceTypeJson {
   return {
     name,
     description,

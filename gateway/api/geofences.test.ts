@@ -149,6 +149,25 @@ test('those who have to fetch are the cartcaddies of the group', async () => {
   ])
 })
 
+test('devices of a type that the API made have to fetch if it obeys fetch_geofences, after a restart too', async () => {
+  const id = await createGroup()
+  const command = { ttl_seconds: 60, params_schema: { type: 'object', properties: {} } }
+  for (const [type, commands] of [
+    ['pager', {}],
+    ['tablet', { fetch_geofences: command }],
+  ] as const) {
+    const config_schema = { type: 'object', properties: {} }
+    const body = { defaults: {}, config_schema, commands }
+    assert.equal((await g.request('PUT', `/device-types/${type}`, { body })).status, 200)
+    const device = { hardware_id: `${type}-1`, device_type: type, group_id: id }
+    assert.equal((await g.request('POST', '/devices', { body: device })).status, 201)
+  }
+  const fetchers = async () => (await put(`/groups/${id}/geofences`)).body.fetch_required
+  assert.deepEqual(await fetchers(), ['tablet-1'])
+  await g.restart()
+  assert.deepEqual(await fetchers(), ['tablet-1'])
+})
+
 test('the older paths show and change the same zones', async () => {
   const id = await createGroup()
   assert.equal((await put(`/geofences/${id}`, zones(GREEN))).body.version, 1)

@@ -1,4 +1,4 @@
-import { COMMON_COMMANDS, FETCH_GEOFENCES } from './commands.ts'
+import { COMMON_COMMANDS, FETCH_GEOFENCES, FETCH_GEOFENCES_NAME } from './commands.ts'
 import type { DeviceType } from './device-type.ts'
 import { teebox } from './teebox.ts'
 
@@ -9,7 +9,7 @@ export const cartcaddie: DeviceType = {
   configSchema: teebox.configSchema,
   commands: {
     ...COMMON_COMMANDS,
-    fetch_geofences: FETCH_GEOFENCES,
+    [FETCH_GEOFENCES_NAME]: FETCH_GEOFENCES,
     message: {
       ttlS: 600,
       params: {
@@ -19,4 +19,5 @@ export const cartcaddie: DeviceType = {
       },
     },
   },
+  downloadsZones: true,
 }

@@ -18,5 +18,8 @@ export const COMMON_COMMANDS: Record<string, CommandDefinition> = {
   refresh_config: { ttlS: DAY_S, params: NO_PARAMS },
 }
 
+/** What a device that downloads its zones obeys. */
+export const FETCH_GEOFENCES_NAME = 'fetch_geofences'
+
 /** Asks a device to download its zones; the gateway fills in where from. */
 export const FETCH_GEOFENCES: CommandDefinition = { ttlS: DAY_S, params: NO_PARAMS }

@@ -16,4 +16,6 @@ export interface DeviceType {
   /** What is known of configuration keys; others may be set and are sent all the same. */
   configSchema: ObjectSchema
   commands: Record<string, CommandDefinition>
+  /** Its devices download their zones when they obey `fetch_geofences`; others get them by the topic of their group. */
+  downloadsZones: boolean
 }

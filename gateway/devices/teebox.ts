@@ -18,4 +18,5 @@ export const teebox: DeviceType = {
     },
   },
   commands: COMMON_COMMANDS,
+  downloadsZones: false,
 }

@@ -1,7 +1,9 @@
+import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
 import type { DeviceType } from '#devices/device-type.ts'
 import { isLayerTooLarge, LAYER_BYTES_MAX } from '#domain/config-layers.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { misfits } from '#shared/wire/object-schema.ts'
+import type { DeviceTypeRow } from '#store/device-types.ts'
 import type { Store } from '#store/store.ts'
 import type { ConfigLayers } from './config-layers.ts'
 import type { ConfigPublisher } from './config-publisher.ts'
@@ -27,7 +29,7 @@ export class DeviceTypes {
 
   load(): void {
     const { builtIn, store } = this.#deps
-    for (const type of [...builtIn, ...store.read.deviceTypes()]) this.#keep(type)
+    for (const type of [...builtIn, ...store.read.deviceTypes().map(fromRow)]) this.#keep(type)
   }
 
   find(name: string): DeviceType | undefined {
@@ -62,7 +64,7 @@ export class DeviceTypes {
    * Makes or replaces a type; returns how many of its devices were told other settings. Layers that were set before stay
    * as they are. Throws `too_large`, or names each default that does not fit the schema.
    */
-  put(type: DeviceType): Promise<number> {
+  put(type: DeviceTypeRow): Promise<number> {
     const { store, fleet, publisher } = this.#deps
     requireFitting(type)
     return publisher.inTurn(async (publish) => {
@@ -70,7 +72,7 @@ export class DeviceTypes {
       const change = { kind: 'type' as const, deviceType: type.name, layer: type.defaults }
       const { published } = await publish(subjects, change, (publication, commit) =>
         store.write('putDeviceType', { type, publication }, () => {
-          this.#byName.set(type.name, type)
+          this.#byName.set(type.name, fromRow(type))
           commit()
         }),
       )
@@ -84,7 +86,12 @@ export class DeviceTypes {
   }
 }
 
-function requireFitting({ defaults, configSchema }: DeviceType): void {
+/** A type that the API puts downloads its zones if it obeys the command for that. */
+function fromRow(row: DeviceTypeRow): DeviceType {
+  return { ...row, downloadsZones: Object.hasOwn(row.commands, FETCH_GEOFENCES_NAME) }
+}
+
+function requireFitting({ defaults, configSchema }: DeviceTypeRow): void {
   if (isLayerTooLarge(defaults))
     throw new InvalidRequestError('too_large', `the defaults have more than ${LAYER_BYTES_MAX} bytes`)
   const errors = misfits(configSchema, defaults).map(({ name, detail }) => ({

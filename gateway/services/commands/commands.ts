@@ -1,3 +1,4 @@
+import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
 import type { CommandDefinition } from '#devices/device-type.ts'
 import { type Caller, canSee } from '#domain/access.ts'
 import { NEW_COMMAND } from '#domain/commands.ts'
@@ -57,8 +58,6 @@ export interface Asked {
   isRepeated: boolean
 }
 
-/** Its parameters are not the caller's to give. */
-const FETCH_GEOFENCES = 'fetch_geofences'
 /** Commands a device may have waiting: more is a mistake, and nobody would want them all obeyed. */
 const MAX_UNFINISHED = 1000
 
@@ -107,7 +106,7 @@ export class Commands {
       const definition = requireDefinition(deviceTypes, device.row.deviceType, command.command)
       const request: CommandRequest = {
         command: command.command,
-        params: command.command === FETCH_GEOFENCES ? {} : JSON.parse(command.paramsJson),
+        params: command.command === FETCH_GEOFENCES_NAME ? {} : JSON.parse(command.paramsJson),
         metadata: command.metadataJson === null ? null : JSON.parse(command.metadataJson),
         ttlS: command.ttlS,
       }
@@ -243,7 +242,7 @@ export class Commands {
       shortId,
       deviceType,
       command,
-      paramsJson: JSON.stringify(command === FETCH_GEOFENCES ? downloadFor(device) : params),
+      paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? downloadFor(device) : params),
       metadataJson: metadata === null ? null : JSON.stringify(metadata),
       ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, wish?.expiresAtMs),
       requestedBy: caller.userId,

@@ -1,7 +1,7 @@
 import { connect, type MqttClient, Store } from 'mqtt'
 import { type Downlink, deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
+import { simulatedType } from './device-types.ts'
 import type { MqttCredentials } from './register.ts'
-import { type DeviceType, FIRMWARE } from './sample.ts'
 import type { Traffic } from './traffic.ts'
 
 export type Qos = 0 | 1 | 2
@@ -25,7 +25,7 @@ export interface DeviceLink {
 export interface DeviceClientOptions {
   readonly brokerUrl: string
   readonly hardwareId: string
-  readonly deviceType: DeviceType
+  readonly deviceType: string
   readonly credentials: MqttCredentials
   readonly qos: Qos
   readonly traffic: Traffic
@@ -154,7 +154,8 @@ export class DeviceClient implements DeviceLink {
     traffic.connects += 1
     this.#retryMs = FIRST_RETRY_MS
     client.subscribe([...this.#ownTopics, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
-    const birth = JSON.stringify({ online: true, fw: FIRMWARE[deviceType], type: deviceType, boot: boot() })
+    const fw = simulatedType(deviceType).firmware
+    const birth = JSON.stringify({ online: true, fw, type: deviceType, boot: boot() })
     void this.#publishOn(client, 'st', birth, 1, true)
     this.#isReady = true
     for (const publishAgain of this.#refused.splice(0)) publishAgain()

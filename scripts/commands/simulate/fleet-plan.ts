@@ -1,11 +1,10 @@
-import { Cartcaddie } from './cartcaddie.ts'
 import { Cart } from './course/cart.ts'
 import { type Course, createCourse } from './course/course.ts'
 import type { LatLong } from './course/plane.ts'
 import { createShadows, type Shadow } from './course/radio.ts'
+import { DEVICE_TYPE_NAMES, simulatedType } from './device-types.ts'
 import { createRandom } from './random.ts'
-import type { DeviceModel, DeviceType } from './sample.ts'
-import { Teebox } from './teebox.ts'
+import type { DeviceModel } from './sample.ts'
 
 export interface FleetPlanOptions {
   readonly seed: number
@@ -17,7 +16,7 @@ export interface FleetPlanOptions {
 
 export interface PlannedDevice {
   readonly hardwareId: string
-  readonly deviceType: DeviceType
+  readonly deviceType: string
   readonly name: string
   /** Reports the turns of the cart's lock: one device of every cart does. */
   readonly hasLock: boolean
@@ -36,7 +35,8 @@ export interface FleetPlan extends FleetPlanOptions {
   readonly fleet: readonly PlannedCart[]
 }
 
-const EQUIPMENT: readonly (readonly DeviceType[])[] = [['teebox', 'cartcaddie'], ['teebox'], ['cartcaddie']]
+/** What the carts carry, in turn: a device of every type, or one of a single type. */
+const EQUIPMENT = [DEVICE_TYPE_NAMES, ...DEVICE_TYPE_NAMES.map((name) => [name])]
 const CLOCKLESS_EVERY = 5
 
 /**
@@ -59,10 +59,12 @@ export function createCart(plan: FleetPlan, index: number): Cart {
 
 /** The device as it behaves on one day; every day has its own errors, so that each can be computed alone. */
 export function createDeviceModel(plan: FleetPlan, device: PlannedDevice, day: number): DeviceModel {
-  const random = createRandom(plan.seed, device.hardwareId, day)
-  if (device.deviceType === 'teebox') return new Teebox(plan.course.center, random)
-  const intervalS = createRandom(plan.seed, device.hardwareId, 'interval').pick([1, 2, 3, 5])
-  return new Cartcaddie(plan.course.center, random, { intervalS, hasLock: device.hasLock })
+  return simulatedType(device.deviceType).createModel({
+    center: plan.course.center,
+    hasLock: device.hasLock,
+    random: createRandom(plan.seed, device.hardwareId, day),
+    lasting: createRandom(plan.seed, device.hardwareId, 'interval'),
+  })
 }
 
 function equip(prefix: string, index: number): PlannedCart {
@@ -70,12 +72,15 @@ function equip(prefix: string, index: number): PlannedCart {
   const equipment = EQUIPMENT[index % EQUIPMENT.length] ?? []
   return {
     index,
-    devices: equipment.map((deviceType) => ({
-      hardwareId: `${prefix}-${deviceType === 'teebox' ? 'tb' : 'cc'}-${number}`,
-      deviceType,
-      name: deviceType === 'teebox' ? `Cart ${index + 1}` : `Cart ${index + 1} screen`,
-      hasLock: deviceType === equipment[0],
-      hasClock: deviceType === 'cartcaddie' || index % CLOCKLESS_EVERY !== 1,
-    })),
+    devices: equipment.map((deviceType) => {
+      const { idPart, name, mayLackClock } = simulatedType(deviceType)
+      return {
+        hardwareId: `${prefix}-${idPart}-${number}`,
+        deviceType,
+        name: name(`Cart ${index + 1}`),
+        hasLock: deviceType === equipment[0],
+        hasClock: !mayLackClock || index % CLOCKLESS_EVERY !== 1,
+      }
+    }),
   }
 }

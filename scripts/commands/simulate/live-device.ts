@@ -12,6 +12,7 @@ import {
 import type { Cart } from './course/cart.ts'
 import type { LockAction } from './course/itinerary.ts'
 import type { DeviceLink } from './device-client.ts'
+import { downloadsZones } from './device-types.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import { Outbox } from './outbox.ts'
 import type { LockMessage } from './payload.ts'
@@ -187,7 +188,7 @@ export class LiveDevice {
     const link = this.#link
     const version = parseVersion(payload)
     if (version === undefined || link === undefined) return
-    if (level === 'cfg' && this.device.deviceType === 'teebox') {
+    if (level === 'cfg' && !downloadsZones(this.device.deviceType)) {
       const { group_id: groupId = null } = version
       link.follow(groupId === null ? null : zonesTopic(groupId))
     }

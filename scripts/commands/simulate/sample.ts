@@ -8,10 +8,8 @@ export interface Sample {
   readonly fields: Readonly<Record<string, Scalar>>
 }
 
-export type DeviceType = 'teebox' | 'cartcaddie'
-
 /** What a device says it runs. */
-export const FIRMWARE: Readonly<Record<DeviceType, string>> = { teebox: '2.3.1', cartcaddie: '5.12.0' }
+export const FIRMWARE = { teebox: '2.3.1', cartcaddie: '5.12.0' } as const
 
 /** A device mounted on a cart: decides when to report, and what. */
 export interface DeviceModel {
