@@ -1,25 +1,8 @@
-import { z } from 'zod'
-
 /** Buckets per power of two: a value is known to within one part in this many. */
 const BUCKETS_PER_OCTAVE = 128
 const OCTAVE_BITS = 7
 const MAX_US = 2 ** 31 - 1
 const BUCKET_COUNT = (31 - OCTAVE_BITS + 1) * BUCKETS_PER_OCTAVE
-
-/** Largest relative error of a percentile. */
-export const HISTOGRAM_ERROR = 1 / BUCKETS_PER_OCTAVE
-
-/** What a histogram says, in milliseconds; all 0 when nothing was recorded. */
-export const latencySummarySchema = z.object({
-  count: z.number(),
-  p50Ms: z.number(),
-  p90Ms: z.number(),
-  p99Ms: z.number(),
-  maxMs: z.number(),
-})
-
-/** What a histogram says, in milliseconds; all 0 when nothing was recorded. */
-export type LatencySummary = z.infer<typeof latencySummarySchema>
 
 /**
  * Counts latencies in logarithmic buckets: constant memory, no allocation per value.
@@ -46,7 +29,7 @@ export class LatencyHistogram {
 
   /**
    * The value that `percent` of all values do not exceed (nearest rank), in microseconds.
-   * At most `HISTOGRAM_ERROR` above the exact one, never below it.
+   * At most a bucket above the exact one, never below it.
    */
   percentileUs(percent: number): number {
     const rank = Math.max(1, Math.ceil((percent / 100) * this.#count))
@@ -56,16 +39,6 @@ export class LatencyHistogram {
       if (seen >= rank) return Math.min(upperEdge(bucket), this.#maxUs)
     }
     return this.#maxUs
-  }
-
-  summary(): LatencySummary {
-    return {
-      count: this.#count,
-      p50Ms: this.percentileUs(50) / 1000,
-      p90Ms: this.percentileUs(90) / 1000,
-      p99Ms: this.percentileUs(99) / 1000,
-      maxMs: this.#maxUs / 1000,
-    }
   }
 }
 

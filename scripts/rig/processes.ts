@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,8 +28,6 @@ export class BenchProcess {
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#errorTail = (this.#errorTail + chunk.toString()).slice(-ERROR_TAIL_CHARACTERS)
     })
-    // Writing to a process that has just gone: its end is noticed by whoever waits for it.
-    child.stdin?.on('error', () => undefined)
     if (child.stdout !== null) {
       createInterface({ input: child.stdout }).on('line', (line) => {
         this.#onLine(line)
@@ -81,8 +79,27 @@ export class BenchProcess {
     }
   }
 
-  writeLine(line: string): void {
-    this.#child.stdin?.write(`${line}\n`)
+  /** Waits for `promise`; throws when the process ends first or the time is up. */
+  async before<T>(what: string, limitMs: number, promise: Promise<T>): Promise<T> {
+    const { promise: timeIsUp, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => reject(new Error(`${this.#name}: no ${what} in ${limitMs} ms ${this.#errorTail}`)),
+      limitMs,
+    )
+    const ended = this.exited.then((): never => {
+      throw new Error(`${this.#name} ended before ${what}: ${this.#errorTail}`)
+    })
+    try {
+      return await Promise.race([promise, ended, timeIsUp])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Sends a message to a process started by `fork`. */
+  send(message: object): void {
+    // one that has just gone: its end is noticed where an answer is waited for
+    this.#child.send(message, () => undefined)
   }
 
   /** Sends the signal and waits for the end; what does not go in time is killed. */
@@ -128,12 +145,20 @@ export class Workbench {
   spawn(name: string, command: string, args: string[], env: Record<string, string> = {}): BenchProcess {
     const child = spawn(command, args, {
       env: { ...process.env, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const started = new BenchProcess(name, child)
-    this.#processes.add(started)
-    void started.exited.then(() => this.#processes.delete(started))
-    return started
+    return this.#add(new BenchProcess(name, child))
+  }
+
+  /** Starts a script of ours with which messages are exchanged. */
+  fork(name: string, script: string, onMessage: (message: unknown) => void): BenchProcess {
+    const child = fork(script, {
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    child.on('message', onMessage)
+    return this.#add(new BenchProcess(name, child))
   }
 
   createFolder(name: string): string {
@@ -147,5 +172,11 @@ export class Workbench {
     for (const started of this.#processes) started.killNow()
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     this.#folders.clear()
+  }
+
+  #add(started: BenchProcess): BenchProcess {
+    this.#processes.add(started)
+    void started.exited.then(() => this.#processes.delete(started))
+    return started
   }
 }

@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
-import { readJournal } from '#scripts/rig/load/journal.ts'
 import type { Journal, LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { LockDevices, type LockEventCheck } from './lock-devices.ts'
 
@@ -32,25 +30,12 @@ export class FleetLoad {
   readonly #load: LoadProcess
   readonly #locks: LockDevices
   readonly #hardwareIds: string[]
-  readonly #journalFile: string
   /** Samples of each device that `checkNew` has looked for. */
   readonly #looked = new Map<string, number>()
 
   private constructor(bench: Workbench, gateway: GatewayProcess, fleet: Fleet, perDevicePerS: number) {
-    this.#journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
     this.#hardwareIds = [...fleet.carts, ...fleet.locks].map(({ hardwareId }) => hardwareId)
-    this.#load = new LoadProcess(bench, {
-      host: '127.0.0.1',
-      port: gateway.ports.mqtt,
-      qos: 1,
-      session: 'device',
-      mode: { kind: 'paced', perClientPerS: perDevicePerS },
-      warmupS: 0,
-      durationS: null,
-      notBeforeMs: 0,
-      journalFile: this.#journalFile,
-      clients: fleet.carts,
-    })
+    this.#load = startDeviceLoad(bench, gateway, fleet.carts, perDevicePerS, { keepsJournal: true })
     this.#locks = new LockDevices(fleet.locks, gateway.ports.mqtt, LOCK_EVENTS_PER_DEVICE_PER_S)
   }
 
@@ -71,8 +56,7 @@ export class FleetLoad {
 
   /** Looks for what was acknowledged since the last call, in a gateway that may have lost it. */
   async checkNew(gateway: GatewayProcess): Promise<FleetCheck> {
-    await this.#load.writeJournal()
-    const journal = readJournal(this.#journalFile)
+    const journal = await this.#load.journal()
     const added: Journal = {}
     for (const [hardwareId, times] of Object.entries(journal)) {
       added[hardwareId] = times.slice(this.#looked.get(hardwareId) ?? 0)
@@ -85,11 +69,11 @@ export class FleetLoad {
   async finish(gateway: GatewayProcess): Promise<{ check: FleetCheck; load: LoadResult }> {
     this.#locks.stopReporting()
     this.#load.stop()
-    const load = await this.#load.result()
+    const { load, journal } = await this.#load.finish()
     const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
     while (this.#locks.unacknowledged > 0 && performance.now() < giveUpAtMs) await sleep(10)
     this.#locks.close()
-    const check = await this.#check(gateway, readJournal(this.#journalFile))
+    const check = await this.#check(gateway, journal)
     return { check, load }
   }
 

@@ -1,23 +1,32 @@
-import { createInterface } from 'node:readline'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { z } from 'zod'
+import { answerCalls } from '#scripts/rig/calls.ts'
 
-/**
- * The process of the server to compare with: Hono and nothing else. Its answers as a JSON line on stdin, its port on
- * stdout. Under `/json` it writes them anew for each request.
- */
+/** The process of the server to compare with: Hono and nothing else. Under `/json` it writes its answers anew for each request. */
 
-const answersSchema = z.array(z.object({ path: z.string(), contentType: z.string(), body: z.string() }))
+/** What the server answers to GET of a path, in Hono's notation. */
+export interface BareAnswer {
+  path: string
+  contentType: string
+  body: string
+}
 
-const lines = createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(0))
-lines.on('line', (line) => {
+/** Returns the port. */
+function listen(answers: readonly BareAnswer[]): Promise<number> {
   const app = new Hono()
-  for (const { path, contentType, body } of answersSchema.parse(JSON.parse(line))) {
+  for (const { path, contentType, body } of answers) {
     const value = JSON.parse(body)
     app.get(path, (c) => c.body(body, 200, { 'content-type': contentType }))
     app.get(`/json${path}`, (c) => c.json(value))
   }
-  serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => process.stdout.write(`${port}\n`))
-})
+  return new Promise((resolve) => {
+    serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => resolve(port))
+  })
+}
+
+const functions = { listen }
+
+/** What the bare server does when its parent asks. */
+export type BareServerFunctions = typeof functions
+
+answerCalls(functions)

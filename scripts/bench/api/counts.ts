@@ -1,9 +1,9 @@
+import { ForkedScript } from '#scripts/rig/calls.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { formatCount, formatMs, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
-import { HttpClientProcess } from './http-client-process.ts'
-import type { HttpResult } from './http-plan.ts'
+import type { HttpFunctions, HttpResult, HttpRun } from './http-client.ts'
 
 const TARGET_MS = 5
 const WARMUP_S = 1
@@ -20,10 +20,11 @@ async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const { gateway, history } = ground
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : 10)
-  const client = new HttpClientProcess(context.bench)
+  const script = new URL('./http-client.ts', import.meta.url)
+  const client = new ForkedScript<HttpFunctions>(context.bench, 'HTTP client', script)
   const results: { path: string; result: HttpResult }[] = []
   for (const path of ['/stats', `/devices/${history.hardwareId}/telemetry/stats`]) {
-    results.push({ path, result: await client.run(runOf(ground, path, durationS)) })
+    results.push({ path, result: await client.call('run', runOf(ground, path, durationS)) })
   }
   await Promise.all([client.stop(), gateway.process.stop()])
   const total = formatCount(4 * history.records)
@@ -47,7 +48,7 @@ async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
   }
 }
 
-function runOf({ context, gateway }: HistoryGround, path: string, durationS: number) {
+function runOf({ context, gateway }: HistoryGround, path: string, durationS: number): HttpRun {
   const warmupS = context.isShort ? SHORT_S : WARMUP_S
   return { port: gateway.ports.http, path, key: ADMIN_KEY, connections: 1, warmupS, durationS }
 }

@@ -1,32 +1,38 @@
 import { get, type IncomingMessage } from 'node:http'
-import { createInterface } from 'node:readline'
-import { type DownloadResult, downloadSchema } from './download-plan.ts'
+import { answerCalls } from '#scripts/rig/calls.ts'
 
-/** The process of somebody who downloads: what on stdin, how it went on stdout, ends when its parent does. */
+/** The process of a client that downloads. */
 
-async function download(line: string): Promise<DownloadResult> {
-  const { port, path, key } = downloadSchema.parse(JSON.parse(line))
+/** One GET of something long. */
+export interface Download {
+  port: number
+  path: string
+  key: string
+}
+
+/** How a download went. */
+export interface DownloadResult {
+  bytes: number
+  durationS: number
+}
+
+/** Throws when it breaks off or is not answered 200. */
+async function download({ port, path, key }: Download): Promise<DownloadResult> {
   const startMs = performance.now()
+  const options = { port, path, host: '127.0.0.1', agent: false, headers: { 'X-API-Key': key } }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get({ port, path, host: '127.0.0.1', agent: false, headers: { 'X-API-Key': key } }, resolve).on(
-      'error',
-      reject,
-    )
+    get(options, resolve).on('error', reject)
   })
+  if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`)
   let bytes = 0
   // a response that breaks off makes the loop throw
   for await (const chunk of response) bytes += chunk.length
-  return { status: response.statusCode ?? 0, bytes, durationS: (performance.now() - startMs) / 1000 }
+  return { bytes, durationS: (performance.now() - startMs) / 1000 }
 }
 
-const lines = createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(0))
-lines.on('line', (line) => {
-  download(line).then(
-    (result) => process.stdout.write(`${JSON.stringify(result)}\n`),
-    (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-      process.exit(1)
-    },
-  )
-})
+const functions = { download }
+
+/** What the download client does when its parent asks. */
+export type DownloadFunctions = typeof functions
+
+answerCalls(functions)

@@ -1,30 +1,38 @@
-import { fileURLToPath } from 'node:url'
-import type { BenchProcess, Workbench } from '#scripts/rig/processes.ts'
-import { type Download, type DownloadResult, downloadResultSchema } from './download-plan.ts'
+import { ForkedScript } from '#scripts/rig/calls.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import type { Download, DownloadFunctions } from './download-client.ts'
 
-const LIMIT_MS = 300_000
+/** Starts a client that downloads, one thing after the other. */
+export function startDownloadClient(bench: Workbench): ForkedScript<DownloadFunctions> {
+  return new ForkedScript(bench, 'download client', new URL('./download-client.ts', import.meta.url))
+}
 
-/** Somebody who downloads, one thing after the other. */
-export class DownloadProcess {
-  readonly #process: BenchProcess
-
-  constructor(bench: Workbench) {
-    const script = fileURLToPath(new URL('./download-client.ts', import.meta.url))
-    this.#process = bench.spawn('download client', process.execPath, [script])
-  }
-
-  /** Throws when it breaks off or is not answered 200. */
-  async run(download: Download): Promise<DownloadResult> {
-    this.#process.writeLine(JSON.stringify(download))
-    const result = await this.#process.take('download', LIMIT_MS, (line) =>
-      downloadResultSchema.parse(JSON.parse(line)),
-    )
-    if (result.status !== 200) throw new Error(`GET ${download.path}: ${result.status}`)
-    return result
-  }
-
-  /** Leaves, in the middle of a download if there is one. */
-  kill(): void {
-    this.#process.killNow()
+/** Does `work` beside a client that downloads, round and round; says too how many downloads ended meanwhile. */
+export async function besideDownloads<Result>(
+  bench: Workbench,
+  downloads: readonly Download[],
+  work: () => Promise<Result>,
+): Promise<{ result: Result; downloads: number }> {
+  const client = startDownloadClient(bench)
+  let isOver = false
+  let ended = 0
+  const downloading = (async () => {
+    while (!isOver) {
+      for (const download of downloads) {
+        await client.call('download', download)
+        ended++
+      }
+    }
+  })()
+  try {
+    const failed = downloading.then((): never => {
+      throw new Error('the downloads ended before the load')
+    })
+    return { result: await Promise.race([work(), failed]), downloads: ended }
+  } finally {
+    isOver = true
+    client.kill()
+    // it was made to leave
+    await downloading.catch(() => undefined)
   }
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
+import { peakDuring } from '#scripts/rig/quiet-memory.ts'
 import {
   type Figure,
   formatCount,
@@ -14,8 +15,8 @@ import {
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
-import type { Download, DownloadResult } from './download-plan.ts'
-import { DownloadProcess } from './download-process.ts'
+import type { Download, DownloadResult } from './download-client.ts'
+import { besideDownloads, startDownloadClient } from './download-process.ts'
 
 const FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
 const TARGET_MB = 100
@@ -87,12 +88,10 @@ async function measureMemory(ground: HistoryGround, format: Format): Promise<Mem
     idle.push(readResidentBytes(pid))
     await sleep(SAMPLE_GAP_MS)
   }
-  let peakBytes = 0
-  const sampling = setInterval(() => {
-    peakBytes = Math.max(peakBytes, readResidentBytes(pid))
-  }, SAMPLE_GAP_MS)
-  const client = new DownloadProcess(ground.context.bench)
-  const result = await client.run(downloadOf(ground, format)).finally(() => clearInterval(sampling))
+  const client = startDownloadClient(ground.context.bench)
+  const { result, peakBytes } = await peakDuring(pid, () =>
+    client.call('download', downloadOf(ground, format)),
+  )
   client.kill()
   printProgress(`  ${format}: ${formatCount(result.bytes / 1e6)} MB in ${result.durationS.toFixed(1)} s`)
   return { format, result, idleBytes: median(idle), peakBytes }
@@ -110,45 +109,21 @@ async function measurePair(
   durationS: number,
 ): Promise<Pair> {
   const before = isAloneFirst ? await loadOnce(ground, durationS) : undefined
-  const client = new DownloadProcess(ground.context.bench)
-  let isOver = false
-  let ended = 0
-  const downloading = (async () => {
-    while (!isOver) {
-      await client.run(downloadOf(ground, format))
-      ended++
-    }
-  })().catch((error: unknown) => {
-    // it was made to leave
-    if (!isOver) throw error
-  })
-  const beside = await Promise.race([loadOnce(ground, durationS), downloading.then(() => undefined)])
-  if (beside === undefined) throw new Error('the downloads ended before the load')
-  isOver = true
-  client.kill()
-  await downloading
+  const work = () => loadOnce(ground, durationS)
+  const { bench } = ground.context
+  const { result: beside, downloads: ended } = await besideDownloads(
+    bench,
+    [downloadOf(ground, format)],
+    work,
+  )
   await settle(ground)
   return { format, alone: before ?? (await loadOnce(ground, durationS)), beside, downloads: ended }
 }
 
-async function loadOnce(
-  { context, gateway, devices }: HistoryGround,
-  durationS: number,
-): Promise<LoadResult> {
-  const load = new LoadProcess(context.bench, {
-    host: '127.0.0.1',
-    port: gateway.ports.mqtt,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: context.isShort ? 0 : WARMUP_S,
-    durationS,
-    notBeforeMs: 0,
-    journalFile: null,
-    clients: devices.slice(0, LOADED_DEVICES),
-  })
-  await load.measured()
-  return load.result()
+function loadOnce({ context, gateway, devices }: HistoryGround, durationS: number): Promise<LoadResult> {
+  const options = { warmupS: context.isShort ? 0 : WARMUP_S, durationS }
+  const loaded = devices.slice(0, LOADED_DEVICES)
+  return startDeviceLoad(context.bench, gateway, loaded, PER_DEVICE_PER_S, options).result()
 }
 
 function print({ history }: HistoryGround, memory: readonly MemoryRun[], pairs: readonly Pair[]): void {

@@ -1,16 +1,41 @@
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LatencyHistogram } from '#scripts/rig/latency-histogram.ts'
+import { answerCalls } from '#scripts/rig/calls.ts'
+import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
 import { AnswerReader } from './http-answer.ts'
-import { type HttpResult, type HttpRun, httpRunSchema } from './http-plan.ts'
 
-/** The process of the HTTP client: runs on stdin, their results on stdout, ends when its parent does. */
+/** The process of the HTTP client. */
 
-const latency = new LatencyHistogram()
+/** One run of HTTP requests: so many connections, on each the next request once the last is answered. */
+export interface HttpRun {
+  port: number
+  path: string
+  key: string
+  connections: number
+  warmupS: number
+  durationS: number
+}
+
+/** What came of a run, over the measured time unless told. */
+export interface HttpResult {
+  /** Of the whole run, warm-up included: what the server's CPU time went into. */
+  answered: number
+  requests: number
+  /** Answers that were not 200. */
+  failures: number
+  bytes: number
+  durationS: number
+  /** CPU seconds of the client itself. */
+  cpuS: number
+  latency: LatencySummary
+}
+
+const latency = createHistogram()
 const counts = { requests: 0, failures: 0, bytes: 0 }
+const broken = Promise.withResolvers<never>()
 
-/** Sends the next request once the last is answered; a broken connection ends the process. */
+/** Sends the next request once the last is answered. */
 function keepAsking({ port, path, key }: HttpRun): Socket {
   const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-Key: ${key}\r\n\r\n`
   const reader = new AnswerReader()
@@ -23,44 +48,38 @@ function keepAsking({ port, path, key }: HttpRun): Socket {
   socket.on('connect', ask)
   socket.on('data', (chunk: Buffer) => {
     if (!reader.take(chunk)) return
-    latency.record((performance.now() - sentAtMs) * 1000)
+    recordMs(latency, performance.now() - sentAtMs)
     counts.requests++
     counts.bytes += reader.bytes
     if (reader.status !== 200) counts.failures++
     ask()
   })
-  socket.on('error', fail)
-  socket.on('close', () => fail(new Error('the server closed the connection')))
+  socket.on('error', broken.reject)
+  socket.on('close', () => broken.reject(new Error('the server closed the connection')))
   return socket
 }
 
+/** Throws when a connection breaks. */
 async function run(plan: HttpRun): Promise<HttpResult> {
   counts.requests = 0
   const sockets = Array.from({ length: plan.connections }, () => keepAsking(plan))
-  await sleep(plan.warmupS * 1000)
+  await Promise.race([sleep(plan.warmupS * 1000), broken.promise])
   const warmedUpWith = counts.requests
   latency.reset()
   Object.assign(counts, { requests: 0, failures: 0, bytes: 0 })
   const [cpuBefore, startMs] = [process.cpuUsage(), performance.now()]
-  await sleep(plan.durationS * 1000)
+  await Promise.race([sleep(plan.durationS * 1000), broken.promise])
   const durationS = (performance.now() - startMs) / 1000
   const { user, system } = process.cpuUsage(cpuBefore)
   const answered = warmedUpWith + counts.requests
-  const result = { answered, ...counts, durationS, cpuS: (user + system) / 1e6, latency: latency.summary() }
+  const result = { answered, ...counts, durationS, cpuS: (user + system) / 1e6, latency: summarise(latency) }
   for (const socket of sockets) socket.removeAllListeners('close').destroy()
   return result
 }
 
-function fail(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exit(1)
-}
+const functions = { run }
 
-const lines = createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(0))
-lines.on('line', (line) => {
-  run(httpRunSchema.parse(JSON.parse(line))).then(
-    (result) => process.stdout.write(`${JSON.stringify(result)}\n`),
-    fail,
-  )
-})
+/** What the HTTP client does when its parent asks. */
+export type HttpFunctions = typeof functions
+
+answerCalls(functions)

@@ -1,5 +1,6 @@
+import { ForkedScript } from '#scripts/rig/calls.ts'
 import { ADMIN_KEY, type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import {
@@ -12,9 +13,8 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import { type BareAnswer, startBareServer } from './bare-server-process.ts'
-import { HttpClientProcess } from './http-client-process.ts'
-import type { HttpResult } from './http-plan.ts'
+import type { BareAnswer, BareServerFunctions } from './bare-server.ts'
+import type { HttpFunctions, HttpResult } from './http-client.ts'
 
 const DEVICES = 500
 /** Enough for a full page. */
@@ -73,14 +73,15 @@ async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
   const devices = isShort ? SHORT_DEVICES : DEVICES
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('requests') })
   await fillFleet(bench, gateway, devices)
-  const bare = await startBareServer(
-    bench,
-    await Promise.all(ROUTES.map((route) => copyAnswer(gateway, route))),
-  )
-  const client = new HttpClientProcess(bench)
+  const bareScript = new URL('./bare-server.ts', import.meta.url)
+  const bare = new ForkedScript<BareServerFunctions>(bench, 'bare Hono', bareScript)
+  const answers = await Promise.all(ROUTES.map((route) => copyAnswer(gateway, route)))
+  const bareAt = { port: await bare.call('listen', answers), pid: bare.pid }
+  const clientScript = new URL('./http-client.ts', import.meta.url)
+  const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', clientScript)
   const subjects: Subject[] = [
-    { name: 'Hono, ready bytes', prefix: '', port: bare.port, pid: bare.process.pid },
-    { name: 'Hono, c.json', prefix: '/json', port: bare.port, pid: bare.process.pid },
+    { name: 'Hono, ready bytes', prefix: '', ...bareAt },
+    { name: 'Hono, c.json', prefix: '/json', ...bareAt },
     { name: 'gateway', prefix: '', port: gateway.ports.http, pid: gateway.process.pid },
   ]
   const runs: Run[] = []
@@ -88,7 +89,7 @@ async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
     for (let round = 0; round < rounds; round++) {
       for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
         const cpuBefore = readCpuSeconds(subject.pid)
-        const result = await client.run({
+        const result = await client.call('run', {
           ...{ port: subject.port, path: subject.prefix + path, key: ADMIN_KEY },
           ...{ connections: CONNECTIONS, warmupS, durationS },
         })
@@ -102,19 +103,15 @@ async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
       }
     }
   }
-  await Promise.all([client.stop(), bare.process.stop(), gateway.process.stop()])
+  await Promise.all([client.stop(), bare.stop(), gateway.process.stop()])
   print(runs, devices)
   return { figures: createFigures(runs, isShort), raw: { rounds, durationS, connections: CONNECTIONS, runs } }
 }
 
 /** Registers the devices and lets each report a few times. */
-async function fillFleet(bench: Workbench, { api, ports }: GatewayProcess, devices: number): Promise<void> {
-  const load = new LoadProcess(bench, {
-    ...{ host: '127.0.0.1', port: ports.mqtt, qos: 1, session: 'device' },
-    ...{ mode: { kind: 'paced', perClientPerS: 1 }, warmupS: 0, durationS: REPORTING_S },
-    ...{ notBeforeMs: 0, journalFile: null, clients: await api.registerDevices(devices) },
-  })
-  await load.result()
+async function fillFleet(bench: Workbench, gateway: GatewayProcess, devices: number): Promise<void> {
+  const clients = await gateway.api.registerDevices(devices)
+  await startDeviceLoad(bench, gateway, clients, 1, { durationS: REPORTING_S }).result()
 }
 
 async function copyAnswer({ ports }: GatewayProcess, { path, pattern }: Route): Promise<BareAnswer> {

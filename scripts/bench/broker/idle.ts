@@ -4,7 +4,8 @@ import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
 import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import { SwarmProcess } from './swarm-process.ts'
+import { startSwarm } from './children.ts'
+import type { SwarmPlan } from './swarm-client.ts'
 
 const TARGET_KB = 30
 const SETTLE_MS = 5000
@@ -77,13 +78,9 @@ async function measure(context: ScenarioContext, count: number, kind: Kind): Pro
   const gateway = await startGateway(bench, { entry, dataDir })
   const { pid } = gateway.process
   // the first client brings code with it that is not its own
-  await new SwarmProcess(bench, {
-    ...planOf(gateway.ports.mqtt, kind),
-    clients: clients.slice(0, 1),
-  }).connected()
+  await startSwarm(bench, planOf(gateway.ports.mqtt, kind, clients.slice(0, 1)))
   const baseBytes = await readSettled(pid)
-  const swarm = new SwarmProcess(bench, { ...planOf(gateway.ports.mqtt, kind), clients: clients.slice(1) })
-  await swarm.connected()
+  const swarm = await startSwarm(bench, planOf(gateway.ports.mqtt, kind, clients.slice(1)))
   printProgress(`  ${kind.name}: connected`)
   const connectedBytes = await readSettled(pid)
   const perClientKb = (connectedBytes - baseBytes) / (count - 1) / 1024
@@ -99,8 +96,8 @@ async function register(context: ScenarioContext, dataDir: string, count: number
   return devices
 }
 
-function planOf(port: number, { leaves, isClean }: Kind) {
-  return { port, leaves, isClean, hasWill: false }
+function planOf(port: number, { leaves, isClean }: Kind, clients: BenchDevice[]): SwarmPlan {
+  return { port, leaves, isClean, hasWill: false, clients }
 }
 
 /** Resident memory once the collector has had time to clear up; the median of a few readings. */

@@ -1,7 +1,7 @@
-import { z } from 'zod'
+import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 
-/** Clients that a fleet may have to live beside. */
-export const neighbourKinds = [
+/** Clients that behave badly. */
+export const BAD_NEIGHBOURS = [
   'stalled-reader',
   'wide-subscriber',
   'publisher-qos0',
@@ -9,36 +9,27 @@ export const neighbourKinds = [
   'flooding-device',
   'half-open',
   'wrong-passwords',
-  'regulars',
 ] as const
 
 /** A kind of client that a fleet may have to live beside. */
-export type NeighbourKind = (typeof neighbourKinds)[number]
+export type NeighbourKind = (typeof BAD_NEIGHBOURS)[number] | 'regulars'
 
-/** What a neighbour is told, as one JSON line on its stdin; it ends when stdin does. */
-export const neighbourPlanSchema = z.object({
-  kind: z.enum(neighbourKinds),
-  port: z.number(),
+/** What a neighbour needs. */
+export interface NeighbourPlan {
+  port: number
   /** An admin's, by API key. */
-  login: z.object({ username: z.string(), password: z.string() }),
+  login: BenchLogin
   /** A device of its own. */
-  device: z.object({ hardwareId: z.string(), password: z.string() }),
+  device: BenchDevice
   /** It ends by itself after this, whatever happens. */
-  lifeS: z.number(),
-})
+  lifeS: number
+}
 
-/** What a neighbour is told. */
-export type NeighbourPlan = z.infer<typeof neighbourPlanSchema>
-
-/** What a neighbour says, one JSON line each: what it did, by name. */
-export const neighbourEventSchema = z.object({
-  event: z.enum(['started', 'result']),
-  counts: z.record(z.string(), z.number()),
-  cpuS: z.number(),
-})
-
-/** What a neighbour says. */
-export type NeighbourEvent = z.infer<typeof neighbourEventSchema>
+/** What a neighbour did, by name, and the CPU seconds it took. */
+export interface NeighbourResult {
+  counts: Record<string, number>
+  cpuS: number
+}
 
 /** Counts what a neighbour does. */
 export type Count = (name: string) => void

@@ -53,7 +53,6 @@ export function floodTelemetry({ port, device }: NeighbourPlan, count: Count): v
   const client = new LoadClient(
     {
       ...device,
-      host: '127.0.0.1',
       port,
       qos: 1,
       asDevice: true,

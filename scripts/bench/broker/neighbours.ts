@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import {
   type Figure,
@@ -13,8 +13,8 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import { type NeighbourEvent, type NeighbourKind, neighbourKinds } from './neighbour-plan.ts'
-import { NeighbourProcess } from './neighbour-process.ts'
+import { startNeighbour } from './children.ts'
+import { BAD_NEIGHBOURS, type NeighbourKind, type NeighbourResult } from './neighbour-plan.ts'
 
 const DEVICES = 200
 const PER_DEVICE_PER_S = 1
@@ -23,7 +23,6 @@ const TARGET_RATIO = 1.5
 /** For a neighbour to get going, and for the gateway to be rid of it. */
 const SETTLE_MS = 3000
 const LIFE_MARGIN_S = 120
-const BAD: readonly NeighbourKind[] = neighbourKinds.filter((kind) => kind !== 'regulars')
 
 interface Ground {
   context: ScenarioContext
@@ -39,7 +38,7 @@ interface Pair {
   alone: LoadResult
   beside: LoadResult
   gatewayCpuShare: number
-  neighbour: NeighbourEvent
+  neighbour: NeighbourResult
 }
 
 /** What a client that behaves badly costs the others. */
@@ -69,7 +68,7 @@ async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> 
   const login = await gateway.api.createAdmin('neighbour')
   const ground = { context, gateway, devices, spare, login, durationS }
   const pairs: Pair[] = []
-  for (const kind of BAD) {
+  for (const kind of BAD_NEIGHBOURS) {
     for (let round = 0; round < rounds; round++) {
       const pair = await measurePair(ground, kind)
       const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
@@ -85,40 +84,22 @@ async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> 
 async function measurePair(ground: Ground, kind: NeighbourKind): Promise<Pair> {
   const { context, gateway, spare: device, login, durationS } = ground
   const alone = await loadOnce(ground)
-  const lifeS = durationS + LIFE_MARGIN_S
-  const neighbour = new NeighbourProcess(context.bench, {
-    kind,
-    port: gateway.ports.mqtt,
-    login,
-    device,
-    lifeS,
-  })
-  await neighbour.started()
+  const plan = { port: gateway.ports.mqtt, login, device, lifeS: durationS + LIFE_MARGIN_S }
+  const neighbour = await startNeighbour(context.bench, kind, plan)
   await sleep(SETTLE_MS)
   const [cpuBefore, startMs] = [readCpuSeconds(gateway.process.pid), performance.now()]
   const beside = await loadOnce(ground)
   const tookS = (performance.now() - startMs) / 1000
   const gatewayCpuShare = (readCpuSeconds(gateway.process.pid) - cpuBefore) / tookS
-  const result = await neighbour.finish()
+  const result = await neighbour.call('result')
+  await neighbour.stop()
   await sleep(SETTLE_MS)
   return { kind, alone, beside, gatewayCpuShare, neighbour: result }
 }
 
-async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
-  const load = new LoadProcess(context.bench, {
-    host: '127.0.0.1',
-    port: gateway.ports.mqtt,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: WARMUP_S,
-    durationS,
-    notBeforeMs: 0,
-    journalFile: null,
-    clients: devices,
-  })
-  await load.measured()
-  return load.result()
+function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+  const options = { warmupS: WARMUP_S, durationS }
+  return startDeviceLoad(context.bench, gateway, devices, PER_DEVICE_PER_S, options).result()
 }
 
 function print(pairs: readonly Pair[], durationS: number): void {

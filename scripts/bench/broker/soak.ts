@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds, readResidentBytes } from '#scripts/rig/process-usage.ts'
 import { formatCount, median, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import { NeighbourProcess } from './neighbour-process.ts'
+import { startNeighbour } from './children.ts'
 
 const DEVICES = 225
 const PER_DEVICE_PER_S = 2
@@ -29,26 +29,15 @@ async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
   const [device, ...clients] = await gateway.api.registerDevices(DEVICES + 1)
   if (device === undefined) throw new Error('no devices')
   const login = await gateway.api.createAdmin('regular')
-  const load = new LoadProcess(bench, {
-    host: '127.0.0.1',
-    port,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: 0,
-    durationS: null,
-    notBeforeMs: 0,
-    journalFile: null,
-    clients,
-  })
+  const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
   await load.connected()
   const lifeS = durationS + LIFE_MARGIN_S
-  const regulars = new NeighbourProcess(bench, { kind: 'regulars', port, login, device, lifeS })
-  await regulars.started()
+  const regulars = await startNeighbour(bench, 'regulars', { port, login, device, lifeS })
   const residentBytes = await watch(pid, durationS)
   load.stop()
   const result = await load.result()
-  const companions = await regulars.finish()
+  const companions = await regulars.call('result')
+  await regulars.stop()
   await gateway.process.stop()
 
   const [, second = 0, , last = 0] = quarters(residentBytes).map(median)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import {
   type Figure,
@@ -11,11 +11,12 @@ import {
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
+import { startSwarm } from './children.ts'
 import { countRetained, publishRetained } from './retained-messages.ts'
+import type { StormKind, StormResult } from './swarm.ts'
 import { willPayload } from './swarm-client.ts'
-import { type StormKind, type StormResult, stormKinds } from './swarm-plan.ts'
-import { SwarmProcess } from './swarm-process.ts'
 
+const KINDS: readonly StormKind[] = ['reconnect', 'resubscribe']
 const TARGET_MS = 3000
 const RETAINED = 2000
 const PAUSE_MS = 2000
@@ -76,20 +77,19 @@ async function measure(
   const gateway = await startGateway(bench, { entry, dataDir, ...(preload === undefined ? {} : { preload }) })
   const port = gateway.ports.mqtt
   await publishRetained(port, admin, ground.retained)
-  const swarm = new SwarmProcess(bench, {
+  const swarm = await startSwarm(bench, {
     port,
     leaves: ['cmd', 'cfg', 'ta'],
     isClean: false,
     hasWill: true,
     clients: devices,
   })
-  await swarm.connected()
   const runs: StormRun[] = []
   for (let round = 0; round < rounds; round++) {
-    for (const kind of stormKinds) {
+    for (const kind of KINDS) {
       await sleep(PAUSE_MS)
       const cpuBefore = readCpuSeconds(gateway.process.pid)
-      const result = await swarm.storm(kind)
+      const result = await swarm.call('storm', kind)
       const gatewayCpuS = readCpuSeconds(gateway.process.pid) - cpuBefore
       const willed = () => countRetained(port, admin, 'dev/+/st', willPayload(runs.length))
       const withoutWill = clients - (await reach(clients, willed))
@@ -98,7 +98,7 @@ async function measure(
     }
   }
   await swarm.stop()
-  await stop(gateway)
+  await gateway.process.stop()
   return runs
 }
 
@@ -110,10 +110,6 @@ async function reach(expected: number, count: () => Promise<number>): Promise<nu
     if (reached >= expected || performance.now() > giveUpAtMs) return reached
     await sleep(PAUSE_MS)
   }
-}
-
-async function stop(gateway: GatewayProcess): Promise<void> {
-  await gateway.process.stop()
 }
 
 function print(runs: readonly StormRun[], clients: number): void {

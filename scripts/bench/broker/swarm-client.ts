@@ -1,6 +1,16 @@
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { encodePuback, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import type { SwarmPlan } from './swarm-plan.ts'
+
+/** Devices that connect, subscribe and then are silent. */
+export interface SwarmPlan {
+  port: number
+  /** Last levels of the topics each device subscribes to. */
+  leaves: readonly string[]
+  isClean: boolean
+  hasWill: boolean
+  clients: readonly BenchDevice[]
+}
 
 /** How one coming of a client went. */
 export interface Arrival {
@@ -19,7 +29,7 @@ export class SwarmClient {
   readonly #password: string
   #socket: MqttSocket | undefined
 
-  constructor(plan: SwarmPlan, { hardwareId, password }: SwarmPlan['clients'][number]) {
+  constructor(plan: SwarmPlan, { hardwareId, password }: BenchDevice) {
     this.#plan = plan
     this.#hardwareId = hardwareId
     this.#password = password

@@ -1,95 +1,71 @@
-import { createInterface } from 'node:readline'
-import { LatencyHistogram } from '#scripts/rig/latency-histogram.ts'
-import { SwarmClient } from './swarm-client.ts'
-import {
-  type StormKind,
-  type StormResult,
-  type SwarmEvent,
-  type SwarmPlan,
-  stormKinds,
-  swarmPlanSchema,
-} from './swarm-plan.ts'
+import { createHistogram } from 'node:perf_hooks'
+import { answerCalls } from '#scripts/rig/calls.ts'
+import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
+import { type Arrival, SwarmClient, type SwarmPlan } from './swarm-client.ts'
 
-/** The process of a swarm: a plan and then commands on stdin, events on stdout, ends when its parent does. */
+/** The process of a swarm. */
 
 const CONNECTS_AT_ONCE = 32
 
-function say(event: SwarmEvent): void {
-  process.stdout.write(`${JSON.stringify(event)}\n`)
+/** What the clients of a storm do once they are back; `reconnect` leaves the subscriptions to the session. */
+export type StormKind = 'reconnect' | 'resubscribe'
+
+/** What came of one reconnect storm, from the cut to the last client's last answer. */
+export interface StormResult {
+  durationMs: number
+  /** Of each client, from the cut to its last answer. */
+  through: LatencySummary
+  withoutSession: number
+  refusedSubscriptions: number
+  /** Connections that ended before they were through and had to be tried again. */
+  retries: number
+  /** CPU of the swarm itself. */
+  cpuS: number
 }
 
-class Swarm {
-  readonly #clients: SwarmClient[]
-  #round = 0
+let clients: SwarmClient[] = []
+let round = 0
 
-  constructor(plan: SwarmPlan) {
-    this.#clients = plan.clients.map((client) => new SwarmClient(plan, client))
+/** Connects all, a few at a time; throws if one is refused a subscription. */
+async function connect(plan: SwarmPlan): Promise<void> {
+  clients = plan.clients.map((client) => new SwarmClient(plan, client))
+  const waiting = clients.values()
+  let refused = 0
+  const connectInTurn = async () => {
+    for (const client of waiting) refused += (await come(client, true)).refusedSubscriptions
   }
-
-  /** Connects all, a few at a time. */
-  connect(): Promise<number> {
-    return new Promise((resolve) => {
-      const waiting = this.#clients.values()
-      let left = this.#clients.length
-      let refusedSubscriptions = 0
-      const next = () => {
-        waiting.next().value?.come(this.#round, true, (arrival) => {
-          refusedSubscriptions += arrival.refusedSubscriptions
-          left--
-          if (left === 0) resolve(refusedSubscriptions)
-          next()
-        })
-      }
-      for (let i = 0; i < CONNECTS_AT_ONCE; i++) next()
-    })
-  }
-
-  /** Cuts all at once and lets all come back at once. */
-  storm(kind: StormKind): Promise<StormResult> {
-    const through = new LatencyHistogram()
-    const total = { withoutSession: 0, refusedSubscriptions: 0, retries: 0 }
-    let left = this.#clients.length
-    this.#round++
-    const cpuBefore = process.cpuUsage()
-    const startMs = performance.now()
-    for (const client of this.#clients) client.cut()
-    return new Promise((resolve) => {
-      for (const client of this.#clients) {
-        client.come(this.#round, kind === 'resubscribe', (arrival) => {
-          const tookMs = performance.now() - startMs
-          through.record(tookMs * 1000)
-          if (!arrival.isSessionPresent) total.withoutSession++
-          total.refusedSubscriptions += arrival.refusedSubscriptions
-          total.retries += arrival.retries
-          left--
-          if (left > 0) return
-          const cpu = process.cpuUsage(cpuBefore)
-          const cpuS = (cpu.user + cpu.system) / 1e6
-          resolve({ durationMs: tookMs, through: through.summary(), ...total, cpuS })
-        })
-      }
-    })
-  }
+  await Promise.all(Array.from({ length: CONNECTS_AT_ONCE }, connectInTurn))
+  if (refused > 0) throw new Error(`${refused} subscriptions refused`)
 }
 
-let swarm: Swarm | undefined
-
-async function obey(line: string): Promise<void> {
-  if (swarm === undefined) {
-    swarm = new Swarm(swarmPlanSchema.parse(JSON.parse(line)))
-    say({ event: 'connected', refusedSubscriptions: await swarm.connect() })
-    return
+/** Cuts all at once and lets all come back at once. */
+async function storm(kind: StormKind): Promise<StormResult> {
+  const through = createHistogram()
+  const total = { withoutSession: 0, refusedSubscriptions: 0, retries: 0 }
+  round++
+  const cpuBefore = process.cpuUsage()
+  const startMs = performance.now()
+  for (const client of clients) client.cut()
+  const comeBack = async (client: SwarmClient) => {
+    const arrival = await come(client, kind === 'resubscribe')
+    recordMs(through, performance.now() - startMs)
+    if (!arrival.isSessionPresent) total.withoutSession++
+    total.refusedSubscriptions += arrival.refusedSubscriptions
+    total.retries += arrival.retries
   }
-  const kind = stormKinds.find((each) => each === line)
-  if (kind === undefined) throw new Error(`no command ${line}`)
-  say({ event: 'storm', result: await swarm.storm(kind) })
+  await Promise.all(clients.map(comeBack))
+  const durationMs = performance.now() - startMs
+  const cpu = process.cpuUsage(cpuBefore)
+  return { durationMs, through: summarise(through), ...total, cpuS: (cpu.user + cpu.system) / 1e6 }
 }
 
-const lines = createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(0))
-lines.on('line', (line) => {
-  obey(line).catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
-  })
-})
+function come(client: SwarmClient, subscribes: boolean): Promise<Arrival> {
+  return new Promise((resolve) => client.come(round, subscribes, resolve))
+}
+
+const functions = { connect, storm }
+
+/** What a swarm does when its parent asks. */
+export type SwarmFunctions = typeof functions
+
+answerCalls(functions)

@@ -1,7 +1,7 @@
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { formatCount, formatMs, median, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { DownloadProcess } from '../api/download-process.ts'
+import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countUnsealed } from './telemetry-log.ts'
 import { activeTrips, countActive } from './trip-queries.ts'
@@ -59,12 +59,12 @@ async function measure(
   gateway: GatewayProcess,
 ): Promise<Phase> {
   const rounds = context.rounds ?? (context.isShort ? SHORT_ROUNDS : ROUNDS)
-  const client = new DownloadProcess(context.bench)
+  const client = startDownloadClient(context.bench)
   const query = activeTrips(gateway)
   const activeCount = await countActive(query)
   const durationsMs: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const { durationS } = await client.run(query)
+    const { durationS } = await client.call('download', query)
     durationsMs.push(durationS * 1000)
   }
   client.kill()

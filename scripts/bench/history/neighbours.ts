@@ -2,8 +2,8 @@ import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
 import {
   formatMs,
@@ -14,8 +14,8 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import type { Download } from '../api/download-plan.ts'
-import { DownloadProcess } from '../api/download-process.ts'
+import type { Download } from '../api/download-client.ts'
+import { besideDownloads } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { activeTrips, tripsOfAll, tripsOfOne } from './trip-queries.ts'
 
@@ -123,8 +123,12 @@ function p99sOf(round: Round): string[] {
 async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Round> {
   const time = readMachineTime()
   const before = isAloneFirst ? await loadOnce(ground) : undefined
-  const { beside, queries } = await loadBesideQueries(ground)
-  const spinner = ground.context.bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
+  const { bench, isShort } = ground.context
+  const { result: beside, downloads: queries } = await besideDownloads(bench, ground.queries, () =>
+    loadOnce(ground),
+  )
+  await sleep(isShort ? 0 : SETTLE_MS)
+  const spinner = bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
   setPriority(spinner.pid, LOWEST_PRIORITY)
   const besideSpinner = await loadOnce(ground)
   await spinner.stop('SIGKILL')
@@ -132,36 +136,7 @@ async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Roun
   return { alone, beside, besideSpinner, queries, stolenShare: stolenSince(time) }
 }
 
-async function loadBesideQueries(ground: Ground): Promise<{ beside: LoadResult; queries: number }> {
-  const client = new DownloadProcess(ground.context.bench)
-  let isOver = false
-  let queries = 0
-  const asking = (async () => {
-    while (!isOver) {
-      for (const query of ground.queries) {
-        await client.run(query)
-        queries++
-      }
-    }
-  })().catch((error: unknown) => {
-    // it was made to leave
-    if (!isOver) throw error
-  })
-  const beside = await Promise.race([loadOnce(ground), asking.then(() => undefined)])
-  if (beside === undefined) throw new Error('the queries ended before the load')
-  isOver = true
-  client.kill()
-  await asking
-  await sleep(ground.context.isShort ? 0 : SETTLE_MS)
-  return { beside, queries }
-}
-
-async function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
-  const load = startDeviceLoad(context.bench, gateway, devices, {
-    perDevicePerS: PER_DEVICE_PER_S,
-    warmupS: context.isShort ? 0 : WARMUP_S,
-    durationS,
-  })
-  await load.measured()
-  return load.result()
+function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+  const options = { warmupS: context.isShort ? 0 : WARMUP_S, durationS }
+  return startDeviceLoad(context.bench, gateway, devices, PER_DEVICE_PER_S, options).result()
 }

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { BenchDevice, Sealing } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readWrittenBytes, type WrittenBytes } from '#scripts/rig/process-usage.ts'
 import {
   type Figure,
@@ -121,8 +121,8 @@ class LongLog {
   async sealUnderLoad(): Promise<LoadedRun> {
     const gateway = await this.#refill()
     const load = (durationS: number | null) =>
-      startDeviceLoad(this.#context.bench, gateway, this.#loaded, {
-        ...{ perDevicePerS: 1, warmupS: this.#context.isShort ? 0 : 2, durationS },
+      startDeviceLoad(this.#context.bench, gateway, this.#loaded, 1, {
+        ...{ warmupS: this.#context.isShort ? 0 : 2, durationS },
       })
     const alone = await load(this.#context.durationS ?? (this.#context.isShort ? 1 : ALONE_S)).result()
     const beside = load(null)
@@ -157,9 +157,7 @@ async function runLive(context: ScenarioContext): Promise<LiveRun> {
   const devices = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
   const written = readWrittenBytes(gateway.process.pid)
   const durationS = context.durationS ?? (isShort ? 1 : LIVE_S)
-  const options = { perDevicePerS: LIVE_PER_DEVICE_PER_S, warmupS: 0, durationS }
-  const load = startDeviceLoad(bench, gateway, devices, options)
-  await load.measured()
+  const load = startDeviceLoad(bench, gateway, devices, LIVE_PER_DEVICE_PER_S, { durationS })
   const run = {
     load: await load.result(),
     written: writtenSince(written, gateway.process.pid),

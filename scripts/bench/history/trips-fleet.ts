@@ -1,7 +1,7 @@
 import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
 import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { DownloadProcess } from '../api/download-process.ts'
+import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countTripsOfAll, tripsOfAll } from './trip-queries.ts'
 
@@ -26,12 +26,12 @@ export async function runTripsFleet(
   const part = await history.fleet()
   const gateway = await history.start()
   const query = tripsOfAll(gateway, part)
-  const client = new DownloadProcess(bench)
+  const client = startDownloadClient(bench)
   const { pid } = gateway.process
   const runs: Run[] = []
   for (let round = 0; round < rounds; round++) {
     const idleBytes = await quietResidentBytes(pid, isShort)
-    const { result, peakBytes } = await peakDuring(pid, () => client.run(query))
+    const { result, peakBytes } = await peakDuring(pid, () => client.call('download', query))
     runs.push({ durationS: result.durationS, idleBytes, peakBytes })
     printProgress(`  ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`)
   }

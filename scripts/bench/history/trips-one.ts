@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ForkedScript } from '#scripts/rig/calls.ts'
 import {
   formatCount,
   formatMs,
@@ -8,9 +9,9 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { DownloadProcess } from '../api/download-process.ts'
+import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
-import { SpeedSumProcess } from './speed-sum-process.ts'
+import type { SpeedSumFunctions } from './speed-sum.ts'
 import { countTripsOfOne, tripsOfOne } from './trip-queries.ts'
 
 const TARGET_RATIO = 1.5
@@ -23,19 +24,22 @@ export async function runTripsOne(context: ScenarioContext, history: SharedHisto
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
   const part = await history.single()
   const path = join(bench.createFolder('rows'), 'rows.db')
-  const sqlite = await SpeedSumProcess.start(bench, { path, days: history.sizes.singleDays })
+  const script = new URL('./speed-sum.ts', import.meta.url)
+  const sqlite = new ForkedScript<SpeedSumFunctions>(bench, 'SQLite', script)
+  await sqlite.call('create', path, history.sizes.singleDays)
   const gateway = await history.start()
   const query = tripsOfOne(gateway, part)
   const counts = await countTripsOfOne(query)
   if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
-  const client = new DownloadProcess(bench)
+  const client = startDownloadClient(bench)
   // each once before it counts, as the answer above was of a process just started
-  await client.run(query)
+  await sqlite.call('addUp')
+  await client.call('download', query)
   const runs: { tripsS: number; sumS: number }[] = []
   for (let round = 0; round < rounds; round++) {
-    const [sum, trips] = [await sqlite.run(), await client.run(query)]
-    runs.push({ tripsS: trips.durationS, sumS: sum.durationS })
-    printProgress(`  trips ${formatMs(trips.durationS * 1000)} ms, sum ${formatMs(sum.durationS * 1000)} ms`)
+    const [sumS, trips] = [await sqlite.call('addUp'), await client.call('download', query)]
+    runs.push({ tripsS: trips.durationS, sumS })
+    printProgress(`  trips ${formatMs(trips.durationS * 1000)} ms, sum ${formatMs(sumS * 1000)} ms`)
   }
   client.kill()
   await Promise.all([sqlite.stop(), gateway.process.stop()])

@@ -1,10 +1,8 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
-import { readJournal } from '#scripts/rig/load/journal.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {
   type Figure,
   formatCount,
@@ -43,21 +41,9 @@ async function runKill(context: ScenarioContext): Promise<ScenarioReport> {
 
 async function measure({ bench, entry }: ScenarioContext, kills: number): Promise<Outcome> {
   const dataDir = bench.createFolder('kill')
-  const journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
   let gateway = await startGateway(bench, { entry, dataDir })
   const clients = await gateway.api.registerDevices(DEVICES)
-  const load = new LoadProcess(bench, {
-    host: '127.0.0.1',
-    port: gateway.ports.mqtt,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: 0,
-    durationS: null,
-    notBeforeMs: 0,
-    journalFile,
-    clients,
-  })
+  const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S, { keepsJournal: true })
   await load.connected()
 
   const restartMs: number[] = []
@@ -75,8 +61,8 @@ async function measure({ bench, entry }: ScenarioContext, kills: number): Promis
   }
   await sleep(LIFE_MIN_MS)
   load.stop()
-  const result = await load.result()
-  const history = await checkHistory(gateway.api, readJournal(journalFile))
+  const { load: result, journal } = await load.finish()
+  const history = await checkHistory(gateway.api, journal)
   await gateway.process.stop()
   return { kills, restartMs, load: result, history }
 }

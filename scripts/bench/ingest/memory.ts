@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
 import { formatCount, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
@@ -25,18 +25,7 @@ async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
   const atStart = readResidentBytes(pid)
   const clients = await gateway.api.registerDevices(devices)
   const registered = readResidentBytes(pid)
-  const load = new LoadProcess(bench, {
-    host: '127.0.0.1',
-    port: gateway.ports.mqtt,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: 0,
-    durationS: null,
-    notBeforeMs: 0,
-    journalFile: null,
-    clients,
-  })
+  const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
   await load.connected()
   const connected = readResidentBytes(pid)
 

@@ -1,21 +1,27 @@
-import { createInterface } from 'node:readline'
+import { createHistogram } from 'node:perf_hooks'
 import WebSocket from 'ws'
 import { z } from 'zod'
-import { LatencyHistogram } from '#scripts/rig/latency-histogram.ts'
-import { type RealtimeEvent, realtimePlanSchema } from './realtime-plan.ts'
+import { answerCalls } from '#scripts/rig/calls.ts'
+import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
 
-/** A process of WebSocket readers: a plan on stdin, `ready`, then after the line `stop` the result. */
+/** A process of WebSocket readers. */
+
+/** What all readers together got. */
+export interface RealtimeResult {
+  /** `device_data` messages over all sockets. */
+  received: number
+  /** Sockets the gateway closed. */
+  closed: number
+  /** From the sample's time to its arrival, in whole milliseconds. */
+  delivery: LatencySummary
+}
 
 const messageSchema = z.object({
   type: z.string(),
   timestamp: z.union([z.string(), z.number()]).optional(),
 })
 
-function say(event: RealtimeEvent): void {
-  process.stdout.write(`${JSON.stringify(event)}\n`)
-}
-
-const delivery = new LatencyHistogram()
+const delivery = createHistogram()
 let received = 0
 let closed = 0
 
@@ -31,28 +37,22 @@ function open(url: string): Promise<void> {
       if (message.type === 'subscribed') resolve()
       if (message.type !== 'device_data' || message.timestamp === undefined) return
       received++
-      delivery.record((nowMs - new Date(message.timestamp).getTime()) * 1000)
+      recordMs(delivery, nowMs - new Date(message.timestamp).getTime())
     })
     socket.on('close', () => closed++)
     socket.on('error', reject)
   })
 }
 
-async function run(line: string): Promise<void> {
-  const plan = realtimePlanSchema.parse(JSON.parse(line))
-  await Promise.all(Array.from({ length: plan.sockets }, () => open(plan.url)))
-  say({ event: 'ready' })
+const functions = {
+  /** Resolves when every socket is subscribed. */
+  subscribe: async (url: string, sockets: number) => {
+    await Promise.all(Array.from({ length: sockets }, () => open(url)))
+  },
+  result: (): RealtimeResult => ({ received, closed, delivery: summarise(delivery) }),
 }
 
-const lines = createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(1))
-lines.on('line', (line) => {
-  if (line === 'stop') {
-    say({ event: 'result', result: { received, closed, delivery: delivery.summary() } })
-    return
-  }
-  run(line).catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
-  })
-})
+/** What the readers do when their parent asks. */
+export type RealtimeFunctions = typeof functions
+
+answerCalls(functions)

@@ -60,15 +60,7 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
 
 function createPlan({ port, devices, durationS, notBeforeMs }: SaturationTarget): LoadPlan {
   return {
-    host: '127.0.0.1',
-    port,
-    qos: 1,
-    session: 'bare',
-    mode: { kind: 'saturate', window: WINDOW },
-    warmupS: WARMUP_S,
-    durationS,
-    notBeforeMs,
-    journalFile: null,
-    clients: [...devices],
+    ...{ port, clients: devices, qos: 1, session: 'bare', mode: { kind: 'saturate', window: WINDOW } },
+    ...{ warmupS: WARMUP_S, durationS, notBeforeMs, keepsJournal: false },
   }
 }

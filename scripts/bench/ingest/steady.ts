@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ForkedScript } from '#scripts/rig/calls.ts'
 import { readLoopDelayP99Ms, startGateway } from '#scripts/rig/gateway-process.ts'
 import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
-import { readJournal } from '#scripts/rig/load/journal.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import {
   type Figure,
@@ -15,8 +14,7 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import type { RealtimeResult } from './realtime-plan.ts'
-import { RealtimeProcess } from './realtime-process.ts'
+import type { RealtimeFunctions, RealtimeResult } from './realtime-readers.ts'
 
 const DEVICES = 200
 const PER_DEVICE_PER_S = 1
@@ -49,25 +47,15 @@ async function runSteady(context: ScenarioContext): Promise<ScenarioReport> {
 
 async function measure({ bench, entry }: ScenarioContext, durationS: number): Promise<Outcome> {
   const dataDir = bench.createFolder('steady')
-  const journalFile = join(bench.createFolder('journal'), 'acknowledged.json')
   const gateway = await startGateway(bench, { entry, dataDir })
   const { api } = gateway
   const clients = await api.registerDevices(DEVICES)
-  const readers = new RealtimeProcess(bench, gateway.realtimeUrl, SOCKETS)
-  await readers.ready()
+  const script = new URL('./realtime-readers.ts', import.meta.url)
+  const readers = new ForkedScript<RealtimeFunctions>(bench, 'realtime readers', script)
+  await readers.call('subscribe', gateway.realtimeUrl, SOCKETS)
 
-  const load = new LoadProcess(bench, {
-    host: '127.0.0.1',
-    port: gateway.ports.mqtt,
-    qos: 1,
-    session: 'device',
-    mode: { kind: 'paced', perClientPerS: PER_DEVICE_PER_S },
-    warmupS: WARMUP_S,
-    durationS,
-    notBeforeMs: 0,
-    journalFile,
-    clients,
-  })
+  const options = { warmupS: WARMUP_S, durationS, keepsJournal: true }
+  const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S, options)
   await load.measuring()
   await readLoopDelayP99Ms(api)
   const cpuBefore = readCpuSeconds(gateway.process.pid)
@@ -75,10 +63,11 @@ async function measure({ bench, entry }: ScenarioContext, durationS: number): Pr
   await load.measured()
   const gatewayCpuShare = (readCpuSeconds(gateway.process.pid) - cpuBefore) / durationS
   const loopDelayP99Ms = await readLoopDelayP99Ms(api)
-  const result = await load.result()
+  const { load: result, journal } = await load.finish()
   await sleep(DELIVERY_MS)
-  const realtime = await readers.finish()
-  const history = await checkHistory(api, readJournal(journalFile))
+  const realtime = await readers.call('result')
+  await readers.stop()
+  const history = await checkHistory(api, journal)
   await gateway.process.stop()
   return { load: result, realtime, history, loopDelayP99Ms, gatewayCpuShare }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {
   formatCount,
   formatMs,
@@ -130,13 +130,9 @@ async function drainOnce(
   const ground = await SyncGround.create(context)
   const emptyBytes = await ground.databaseBytes()
   const load = (gateway: GatewayProcess, durationS: number | null) =>
-    startDeviceLoad(bench, gateway, devices, {
-      ...{ perDevicePerS: 1, warmupS: isShort ? 0 : 2, durationS },
-    })
+    startDeviceLoad(bench, gateway, devices, 1, { warmupS: isShort ? 0 : 2, durationS })
   const offline = await copy.start({ ...ground.env, CARTBARN_UPSTREAM_URL: NOWHERE })
-  const aloneLoad = load(offline, isShort ? SHORT_ALONE_S : ALONE_S)
-  await aloneLoad.measured()
-  const alone = await aloneLoad.result()
+  const alone = await load(offline, isShort ? SHORT_ALONE_S : ALONE_S).result()
   await offline.process.stop()
 
   const gateway = await copy.start(ground.env)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
-import { startDeviceLoad } from '#scripts/rig/load/device-load.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { formatCount, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
@@ -25,11 +25,7 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('lag'), env: ground.env })
   const devices = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
-  const load = startDeviceLoad(bench, gateway, devices, {
-    ...{ perDevicePerS: PER_DEVICE_PER_S, warmupS: 0, durationS },
-  })
-  await load.measured()
-  const result = await load.result()
+  const result = await startDeviceLoad(bench, gateway, devices, PER_DEVICE_PER_S, { durationS }).result()
   await sleep(LAST_PART_MS)
   const lagsS = await readLagsS(ground)
   const sent = await bytesSent(gateway)

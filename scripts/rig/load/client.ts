@@ -14,7 +14,6 @@ import { TelemetryPackets } from './telemetry-packets.ts'
 
 /** What a load client needs to know. */
 export interface LoadClientSettings {
-  host: string
   port: number
   hardwareId: string
   password: string
@@ -89,10 +88,9 @@ export class LoadClient {
         if (packetId !== 0) this.#socket?.write(encodePuback(packetId))
       },
     })
-    const { host, port } = this.#settings
     const socket = net.connect({
-      host,
-      port,
+      host: '127.0.0.1',
+      port: this.#settings.port,
       noDelay: true,
       // One buffer for the life of the socket: a fresh one per read costs more than the parsing.
       onread: {

@@ -1,12 +1,12 @@
-import { writeFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { EventEmitter, on } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { answerCalls } from '../calls.ts'
 import { LoadClient } from './client.ts'
 import { LoadMeter } from './meter.ts'
 import { createPace } from './pace.ts'
-import { type LoadEvent, type LoadPlan, loadPlanSchema } from './plan.ts'
+import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
-/** The load generator's process: a plan on stdin, events on stdout, ends when its parent does. */
+/** The load generator's process. */
 
 const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
@@ -15,26 +15,29 @@ const MAX_AHEAD_MS = 270_000
 const PACED_BUFFER_S = 15
 const PACED_BUFFER_MIN = 16
 
-function say(event: LoadEvent): void {
-  process.stdout.write(`${JSON.stringify(event)}\n`)
-}
+const events = new EventEmitter()
+/** Keeps what happens before it is asked for. */
+const connections = on(events, 'connected')
+const measuring = Promise.withResolvers<void>()
+const measured = Promise.withResolvers<void>()
+const stopped = Promise.withResolvers<void>()
+const finished = Promise.withResolvers<LoadResult>()
+let clients: LoadClient[] = []
 
 function createClients(plan: LoadPlan, meter: LoadMeter): LoadClient[] {
-  const { mode, clients, session, journalFile, ...common } = plan
+  const { mode, session, ...common } = plan
   const window =
     mode.kind === 'saturate'
       ? mode.window
       : Math.max(PACED_BUFFER_MIN, Math.ceil(mode.perClientPerS * PACED_BUFFER_S))
-  return clients.map(({ hardwareId, password }) => {
-    const keepsJournal = journalFile !== null
-    const asDevice = session === 'device'
-    const settings = { ...common, hardwareId, password, asDevice, window, keepsJournal }
+  return plan.clients.map(({ hardwareId, password }) => {
+    const settings = { ...common, hardwareId, password, asDevice: session === 'device', window }
     return new LoadClient(settings, meter)
   })
 }
 
-/** Connects all, a few at a time; afterwards says `connected` whenever all are back after an outage. */
-function connectAll(clients: readonly LoadClient[]): Promise<void> {
+/** Connects all, a few at a time; says `connected` then, and again whenever all are back after an outage. */
+function connectAll(): Promise<void> {
   return new Promise((resolve, reject) => {
     let started = 0
     const connectNext = () => clients[started++]?.connect()
@@ -43,7 +46,7 @@ function connectAll(clients: readonly LoadClient[]): Promise<void> {
       client.onReady = () => {
         connectNext()
         if (!clients.every((each) => each.isReady)) return
-        say({ event: 'connected' })
+        events.emit('connected')
         resolve()
       }
     }
@@ -51,63 +54,52 @@ function connectAll(clients: readonly LoadClient[]): Promise<void> {
   })
 }
 
-async function drain(clients: readonly LoadClient[]): Promise<void> {
+async function drain(): Promise<void> {
   const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
   while (clients.some((client) => client.unacknowledged > 0) && performance.now() < giveUpAtMs) {
     await sleep(10)
   }
 }
 
-function writeJournal(path: string, clients: readonly LoadClient[]): void {
-  const entries = clients.map((client) => [client.hardwareId, client.journal])
-  writeFileSync(path, JSON.stringify(Object.fromEntries(entries)))
-}
-
-async function run(plan: LoadPlan, stopped: Promise<void>): Promise<void> {
+async function run(plan: LoadPlan): Promise<void> {
   const meter = new LoadMeter()
-  const clients = createClients(plan, meter)
-  lines.on('line', (line) => {
-    if (line !== 'journal' || plan.journalFile === null) return
-    writeJournal(plan.journalFile, clients)
-    say({ event: 'journal' })
-  })
-  await connectAll(clients)
+  clients = createClients(plan, meter)
+  await connectAll()
 
   const pace = createPace(plan.mode, clients)
   pace.start()
   await sleep(plan.warmupS * 1000)
   meter.startMeasuring()
-  say({ event: 'measuring' })
-  await (plan.durationS === null ? stopped : Promise.race([stopped, sleep(plan.durationS * 1000)]))
+  measuring.resolve()
+  const end = plan.durationS === null ? [] : [sleep(plan.durationS * 1000)]
+  await Promise.race([stopped.promise, ...end])
   meter.stopMeasuring()
-  say({ event: 'measured' })
+  measured.resolve()
   pace.stop()
-  await drain(clients)
+  await drain()
 
   for (const client of clients) client.close()
-  if (plan.journalFile !== null) writeJournal(plan.journalFile, clients)
   // A gateway takes a sample from further ahead for one of a wrong clock and uses its own time.
   if (meter.newestSampleMs > Date.now() + MAX_AHEAD_MS) {
     throw new Error('samples ran ahead of the clock: fewer rounds or a shorter duration, or more clients')
   }
-  say({ event: 'result', result: meter.result() })
   await sleep(GOODBYE_MS)
+  finished.resolve(meter.result())
 }
 
-const lines = createInterface({ input: process.stdin })
-const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
-lines.on('close', () => process.exit(1))
-lines.on('line', (line) => {
-  if (line === 'stop') {
-    stop()
-    return
-  }
-  if (line === 'journal') return
-  run(loadPlanSchema.parse(JSON.parse(line)), stopped).then(
-    () => process.exit(0),
-    (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-      process.exit(1)
-    },
-  )
-})
+const functions = {
+  start: run,
+  connected: async () => {
+    await connections.next()
+  },
+  measuring: () => measuring.promise,
+  measured: () => measured.promise,
+  journal: (): Journal => Object.fromEntries(clients.map(({ hardwareId, journal }) => [hardwareId, journal])),
+  stop: () => stopped.resolve(),
+  result: () => finished.promise,
+}
+
+/** What the load generator does when its parent asks. */
+export type LoadFunctions = typeof functions
+
+answerCalls(functions)

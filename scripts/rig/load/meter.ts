@@ -1,10 +1,11 @@
-import { LatencyHistogram } from '../latency-histogram.ts'
+import { createHistogram } from 'node:perf_hooks'
+import { recordMs, summarise } from '../latency.ts'
 import type { LoadResult } from './plan.ts'
 
 /** Counts what all clients of one load generator do. */
 export class LoadMeter {
-  readonly sinceDue = new LatencyHistogram()
-  readonly sinceWrite = new LatencyHistogram()
+  readonly #sinceDue = createHistogram()
+  readonly #sinceWrite = createHistogram()
   sent = 0
   acknowledged = 0
   resent = 0
@@ -39,8 +40,8 @@ export class LoadMeter {
   recordAcknowledged(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
     this.acknowledged++
     if (!this.#isMeasuring) return
-    this.sinceDue.record((nowMs - dueAtMs) * 1000)
-    this.sinceWrite.record((nowMs - writtenAtMs) * 1000)
+    recordMs(this.#sinceDue, nowMs - dueAtMs)
+    recordMs(this.#sinceWrite, nowMs - writtenAtMs)
   }
 
   result(): LoadResult {
@@ -56,8 +57,8 @@ export class LoadMeter {
         durationS: this.#durationS,
         acknowledged: this.#acknowledgedMeasured,
         cpuS: this.#cpuS,
-        sinceDue: this.sinceDue.summary(),
-        sinceWrite: this.sinceWrite.summary(),
+        sinceDue: summarise(this.#sinceDue),
+        sinceWrite: summarise(this.#sinceWrite),
       },
     }
   }

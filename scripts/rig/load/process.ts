@@ -1,63 +1,76 @@
-import { fileURLToPath } from 'node:url'
-import type { BenchProcess, Workbench } from '../processes.ts'
-import { type LoadEvent, type LoadPlan, type LoadResult, loadEventSchema } from './plan.ts'
+import { ForkedScript } from '../calls.ts'
+import type { BenchDevice } from '../gateway-api.ts'
+import type { GatewayProcess } from '../gateway-process.ts'
+import type { Workbench } from '../processes.ts'
+import type { LoadFunctions } from './generator.ts'
+import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
-const CONNECT_LIMIT_MS = 120_000
-const FINISH_LIMIT_MS = 60_000
-const JOURNAL_LIMIT_MS = 10_000
+/** Beside the time it measures: to connect all clients, or to drain. */
+const LIMIT_MS = 120_000
 const MS = 1000
 
 /** A running load generator. */
 export class LoadProcess {
-  readonly #process: BenchProcess
-  readonly #plan: LoadPlan
+  readonly #script: ForkedScript<LoadFunctions>
 
   constructor(bench: Workbench, plan: LoadPlan) {
-    const script = fileURLToPath(new URL('./generator.ts', import.meta.url))
-    this.#plan = plan
-    this.#process = bench.spawn('load generator', process.execPath, [script])
-    this.#process.writeLine(JSON.stringify(plan))
+    const limitMs = (plan.warmupS + (plan.durationS ?? 0)) * MS + LIMIT_MS
+    const script = new URL('./generator.ts', import.meta.url)
+    this.#script = new ForkedScript(bench, 'load generator', script, limitMs)
+    this.#script.tell('start', plan)
   }
 
   /** All clients have their session: at the start, and again after each outage. */
-  async connected(): Promise<void> {
-    await this.#next('connected', CONNECT_LIMIT_MS)
+  connected(): Promise<void> {
+    return this.#script.call('connected')
   }
 
-  async measuring(): Promise<void> {
-    await this.#next('measuring', CONNECT_LIMIT_MS)
+  measuring(): Promise<void> {
+    return this.#script.call('measuring')
   }
 
-  async measured(): Promise<void> {
-    await this.#next('measured', (this.#plan.durationS ?? 0) * MS + FINISH_LIMIT_MS)
+  measured(): Promise<void> {
+    return this.#script.call('measured')
   }
 
-  /** Has the journal written as it is now. */
-  async writeJournal(): Promise<void> {
-    this.#process.writeLine('journal')
-    await this.#next('journal', JOURNAL_LIMIT_MS)
+  /** What was acknowledged so far. */
+  journal(): Promise<Journal> {
+    return this.#script.call('journal')
   }
 
   stop(): void {
-    this.#process.writeLine('stop')
+    this.#script.tell('stop')
   }
 
   /** Ends it at once, without a result. */
   kill(): void {
-    this.#process.killNow()
+    this.#script.kill()
   }
 
   async result(): Promise<LoadResult> {
-    const event = await this.#next('result', FINISH_LIMIT_MS)
-    await this.#process.exited
-    if (event.event !== 'result') throw new Error('the load generator gave no result')
-    return event.result
+    return (await this.finish()).load
   }
 
-  #next(wanted: LoadEvent['event'], limitMs: number): Promise<LoadEvent> {
-    return this.#process.take(wanted, limitMs, (line) => {
-      const event = loadEventSchema.parse(JSON.parse(line))
-      return event.event === wanted ? event : undefined
-    })
+  /** What it found, and all that was acknowledged where the plan says that it is remembered. */
+  async finish(): Promise<{ load: LoadResult; journal: Journal }> {
+    const [load, journal] = [await this.#script.call('result'), await this.#script.call('journal')]
+    await this.#script.stop()
+    return { load, journal }
   }
+}
+
+/** Devices that send at an even pace as real ones do, without a warm-up and until they are told to stop unless `options` say so. */
+export function startDeviceLoad(
+  bench: Workbench,
+  gateway: GatewayProcess,
+  clients: readonly BenchDevice[],
+  perDevicePerS: number,
+  options: Partial<Pick<LoadPlan, 'warmupS' | 'durationS' | 'keepsJournal'>> = {},
+): LoadProcess {
+  return new LoadProcess(bench, {
+    ...{ port: gateway.ports.mqtt, clients, qos: 1, session: 'device' },
+    mode: { kind: 'paced', perClientPerS: perDevicePerS },
+    ...{ warmupS: 0, durationS: null, notBeforeMs: 0, keepsJournal: false },
+    ...options,
+  })
 }
