@@ -1,49 +1,69 @@
-import { Workbench } from '#scripts/rig/processes.ts'
-import { apiUsage, runApi } from './api/api.ts'
-import { brokerUsage, runBroker } from './broker/broker.ts'
+import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
+import { describeUsage, runScenarios } from '#scripts/rig/run-scenarios.ts'
+import type { Scenario } from '#scripts/rig/scenario.ts'
+import { counts } from './api/counts.ts'
+import { downloads } from './api/downloads.ts'
+import { requests } from './api/requests.ts'
+import { idle } from './broker/idle.ts'
+import { neighbours } from './broker/neighbours.ts'
+import { soak } from './broker/soak.ts'
+import { storm } from './broker/storm.ts'
 import { blocksUsage, runBlocks } from './history/blocks.ts'
-import { historyUsage, runHistory } from './history/history.ts'
-import { ingestUsage, runIngest } from './ingest/ingest.ts'
-import { runSync, syncUsage } from './sync/sync.ts'
+import { createHistoryScenarios } from './history/history.ts'
+import { kill } from './ingest/kill.ts'
+import { memory } from './ingest/memory.ts'
+import { saturation } from './ingest/saturation.ts'
+import { steady } from './ingest/steady.ts'
+import { drain } from './sync/drain.ts'
+import { lag } from './sync/lag.ts'
+import { sites } from './sync/sites.ts'
 
 interface Benchmark {
   name: string
   summary: string
   usage: string
+  /** Returns whether every target was met. */
   run(bench: Workbench, args: string[]): Promise<boolean>
 }
 
+/** A benchmark of scenarios; `rounds` says what the rounds of its command line are. */
+function benchmark(name: string, summary: string, rounds: string, scenarios: readonly Scenario[]): Benchmark {
+  return {
+    ...{ name, summary, usage: describeUsage(name, scenarios, rounds) },
+    run: (bench, args) => runScenarios(name, scenarios, bench, args),
+  }
+}
+
 const BENCHMARKS: readonly Benchmark[] = [
-  {
-    name: 'ingest',
-    summary: 'from the device to the disk: latency, throughput, loss, memory',
-    usage: ingestUsage,
-    run: runIngest,
-  },
-  {
-    name: 'broker',
-    summary: 'many clients: memory, reconnect storms, bad neighbours, hours of work',
-    usage: brokerUsage,
-    run: runBroker,
-  },
-  {
-    name: 'api',
-    summary: 'HTTP: requests a second, counts and downloads of a long history',
-    usage: apiUsage,
-    run: runApi,
-  },
-  {
-    name: 'history',
-    summary: 'long histories: bytes on the disk, trips, sealing',
-    usage: historyUsage,
-    run: runHistory,
-  },
-  {
-    name: 'sync',
-    summary: 'replication to a head office: lag, drain, bytes, many sites',
-    usage: syncUsage,
-    run: runSync,
-  },
+  benchmark(
+    'ingest',
+    'from the device to the disk: latency, throughput, loss, memory',
+    'rounds of saturation, number of kills',
+    [steady, saturation, kill, memory],
+  ),
+  benchmark(
+    'broker',
+    'many clients: memory, reconnect storms, bad neighbours, hours of work',
+    'storms of a kind, pairs of alone and beside',
+    [idle, storm, neighbours, soak],
+  ),
+  benchmark(
+    'api',
+    'HTTP: requests a second, counts and downloads of a long history',
+    'runs of each kind, alternating',
+    [requests, counts, downloads],
+  ),
+  benchmark(
+    'history',
+    'long histories: bytes on the disk, trips, sealing',
+    'runs of each measurement',
+    createHistoryScenarios(),
+  ),
+  benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', [
+    lag,
+    drain,
+    sites,
+  ]),
   {
     name: 'blocks',
     summary: 'telemetry blocks: bytes, encoding, decoding',
@@ -59,32 +79,19 @@ ${BENCHMARKS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('
 npm run bench <benchmark> -- --help shows its options.
 `
 
-const INTERRUPTED = 130
-
-async function main(args: string[]): Promise<number> {
+async function main(bench: Workbench, args: string[]): Promise<number> {
   const [name, ...rest] = args
-  const benchmark = BENCHMARKS.find((each) => each.name === name)
-  if (benchmark === undefined) {
+  const chosen = BENCHMARKS.find((each) => each.name === name)
+  if (chosen === undefined) {
     const isHelp = name === undefined || name === '--help'
     process.stdout.write(isHelp ? HELP : `no benchmark ${name}\n\n${HELP}`)
     return isHelp ? 0 : 2
   }
   if (rest.includes('--help')) {
-    process.stdout.write(benchmark.usage)
+    process.stdout.write(chosen.usage)
     return 0
   }
-  return (await benchmark.run(bench, rest)) ? 0 : 1
+  return (await chosen.run(bench, rest)) ? 0 : 1
 }
 
-const bench = new Workbench()
-// However it ends, no broker is left running and no folder full of samples.
-process.on('exit', () => bench.clear())
-process.on('SIGINT', () => process.exit(INTERRUPTED))
-process.on('SIGTERM', () => process.exit(INTERRUPTED))
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
-  },
-)
+runOnWorkbench((bench) => main(bench, process.argv.slice(2)))

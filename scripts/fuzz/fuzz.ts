@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
-import { Workbench } from '#scripts/rig/processes.ts'
+import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import { Campaign, type CampaignOptions, type Subject } from './campaign.ts'
 import { kindNames } from './generate.ts'
 import { describeCampaign, describeFailure } from './report.ts'
@@ -20,7 +20,6 @@ const HELP = `npm run fuzz -- [options]
   --gateway file   the program                                     (gateway/main.ts)
 `
 
-const INTERRUPTED = 130
 const DEVICES = 256
 const GROWTH_MAX_MB = 100
 /** Until then code is compiled and caches fill: nothing to compare with. */
@@ -82,7 +81,7 @@ function subjectOf({ process: gateway, api, ports, realtimeUrl }: GatewayProcess
   }
 }
 
-async function main(args: string[]): Promise<number> {
+async function main(bench: Workbench, args: string[]): Promise<number> {
   if (args.includes('--help')) {
     process.stdout.write(HELP)
     return 0
@@ -121,14 +120,4 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-const bench = new Workbench()
-process.on('exit', () => bench.clear())
-process.on('SIGINT', () => process.exit(INTERRUPTED))
-process.on('SIGTERM', () => process.exit(INTERRUPTED))
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
-  },
-)
+runOnWorkbench((bench) => main(bench, process.argv.slice(2)))

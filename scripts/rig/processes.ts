@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+const INTERRUPTED = 130
 const STOP_LIMIT_MS = 15_000
 const ERROR_TAIL_CHARACTERS = 2000
 /** Of a log nobody reads to its end. */
@@ -179,4 +180,19 @@ export class Workbench {
     void started.exited.then(() => this.#processes.delete(started))
     return started
   }
+}
+
+/** Runs a program to its exit code. However it ends, no process is left running and no folder full of samples. */
+export function runOnWorkbench(main: (bench: Workbench) => Promise<number>): void {
+  const bench = new Workbench()
+  process.on('exit', () => bench.clear())
+  process.on('SIGINT', () => process.exit(INTERRUPTED))
+  process.on('SIGTERM', () => process.exit(INTERRUPTED))
+  main(bench).then(
+    (code) => process.exit(code),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+      process.exit(1)
+    },
+  )
 }

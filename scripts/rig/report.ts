@@ -11,7 +11,7 @@ export interface Figure {
 
 /** What a scenario hands back: its lines of the summary and its raw results. */
 export interface ScenarioReport {
-  figures: Figure[]
+  figures: readonly Figure[]
   raw: unknown
 }
 
@@ -31,13 +31,26 @@ export function printTable(
   process.stdout.write(`\n${title}\n\n${[line(header), rule, ...rows.map(line)].join('\n')}\n`)
 }
 
-/** Prints the closing summary. */
-export function printSummary(figures: readonly Figure[]): void {
+/** A figure that must be 0. */
+export function noneOf(name: string, count: number): Figure {
+  return { name, target: '0', reached: formatCount(count), passed: count === 0 }
+}
+
+/** A figure without a target. */
+export function told(name: string, reached: string): Figure {
+  return { name, target: '', reached, passed: null }
+}
+
+/** Prints the closing summary and writes the results of a program; returns whether every target was met. */
+export function conclude(program: string, figures: readonly Figure[], raw: unknown): boolean {
   const rows = figures.map(({ name, target, reached, passed }) => {
     const verdict = passed === null ? '' : passed ? 'pass' : 'MISS'
     return [name, target, reached, verdict]
   })
   printTable('Summary', ['figure', 'target', 'reached', ''], rows)
+  const path = writeResults(program, { takenAt: new Date().toISOString(), figures, raw })
+  printProgress(`\nresults in ${path}`)
+  return figures.every((figure) => figure.passed !== false)
 }
 
 /** Says what is going on while a scenario runs. */
@@ -46,7 +59,7 @@ export function printProgress(text: string): void {
 }
 
 /** Writes results to bench-results/ of the current folder; returns the path. */
-export function writeResults(name: string, results: unknown): string {
+function writeResults(name: string, results: unknown): string {
   const folder = 'bench-results'
   mkdirSync(folder, { recursive: true })
   const stamp = new Date().toISOString().replaceAll(':', '-').slice(0, 19)

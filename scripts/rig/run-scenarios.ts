@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Workbench } from './processes.ts'
-import { type Figure, printProgress, printSummary, writeResults } from './report.ts'
+import { conclude, type Figure, printProgress, type ScenarioReport } from './report.ts'
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
 /** How to call a benchmark; `rounds` says what its rounds are. */
@@ -25,24 +25,36 @@ export async function runScenarios(
   args: string[],
 ): Promise<boolean> {
   const { scenarios, ...options } = parseOptions(known, args)
+  return runInTurn(name, scenarios, (scenario) => scenario.run({ bench, ...options }))
+}
+
+/** A scenario of any program. */
+interface Named {
+  name: string
+  summary: string
+}
+
+/** Runs one scenario after the other and writes what came of them; returns whether every target was met. */
+export async function runInTurn<Scenario extends Named>(
+  program: string,
+  scenarios: readonly Scenario[],
+  run: (scenario: Scenario) => Promise<ScenarioReport>,
+): Promise<boolean> {
   const figures: Figure[] = []
   const raw: Record<string, unknown> = {}
   for (const scenario of scenarios) {
     printProgress(`\n${scenario.name}: ${scenario.summary}`)
-    const report = await scenario.run({ bench, ...options })
+    const report = await run(scenario)
     figures.push(...report.figures)
     raw[scenario.name] = report.raw
   }
-  printSummary(figures)
-  const path = writeResults(name, { takenAt: new Date().toISOString(), figures, raw })
-  printProgress(`\nresults in ${path}`)
-  return figures.every((figure) => figure.passed !== false)
+  return conclude(program, figures, raw)
 }
 
 function parseOptions(
   known: readonly Scenario[],
   args: string[],
-): Omit<ScenarioContext, 'bench'> & { scenarios: Scenario[] } {
+): Omit<ScenarioContext, 'bench'> & { scenarios: readonly Scenario[] } {
   const { values } = parseArgs({
     args,
     options: {
@@ -54,10 +66,7 @@ function parseOptions(
     },
   })
   return {
-    scenarios:
-      values.only === undefined
-        ? [...known]
-        : values.only.split(',').map((name) => findScenario(known, name)),
+    scenarios: chooseScenarios(known, values.only),
     entry: values.gateway,
     isShort: values.short,
     durationS: parsePositive('duration', values.duration),
@@ -65,10 +74,17 @@ function parseOptions(
   }
 }
 
-function findScenario(known: readonly Scenario[], name: string): Scenario {
-  const scenario = known.find((each) => each.name === name)
-  if (scenario === undefined) throw new Error(`no scenario ${name}`)
-  return scenario
+/** The scenarios named in a list with commas; all without one. Throws on a name that none has. */
+export function chooseScenarios<Scenario extends Named>(
+  known: readonly Scenario[],
+  names: string | undefined,
+): readonly Scenario[] {
+  if (names === undefined) return known
+  return names.split(',').map((name) => {
+    const scenario = known.find((each) => each.name === name)
+    if (scenario === undefined) throw new Error(`no scenario ${name}`)
+    return scenario
+  })
 }
 
 function parsePositive(name: string, text: string | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import { type Figure, formatCount } from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf } from '#scripts/rig/report.ts'
 import type { FleetCheck } from './fleet-load.ts'
 
 /** The lines of the summary that say whether anything a fleet was promised is gone. */
@@ -12,14 +12,4 @@ export function fleetFigures(name: string, { lostDevices, history, lockEvents }:
     noneOf(`${name}: lock events there twice`, lockEvents.twice),
     noneOf(`${name}: registered devices missing`, lostDevices),
   ]
-}
-
-/** A figure that must be 0. */
-export function noneOf(name: string, count: number): Figure {
-  return { name, target: '0', reached: formatCount(count), passed: count === 0 }
-}
-
-/** A figure without a target. */
-export function told(name: string, reached: string): Figure {
-  return { name, target: '', reached, passed: null }
 }

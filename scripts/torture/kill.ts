@@ -9,14 +9,16 @@ import {
   type Figure,
   formatCount,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import { chooseMoment, killAt, type Life, startTimesMs, usualStartMs } from './death.ts'
 import { findDamage } from './disk/integrity.ts'
 import { createDataFolder } from './disk/recorded-folder.ts'
-import { fleetFigures, noneOf, told } from './fleet-figures.ts'
+import { fleetFigures } from './fleet-figures.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 

@@ -1,13 +1,15 @@
 import {
   type Figure,
   formatCount,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import { unsyncedOf } from './disk/power-cuts.ts'
 import { compileDiskRecorder } from './disk/recorder.ts'
-import { fleetFigures, noneOf, told } from './fleet-figures.ts'
+import { fleetFigures } from './fleet-figures.ts'
 import type { FleetCheck } from './fleet-load.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { type CutOutcome, TorturedGateway } from './tortured-gateway.ts'

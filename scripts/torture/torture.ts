@@ -1,12 +1,7 @@
 import { parseArgs } from 'node:util'
-import { Workbench } from '#scripts/rig/processes.ts'
-import {
-  type Figure,
-  printProgress,
-  printSummary,
-  type ScenarioReport,
-  writeResults,
-} from '#scripts/rig/report.ts'
+import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
+import type { ScenarioReport } from '#scripts/rig/report.ts'
+import { chooseScenarios, runInTurn } from '#scripts/rig/run-scenarios.ts'
 import { history } from './history/history.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
@@ -29,26 +24,13 @@ ${SCENARIOS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\
   --gateway file   gateway program to torture (default: gateway/main.ts)
 `
 
-const INTERRUPTED = 130
-
 async function main(bench: Workbench): Promise<number> {
   const options = parseOptions()
   if (options === null) return 0
   const { scenarios, ...context } = options
-  const figures: Figure[] = []
-  const raw: Record<string, unknown> = {}
-  for (const scenario of scenarios) {
-    printProgress(`\n${scenario.name}: ${scenario.summary}`)
-    const report = await scenario
-      .run({ bench, ...context })
-      .catch((error: unknown) => failed(scenario, error))
-    figures.push(...report.figures)
-    raw[scenario.name] = report.raw
-  }
-  printSummary(figures)
-  const path = writeResults('torture', { takenAt: new Date().toISOString(), figures, raw })
-  printProgress(`\nresults in ${path}`)
-  return figures.every((figure) => figure.passed !== false) ? 0 : 1
+  const run = (scenario: TortureScenario) =>
+    scenario.run({ bench, ...context }).catch((error: unknown) => failed(scenario, error))
+  return (await runInTurn('torture', scenarios, run)) ? 0 : 1
 }
 
 /** What the other scenarios find is still worth knowing. */
@@ -84,7 +66,7 @@ function parseOptions(): (Omit<TortureContext, 'bench'> & { scenarios: readonly 
   if (seed !== undefined && !Number.isInteger(seed)) throw new Error('--seed must be a whole number')
   const all = values.prove ? [power, sync] : SCENARIOS
   return {
-    scenarios: values.only === undefined ? all : values.only.split(',').map(findScenario),
+    scenarios: chooseScenarios(values.only === undefined ? all : SCENARIOS, values.only),
     entry: values.gateway,
     isShort: values.short,
     cycles,
@@ -93,21 +75,4 @@ function parseOptions(): (Omit<TortureContext, 'bench'> & { scenarios: readonly 
   }
 }
 
-function findScenario(name: string): TortureScenario {
-  const scenario = SCENARIOS.find((each) => each.name === name)
-  if (scenario === undefined) throw new Error(`no scenario ${name}`)
-  return scenario
-}
-
-const workbench = new Workbench()
-// However it ends, no gateway is left running and no folder full of samples.
-process.on('exit', () => workbench.clear())
-process.on('SIGINT', () => process.exit(INTERRUPTED))
-process.on('SIGTERM', () => process.exit(INTERRUPTED))
-main(workbench).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
-  },
-)
+runOnWorkbench(main)

@@ -8,6 +8,7 @@ import {
   type Figure,
   formatMs,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
@@ -134,15 +135,8 @@ function createFigures(pairs: readonly Pair[], isShort: boolean): Figure[] {
       reached: p99Ratio(group).toFixed(2),
       passed: isShort ? null : p99Ratio(group) <= TARGET_RATIO,
     })),
-    ...[
-      ['not acknowledged, or cut off', lost] as const,
-      ['logins with a wrong password', letIn] as const,
-    ].map(([name, count]) => ({
-      name: `neighbours: ${name}`,
-      target: '0',
-      reached: String(count),
-      passed: count === 0,
-    })),
+    noneOf('neighbours: not acknowledged, or cut off', lost),
+    noneOf('neighbours: logins with a wrong password', letIn),
   ]
 }
 

@@ -5,6 +5,7 @@ import {
   type Figure,
   formatCount,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
@@ -145,12 +146,7 @@ function createFigures(runs: readonly StormRun[], isShort: boolean): Figure[] {
         passed: isShort ? null : durationMs < TARGET_MS,
       }
     }),
-    ...counts.map(([name, count]) => ({
-      name: `storm: ${name}`,
-      target: '0',
-      reached: formatCount(count),
-      passed: count === 0,
-    })),
+    ...counts.map(([name, count]) => noneOf(`storm: ${name}`, count)),
   ]
 }
 

@@ -3,14 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import {
-  type Figure,
-  median,
-  printProgress,
-  printSummary,
-  printTable,
-  writeResults,
-} from '#scripts/rig/report.ts'
+import { conclude, type Figure, median, printProgress, printTable } from '#scripts/rig/report.ts'
 import { decodeBlock, encodeBlock, verifyBlock } from '#shared/telemetry/block.ts'
 import { splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
@@ -68,11 +61,7 @@ export async function runBlocks(bench: Workbench, args: string[]): Promise<boole
     ['positions', 'bytes', 'in the file', 'encode M/s', 'verify M/s', 'decode M/s'],
     all.map((one) => [one.track, ...cells(one)]),
   )
-  const figures = judge(all)
-  printSummary(figures)
-  const path = writeResults('blocks', { takenAt: new Date().toISOString(), figures, raw: all })
-  printProgress(`\nresults in ${path}`)
-  return figures.every((figure) => figure.passed !== false)
+  return conclude('blocks', judge(all), all)
 }
 
 /** One track, and how long everything done to it took. */

@@ -1,6 +1,4 @@
-import type { Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
-import { describeUsage, runScenarios } from '#scripts/rig/run-scenarios.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { runActive } from './active.ts'
 import { runHistoryNeighbours } from './neighbours.ts'
@@ -12,16 +10,8 @@ import { runTripsOne } from './trips-one.ts'
 
 type Run = (context: ScenarioContext, history: SharedHistory) => Promise<ScenarioReport>
 
-/** How to call the benchmark. */
-export const historyUsage = describeUsage('history', createScenarios(), 'runs of each measurement')
-
-/** Measures what long histories cost: on the disk, to be made into trips, and the devices beside it. */
-export function runHistory(bench: Workbench, args: string[]): Promise<boolean> {
-  return runScenarios('history', createScenarios(), bench, args)
-}
-
-/** All scenarios of one run share what they read; it is made when the first of them wants it. */
-function createScenarios(): Scenario[] {
+/** What long histories cost: all scenarios share one, of which each part is made when the first of them wants it. */
+export function createHistoryScenarios(): Scenario[] {
   let history: SharedHistory | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
     name,

@@ -9,9 +9,11 @@ import {
   formatMs,
   formatPercent,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { Download } from '../api/download-client.ts'
@@ -103,13 +105,8 @@ export async function runHistoryNeighbours(
         reached: ratio(beside),
         passed: context.isShort ? null : beside / alone <= TARGET_RATIO,
       },
-      {
-        name: 'neighbours: the same beside a process that only computes, nice 19',
-        target: '',
-        reached: ratio(besideSpinner),
-        passed: null,
-      },
-      { name: 'neighbours: not acknowledged', target: '0', reached: String(lost), passed: lost === 0 },
+      told('neighbours: the same beside a process that only computes, nice 19', ratio(besideSpinner)),
+      noneOf('neighbours: not acknowledged', lost),
     ],
     raw: { rounds, durationS, measured },
   }

@@ -13,6 +13,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { FilledFolder, type Filling } from './fill.ts'
@@ -234,7 +235,6 @@ function createFigures(
     median(loaded.map((run) => pick(run).measured.sinceWrite.p99Ms))
   const [aloneMs, besideMs] = [p99((run) => run.alone), p99((run) => run.beside)]
   const amplification = median(alone.map(({ written, keptBytes }) => written.toDisk / keptBytes))
-  const told = (name: string, reached: string): Figure => ({ name, target: '', reached, passed: null })
   return [
     {
       name: 'sealing: records a second of work',

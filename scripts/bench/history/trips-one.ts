@@ -7,6 +7,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startDownloadClient } from '../api/download-process.ts'
@@ -61,12 +62,7 @@ export async function runTripsOne(context: ScenarioContext, history: SharedHisto
         reached: `${ratio.toFixed(2)} (${formatMs(tripsS * 1000)} : ${formatMs(sumS * 1000)} ms)`,
         passed: isShort ? null : ratio <= TARGET_RATIO,
       },
-      {
-        name: 'trips-one: fixes a second',
-        target: '',
-        reached: formatCount(counts.positions / tripsS),
-        passed: null,
-      },
+      told('trips-one: fixes a second', formatCount(counts.positions / tripsS)),
     ],
     raw: { counts, runs },
   }

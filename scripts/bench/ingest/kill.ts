@@ -7,9 +7,11 @@ import {
   type Figure,
   formatCount,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 
@@ -96,17 +98,7 @@ function createFigures({ load, history, restartMs }: Outcome): Figure[] {
     ['never acknowledged', load.sent - load.acknowledged],
   ] as const
   return [
-    ...counts.map(([name, count]) => ({
-      name: `kill: ${name}, of ${formatCount(history.acknowledged)}`,
-      target: '0',
-      reached: formatCount(count),
-      passed: count === 0,
-    })),
-    {
-      name: 'kill: listening again, median',
-      target: '',
-      reached: `${formatCount(median(restartMs))} ms`,
-      passed: null,
-    },
+    ...counts.map(([name, count]) => noneOf(`kill: ${name}, of ${formatCount(history.acknowledged)}`, count)),
+    told('kill: listening again, median', `${formatCount(median(restartMs))} ms`),
   ]
 }

@@ -4,9 +4,11 @@ import {
   formatMs,
   formatPercent,
   median,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { createSubjects, type SubjectName, type SubjectRun } from './saturation-subjects.ts'
@@ -80,42 +82,28 @@ function createFigures(runs: readonly SubjectRun[]): Figure[] {
   const notStored = runs.reduce((sum, run) => sum + (run.notStored ?? 0), 0)
   return [
     ...CLIENT_COUNTS.flatMap((clients) => createFiguresFor(clients, runs)),
-    {
-      name: 'saturation: acknowledged but not stored',
-      target: '0',
-      reached: formatCount(notStored),
-      passed: notStored === 0,
-    },
+    noneOf('saturation: acknowledged but not stored', notStored),
   ]
 }
 
 function createFiguresFor(clients: number, runs: readonly SubjectRun[]): Figure[] {
   const perS = (subject: SubjectName) => median(select(runs, subject, clients).map((run) => run.perS))
   const figures: Figure[] = [
-    {
-      name: `saturation: ${clients} clients, acknowledged a second`,
-      target: '',
-      reached: formatCount(perS('gateway')),
-      passed: null,
-    },
+    told(`saturation: ${clients} clients, acknowledged a second`, formatCount(perS('gateway'))),
   ]
   const mosquitto = select(runs, 'mosquitto', clients)
   if (mosquitto.length > 0) {
     const gateway = select(runs, 'gateway', clients)
     const ratio = (pick: (run: SubjectRun) => number) => medianRatio(gateway.map(pick), mosquitto.map(pick))
     figures.push(
-      {
-        name: `saturation: ${clients} clients, gateway : Mosquitto, a second`,
-        target: '',
-        reached: ratio((run) => run.perS).toFixed(2),
-        passed: null,
-      },
-      {
-        name: `saturation: ${clients} clients, gateway : Mosquitto, per CPU second`,
-        target: '',
-        reached: ratio((run) => 1 / run.brokerCpuSPerMillion).toFixed(2),
-        passed: null,
-      },
+      told(
+        `saturation: ${clients} clients, gateway : Mosquitto, a second`,
+        ratio((run) => run.perS).toFixed(2),
+      ),
+      told(
+        `saturation: ${clients} clients, gateway : Mosquitto, per CPU second`,
+        ratio((run) => 1 / run.brokerCpuSPerMillion).toFixed(2),
+      ),
     )
   }
   const slow = select(runs, 'gateway, slow fsync', clients)

@@ -9,9 +9,11 @@ import {
   type Figure,
   formatCount,
   formatMs,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { RealtimeFunctions, RealtimeResult } from './realtime-readers.ts'
@@ -114,17 +116,7 @@ function createFigures(outcome: Outcome): Figure[] {
     ['CPU of the gateway', `${(outcome.gatewayCpuShare * 100).toFixed(0)} % of a core`],
   ] as const
   return [
-    ...counts.map(([name, count]) => ({
-      name: `steady: ${name}`,
-      target: '0',
-      reached: formatCount(count),
-      passed: count === 0,
-    })),
-    ...untargeted.map(([name, reached]) => ({
-      name: `steady: ${name}`,
-      target: '',
-      reached,
-      passed: null,
-    })),
+    ...counts.map(([name, count]) => noneOf(`steady: ${name}`, count)),
+    ...untargeted.map(([name, reached]) => told(`steady: ${name}`, reached)),
   ]
 }

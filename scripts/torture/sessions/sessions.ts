@@ -8,16 +8,17 @@ import {
 import {
   type Figure,
   formatCount,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from '../death.ts'
 import { findDamage } from '../disk/integrity.ts'
 import { chooseChange, chooseCutMoment, unsyncedOf } from '../disk/power-cuts.ts'
 import { createDataFolder, RecordedFolder } from '../disk/recorded-folder.ts'
 import { compileDiskRecorder } from '../disk/recorder.ts'
-import { noneOf, told } from '../fleet-figures.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SessionTraffic, type TrafficCheck } from './traffic.ts'
 

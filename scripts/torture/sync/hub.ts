@@ -2,9 +2,9 @@ import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.ts'
+import { HubProcess } from '#scripts/rig/hub-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
-import { HubProcess } from './hub-process.ts'
 
 /** Which database a hub is on. */
 export type HubDatabase = 'PostgreSQL' | 'PGlite'

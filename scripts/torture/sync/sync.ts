@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto'
 import {
   type Figure,
   formatCount,
+  noneOf,
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
-import { noneOf, told } from '../fleet-figures.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './findings.ts'
 import type { HubDatabase } from './hub.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchProcess, Workbench } from '#scripts/rig/processes.ts'
+import type { BenchProcess, Workbench } from './processes.ts'
 
 const ENTRY = 'cloud-sync/hub/main.ts'
 const START_LIMIT_MS = 60_000
