@@ -53,3 +53,9 @@ export function readWrittenBytes(pid: number): WrittenBytes {
   const field = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(io)?.[1] ?? 0)
   return { toDisk: field('write_bytes'), inCalls: field('wchar') }
 }
+
+/** CPU seconds, user and system, that this process has used in all its threads. */
+export function ownCpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}

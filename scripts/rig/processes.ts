@@ -17,7 +17,7 @@ export class BenchProcess {
   readonly #name: string
   readonly #child: ChildProcess
   readonly #lines: string[] = []
-  readonly #waiters = new Set<() => void>()
+  #nextLine = Promise.withResolvers<void>()
   #onLine: (line: string) => void = () => undefined
   #errorTail = ''
   #hasExited = false
@@ -34,13 +34,13 @@ export class BenchProcess {
         this.#onLine(line)
         this.#lines.push(line)
         if (this.#lines.length > MAX_LINES) this.#lines.shift()
-        this.#wake()
+        this.#nextLine.resolve()
+        this.#nextLine = Promise.withResolvers()
       })
     }
     this.exited = new Promise((resolve) => {
       const finish = () => {
         this.#hasExited = true
-        this.#wake()
         resolve()
       }
       child.once('close', finish)
@@ -67,16 +67,21 @@ export class BenchProcess {
    * Throws when the process ends or the time is up.
    */
   async take<T>(what: string, limitMs: number, pick: (line: string) => T | undefined): Promise<T> {
-    const giveUpAtMs = performance.now() + limitMs
-    for (;;) {
-      for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
-        const value = pick(line)
-        if (value !== undefined) return value
+    let isOver = false
+    const search = async (): Promise<T> => {
+      for (;;) {
+        for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
+          const value = pick(line)
+          if (value !== undefined) return value
+        }
+        await this.#nextLine.promise
+        if (isOver) throw new Error('nobody waits for it any more')
       }
-      if (this.#hasExited) throw new Error(`${this.#name} ended before ${what}: ${this.#errorTail}`)
-      const leftMs = giveUpAtMs - performance.now()
-      if (leftMs <= 0) throw new Error(`${this.#name}: no ${what} in ${limitMs} ms ${this.#errorTail}`)
-      await this.#nextLine(leftMs)
+    }
+    try {
+      return await this.before(what, limitMs, search())
+    } finally {
+      isOver = true
     }
   }
 
@@ -119,21 +124,6 @@ export class BenchProcess {
 
   killNow(): void {
     if (!this.#hasExited) this.#child.kill('SIGKILL')
-  }
-
-  #wake(): void {
-    for (const waiter of this.#waiters) waiter()
-    this.#waiters.clear()
-  }
-
-  #nextLine(limitMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, limitMs)
-      this.#waiters.add(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
   }
 }
 

@@ -28,17 +28,11 @@ export async function runScenarios(
   return runInTurn(name, scenarios, (scenario) => scenario.run({ bench, ...options }))
 }
 
-/** A scenario of any program. */
-interface Named {
-  name: string
-  summary: string
-}
-
 /** Runs one scenario after the other and writes what came of them; returns whether every target was met. */
-export async function runInTurn<Scenario extends Named>(
+export async function runInTurn<Context>(
   program: string,
-  scenarios: readonly Scenario[],
-  run: (scenario: Scenario) => Promise<ScenarioReport>,
+  scenarios: readonly Scenario<Context>[],
+  run: (scenario: Scenario<Context>) => Promise<ScenarioReport>,
 ): Promise<boolean> {
   const figures: Figure[] = []
   const raw: Record<string, unknown> = {}
@@ -75,10 +69,10 @@ function parseOptions(
 }
 
 /** The scenarios named in a list with commas; all without one. Throws on a name that none has. */
-export function chooseScenarios<Scenario extends Named>(
-  known: readonly Scenario[],
+export function chooseScenarios<Context>(
+  known: readonly Scenario<Context>[],
   names: string | undefined,
-): readonly Scenario[] {
+): readonly Scenario<Context>[] {
   if (names === undefined) return known
   return names.split(',').map((name) => {
     const scenario = known.find((each) => each.name === name)

@@ -13,9 +13,9 @@ export interface ScenarioContext {
   rounds: number | undefined
 }
 
-/** One kind of load with its checks. */
-export interface Scenario {
+/** One kind of load, or of misfortune, with its checks. */
+export interface Scenario<Context = ScenarioContext> {
   name: string
   summary: string
-  run(context: ScenarioContext): Promise<ScenarioReport>
+  run(context: Context): Promise<ScenarioReport>
 }

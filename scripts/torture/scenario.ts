@@ -1,5 +1,5 @@
 import type { Workbench } from '#scripts/rig/processes.ts'
-import type { ScenarioReport } from '#scripts/rig/report.ts'
+import type { Scenario } from '#scripts/rig/scenario.ts'
 
 /** What every scenario gets. */
 export interface TortureContext {
@@ -17,8 +17,4 @@ export interface TortureContext {
 }
 
 /** One way of making a gateway's life hard, with its checks. */
-export interface TortureScenario {
-  name: string
-  summary: string
-  run(context: TortureContext): Promise<ScenarioReport>
-}
+export type TortureScenario = Scenario<TortureContext>

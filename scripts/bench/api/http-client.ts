@@ -3,6 +3,7 @@ import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
+import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { AnswerReader } from './http-answer.ts'
 
 /** The process of the HTTP client. */
@@ -67,12 +68,12 @@ async function run(plan: HttpRun): Promise<HttpResult> {
   const warmedUpWith = counts.requests
   latency.reset()
   Object.assign(counts, { requests: 0, failures: 0, bytes: 0 })
-  const [cpuBefore, startMs] = [process.cpuUsage(), performance.now()]
+  const [cpuBeforeS, startMs] = [ownCpuSeconds(), performance.now()]
   await Promise.race([sleep(plan.durationS * 1000), broken.promise])
   const durationS = (performance.now() - startMs) / 1000
-  const { user, system } = process.cpuUsage(cpuBefore)
+  const cpuS = ownCpuSeconds() - cpuBeforeS
   const answered = warmedUpWith + counts.requests
-  const result = { answered, ...counts, durationS, cpuS: (user + system) / 1e6, latency: summarise(latency) }
+  const result = { answered, ...counts, durationS, cpuS, latency: summarise(latency) }
   for (const socket of sockets) socket.removeAllListeners('close').destroy()
   return result
 }

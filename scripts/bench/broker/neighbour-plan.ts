@@ -1,4 +1,7 @@
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import type { ConnectFields } from '#scripts/rig/load/mqtt-packets.ts'
+
+const KEEP_ALIVE_S = 600
 
 /** Clients that behave badly. */
 export const BAD_NEIGHBOURS = [
@@ -33,3 +36,8 @@ export interface NeighbourResult {
 
 /** Counts what a neighbour does. */
 export type Count = (name: string) => void
+
+/** How a client of a user, not of a device, connects. */
+export function connectFields(login: BenchLogin, clientId: string, cleanSession = true): ConnectFields {
+  return { clientId, ...login, cleanSession, keepAliveS: KEEP_ALIVE_S }
+}

@@ -3,18 +3,17 @@ import { LoadMeter } from '#scripts/rig/load/meter.ts'
 import { encodePublish, type Qos } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { createPace } from '#scripts/rig/load/pace.ts'
-import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const PACKETS_A_WRITE = 100
 const IN_FLIGHT = 1000
 const DEVICE_WINDOW = 1000
-const KEEP_ALIVE_S = 600
 const RETRY_MS = 100
 
 /** A program that publishes on a shop topic as fast as its connection takes it. */
 export function publishAtFullSpeed(plan: NeighbourPlan, qos: Qos, count: Count): void {
   const { port, login } = plan
-  const fields = { clientId: `bench-flood-${qos}`, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
+  const fields = connectFields(login, `bench-flood-${qos}`)
   let nextId = 0
   const write = (done: () => void) => {
     const packets = Array.from({ length: PACKETS_A_WRITE }, () => {

@@ -5,14 +5,13 @@ import {
   encodeSubscribe,
 } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const RETAINED_TOPICS = 500
 const RETAINED_GAP_MS = 20
 const SUBSCRIBERS = 20
 const STAY_MIN_MS = 3000
 const STAY_SPREAD_MS = 12_000
-const KEEP_ALIVE_S = 600
 
 /** Every day's programs: one reads all telemetry, one keeps 500 retained topics fresh, 20 come and go. */
 export function workAsUsual(plan: NeighbourPlan, count: Count): void {
@@ -22,7 +21,7 @@ export function workAsUsual(plan: NeighbourPlan, count: Count): void {
 }
 
 function watchTelemetry(plan: NeighbourPlan, count: Count): void {
-  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-watcher', true), {
+  const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-watcher'), {
     connack: () => socket.write(encodeSubscribe(1, ['dev/#'], 0)),
     publish: () => count('telemetry received'),
   })
@@ -42,7 +41,7 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
     // a timer that comes late is no excuse for fewer messages
     while (sent < (performance.now() - startMs) / RETAINED_GAP_MS) publish()
   }
-  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-stock', true), {
+  const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-stock'), {
     connack: () => {
       startMs = performance.now()
       setInterval(publishDue, RETAINED_GAP_MS)
@@ -53,7 +52,7 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
 
 /** A kept session: what is published while it is away waits for it. */
 function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
-  const socket = new MqttSocket(plan.port, connectFields(plan, `bench-regular-${number}`, false), {
+  const socket = new MqttSocket(plan.port, connectFields(plan.login, `bench-regular-${number}`, false), {
     connack: () => {
       count('came')
       socket.write(encodeSubscribe(1, [`shop/items/${number}`, 'shop/items/+']))
@@ -69,8 +68,4 @@ function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
 
 function stayMs(): number {
   return STAY_MIN_MS + Math.random() * STAY_SPREAD_MS
-}
-
-function connectFields({ login }: NeighbourPlan, clientId: string, cleanSession: boolean) {
-  return { clientId, ...login, cleanSession, keepAliveS: KEEP_ALIVE_S }
 }

@@ -1,8 +1,7 @@
 import { encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import type { Count, NeighbourPlan } from './neighbour-plan.ts'
+import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
-const KEEP_ALIVE_S = 600
 const FEED_GAP_MS = 20
 const FEED_AT_ONCE = 20
 const FEED_BYTES = 500
@@ -14,7 +13,7 @@ const WIDE_FILTERS = 100
 export function stallReader(plan: NeighbourPlan, count: Count): void {
   feed(plan)
   const stall = () => {
-    const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-stalled'), {
+    const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-stalled'), {
       connack: () => socket.write(encodeSubscribe(1, ['dev/#', 'shop/busy'])),
       suback: () => {
         socket.pause()
@@ -32,7 +31,7 @@ export function stallReader(plan: NeighbourPlan, count: Count): void {
 /** A program that subscribes to everything, many times over, and reads it. */
 export function subscribeToEverything(plan: NeighbourPlan, count: Count): void {
   const narrow = Array.from({ length: WIDE_FILTERS }, (_, i) => `+/bench-${String(i).padStart(5, '0')}/#`)
-  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-wide'), {
+  const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-wide'), {
     connack: () => socket.write(encodeSubscribe(1, ['#', ...narrow], 0)),
     suback: (returnCodes) => {
       for (const code of returnCodes) count(code < 0x80 ? 'subscribed' : 'refused')
@@ -50,11 +49,7 @@ function feed(plan: NeighbourPlan): void {
     packetId: 0,
   })
   const messages = Buffer.concat(Array.from({ length: FEED_AT_ONCE }, () => message))
-  const socket = new MqttSocket(plan.port, connectFields(plan, 'bench-feeder'), {
+  const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-feeder'), {
     connack: () => setInterval(() => socket.write(messages), FEED_GAP_MS),
   })
-}
-
-function connectFields({ login }: NeighbourPlan, clientId: string) {
-  return { clientId, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
 }

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { answerCalls } from '#scripts/rig/calls.ts'
+import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { guessPasswords, openByHalves } from './neighbour-connections.ts'
 import type { Count, NeighbourKind, NeighbourPlan, NeighbourResult } from './neighbour-plan.ts'
 import { floodTelemetry, publishAtFullSpeed } from './neighbour-publishers.ts'
@@ -32,12 +33,7 @@ function start(kind: NeighbourKind, plan: NeighbourPlan): void {
   })
 }
 
-function result(): NeighbourResult {
-  const { user, system } = process.cpuUsage()
-  return { counts, cpuS: (user + system) / 1e6 }
-}
-
-const functions = { start, result }
+const functions = { start, result: (): NeighbourResult => ({ counts, cpuS: ownCpuSeconds() }) }
 
 /** What a neighbour does when its parent asks. */
 export type NeighbourFunctions = typeof functions

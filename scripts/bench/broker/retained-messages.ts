@@ -1,11 +1,11 @@
 import type { BenchLogin } from '#scripts/rig/gateway-api.ts'
 import { encodeDisconnect, encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { connectFields } from './neighbour-plan.ts'
 
 const LIMIT_MS = 30_000
 /** Retained messages come one after the other; this long after the last there are no more. */
 const QUIET_MS = 1000
-const KEEP_ALIVE_S = 600
 
 /** Publishes that many retained messages on topics of their own; resolves when all are acknowledged. */
 export function publishRetained(port: number, login: BenchLogin, count: number): Promise<void> {
@@ -13,7 +13,7 @@ export function publishRetained(port: number, login: BenchLogin, count: number):
     if (count === 0) return resolve()
     let left = count
     const timer = setTimeout(() => reject(new Error('retained messages not acknowledged')), LIMIT_MS)
-    const socket = new MqttSocket(port, connectFields('bench-retained', login), {
+    const socket = new MqttSocket(port, connectFields(login, 'bench-retained'), {
       connack: () => {
         for (let i = 0; i < count; i++) {
           const payload = `{"item":${i},"text":"${'x'.repeat(80)}"}`
@@ -42,7 +42,7 @@ export function countRetained(
   return new Promise((resolve) => {
     const expected = Buffer.from(payload)
     let count = 0
-    const socket = new MqttSocket(port, connectFields('bench-count', login), {
+    const socket = new MqttSocket(port, connectFields(login, 'bench-count'), {
       connack: () => socket.write(encodeSubscribe(1, [filter], 0)),
       suback: () => quiet.refresh(),
       publish: (_packetId, body) => {
@@ -55,8 +55,4 @@ export function countRetained(
       resolve(count)
     }, QUIET_MS)
   })
-}
-
-function connectFields(clientId: string, login: BenchLogin) {
-  return { clientId, ...login, cleanSession: true, keepAliveS: KEEP_ALIVE_S }
 }

@@ -1,6 +1,7 @@
 import { createHistogram } from 'node:perf_hooks'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
+import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { type Arrival, SwarmClient, type SwarmPlan } from './swarm-client.ts'
 
 /** The process of a swarm. */
@@ -43,7 +44,7 @@ async function storm(kind: StormKind): Promise<StormResult> {
   const through = createHistogram()
   const total = { withoutSession: 0, refusedSubscriptions: 0, retries: 0 }
   round++
-  const cpuBefore = process.cpuUsage()
+  const cpuBeforeS = ownCpuSeconds()
   const startMs = performance.now()
   for (const client of clients) client.cut()
   const comeBack = async (client: SwarmClient) => {
@@ -55,8 +56,7 @@ async function storm(kind: StormKind): Promise<StormResult> {
   }
   await Promise.all(clients.map(comeBack))
   const durationMs = performance.now() - startMs
-  const cpu = process.cpuUsage(cpuBefore)
-  return { durationMs, through: summarise(through), ...total, cpuS: (cpu.user + cpu.system) / 1e6 }
+  return { durationMs, through: summarise(through), ...total, cpuS: ownCpuSeconds() - cpuBeforeS }
 }
 
 function come(client: SwarmClient, subscribes: boolean): Promise<Arrival> {

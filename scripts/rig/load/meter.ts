@@ -1,5 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 import { recordMs, summarise } from '../latency.ts'
+import { ownCpuSeconds } from '../process-usage.ts'
 import type { LoadResult } from './plan.ts'
 
 /** Counts what all clients of one load generator do. */
@@ -18,22 +19,21 @@ export class LoadMeter {
   #durationS = 0
   #acknowledgedBefore = 0
   #acknowledgedMeasured = 0
-  #cpuBefore = process.cpuUsage()
+  #cpuBeforeS = ownCpuSeconds()
   #cpuS = 0
 
   startMeasuring(): void {
     this.#isMeasuring = true
     this.#startedAtMs = performance.now()
     this.#acknowledgedBefore = this.acknowledged
-    this.#cpuBefore = process.cpuUsage()
+    this.#cpuBeforeS = ownCpuSeconds()
   }
 
   stopMeasuring(): void {
     this.#isMeasuring = false
     this.#durationS = (performance.now() - this.#startedAtMs) / 1000
     this.#acknowledgedMeasured = this.acknowledged - this.#acknowledgedBefore
-    const cpu = process.cpuUsage(this.#cpuBefore)
-    this.#cpuS = (cpu.user + cpu.system) / 1e6
+    this.#cpuS = ownCpuSeconds() - this.#cpuBeforeS
   }
 
   /** One message was acknowledged now; all times are `performance.now()`. */
