@@ -75,7 +75,7 @@ export class BenchProcess {
           if (value !== undefined) return value
         }
         await this.#nextLine.promise
-        if (isOver) throw new Error('nobody waits for it any more')
+        if (isOver) throw new Error('the wait is over')
       }
     }
     try {

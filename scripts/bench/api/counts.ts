@@ -8,6 +8,7 @@ import type { HttpFunctions, HttpResult, HttpRun } from './http-client.ts'
 const TARGET_MS = 5
 const WARMUP_S = 1
 const SHORT_S = 0.2
+const FINISH_LIMIT_MS = 30_000
 
 /** What counting costs when there is much to count. */
 export const counts: Scenario = {
@@ -20,8 +21,9 @@ async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const { gateway, history } = ground
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : 10)
+  const limitMs = durationS * 1000 + FINISH_LIMIT_MS
   const script = new URL('./http-client.ts', import.meta.url)
-  const client = new ForkedScript<HttpFunctions>(context.bench, 'HTTP client', script)
+  const client = new ForkedScript<HttpFunctions>(context.bench, 'HTTP client', script, limitMs)
   const results: { path: string; result: HttpResult }[] = []
   for (const path of ['/stats', `/devices/${history.hardwareId}/telemetry/stats`]) {
     results.push({ path, result: await client.call('run', runOf(ground, path, durationS)) })

@@ -7,7 +7,7 @@ export function startDownloadClient(bench: Workbench): ForkedScript<DownloadFunc
   return new ForkedScript(bench, 'download client', new URL('./download-client.ts', import.meta.url))
 }
 
-/** Does `work` beside a client that downloads, round and round; says too how many downloads ended meanwhile. */
+/** Does `work` beside a client that downloads, one after the other; also counts the downloads that ended meanwhile. */
 export async function besideDownloads<Result>(
   bench: Workbench,
   downloads: readonly Download[],
@@ -32,7 +32,7 @@ export async function besideDownloads<Result>(
   } finally {
     isOver = true
     client.kill()
-    // it was made to leave
+    // the client was killed in the middle of one
     await downloading.catch(() => undefined)
   }
 }

@@ -8,7 +8,7 @@ import { AnswerReader } from './http-answer.ts'
 
 /** The process of the HTTP client. */
 
-/** One run of HTTP requests: so many connections, on each the next request once the last is answered. */
+/** One run of HTTP requests: on each connection the next follows once the last is answered. */
 export interface HttpRun {
   port: number
   path: string

@@ -25,6 +25,7 @@ const CONNECTIONS = 10
 const WARMUP_S = 2
 const SHORT_S = 0.2
 const REPORTING_S = 2
+const FINISH_LIMIT_MS = 30_000
 
 interface Route {
   name: string
@@ -78,8 +79,9 @@ async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
   const bare = new ForkedScript<BareServerFunctions>(bench, 'bare Hono', bareScript)
   const answers = await Promise.all(ROUTES.map((route) => copyAnswer(gateway, route)))
   const bareAt = { port: await bare.call('listen', answers), pid: bare.pid }
+  const limitMs = (warmupS + durationS) * 1000 + FINISH_LIMIT_MS
   const clientScript = new URL('./http-client.ts', import.meta.url)
-  const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', clientScript)
+  const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', clientScript, limitMs)
   const subjects: Subject[] = [
     { name: 'Hono, ready bytes', prefix: '', ...bareAt },
     { name: 'Hono, c.json', prefix: '/json', ...bareAt },

@@ -1,7 +1,7 @@
 import type { BenchDevice } from '../gateway-api.ts'
 import type { LatencySummary } from '../latency.ts'
 
-/** When the devices send: evenly, or as fast as they are acknowledged with so many messages on their way. */
+/** When the devices send: evenly, or at once whenever fewer than `window` messages are unacknowledged. */
 export type LoadMode = { kind: 'paced'; perClientPerS: number } | { kind: 'saturate'; window: number }
 
 /** What a load generator does. */
