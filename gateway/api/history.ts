@@ -46,7 +46,7 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     formats: readonly HistoryFormat[],
   ): Promise<never> {
     const device = devices.requireVisible(c.var.user.caller, id)
-    const format = query.format ?? acceptedFormat(c.req.header('accept'), formats)
+    const format = query.format ?? acceptedFormat(c, formats)
     const request = { ...pageRequest(stream, device, query), format }
     const ask = { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
     if (format === 'gpx') await writeForward(request, ask)

@@ -4,8 +4,8 @@ import { type Caller, canSee, isAdmin } from '#domain/access.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import type { TripSearch, Trips } from '#services/trips.ts'
-import { acceptedType } from '#shared/http/accept.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
+import { acceptedFormat } from '#shared/http/history-answers.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import {
   GEO_JSON,
@@ -67,7 +67,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
     c.header('vary', 'Accept', { append: true })
-    if (acceptedType(c.req.header('accept'), ['application/json', GEO_JSON]) === GEO_JSON) {
+    if (acceptedFormat(c, ['json', 'geojson']) === 'geojson') {
       const texts = await trips.features(found, search)
       c.header('content-type', GEO_JSON)
       c.header('content-disposition', `attachment; filename="${file}.geojson"`)

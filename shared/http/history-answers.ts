@@ -1,3 +1,5 @@
+import type { Context } from 'hono'
+import { accepts } from 'hono/accepts'
 import { z } from 'zod'
 import { wholeNumber } from '#shared/wire/params.ts'
 import {
@@ -6,7 +8,6 @@ import {
   type HistoryFormat,
   type historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
-import { acceptedType } from './accept.ts'
 import { invalidQuery } from './api-env.ts'
 
 export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
@@ -54,11 +55,9 @@ function fileSchema(format: HistoryFormat): z.ZodType {
 }
 
 /** The form a history is wanted in. */
-export function acceptedFormat(accept: string | undefined, formats: readonly HistoryFormat[]): HistoryFormat {
-  const type = acceptedType(
-    accept,
-    formats.map((format) => MEDIA_TYPES[format]),
-  )
+export function acceptedFormat(c: Context, formats: readonly HistoryFormat[]): HistoryFormat {
+  const supports = formats.map((format) => MEDIA_TYPES[format])
+  const type = accepts(c, { header: 'Accept', supports, default: MEDIA_TYPES.json })
   return formats.find((format) => MEDIA_TYPES[format] === type) ?? 'json'
 }
 

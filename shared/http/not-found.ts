@@ -1,27 +1,29 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { NotFoundHandler } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
 import { AppError, NotFoundError } from '#shared/errors.ts'
-import { allowedMethods } from './allowed-methods.ts'
 import type { RequestEnv } from './api-env.ts'
 import { problemOf } from './problem.ts'
 
 /** Answers what no route takes: 404 `not_found`, or 405 where another method is possible. */
 export function createNotFoundHandler<Env extends RequestEnv>(app: OpenAPIHono<Env>): NotFoundHandler<Env> {
-  return (c) => {
-    const allowed = allowedMethods(app.routes, c.req.path)
-    const { requestId } = c.var
-    if (allowed.length === 0) {
-      const { status, body, headers } = problemOf(
-        new NotFoundError('not_found', `there is nothing at ${c.req.path}`),
-        requestId,
-      )
-      return c.body(JSON.stringify(body), status, headers)
-    }
-    const refusal = new AppError('invalid', 'method_not_allowed', `${c.req.method} is not possible here`)
-    const { body, headers } = problemOf(refusal, requestId)
-    return c.body(JSON.stringify({ ...body, status: 405, title: 'Method Not Allowed' }), 405, {
-      ...headers,
-      allow: allowed.join(', '),
-    })
+  const refuseMethod = methodNotAllowed<Env>({
+    app,
+    onMethodNotAllowed: (c, methods) => {
+      const refusal = new AppError('invalid', 'method_not_allowed', `${c.req.method} is not possible here`)
+      const { body, headers } = problemOf(refusal, c.var.requestId)
+      return c.body(JSON.stringify({ ...body, status: 405, title: 'Method Not Allowed' }), 405, {
+        ...headers,
+        allow: methods.sort().join(', '),
+      })
+    },
+  })
+  return async (c) => {
+    const refusal = new NotFoundError('not_found', `there is nothing at ${c.req.path}`)
+    const { status, body, headers } = problemOf(refusal, c.var.requestId)
+    c.res = c.body(JSON.stringify(body), status, headers)
+    // called here, Hono's middleware costs nothing where a route answers
+    await refuseMethod(c, async () => undefined)
+    return c.res
   }
 }

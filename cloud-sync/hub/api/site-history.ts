@@ -48,7 +48,7 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     formats: readonly HistoryFormat[],
   ): Promise<never> {
     const { hardwareId, shortId, name } = device
-    const format = query.format ?? acceptedFormat(c.req.header('accept'), formats)
+    const format = query.format ?? acceptedFormat(c, formats)
     const request = { hardwareId, shortId, order: query.order, format, ...historyRange(query) }
     if (format === 'gpx') await writeForward(request, device)
     const frame = historyFrame(format, stream, name ?? hardwareId)
