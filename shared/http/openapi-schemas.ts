@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
 /** A JSON Schema, draft 2020-12, as OpenAPI 3.1 uses it. */
@@ -22,8 +23,6 @@ export interface JsonSchema {
   [keyword: string]: unknown
 }
 
-const COMPONENTS = '#/components/schemas/'
-
 /**
  * Turns the zod schemas that validate into JSON Schemas. A schema with `.meta({ id })` becomes a component of that name,
  * wherever it is used; other keys of `.meta` go into the JSON Schema as they are.
@@ -40,19 +39,15 @@ export class SchemaComponents {
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => finish(zodSchema, jsonSchema),
     })
-    // zod says it in wider types
-    const { items, $defs = {} } = converted as { items: JsonSchema; $defs?: Record<string, JsonSchema> }
-    for (const [id, { id: _, ...component }] of Object.entries($defs)) this.#add(id, component)
-    return withComponentRefs(items)
-  }
-
-  #add(id: string, schema: JsonSchema): void {
-    const component = withComponentRefs(schema)
-    const existing = this.schemas[id]
-    if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(component)) {
-      throw new Error(`${id} is the name of two schemas, or of one that is sent and answered in two forms`)
+    const text = JSON.stringify(converted).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')
+    const { items, $defs = {} }: { items: JsonSchema; $defs?: Record<string, JsonSchema> } = JSON.parse(text)
+    for (const [id, { id: _, ...component }] of Object.entries($defs)) {
+      if (!isDeepStrictEqual(this.schemas[id] ?? component, component)) {
+        throw new Error(`${id} is the name of two schemas, or of one that is sent and answered in two forms`)
+      }
+      this.schemas[id] = component
     }
-    this.schemas[id] = component
+    return items
   }
 }
 
@@ -79,10 +74,4 @@ function finish(zodSchema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema)
 
 function isBareString(schema: unknown): boolean {
   return JSON.stringify(schema) === '{"type":"string"}'
-}
-
-function withComponentRefs(schema: JsonSchema): JsonSchema {
-  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
-    key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', COMPONENTS) : value,
-  )
 }

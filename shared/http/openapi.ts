@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { readVersion } from '#shared/version.ts'
 import { problemSchema } from '#shared/wire/problem.ts'
 import type { RequestEnv } from './api-env.ts'
+import { resolveSchema } from './openapi-sample.ts'
 import { type JsonSchema, SchemaComponents } from './openapi-schemas.ts'
 import { allTags, operationIdOf, type Tag, type Tags, tagOf } from './operation-names.ts'
 import { PROBLEM_TYPE, PROBLEMS } from './responses.ts'
@@ -16,7 +17,7 @@ export interface Parameter {
   name: string
   in: 'path' | 'query' | 'header'
   required: boolean
-  description?: string
+  description?: string | undefined
   schema: JsonSchema
   style?: 'form'
   explode?: boolean
@@ -31,19 +32,21 @@ export interface Header {
 export interface ApiResponse {
   description: string
   headers?: Record<string, Header | Reference>
-  content?: Record<string, { schema?: JsonSchema }>
+  content?: Content
 }
+
+type Content = Record<string, { schema: JsonSchema }>
 
 export interface Operation {
   operationId: string
   summary: string
-  description?: string
-  deprecated?: boolean
+  description: string | undefined
+  deprecated: boolean | undefined
   tags: string[]
   /** Empty when no key is needed; the role that is needed is named as OpenAPI 3.1 names roles. */
   security: { ApiKeyAuth: string[] }[]
   parameters: Parameter[]
-  requestBody?: { required: boolean; description?: string; content: Record<string, { schema?: JsonSchema }> }
+  requestBody: { required: boolean; content: Content } | undefined
   responses: Record<string, ApiResponse | Reference>
 }
 
@@ -85,10 +88,21 @@ export interface DocumentAbout {
 }
 
 const REQUEST_ID_HEADER = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
-const RETRY_AFTER_HEADER = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
-const AUTHENTICATE_HEADER = { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } }
 
-/** The OpenAPI 3.1 document of an app: everything that was mounted with `openapi(createRoute(…))`. */
+/** Headers besides the request id, by the status they come with. */
+const HEADERS_OF_STATUS: Record<string, Record<string, Header | Reference>> = {
+  201: {
+    Location: { description: 'The path of what was made.', required: true, schema: { type: 'string' } },
+  },
+  401: { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
+  429: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+  503: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+}
+
+/**
+ * The OpenAPI 3.1 document of an app: everything that was mounted with `openapi(createRoute(…))`. Zod's own converter
+ * makes the schemas; that of `@hono/zod-openapi` loses defaults, the lengths of tuples and the keys of records.
+ */
 export function createOpenApiDocument<Env extends RequestEnv>(
   app: OpenAPIHono<Env>,
   doors: Doors<Env>,
@@ -102,9 +116,8 @@ export function createOpenApiDocument<Env extends RequestEnv>(
     const operation = toOperation(route, components, securityOf(app.routes, route, doors), about.tags)
     paths[route.path] = { ...paths[route.path], [route.method]: operation }
   }
-  const used = new Set(
-    Object.values(paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags)),
-  )
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const used = new Set(operations.flatMap(({ tags }) => tags))
   return {
     openapi: '3.1.0',
     info: {
@@ -118,7 +131,7 @@ export function createOpenApiDocument<Env extends RequestEnv>(
     'x-error-codes': about.errorCodes,
     components: {
       responses: problemResponses(components, about),
-      schemas: sorted(components.schemas),
+      schemas: Object.fromEntries(Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       headers: {
         RequestId: {
           description: 'Names this request in the log; your own if you sent a usable X-Request-Id.',
@@ -154,35 +167,30 @@ function toOperation(
   security: Operation['security'],
   tags: Tags,
 ): Operation {
-  const { method, path, request = {} } = route
+  const { method, path, summary = path, description, deprecated, request = {} } = route
+  const { body, params, query, headers = [] } = request
   const responses = Object.entries(route.responses).map(
     ([status, response]) => [status, toResponse(status, response, components)] as const,
   )
-  const [status, success] = responses.find(([code]) => code.startsWith('2')) ?? responses[0] ?? ['200']
-  const answer = success && 'content' in success ? success.content?.['application/json']?.schema : undefined
-  const shape = answer?.$ref === undefined ? answer : components.schemas[answer.$ref.split('/').at(-1) ?? '']
-  const { body } = request
+  const [status, success] = responses.find(([code]) => code.startsWith('2')) ?? ['200', {}]
+  const answer = 'content' in success ? success.content?.['application/json']?.schema : undefined
+  const shape = answer && resolveSchema(answer, components.schemas)
   return {
     operationId: route.operationId ?? operationIdOf({ method, path, status: Number(status), answer: shape }),
-    summary: route.summary ?? firstSentence(success && 'description' in success ? success.description : path),
-    ...(route.description === undefined ? {} : { description: route.description }),
-    ...(route.deprecated === undefined ? {} : { deprecated: route.deprecated }),
-    tags: route.tags ?? [tagOf(tags, path)],
+    summary,
+    description,
+    deprecated,
+    tags: [tagOf(tags, path)],
     security,
     parameters: [
-      ...toParameters('path', request.params, components),
-      ...toParameters('query', request.query, components),
-      ...[request.headers ?? []].flat().flatMap((headers) => toParameters('header', headers, components)),
+      ...toParameters('path', params, components),
+      ...toParameters('query', query, components),
+      ...[headers].flat().flatMap((one) => toParameters('header', one, components)),
     ],
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: body.required ?? false,
-            ...(body.description === undefined ? {} : { description: body.description }),
-            content: toContent(body.content, components, 'input'),
-          },
-        }),
+    requestBody: body && {
+      required: body.required ?? false,
+      content: toContent(body.content, components, 'input'),
+    },
     responses: {
       ...Object.fromEntries(responses),
       default: { $ref: '#/components/responses/Unexpected' },
@@ -196,28 +204,21 @@ function toParameters(
   components: SchemaComponents,
 ): Parameter[] {
   if (schema === undefined) return []
-  const { properties = {}, patternProperties, required = [] } = components.convert(schema, 'input')
-  const named = Object.entries(properties).map(([name, { description, ...property }]) => ({
-    name,
-    in: place,
-    required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    schema: property,
-  }))
-  return [...named, ...openParameters(place, patternProperties)]
-}
-
-/** Parameters whose names the caller chooses: each property of such an object is a parameter of its own. */
-function openParameters(place: Parameter['in'], patterns: Record<string, JsonSchema> = {}): Parameter[] {
-  return Object.entries(patterns).map(([pattern, { title, description, ...schema }]) => ({
-    name: typeof title === 'string' ? title : pattern,
+  const { properties = {}, patternProperties = {}, required = [] } = components.convert(schema, 'input')
+  const named = Object.entries(properties).map(([name, { description, ...property }]) => {
+    return { name, in: place, required: required.includes(name), description, schema: property }
+  })
+  // parameters whose names the caller chooses: each property of such an object is a parameter of its own
+  const open = Object.entries(patternProperties).map(([pattern, { title, description, ...property }]) => ({
+    name: String(title),
     in: place,
     required: false,
-    ...(description === undefined ? {} : { description }),
+    description,
     style: 'form' as const,
     explode: true,
-    schema: { type: 'object', patternProperties: { [pattern]: schema }, additionalProperties: false },
+    schema: { type: 'object', patternProperties: { [pattern]: property }, additionalProperties: false },
   }))
+  return [...named, ...open]
 }
 
 type RouteResponse = RouteConfig['responses'][string]
@@ -233,30 +234,12 @@ function toResponse(
   if (isProblem && Reflect.get(PROBLEMS, status) === description) {
     return { $ref: `#/components/responses/Problem${status}` }
   }
+  // a 503 that is no problem, as that of /health, does not say when to try again
+  const ofStatus = isProblem || status === '201' ? HEADERS_OF_STATUS[status] : {}
   return {
     description,
-    headers: {
-      ...(isProblem ? problemHeaders(status) : REQUEST_ID_HEADER),
-      ...(status === '201'
-        ? {
-            Location: {
-              description: 'The path of what was made.',
-              required: true,
-              schema: { type: 'string' },
-            },
-          }
-        : {}),
-      ...toHeaders(headers, components),
-    },
+    headers: { ...REQUEST_ID_HEADER, ...ofStatus, ...toHeaders(headers, components) },
     ...(content === undefined ? {} : { content: toContent(content, components, 'output') }),
-  }
-}
-
-function problemHeaders(status: string): Record<string, Reference> {
-  return {
-    ...REQUEST_ID_HEADER,
-    ...(status === '401' ? AUTHENTICATE_HEADER : {}),
-    ...(status === '429' || status === '503' ? RETRY_AFTER_HEADER : {}),
   }
 }
 
@@ -267,7 +250,7 @@ function problemResponses(
   const content = { [PROBLEM_TYPE]: { schema: components.convert(problemSchema, 'output') } }
   const named = Object.entries(PROBLEMS).map(([status, description]) => [
     `Problem${status}`,
-    { description, headers: problemHeaders(status), content },
+    { description, headers: { ...REQUEST_ID_HEADER, ...HEADERS_OF_STATUS[status] }, content },
   ])
   return {
     ...Object.fromEntries(named),
@@ -292,15 +275,11 @@ function toHeaders(headers: unknown, components: SchemaComponents): Record<strin
 
 type RouteContent = NonNullable<Exclude<RouteResponse, { $ref: string }>['content']>
 
-function toContent(
-  content: RouteContent,
-  components: SchemaComponents,
-  io: 'input' | 'output',
-): Record<string, { schema?: JsonSchema }> {
+function toContent(content: RouteContent, components: SchemaComponents, io: 'input' | 'output'): Content {
   return Object.fromEntries(
-    Object.entries(content).map(([mediaType, media]) => {
+    Object.entries(content).flatMap(([mediaType, media]) => {
       const schema = media !== undefined && 'schema' in media ? media.schema : undefined
-      return [mediaType, schema instanceof z.ZodType ? { schema: components.convert(schema, io) } : {}]
+      return schema instanceof z.ZodType ? [[mediaType, { schema: components.convert(schema, io) }]] : []
     }),
   )
 }
@@ -318,12 +297,4 @@ function securityOf<Env extends RequestEnv>(
   const isFor = (door: Handler<Env>) => routes.some((route) => isHere(route) && route.handler === door)
   const needed = Object.entries(roles).filter(([, door]) => isFor(door))
   return [{ ApiKeyAuth: needed.map(([role]) => role) }]
-}
-
-function firstSentence(text: string): string {
-  return text.replace(/([.;:]).*$/s, '').trim()
-}
-
-function sorted<Value>(record: Record<string, Value>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
