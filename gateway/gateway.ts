@@ -27,7 +27,7 @@ import type { Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import { Store } from '#store/store.ts'
-import type { Config } from './config.ts'
+import { type Config, describeSettings } from './config.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
@@ -121,6 +121,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     corsOrigins: config.corsOrigins,
+    settings: describeSettings(),
     subscriptions: () => realtime.summary(),
     mqtt: broker,
     mqttConnections: config.mqttConnections,

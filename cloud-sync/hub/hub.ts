@@ -7,7 +7,7 @@ import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { Compaction } from './compaction.ts'
-import type { HubConfig } from './config.ts'
+import { describeHubSettings, type HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
 import { HttpListener } from './http-listener.ts'
 import { IntentWatch } from './intent-watch.ts'
@@ -43,6 +43,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     ...{ database, sites, intentWatch, clock, log },
     monotonicClock: systemClock,
     requestsPerSecond: config.requestsPerSecond,
+    settings: describeHubSettings(),
     onIntent: (siteId) => intentWatch.wake(siteId),
   })
   let newAdminKey: string | null = null

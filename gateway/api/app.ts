@@ -12,6 +12,7 @@ import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
+import type { Setting } from '#shared/http/docs/settings.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { withRequestId } from '#shared/http/request-guards.ts'
@@ -22,7 +23,7 @@ import { createCommandsApi } from './commands.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
-import { DOCS_CONTENT } from './docs-content.ts'
+import { createDocsContent } from './docs-content.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi, type GeofencesApiDeps } from './geofences.ts'
@@ -54,6 +55,8 @@ export interface AppDeps extends SystemApiDeps, MqttApiDeps, GeofencesApiDeps, S
   keyGuard: KeyGuard
   log: Log
   corsOrigins: string[]
+  /** What `/docs` lists. */
+  settings: readonly Setting[]
 }
 
 /** The HTTP API: the table of contents. */
@@ -73,6 +76,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     keyGuard,
     log,
     corsOrigins,
+    settings,
   } = deps
   const app = createApi()
   const door = withKey(keyGuard)
@@ -98,7 +102,7 @@ export function createApp(deps: AppDeps): OpenAPIHono<ApiEnv> {
     '/',
     createDocsApi(
       () => createGatewayDocument(app, { withKey: door, roles: { admin: adminOnly } }),
-      DOCS_CONTENT,
+      createDocsContent(settings),
     ),
   )
   app.use(door)

@@ -1,21 +1,24 @@
 import { html } from 'hono/html'
 import { type Html, shell, table } from '#shared/http/docs/html.ts'
 import type { DocsContent } from '#shared/http/docs/page.ts'
+import { type Setting, settingsChapter } from '#shared/http/docs/settings.ts'
 import { TOUR } from './docs-tour.ts'
 import { MQTT_TOPICS, REALTIME_MESSAGES, REALTIME_PATH } from './messages.ts'
 
 /** What `/docs` says of the gateway besides its operations. */
-export const DOCS_CONTENT: DocsContent = {
-  tour: TOUR,
-  sections: [
-    { id: 'realtime', title: 'Realtime messages', render: renderRealtime },
-    { id: 'mqtt', title: 'MQTT topics', render: renderMqtt },
-  ],
+export function createDocsContent(settings: readonly Setting[]): DocsContent {
+  return {
+    tour: TOUR,
+    chapters: [
+      { id: 'realtime', title: 'Realtime messages', render: renderRealtime },
+      { id: 'mqtt', title: 'MQTT topics', render: renderMqtt },
+      settingsChapter('gateway', settings),
+    ],
+  }
 }
 
 function renderRealtime(origin: string): Html {
-  return html`<section id="realtime"><h2>Realtime messages</h2>
-    <p>A WebSocket that speaks JSON: the key is the parameter <code>api_key</code>, or the header <code>X-API-Key</code>.
+  return html`<p>A WebSocket that speaks JSON: the key is the parameter <code>api_key</code>, or the header <code>X-API-Key</code>.
     A bad key is refused with 401. Pings come every 30 seconds. Close codes: 1001 the gateway stops, 1003 no text, 1008
     abuse, 1009 over 64 KiB, 1013 reads too slowly, 4401 the key is void.</p>
     ${shell(`${origin.replace(/^http/, 'ws')}${REALTIME_PATH}?api_key=$KEY`)}
@@ -26,12 +29,11 @@ function renderRealtime(origin: string): Html {
         <th scope="row"><code>${type}</code></th><td>${from}</td>
         <td>${description} <code class="line">${JSON.stringify(example)}</code></td></tr>`,
       ),
-    )}</section>`
+    )}`
 }
 
 function renderMqtt(): Html {
-  return html`<section id="mqtt"><h2>MQTT topics</h2>
-    <p>MQTT 3.1.1 over TCP (1883), TLS (8883 where it is set up) and WebSocket at <code>/mqtt</code>. A device logs in with its
+  return html`<p>MQTT 3.1.1 over TCP (1883), TLS (8883 where it is set up) and WebSocket at <code>/mqtt</code>. A device logs in with its
     hardware_id as client id and user name. A message with QoS 1 is acknowledged once it is on the disk. Any other program
     logs in with a user_id as user name and the API key as password: it reads the topics of the devices in its scope; an
     admin reads all, and may publish on any topic that does not begin with <code>dev/</code>, <code>sit/</code> or <code>$</code>.</p>
@@ -42,5 +44,5 @@ function renderMqtt(): Html {
         <th scope="row"><code>${topic}</code></th><td>${from}</td><td>${qos}${retained ? ', retained' : ''}</td>
         <td>${description} <code class="line">${JSON.stringify(example)}</code></td></tr>`,
       ),
-    )}</section>`
+    )}`
 }

@@ -1,3 +1,4 @@
+import { DOWNLINKS, type Downlink, deviceTopic, UPLINKS, type Uplink } from '#shared/wire/mqtt.ts'
 import type { ClientMessage, ServerMessage } from '#shared/wire/realtime.ts'
 
 /** One kind of message on the WebSocket `/realtime`. */
@@ -166,10 +167,9 @@ function listed(
   return Object.entries(described).map(([type, one]) => ({ from, type, ...one }))
 }
 
-export const MQTT_TOPICS: readonly MqttTopic[] = [
-  {
-    topic: 'dev/{hardware_id}/tlm',
-    from: 'device',
+/** What is said on each topic of a device: a topic without a description does not compile. */
+const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>> = {
+  tlm: {
     qos: 1,
     retained: false,
     description:
@@ -183,49 +183,64 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
       lock_status: 1,
     },
   },
-  {
-    topic: 'dev/{hardware_id}/evt',
-    from: 'device',
+  evt: {
     qos: 1,
     retained: false,
     description:
       'A lock event, or an array of them. eid makes repeating it harmless; cmd names a remote command.',
     example: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: 1765967400123 },
   },
-  {
-    topic: 'dev/{hardware_id}/st',
-    from: 'device',
+  st: {
     qos: 1,
     retained: true,
     description: 'Says hello; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}.',
     example: { online: true, fw: '1.4.2', type: 'teebox', boot: 17 },
   },
-  {
-    topic: 'dev/{hardware_id}/ack',
-    from: 'device',
+  ack: {
     qos: 1,
     retained: false,
     description:
       'What became of a command: acknowledged, completed, or failed with err. Or which configuration or zones it has: {"cfg":12}, {"sz":7}.',
     example: { id: '1b9d…', st: 'completed' },
   },
-  {
-    topic: 'dev/{hardware_id}/cmd',
-    from: 'gateway',
+  cmd: {
     qos: 1,
     retained: false,
     description:
       'A command; ts and ttl in milliseconds and seconds. One that comes later than that is ignored.',
     example: { id: '1b9d…', cmd: 'unlock', params: {}, ts: 1765967400123, ttl: 60 },
   },
-  {
-    topic: 'dev/{hardware_id}/cfg',
-    from: 'gateway',
+  cfg: {
     qos: 1,
     retained: true,
     description: 'Its configuration, with a version that only grows; the group says which zones to read.',
     example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
   },
+  tq: {
+    qos: 0,
+    retained: false,
+    description: 'Asks for the time; up comes back.',
+    example: { up: 81234 },
+  },
+  ta: {
+    qos: 0,
+    retained: false,
+    description: 'The time, in milliseconds since 1970.',
+    example: { t: 1765967400123, up: 81234 },
+  },
+}
+
+export const MQTT_TOPICS: readonly MqttTopic[] = [
+  ...UPLINKS.map((level) => ({
+    topic: deviceTopic('{hardware_id}', level),
+    from: 'device' as const,
+    ...DEVICE_TOPICS[level],
+  })),
+  ...DOWNLINKS.map((level) => ({
+    topic: deviceTopic('{hardware_id}', level),
+    from: 'gateway' as const,
+    ...DEVICE_TOPICS[level],
+  })),
   {
     topic: 'sit/{group_id}/sz',
     from: 'gateway',
@@ -234,21 +249,5 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
     description:
       'The zones of a group, for tee boxes: integers of 1e-7 degree, p corners as latitude, longitude …, or c centre and r radius in metres; t is a alert, s stop, w slow (k km/h), p parking.',
     example: { v: 7, z: [{ i: 'p1', t: 'p', c: [284100000, -815800000], r: 25 }] },
-  },
-  {
-    topic: 'dev/{hardware_id}/tq',
-    from: 'device',
-    qos: 0,
-    retained: false,
-    description: 'Asks for the time; up comes back.',
-    example: { up: 81234 },
-  },
-  {
-    topic: 'dev/{hardware_id}/ta',
-    from: 'gateway',
-    qos: 0,
-    retained: false,
-    description: 'The time, in milliseconds since 1970.',
-    example: { t: 1765967400123, up: 81234 },
   },
 ]

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { describeHubSettings } from '#hub/config.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
-import { DOCS_CONTENT } from './docs-content.ts'
+import { TOUR } from './docs-content.ts'
 
 const [PGLITE] = DATABASE_KINDS
 
@@ -99,12 +100,15 @@ test('who may call is as the document says', async () => {
   }
 })
 
-test('the page has every operation and code, needs nothing from elsewhere, and links that lead somewhere', async () => {
+test('the page has every operation, code and setting, needs nothing from elsewhere, and links that lead somewhere', async () => {
   const { body: page, headers } = await people.request('GET', '/docs', { key: null })
   assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/)
   for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
-  for (const code of Object.keys(document['x-error-codes']))
-    assert.ok(page.includes(`<code>${code}</code>`), code)
+  for (const name of [
+    ...Object.keys(document['x-error-codes']),
+    ...describeHubSettings().map(({ name }) => name),
+  ])
+    assert.ok(page.includes(`<th scope="row"><code>${name}</code>`), name)
   const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id))
   for (const [, id] of page.matchAll(/\shref="#([^"]*)"/g)) assert.ok(ids.has(id), id)
   assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(|gateway\.invalid/)
@@ -117,8 +121,8 @@ test('the page says what gateways say, all of it', async () => {
 })
 
 test('each step of the tour works on a new hub, in order', async () => {
-  const steps = tourOf(DOCS_CONTENT.tour, document)
-  assert.equal(steps.length, DOCS_CONTENT.tour.steps.length)
+  const steps = tourOf(TOUR, document)
+  assert.equal(steps.length, TOUR.steps.length)
   for (const { title, actions } of steps) {
     for (const action of actions) {
       assert.ok('method' in action)

@@ -4,9 +4,10 @@ import type { Sites } from '#hub/sites/sites.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
+import type { Setting } from '#shared/http/docs/settings.ts'
 import { createOpenApiDocument } from '#shared/http/openapi.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import { DOCS_CONTENT } from './docs-content.ts'
+import { createDocsContent } from './docs-content.ts'
 import type { HubEnv } from './env.ts'
 import { HUB_ERROR_CODES } from './error-codes.ts'
 import { adminOnly, operatorOnly, realPathsOnly, withHubKey } from './guards.ts'
@@ -33,11 +34,13 @@ export interface PeopleApiDeps {
   requestsPerSecond: number
   /** There is something new for the gateway of this site. */
   onIntent: (siteId: string) => void
+  /** What `/docs` lists. */
+  settings: readonly Setting[]
 }
 
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
-  const { database, clock, monotonicClock, requestsPerSecond } = deps
+  const { database, clock, monotonicClock, requestsPerSecond, settings } = deps
   const door = withHubKey(new HubKeyGuard(database, monotonicClock, requestsPerSecond))
   const about = {
     title: 'cartbarn head office',
@@ -50,7 +53,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createHealthApi({ sql: database, clock }))
   app.route(
     '/',
-    createDocsApi<HubEnv>(() => createOpenApiDocument(app, doors, about), DOCS_CONTENT),
+    createDocsApi<HubEnv>(() => createOpenApiDocument(app, doors, about), createDocsContent(settings)),
   )
   app.use(door)
   app.use(realPathsOnly)

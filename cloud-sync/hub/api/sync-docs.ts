@@ -37,8 +37,7 @@ const ENDPOINTS = [
 
 /** What gateways say to a hub, for those who write one. */
 export function renderSync(): Html {
-  return html`<section id="replication"><h2>What gateways say</h2>
-    <p>For programs that are a gateway: HTTPS to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
+  return html`<p>For programs that are a gateway: HTTPS to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
     the site, bodies of JSON, as gzip if you like (<code>Content-Encoding: gzip</code>), at most ${LIMITS.body_bytes} bytes
     unpacked and ${LIMITS.parts} parts. Errors are problems as everywhere: 401 missing_site_key, invalid_site_key or
     revoked_site_key, 403 wrong_site, 413 payload_too_large (send less at once), 429 and 503 with <code>Retry-After</code>.</p>
@@ -52,5 +51,5 @@ export function renderSync(): Html {
         ({ call, body, meaning }) => html`<tr>
         <th scope="row"><code>${call}</code></th><td>${body}</td><td>${meaning}</td></tr>`,
       ),
-    )}</section>`
+    )}`
 }

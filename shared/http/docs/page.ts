@@ -15,8 +15,15 @@ export interface PageParts {
 /** What a page says besides its document. */
 export interface DocsContent {
   tour: Tour
-  /** Behind the operations, each with its own `id`. */
-  sections: readonly { id: string; title: string; render: (origin: string) => Html }[]
+  /** Behind the operations. */
+  chapters: readonly Chapter[]
+}
+
+/** A part of the page that lists something in tables; the filter finds each of their rows. */
+export interface Chapter {
+  id: string
+  title: string
+  render: (origin: string) => Html
 }
 
 /** The OpenAPI document as a page for people, with the address the reader has used in every command. */
@@ -35,6 +42,10 @@ export function renderDocsPage(
     ...tag,
     operations: operations.filter(({ tags }) => tags.includes(tag.name)),
   }))
+  const chapters: Chapter[] = [
+    ...about.chapters,
+    { id: 'errors', title: 'Errors', render: () => renderErrors(document) },
+  ]
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +59,7 @@ export function renderDocsPage(
 <a class="skip" href="#main">Skip to the text</a>
 <header>
   <a class="name" href="#top">${document.info.title} <small>API ${document.info.version}</small></a>
-  <input id="filter" type="search" placeholder="Filter (press /)" aria-label="Filter operations" autocomplete="off" hidden>
+  <input id="filter" type="search" placeholder="Filter (press /)" aria-label="Filter endpoints, messages, topics, settings and error codes" autocomplete="off" hidden>
   <a href="/openapi.json">openapi.json</a>
 </header>
 <div class="columns">
@@ -61,11 +72,10 @@ export function renderDocsPage(
       ({ name, operations: own }) => html`<li class="tag"><a href="#${anchor(name)}">${name}</a>
       <ul>${own.map(
         ({ operationId, method, summary }) =>
-          html`<li data-for="${operationId}"><a href="#${operationId}"><span class="method ${method.toLowerCase()}">${method}</span> ${summary}</a></li>`,
+          html`<li><a href="#${operationId}"><span class="method ${method.toLowerCase()}">${method}</span> ${summary}</a></li>`,
       )}</ul></li>`,
     )}
-    ${about.sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
-    <li><a href="#errors">Errors</a></li>
+    ${chapters.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
     <li><a href="#schemas">Schemas</a></li>
   </ul></details>
 </nav>
@@ -79,13 +89,15 @@ export function renderDocsPage(
       ${own.map((operation) => renderOperation(operation, document, origin))}
     </section>`,
   )}
-  <p id="nothing" hidden>Nothing fits.</p>
-  ${about.sections.map(({ render }) => render(origin))}
-  ${renderErrors(document)}
+  ${chapters.map(
+    ({ id, title, render }) =>
+      html`<section class="chapter" id="${id}"><h2>${title}</h2>${render(origin)}</section>`,
+  )}
   ${renderSchemas(document)}
+  <p id="nothing" hidden>Nothing fits.</p>
 </main>
 </div>
-<script>${raw(parts.script)}</script>
+<script type="module">${raw(parts.script)}</script>
 </body>
 </html>`
   return String(page)
@@ -94,15 +106,14 @@ export function renderDocsPage(
 function renderErrors(document: OpenApiDocument): Html {
   const { schemas, responses } = document.components
   const problem = schemas.Problem ?? {}
-  return html`<section id="errors"><h2>Errors</h2>
-    ${table(
-      ['Status', 'When', 'Headers'],
-      Object.entries(responses).map(
-        ([name, { description, headers = {} }]) => html`<tr>
+  return html`${table(
+    ['Status', 'When', 'Headers'],
+    Object.entries(responses).map(
+      ([name, { description, headers = {} }]) => html`<tr>
         <th scope="row">${name === 'Unexpected' ? 'other' : name.replace('Problem', '')}</th>
         <td>${description}</td><td>${Object.keys(headers).join(', ')}</td></tr>`,
-      ),
-    )}
+    ),
+  )}
     <p>The body, always:</p>
     ${jsonBlock(sampleOf(problem, schemas))}
     <h3>Codes</h3>
@@ -112,7 +123,7 @@ function renderErrors(document: OpenApiDocument): Html {
         ([code, { status, meaning }]) => html`<tr>
         <th scope="row"><code>${code}</code></th><td>${status}</td><td>${meaning}</td></tr>`,
       ),
-    )}</section>`
+    )}`
 }
 
 function renderSchemas({ components: { schemas } }: OpenApiDocument): Html {

@@ -1,48 +1,71 @@
 // Runs in the page of /docs: filter, copy buttons, and opening what a link points at. Without it the page is whole.
-const filter = document.getElementById('filter')
-const operations = [...document.querySelectorAll('.operation')]
-// what errors mean is said with every operation, so it tells none from another
-const texts = new Map(
-  operations.map((operation) => {
-    const parts = operation.querySelectorAll('summary, p:not(.answer), th, td')
-    return [
-      operation,
-      `${operation.id} ${[...parts].map((part) => part.textContent).join(' ')}`.toLowerCase(),
-    ]
-  }),
-)
-const entries = new Map(
-  [...document.querySelectorAll('[data-for]')].map((entry) => [entry.dataset.for, entry]),
-)
 
-function applyFilter() {
-  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
-  let found = 0
-  for (const operation of operations) {
-    const isWanted = words.every((word) => texts.get(operation).includes(word))
-    operation.hidden = !isWanted
-    const entry = entries.get(operation.id)
-    if (entry) entry.hidden = !isWanted
-    if (isWanted) found++
-  }
-  for (const section of document.querySelectorAll('.operations, nav .tag')) {
-    section.hidden = [...section.querySelectorAll('.operation, [data-for]')].every((one) => one.hidden)
-  }
-  for (const section of document.querySelectorAll('main > section:not(.operations)')) {
-    section.hidden = words.length > 0
-  }
-  document.getElementById('nothing').hidden = found > 0
+/** Whether a text has every word of a query, in any order, in upper or lower case. */
+export function fits(text, query) {
+  const lowerCase = text.toLowerCase()
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lowerCase.includes(word))
 }
 
-function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-  if (target === null) return
-  if (target.hidden) {
+/** What the filter finds: each operation, and each row of a chapter. */
+const ENTRIES = '.operation, .chapter tbody tr'
+
+function textOf(entry) {
+  if (entry.matches('tr')) return entry.textContent
+  // what errors mean is said with every operation, so it tells none from another
+  const parts = [...entry.querySelectorAll('summary, p:not(.answer), th, td')]
+  return `${entry.id} ${parts.map((part) => part.textContent).join(' ')}`
+}
+
+function start() {
+  const filter = document.getElementById('filter')
+  const entries = [...document.querySelectorAll(ENTRIES)].map((entry) => ({ entry, text: textOf(entry) }))
+  const isEmpty = (part) => [...part.querySelectorAll(ENTRIES)].every((entry) => entry.hidden)
+
+  function applyFilter() {
+    const query = filter.value.trim()
+    for (const { entry, text } of entries) entry.hidden = !fits(text, query)
+    for (const part of document.querySelectorAll('main > section, .chapter .table')) {
+      part.hidden = query !== '' && isEmpty(part)
+    }
+    for (const link of document.querySelectorAll('nav a')) {
+      link.parentElement.hidden = document.getElementById(link.hash.slice(1)).hidden
+    }
+    document.body.classList.toggle('filtered', query !== '')
+    document.getElementById('nothing').hidden = entries.some(({ entry }) => !entry.hidden)
+  }
+
+  function clearFilter() {
     filter.value = ''
     applyFilter()
   }
-  if (target instanceof HTMLDetailsElement) target.open = true
-  target.scrollIntoView()
+
+  function openTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    if (target === null) return
+    if (target.closest('[hidden]') !== null) clearFilter()
+    if (target instanceof HTMLDetailsElement) target.open = true
+    target.scrollIntoView()
+  }
+
+  filter.hidden = false
+  filter.addEventListener('input', applyFilter)
+  addEventListener('keydown', (event) => {
+    if (event.key === '/' && !(event.target instanceof HTMLInputElement)) {
+      event.preventDefault()
+      filter.focus()
+    }
+    if (event.key === 'Escape' && filter.value !== '') clearFilter()
+  })
+  for (const button of document.querySelectorAll('.copy')) {
+    button.hidden = false
+    button.addEventListener('click', () => copy(button))
+  }
+  if (innerWidth < 960) document.querySelector('nav details').open = false
+  addEventListener('hashchange', openTarget)
+  if (location.hash !== '') openTarget()
 }
 
 async function copy(button) {
@@ -62,22 +85,5 @@ async function copy(button) {
   }, 1500)
 }
 
-filter.hidden = false
-filter.addEventListener('input', applyFilter)
-addEventListener('keydown', (event) => {
-  if (event.key === '/' && !(event.target instanceof HTMLInputElement)) {
-    event.preventDefault()
-    filter.focus()
-  }
-  if (event.key === 'Escape' && filter.value !== '') {
-    filter.value = ''
-    applyFilter()
-  }
-})
-for (const button of document.querySelectorAll('.copy')) {
-  button.hidden = false
-  button.addEventListener('click', () => copy(button))
-}
-if (innerWidth < 960) document.querySelector('nav details').open = false
-addEventListener('hashchange', openTarget)
-if (location.hash !== '') openTarget()
+// tests take `fits` alone
+if (globalThis.document !== undefined) start()

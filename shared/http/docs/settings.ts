@@ -1,0 +1,25 @@
+import { html } from 'hono/html'
+import { table } from './html.ts'
+import type { Chapter } from './page.ts'
+
+/** A setting of a program: its name in the environment, what it is without one, and what it does. */
+export interface Setting {
+  name: string
+  defaultValue: string
+  help: string
+}
+
+/** The chapter of `/docs` about the settings of a program. */
+export function settingsChapter(program: string, settings: readonly Setting[]): Chapter {
+  const rows = settings.map(
+    ({ name, defaultValue, help }) => html`<tr>
+      <th scope="row"><code>${name}</code></th><td>${defaultValue}</td><td>${help}</td></tr>`,
+  )
+  return {
+    id: 'settings',
+    title: 'Settings',
+    render:
+      () => html`<p>Environment variables that the ${program} reads when it starts. A name it does not know, or
+      a value it cannot use, stops it with a message.</p>${table(['Setting', 'Default', 'What it does'], rows)}`,
+  }
+}
