@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { RouteConfig } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { SchemaComponents } from '#shared/http/openapi-schemas.ts'
+import { endpointFaults } from '#shared/testing/endpoint-rules.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { TAGS } from './tags.ts'
 
 /** Documents about the API, not part of it. */
 const DOCUMENTS = ['GET /openapi.json', 'GET /docs']
@@ -55,6 +57,15 @@ test('the client takes and gives what the routes do', () => {
       `body of ${name}`,
     )
   }
+})
+
+test('every endpoint has a scenario test, a line in docs/api.md, and the chapter of its noun', async () => {
+  const { body: document } = await gateway.request('GET', '/openapi.json')
+  const folder = new URL('./', import.meta.url)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts'))
+  const tests = files.map((file) => readFileSync(new URL(file, folder), 'utf8'))
+  const [, page = ''] = readFileSync(new URL('../../docs/api.md', folder), 'utf8').split(/^## .*$/m)
+  assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
 })
 
 /** The line an operation is missing in the table. */

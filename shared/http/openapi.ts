@@ -180,7 +180,7 @@ function toOperation(
     summary,
     description,
     deprecated,
-    tags: [tagOf(tags, path)],
+    tags: [tagOf(tags, path) ?? 'System'],
     security,
     parameters: [
       ...toParameters('path', params, components),

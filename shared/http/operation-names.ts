@@ -5,9 +5,9 @@ export interface Tag {
   description: string
 }
 
-/** The parts of an API, and which paths belong to each: the first that fits. */
+/** The chapters of an API, and the nouns of each: a path belongs to the first that has one of its levels. */
 export interface Tags {
-  rules: readonly (Tag & { paths: RegExp })[]
+  rules: readonly (Tag & { nouns: readonly string[] })[]
   /** Those that come first in the documents; the others follow in the order of the rules. */
   order: readonly string[]
 }
@@ -18,9 +18,10 @@ export function allTags({ rules, order }: Tags): Tag[] {
   return rules.map(({ name, description }) => ({ name, description })).sort((a, b) => rank(a) - rank(b))
 }
 
-/** The part of the API a path belongs to. */
-export function tagOf({ rules }: Tags, path: string): string {
-  return rules.find(({ paths }) => paths.test(path))?.name ?? 'System'
+/** The chapter of the API a path belongs to, by the nouns in it. */
+export function tagOf({ rules }: Tags, path: string): string | undefined {
+  const levels = path.split('/')
+  return rules.find(({ nouns }) => nouns.some((noun) => levels.includes(noun)))?.name
 }
 
 interface Named {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { describeHubSettings } from '#hub/config.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
@@ -7,7 +8,9 @@ import { People } from '#hub/testing/people.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
+import { endpointFaults } from '#shared/testing/endpoint-rules.ts'
 import { TOUR } from './docs-content.ts'
+import { TAGS } from './tags.ts'
 
 const [PGLITE] = DATABASE_KINDS
 
@@ -42,6 +45,16 @@ test('operations have names of their own, tags that are explained, and parameter
     assert.deepEqual(declared.sort(), (path.match(/\{.+?\}/g) ?? []).sort(), operationId)
     for (const { name, description } of parameters) assert.ok(description, `${operationId}: ${name}`)
   }
+})
+
+test('every endpoint has a scenario test, a line in docs/api.md, and the chapter of its noun', () => {
+  const hubFolder = new URL('../', import.meta.url)
+  const files = readdirSync(hubFolder, { encoding: 'utf8', recursive: true })
+  const tests = files
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => readFileSync(new URL(file, hubFolder), 'utf8'))
+  const [, , page = ''] = readFileSync(new URL('../../docs/api.md', hubFolder), 'utf8').split(/^## .*$/m)
+  assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
 })
 
 test('every reference leads somewhere, and every error code has the status of an error', () => {

@@ -7,43 +7,47 @@ export const TAGS: Tags = {
     {
       name: 'Intents',
       description: 'Wish for something at a site, and learn what became of it.',
-      paths: /^\/sites\/\{site\}\/(intents|revisions)/,
+      nouns: ['intents', 'revisions'],
     },
     {
       name: 'Telemetry',
       description: 'GPS and battery: the newest record, the history, and files of it.',
-      paths: /\/(gps|battery)(\/|$)/,
+      nouns: ['gps', 'battery'],
     },
     {
       name: 'Events',
       description: 'Who locked and unlocked what, and which carts went in and out of zones.',
-      paths: /-events$/,
+      nouns: ['lock-events', 'geofence-events'],
     },
     {
       name: 'Trips',
       description: 'Trips and stops, detected from GPS history as at the gateway.',
-      paths: /^\/sites\/\{site\}\/trips/,
+      nouns: ['trips'],
     },
     {
       name: 'Devices',
       description: 'The latest state of each device, of a site or of all, and their groups.',
-      paths: /^\/devices|\/(devices|groups)(\/|$)/,
+      nouns: ['devices', 'groups'],
     },
     {
       name: 'Sites',
       description: 'The sites there are, how each is doing, and the keys of their gateways.',
-      paths: /^\/sites/,
+      nouns: ['sites'],
     },
     {
       name: 'Replication',
       description: 'What gateways say: for programs that are one.',
-      paths: /^\/sync/,
+      nouns: ['sync'],
     },
     {
       name: 'Users',
       description: 'People and programs of the head office, their keys and scopes.',
-      paths: /^\/users/,
+      nouns: ['users'],
     },
-    { name: 'System', description: 'How the head office is doing, and these documents.', paths: /^/ },
+    {
+      name: 'System',
+      description: 'How the head office is doing, and these documents.',
+      nouns: ['health', 'docs', 'openapi.json'],
+    },
   ],
 }
