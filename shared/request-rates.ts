@@ -1,16 +1,12 @@
 import { RateLimitedError } from './errors.ts'
 import type { MonotonicClock } from './time.ts'
+import { TokenBucket } from './token-bucket.ts'
 
-interface Bucket {
-  tokens: number
-  atMs: number
-}
-
-/** Holds each caller to its request rate, whatever the clock is set to: token buckets that hold one burst. */
+/** Holds each caller to its request rate, whatever the clock is set to. */
 export class RequestRates {
   readonly #clock: MonotonicClock
   readonly #requestsPerSecond: number
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, TokenBucket>()
 
   /** `requestsPerSecond` 0 is no limit; bursts of four times that are allowed. */
   constructor(clock: MonotonicClock, requestsPerSecond: number) {
@@ -20,21 +16,15 @@ export class RequestRates {
 
   /** Counts one request; throws when it is one too many. */
   take(caller: string): void {
-    const rate = this.#requestsPerSecond
-    if (rate === 0) return
-    const burst = 4 * rate
-    const nowMs = this.#clock.monotonicMs()
-    const bucket = this.#buckets.get(caller) ?? { tokens: burst, atMs: nowMs }
-    const elapsedS = (nowMs - bucket.atMs) / 1000
-    bucket.tokens = Math.min(burst, bucket.tokens + elapsedS * rate)
-    bucket.atMs = nowMs
-    this.#buckets.set(caller, bucket)
-    if (bucket.tokens < 1) {
-      throw new RateLimitedError(
-        `more than ${rate} requests a second`,
-        Math.max(1, Math.ceil((1 - bucket.tokens) / rate)),
-      )
+    const perSecond = this.#requestsPerSecond
+    if (perSecond === 0) return
+    let bucket = this.#buckets.get(caller)
+    if (bucket === undefined) {
+      bucket = new TokenBucket({ perSecond, burst: 4 * perSecond }, this.#clock)
+      this.#buckets.set(caller, bucket)
     }
-    bucket.tokens--
+    if (bucket.take()) return
+    const retryAfterS = Math.max(1, Math.ceil(bucket.waitMs() / 1000))
+    throw new RateLimitedError(`more than ${perSecond} requests a second`, retryAfterS)
   }
 }

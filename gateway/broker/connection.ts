@@ -3,11 +3,11 @@ import type { Client } from 'aedes'
 import { type Packet, writeToStream } from 'mqtt-packet'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
+import { TokenBucket } from '#shared/token-bucket.ts'
 import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
 import { Meter } from './meter.ts'
 import type { OutboxEntry, OutboxSink } from './mqtt-sessions/outbox.ts'
 import type { Session } from './mqtt-sessions/session.ts'
-import { TokenBucket } from './token-bucket.ts'
 import type { Traffic } from './traffic.ts'
 
 /** Unread bytes from which on a client gets nothing new. */

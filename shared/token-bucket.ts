@@ -1,14 +1,22 @@
+import { type MonotonicClock, systemClock } from './time.ts'
+
 /** An allowance that refills at a steady rate and holds one burst. Rate 0 is no limit. */
 export class TokenBucket {
+  readonly #clock: MonotonicClock
   readonly #perMs: number
   readonly #burst: number
   #tokens: number
-  #atMs = performance.now()
+  #atMs: number
 
-  constructor({ perSecond, burst }: { perSecond: number; burst: number }) {
+  constructor(
+    { perSecond, burst }: { perSecond: number; burst: number },
+    clock: MonotonicClock = systemClock,
+  ) {
+    this.#clock = clock
     this.#perMs = perSecond / 1000
     this.#burst = burst
     this.#tokens = burst
+    this.#atMs = clock.monotonicMs()
   }
 
   /** Takes one if there is one. */
@@ -37,7 +45,7 @@ export class TokenBucket {
   }
 
   #refill(): void {
-    const nowMs = performance.now()
+    const nowMs = this.#clock.monotonicMs()
     this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#atMs) * this.#perMs)
     this.#atMs = nowMs
   }
