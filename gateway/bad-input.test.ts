@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { connectPacket, PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for five times the attempts. */
 const ATTEMPTS = process.env.CARTBARN_TEST_LONG === undefined ? 2_000 : 10_000

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 12)
 const SECOND = 1000

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { freePort } from '#shared/testing/free-port.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
@@ -52,13 +53,6 @@ async function listen(): Promise<{ server: Server; port: number }> {
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return { server, port: address.port }
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listen()
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 test('it starts, answers on both ports, and stops; stopping again does nothing', async (t) => {

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { MqttClient } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { answersTo, sealTelemetry } from '#testing/telemetry-answers.ts'
 
 // Where records lie, in the log, in blocks or on the way from one to the other, nobody can tell from what is answered.

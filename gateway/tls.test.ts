@@ -12,11 +12,11 @@ import { createInterface } from 'node:readline'
 import { after, before, type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectSecurely, type TLSSocket } from 'node:tls'
 import type { MqttClient } from 'mqtt'
-import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { connectPacket, PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const ONE = createKeyPair({ commonName: 'one' })
 const TWO = createKeyPair({ commonName: 'two', expiresAtMs: Date.UTC(2080, 0, 1) })

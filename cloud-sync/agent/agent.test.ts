@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FakeClock, SetClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { SYNC_STREAMS } from '#shared/wire/sync.ts'
 import type { AgentRig } from '#sync-testing/agent-rig.ts'
-import { eventually } from '#sync-testing/eventually.ts'
-import { realClock } from '#sync-testing/manual-clock.ts'
 import { startRig } from '#sync-testing/rigs.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 
@@ -67,7 +67,7 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
 }
 
 test('a backlog is sent without anything new, by timers alone', async (t) => {
-  const rig = await startRig(t, { clock: realClock() })
+  const rig = await startRig(t, { clock: new SetClock() })
   for (const stream of ['lock_events', 'history'] as const) rig.source.append(stream, 200)
   rig.hub.limits = { ...rig.hub.limits, parts: 2, part_bytes: 1024 }
   await rig.agent.start()
@@ -77,7 +77,7 @@ test('a backlog is sent without anything new, by timers alone', async (t) => {
 })
 
 test('stopping ends what is under way, and the next start knows what became of it', async (t) => {
-  const rig = await startRig(t, { clock: realClock() })
+  const rig = await startRig(t, { clock: new SetClock() })
   rig.source.append('lock_events', 5)
   rig.hub.faultOf = (path) => (path === 'push' ? 'late' : null)
   await rig.agent.start()
@@ -94,9 +94,10 @@ test('stopping ends what is under way, and the next start knows what became of i
 })
 
 test('a clock that is set by years in either direction stops nothing', async (t) => {
-  const rig = await startRig(t)
+  const clock = new FakeClock()
+  const rig = await startRig(t, { clock })
   for (const year of [2050, 1990, 2026]) {
-    rig.clock.set(Date.UTC(year, 1, 1))
+    clock.set(Date.UTC(year, 1, 1))
     for (const stream of SYNC_STREAMS) rig.source.append(stream, 3)
     await rig.until(() => rig.isDrained, `drained in ${year}`, 50)
   }

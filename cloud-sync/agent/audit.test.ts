@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { Audit } from '#shared/wire/sync.ts'
 import type { AgentRig } from '#sync-testing/agent-rig.ts'
-import { ManualClock } from '#sync-testing/manual-clock.ts'
 import { startRig } from '#sync-testing/rigs.ts'
 import { daysOfTonight, nightOf } from './audit-plan.ts'
 
@@ -120,7 +120,7 @@ test('the last audit, and one that is wanted, are known after a restart', async 
 })
 
 test('at night the newest days are compared by themselves, once', async (t) => {
-  const clock = new ManualClock(new Date(2026, 4, 1, 4, 30).getTime())
+  const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   const rig = await startRig(t, { clock })
   rig.source.append('lock_events', 3, { day: DAY })
   await rig.until(() => rig.isDrained, 'drained')
@@ -137,7 +137,7 @@ test('at night the newest days are compared by themselves, once', async (t) => {
 })
 
 test('a clock that is not set decides on no night', async (t) => {
-  const clock = new ManualClock(new Date(2026, 4, 1, 4, 30).getTime())
+  const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   clock.isTrusted = false
   const rig = await startRig(t, { clock })
   rig.source.append('lock_events', 3, { day: DAY })
@@ -314,7 +314,7 @@ test('what the hub cannot compare is not confirmed, and does not keep the rest f
 })
 
 test('a day of which something stayed missing is compared again the next night, before others', async (t) => {
-  const clock = new ManualClock(new Date(2026, 4, 1, 4, 30).getTime())
+  const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   const rig = await startRig(t, { clock })
   const days = Array.from({ length: 20 }, (_, n) => DAY - (20 + n) * DAY_MS)
   for (const day of days) rig.source.append('lock_events', 2, { day })

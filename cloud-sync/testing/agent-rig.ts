@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { SyncAgent } from '#agent/agent.ts'
 import type { IntentInbox, LatestStates } from '#agent/source.ts'
 import { createLog } from '#shared/log.ts'
+import { createRandom } from '#shared/random.ts'
+import { FakeClock, type SetClock } from '#shared/testing/clocks.ts'
 import type { Intent, IntentResult } from '#shared/wire/sync.ts'
-import { ManualClock } from './manual-clock.ts'
 import { MemorySource } from './memory-source.ts'
-import { seededRandom } from './random.ts'
 import { TestHub } from './test-hub.ts'
 
 export const SITE_KEY = 'cbs_links_abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG'
@@ -54,7 +54,7 @@ class MemoryStates implements LatestStates {
 export interface RigOptions {
   readonly site?: string
   readonly seed?: number
-  readonly clock?: ManualClock
+  readonly clock?: FakeClock | SetClock
   readonly timeoutMs?: number
 }
 
@@ -63,7 +63,7 @@ export class AgentRig {
   readonly hub = new TestHub()
   readonly inbox = new MemoryInbox()
   readonly states = new MemoryStates()
-  readonly clock: ManualClock
+  readonly clock: FakeClock | SetClock
   readonly random: () => number
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-agent-'))
   readonly #options: RigOptions
@@ -74,8 +74,8 @@ export class AgentRig {
 
   constructor(options: RigOptions = {}) {
     this.#options = options
-    this.clock = options.clock ?? new ManualClock()
-    this.random = seededRandom(options.seed ?? 1)
+    this.clock = options.clock ?? new FakeClock()
+    this.random = createRandom(options.seed ?? 1).next
     this.source = new MemorySource(this.clock)
   }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#testing/callers.ts'
 import { CommandedDevice } from '#testing/commanded-device.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock()

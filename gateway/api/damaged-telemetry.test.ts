@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { createCallers, type Who } from '#testing/callers.ts'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const FIRST_MS = Date.UTC(2026, 3, 1)
 let g: TestGateway

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { metric, startGateway } from '#testing/start-gateway.ts'
 
 const BUDGET = 100_000_000
 

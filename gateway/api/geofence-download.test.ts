@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import { createCallers, type Who } from '#testing/callers.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { deviceIdOf, signToken, type TokenContent } from '#testing/geofence-token.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

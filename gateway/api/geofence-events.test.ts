@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)

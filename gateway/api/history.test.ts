@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 // The rules of which records are answered are in telemetry.test.ts; here they are written as files.

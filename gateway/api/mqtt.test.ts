@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
-import { eventually, metric } from '#testing/observe.ts'
 import { PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
 let folder: KeyPairFolder

@@ -6,6 +6,7 @@ import { decodeBlock } from '#shared/telemetry/block.ts'
 import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { SyncCursors, SyncPart } from '#shared/wire/sync.ts'
 import {
@@ -16,7 +17,6 @@ import {
   syncFileLineSchema,
 } from '#shared/wire/sync-file.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { eventually } from '#testing/observe.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SETTINGS = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import type { StopJson, TripJson } from '#shared/wire/trips.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { sendTrack } from '#testing/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import {
   type ExpectedStop,
   type ExpectedTrip,
@@ -9,7 +10,6 @@ import {
 import { toIso } from '#shared/time.ts'
 import type { Place } from '#shared/trips/figures.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { sendTrack } from '#testing/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { DEFAULT_TRIP_CONFIG } from '#shared/trips/config.ts'
 import type { TripJson } from '#shared/wire/trips.ts'
 import { createCallers, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { sendTrack } from '#testing/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { type Duplex, duplexPair } from 'node:stream'
 import { describe, mock, test } from 'node:test'
 import type { AedesOptions } from 'aedes'
+import { eventually } from '#shared/testing/eventually.ts'
 import { FrozenStream } from '#testing/frozen-stream.ts'
 import { HeldDisk } from '#testing/held-disk.ts'
-import { eventually } from '#testing/observe.ts'
 import { createJournal, OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,

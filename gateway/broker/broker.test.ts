@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
@@ -15,7 +15,7 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { Broker } from './broker.ts'
 import type { SessionJournal } from './mqtt-sessions/sessions.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Downlink, publishWith } from '#services/downlink.ts'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { PACKET, RawMqtt, type RawPacket, readPublish, subscribePacket } from '#testing/raw-mqtt.ts'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway
 let count = 0

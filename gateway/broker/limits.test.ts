@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { mock, type TestContext, test } from 'node:test'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { LIMIT_DROPS, LIMIT_REFUSALS } from './limits.ts'
 
 /** Megabytes of two-byte answers, each a write of its own, have to be made first. */

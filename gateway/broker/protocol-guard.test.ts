@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { metric } from '#testing/observe.ts'
 import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const OWN = 'dev/cart/'
 const ILL_FORMED = { 'not UTF-8': [0xff], 'half a surrogate pair': [0xed, 0xa0, 0x80], 'U+0000': [0] }

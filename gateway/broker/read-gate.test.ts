@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Duplex, PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { ReadGate } from './read-gate.ts'
 
 /** Reads a stream the way the broker does: one read per `readable`, the next when that one has been dealt with. */

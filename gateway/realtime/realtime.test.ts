@@ -4,10 +4,10 @@ import { get } from 'node:http'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { WebSocket, WebSocketServer } from 'ws'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually, metric } from '#testing/observe.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { RealtimeConnection } from './connection.ts'
 
 const clock = new FakeClock()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { MqttClient } from 'mqtt'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, RawMqtt, readPublish } from '#testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { eventually, metric } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import {
   connectPacket,
   PACKET,
@@ -11,7 +11,7 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
 const HELLO = JSON.stringify({ online: true, type: 'teebox', fw: '1.4.2' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { IClientOptions, MqttClient } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { compactZonesSchema } from '#shared/wire/geofences.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually } from '#testing/observe.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEPT: IClientOptions = { clean: false }

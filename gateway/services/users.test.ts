@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Events } from '#gateway/events.ts'
 import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Store } from '#store/store.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { Users } from './users.ts'
 
 const log = createLog('silent')

@@ -1,6 +1,6 @@
 import { connect, type MqttClient } from 'mqtt'
+import { eventually } from '#shared/testing/eventually.ts'
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
-import { eventually } from './observe.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 interface DeviceOptions {

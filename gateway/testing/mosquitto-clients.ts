@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { eventually } from './observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 
 type Program = 'mosquitto_pub' | 'mosquitto_sub' | 'mosquitto_rr'
 

@@ -5,13 +5,13 @@ import type { TestContext } from 'node:test'
 import { SyncSource } from '#services/replication/source.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Turns } from '#shared/turns.ts'
 import type { SyncCursor, SyncStream } from '#shared/wire/sync.ts'
 import { Store } from '#store/store.ts'
 import { dropLog, replaceBlocks } from '#store/telemetry/blocks.ts'
 import { planSealing, type SealPlan } from '#store/telemetry/seal-plan.ts'
 import { openWriter } from '#store/writer/open.ts'
-import { FakeClock } from './fake-clock.ts'
 
 /** A source of replication on a real store in a folder of its own, with a connection that writes beside it. */
 export async function openSyncSource(t: TestContext) {

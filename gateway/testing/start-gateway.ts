@@ -240,3 +240,12 @@ export async function startGateway(
   await gateway.start()
   return gateway
 }
+
+/** The value of one line of `/metrics`; 0 when it is not there yet. */
+export async function metric(gateway: TestGateway, name: string, label?: string): Promise<number> {
+  const { body } = await gateway.request('GET', '/metrics')
+  const lines: string[] = body.split('\n')
+  const isWanted = (line: string) =>
+    label === undefined ? line.startsWith(`${name} `) : line.startsWith(name) && line.includes(`="${label}"}`)
+  return Number(lines.find(isWanted)?.split(' ').at(-1) ?? 0)
+}

@@ -7,10 +7,10 @@ import { type Device, Fleet } from '#services/fleet.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { Turns } from '#shared/turns.ts'
 import { Store } from '#store/store.ts'
 import { BlockTable } from './block-table.ts'
-import { FakeClock } from './fake-clock.ts'
 
 /** A line of the log. */
 interface LogLine {

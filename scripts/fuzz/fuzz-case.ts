@@ -1,4 +1,4 @@
-import type { Random } from '#scripts/commands/simulate/random.ts'
+import type { Random } from '#shared/random.ts'
 
 /** Who a case may be: a registered device. */
 export interface Login {

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '#scripts/commands/simulate/random.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { connectionKinds } from './connection-kinds.ts'
 import type { Ending, FuzzCase, Kind, Login } from './fuzz-case.ts'
 import { orderKinds } from './order-kinds.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '#scripts/commands/simulate/random.ts'
+import type { Random } from '#shared/random.ts'
 import type { Entry, Kind, Login } from './fuzz-case.ts'
 import { mutate, randomBytes } from './mutation.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Random } from '#scripts/commands/simulate/random.ts'
+import type { Random } from '#shared/random.ts'
 
 /** Of no text a strict receiver takes: not UTF-8, U+0000, or half a surrogate pair [MQTT-1.5.3-1, MQTT-1.5.3-2]. */
 const ILL_FORMED: readonly [Buffer, ...Buffer[]] = [

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '#shared/testing/free-port.ts'
 import type { BenchProcess, Workbench } from './processes.ts'
 
 const PROGRAMS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/usr/bin/mosquitto']
@@ -27,7 +28,7 @@ export async function startMosquitto(
   program: string,
   folder: string,
 ): Promise<MosquittoProcess> {
-  const port = await findFreePort()
+  const port = await freePort()
   const settings = [
     `listener ${port} 127.0.0.1`,
     'allow_anonymous true',
@@ -45,18 +46,6 @@ export async function startMosquitto(
   const started = bench.spawn('mosquitto', program, ['-c', settingsFile])
   await waitForPort(port)
   return { process: started, port }
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = address !== null && typeof address === 'object' ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 async function waitForPort(port: number): Promise<void> {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CommandFolder } from '#scripts/cli/test-command.ts'
 import { runImport } from '#scripts/commands/import/run-import.ts'
 import { ApiClient } from '#shared/client.ts'
+import { freePort } from '#shared/testing/free-port.ts'
 import { toIso } from '#shared/time.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
@@ -40,16 +40,6 @@ test('a gateway that is killed in the middle and comes back gets everything, onc
     folder.remove()
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  server.close()
-  await once(server, 'close')
-  return address.port
-}
 
 /** Resolves when the gateway listens. */
 async function startProcess(dataDir: string, port: number): Promise<ChildProcess> {

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { generate, type Packet, parser } from 'mqtt-packet'
 import { z } from 'zod'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { SessionClient } from './session-client.ts'
 
 /** One connection as a broker sees it: the test says every answer, also those a broker would not give. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { createRandom } from '#shared/random.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { decodeBlock, decodeBlockRange, encodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from './block.ts'
 import {
@@ -99,11 +100,7 @@ function decode<R extends Records>(kind: RecordKind<R>, block: Uint8Array): R {
 
 /** Positions of a cart that drives and parks, with the errors of a receiver; the same every time. */
 function drive(count: number): GpsRecords {
-  let state = 1
-  const random = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
+  const random = createRandom('drive').next
   const records = GPS.allocate(count)
   let [lat, long, heading] = [28.41, -81.58, 0]
   for (let i = 0; i < count; i++) {

@@ -1,28 +1,9 @@
 import type { HubConfig } from '#hub/config.ts'
 import { createHub, type Hub } from '#hub/hub.ts'
 import { createLog } from '#shared/log.ts'
-import { type Clock, systemClock } from '#shared/time.ts'
+import { SetClock } from '#shared/testing/clocks.ts'
 import type { DatabaseKind } from './databases.ts'
 import { SiteClient } from './site-client.ts'
-
-/** A clock that goes on, and that a test may set forward. */
-export class SetClock implements Clock {
-  aheadMs = 0
-  #frozenMs: number | undefined
-
-  nowMs(): number {
-    return this.#frozenMs ?? systemClock.nowMs() + this.aheadMs
-  }
-
-  /** It is this late until `goOn`. */
-  freezeAt(nowMs: number): void {
-    this.#frozenMs = nowMs
-  }
-
-  goOn(): void {
-    this.#frozenMs = undefined
-  }
-}
 
 /** A whole hub with a database of its own. */
 export class TestHub {

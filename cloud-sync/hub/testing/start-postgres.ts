@@ -2,11 +2,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
+import { freePort } from '#shared/testing/free-port.ts'
 import { findPostgres } from './postgres-binaries.ts'
 
 export interface PostgresServerOptions {
@@ -117,7 +117,7 @@ export class PostgresServer {
     const isFixed = this.#port !== 0
     for (let attempt = 1; ; attempt++) {
       // between this and its start another process may take it
-      if (!isFixed) this.#port = await findFreePort()
+      if (!isFixed) this.#port = await freePort()
       const problem = await this.#tryToRun()
       if (problem === undefined) return
       if (attempt >= PORT_ATTEMPTS) throw new Error(`PostgreSQL did not start: ${problem}`)
@@ -214,15 +214,4 @@ function copyFolder(from: string, to: string): void {
 
 function identity(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

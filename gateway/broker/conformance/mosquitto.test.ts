@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { hasMosquittoClients, MosquittoClients } from '#testing/mosquitto-clients.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { IClientOptions, IClientPublishOptions, ISubscriptionMap, MqttClient } from 'mqtt'
-import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { startGateway, type TestGateway, TRANSPORTS } from '#testing/start-gateway.ts'
 
 type Qos = 0 | 1 | 2

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { PACKET, publishPacket, RawMqtt, readPublish, subscribePacket } from '#testing/raw-mqtt.ts'
 

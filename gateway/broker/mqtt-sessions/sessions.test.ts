@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { IClientOptions, MqttClient } from 'mqtt'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EARLIEST_MS } from '#domain/event-time.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { GatewayClock } from './gateway-clock.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 12)

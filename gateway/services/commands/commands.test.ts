@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 type Json = Record<string, unknown>
 

@@ -4,10 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { MqttClient } from 'mqtt'
-import { FakeClock } from '#testing/fake-clock.ts'
-import { eventually, metric } from '#testing/observe.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
 const NOW = clock.nowMs()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { toIso } from '#shared/time.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import type { RealtimeClient } from '#testing/realtime-client.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { logBlock } from '#store/ledger/block-log.ts'
 import type { BlockTable } from '#testing/block-table.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { openTelemetryParts } from '#testing/telemetry-parts.ts'
 import { blocksIn } from '#testing/telemetry-tables.ts'
 

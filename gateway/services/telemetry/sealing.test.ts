@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createLog } from '#shared/log.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import type { Connection } from '#store/db/connection.ts'
@@ -12,7 +13,6 @@ import { Store } from '#store/store.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import { openWriter } from '#store/writer/open.ts'
 import { HeldJobs } from '#testing/held-jobs.ts'
-import { eventually } from '#testing/observe.ts'
 import {
   appendToLog,
   blocksIn,

@@ -3,9 +3,9 @@ import { GpsNoise } from '#scripts/commands/simulate/course/gps-noise.ts'
 import { dayStartMs } from '#scripts/commands/simulate/course/model-day.ts'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
 import { createCart, planFleet } from '#scripts/commands/simulate/fleet-plan.ts'
-import { createRandom, type Random } from '#scripts/commands/simulate/random.ts'
 import { reportedKmh } from '#scripts/commands/simulate/sample.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 
 /** How a device reports while its cart lives through its days. */

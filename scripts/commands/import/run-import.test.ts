@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import { CommandFolder, type Outcome } from '#scripts/cli/test-command.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { freePort } from '#shared/testing/free-port.ts'
 import { toIso } from '#shared/time.ts'
-import { FakeClock } from '#testing/fake-clock.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { runImport } from './run-import.ts'
 
@@ -266,12 +266,7 @@ test('what is wrong with the command, the key, the device or the file is one lin
 })
 
 test('a gateway that stays away is given up after the time that was told', async () => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => closed.once('listening', resolve))
-  const address = closed.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  await new Promise((resolve) => closed.close(resolve))
-  const url = `http://127.0.0.1:${address.port}`
+  const url = `http://127.0.0.1:${await freePort()}`
   const argv = [
     '--url',
     url,

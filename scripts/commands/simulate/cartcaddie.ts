@@ -1,7 +1,7 @@
+import type { Random } from '#shared/random.ts'
 import type { CartState } from './course/cart.ts'
 import { GpsNoise } from './course/gps-noise.ts'
 import { type LatLong, toLatLong } from './course/plane.ts'
-import type { Random } from './random.ts'
 import { type DeviceModel, FIRMWARE, reportedKmh, reportedVolts, type Sample } from './sample.ts'
 
 const STAYS_AWAKE_MS = 120_000

@@ -1,9 +1,9 @@
+import { createRandom } from '#shared/random.ts'
 import { Cart } from './course/cart.ts'
 import { type Course, createCourse } from './course/course.ts'
 import type { LatLong } from './course/plane.ts'
 import { createShadows, type Shadow } from './course/radio.ts'
 import { DEVICE_TYPE_NAMES, simulatedType } from './device-types.ts'
-import { createRandom } from './random.ts'
 import type { DeviceModel } from './sample.ts'
 
 export interface FleetPlanOptions {

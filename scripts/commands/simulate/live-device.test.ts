@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRandom } from '#shared/random.ts'
 import { FakeLink } from './fake-link.ts'
 import { createCart, createDeviceModel, planFleet } from './fleet-plan.ts'
 import { LiveDevice } from './live-device.ts'
-import { createRandom } from './random.ts'
 import type { DeviceModel } from './sample.ts'
 
 const START_MS = 1_765_000_000_000

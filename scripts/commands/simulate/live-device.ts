@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Random } from '#shared/random.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import {
   type Command,
@@ -16,7 +17,6 @@ import { downloadsZones } from './device-types.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import { Outbox } from './outbox.ts'
 import type { LockMessage } from './payload.ts'
-import type { Random } from './random.ts'
 import type { DeviceModel } from './sample.ts'
 
 export interface LiveDeviceOptions {

@@ -1,3 +1,4 @@
+import { createRandom } from '#shared/random.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Cart } from './course/cart.ts'
 import { DAY_START_HOUR } from './course/itinerary.ts'
@@ -6,7 +7,6 @@ import { isInShadow } from './course/radio.ts'
 import type { DeviceLink } from './device-client.ts'
 import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'
 import { LiveDevice } from './live-device.ts'
-import { createRandom } from './random.ts'
 
 export interface LiveFleetOptions {
   readonly plan: FleetPlan

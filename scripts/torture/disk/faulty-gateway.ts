@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connectAsync, type MqttClient } from 'mqtt'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 
 const MAIN = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url))

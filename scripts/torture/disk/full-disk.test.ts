@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { FaultyGateway } from './faulty-gateway.ts'
 
 const disk = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))

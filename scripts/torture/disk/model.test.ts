@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRandom } from '#shared/random.ts'
 import type { DiskRecord } from './log.ts'
 import { DiskModel, type Folder, type Syncs } from './model.ts'
 
@@ -82,7 +83,7 @@ test('each sector holds one of the contents it had, whatever its neighbour holds
   const [b, c] = ['b'.repeat(1024), 'c'.repeat(1024)]
   const model = replay([open(3, 'db'), at(3, 0, b), at(3, 0, c)])
   const seen = new Set<string>()
-  const random = mulberry32(7)
+  const random = createRandom(7).next
   for (let i = 0; i < 500; i++) {
     const content = contentOf(model.afterCut('some sectors', random), 'db')
     assert.match(content, /^([obc])\1{511}([obc])\2{511}$/)
@@ -94,7 +95,7 @@ test('each sector holds one of the contents it had, whatever its neighbour holds
 test('a file that was not cut off yet has nothing of what was written after it', () => {
   const model = replay([open(3, 'db'), { kind: 'truncate', fd: 3, size: 0 }, at(3, 0, 'n'.repeat(600))])
   const seen = new Set<string>()
-  const random = mulberry32(11)
+  const random = createRandom(11).next
   for (let i = 0; i < 200; i++) {
     const content = contentOf(model.afterCut('some sectors', random), 'db')
     assert.match(content, /^(o{1024}|[n\0]{0,600})$/)
@@ -116,15 +117,4 @@ function replay(records: readonly DiskRecord[], syncs?: Syncs): DiskModel {
 
 function contentOf(folder: Folder, name: string): string {
   return folder.get(name)?.toString('latin1') ?? 'not there'
-}
-
-/** Random numbers that are the same at every run. */
-function mulberry32(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

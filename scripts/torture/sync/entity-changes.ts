@@ -1,6 +1,6 @@
-import type { Random } from '#scripts/commands/simulate/random.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { ApiClient } from '#shared/client.ts'
+import type { Random } from '#shared/random.ts'
 
 const LAT = 28
 const LONG = -81

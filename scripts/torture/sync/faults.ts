@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '#scripts/commands/simulate/random.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 
 /** What becomes of a request and its answer on the way. `share` is how much of it arrives, from 0 to 1. */
 export type RequestFault =

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
-import { eventually } from '#testing/observe.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { NO_FAULTS, type RequestFault } from './faults.ts'
 import { SyncProxy } from './proxy.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom } from '#scripts/commands/simulate/random.ts'
 import { ADMIN_KEY, type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { ApiClient } from '#shared/client.ts'
+import { createRandom } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import type { TortureContext } from '../scenario.ts'
 import type { TorturedHub } from './hub.ts'

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '#hub/store/database/database.ts'
-import { createRandom, type Random } from '#scripts/commands/simulate/random.ts'
 import {
   type GatewayProcess,
   spawnGateway,
@@ -8,6 +7,7 @@ import {
   untilListening,
 } from '#scripts/rig/gateway-process.ts'
 import type { BenchProcess } from '#scripts/rig/processes.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import type { TortureContext } from '../scenario.ts'
 import { chooseFaults, NO_FAULTS } from './faults.ts'

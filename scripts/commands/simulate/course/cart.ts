@@ -1,5 +1,5 @@
+import { createRandom } from '#shared/random.ts'
 import { Battery } from '../battery.ts'
-import { createRandom } from '../random.ts'
 import { bayOf, type Course } from './course.ts'
 import { type Activity, type CartPlace, type LockAction, planDay } from './itinerary.ts'
 import { Drive } from './motion.ts'

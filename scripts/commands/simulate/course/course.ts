@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../random.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { createPath, type Path, placeOn } from './path.ts'
 import { between, type LatLong, type Point } from './plane.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRandom } from '../random.ts'
+import { createRandom } from '#shared/random.ts'
 import { GpsNoise, WORST_ERROR_M } from './gps-noise.ts'
 import { distanceM, type Point } from './plane.ts'
 

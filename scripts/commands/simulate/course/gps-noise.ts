@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts'
+import type { Random } from '#shared/random.ts'
 import type { Point } from './plane.ts'
 
 const DRIFT_M = 1.6

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../random.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { bayOf, type Course, type Hole } from './course.ts'
 import { besidePath, createPath, type Path } from './path.ts'
 import { between, type Point } from './plane.ts'

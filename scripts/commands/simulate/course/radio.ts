@@ -1,4 +1,4 @@
-import { createRandom } from '../random.ts'
+import { createRandom } from '#shared/random.ts'
 import type { Course } from './course.ts'
 import { placeOn } from './path.ts'
 import { distanceM, type Point } from './plane.ts'

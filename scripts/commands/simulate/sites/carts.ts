@@ -1,4 +1,5 @@
 import { toE7, toMilli } from '#shared/geo.ts'
+import { createRandom, type Random } from '#shared/random.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { Cart } from '../course/cart.ts'
@@ -6,7 +7,6 @@ import { GpsNoise } from '../course/gps-noise.ts'
 import { DAY_START_HOUR } from '../course/itinerary.ts'
 import { type LatLong, toLatLong } from '../course/plane.ts'
 import { createCart, planFleet } from '../fleet-plan.ts'
-import { createRandom, type Random } from '../random.ts'
 import { reportedKmh, reportedVolts } from '../sample.ts'
 
 const CENTER: LatLong = { lat: 28.41, long: -81.58 }
