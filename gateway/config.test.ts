@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ConfigError, describeSettings, readConfig } from './config.ts'
+import { ConfigError } from '#shared/errors.ts'
+import { describeSettings, readConfig } from './config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream-url.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
+import { ConfigError } from '#shared/errors.ts'
 
 // digits only: an empty variable must not become 0, which means "no limit" or "any port" here
 const count = (min: number, max: number) =>
@@ -236,9 +237,6 @@ export interface Config {
       }
     | undefined
 }
-
-/** A setting that cannot be used, in words for the person who set it. */
-export class ConfigError extends Error {}
 
 /**
  * Reads the settings: `CARTBARN_*` of `environment`, over the keys of the JSON file `filePath` (the same names,

@@ -1,8 +1,5 @@
 import { createApp } from '#api/app.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
-import { Certificate } from '#gateway/http/certificate.ts'
-import { HttpListener } from '#gateway/http/listener.ts'
-import { createUpgradeHandler } from '#gateway/http/upgrades.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { ClockMark } from '#services/clock/mark.ts'
@@ -22,6 +19,8 @@ import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
+import { Certificate } from '#shared/http/certificate.ts'
+import { HttpListener, shownHost } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
@@ -32,6 +31,7 @@ import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createReplication } from './replication.ts'
+import { createUpgradeHandler } from './upgrades.ts'
 
 /** A running gateway, or one that can be started. */
 export interface Gateway extends Part {
@@ -59,6 +59,10 @@ export interface Overrides {
   /** Stands for what the system says of its clock. */
   isTimeSynchronized?: () => boolean
 }
+
+/** How long HTTP requests under way may take at the end. */
+const DRAIN_MS = 1_000
+const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
 /** Builds a gateway: every part, and who knows whom. Events are wired in `wireEvents`, the order of start is at the end. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
@@ -127,14 +131,19 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     mqttConnections: config.mqttConnections,
   })
   const http = new HttpListener(
-    { host: config.host, port: config.httpPort, isSecure: config.tls !== undefined },
+    { host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
     app.fetch,
     createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, log }),
   )
   const certificate =
     config.tls === undefined
       ? undefined
-      : new Certificate(config.tls, [http, ...present(mqtt.tls)], clock, log)
+      : new Certificate([http, ...present(mqtt.tls)], {
+          files: config.tls,
+          settings: TLS_SETTINGS,
+          clock,
+          log,
+        })
   wireEvents({ events, store, broker, users, damage, devices, groups, publisher })
 
   let newAdminKey: string | null = null
@@ -203,10 +212,10 @@ function wireEvents({ events, store, broker, users, damage, devices, groups, pub
   })
 }
 
-function addressesOf({ host, tls }: Config, http: HttpListener, mqtt: Mqtt): Addresses {
+function addressesOf({ host }: Config, http: HttpListener, mqtt: Mqtt): Addresses {
   const shown = shownHost(host)
   return {
-    http: `${tls === undefined ? 'http' : 'https'}://${shown}:${http.port}`,
+    http: http.url,
     ...(mqtt.tcp === undefined ? {} : { mqtt: `mqtt://${shown}:${mqtt.tcp.port}` }),
     ...(mqtt.tls === undefined ? {} : { mqtts: `mqtts://${shown}:${mqtt.tls.port}` }),
   }
@@ -214,9 +223,4 @@ function addressesOf({ host, tls }: Config, http: HttpListener, mqtt: Mqtt): Add
 
 function present<T>(...parts: (T | undefined)[]): T[] {
   return parts.filter((part) => part !== undefined)
-}
-
-function shownHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
 }

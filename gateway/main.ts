@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { describeError } from '#shared/errors.ts'
+import { ConfigError, describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
-import { type Config, ConfigError, describeSettings, readConfig } from './config.ts'
+import { type Config, describeSettings, readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
 const USAGE = `cartbarn: the fleet gateway of a golf course

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { TestHub } from '#sync-testing/test-hub.ts'
-import { createKeyPair, KeyPairFolder } from '#testing/key-pairs.ts'
-import { eventually, metric } from '#testing/observe.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { METRICS } from './metrics.ts'
 
 const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ConfigError } from '#shared/errors.ts'
 
 const port = z.preprocess(
   // digits only: an empty variable must not become 0, which means any port
@@ -70,9 +71,6 @@ export interface HubConfig {
   logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
-
-/** A setting that cannot be used, in words for the person who set it. */
-export class ConfigError extends Error {}
 
 const PREFIX = 'CARTBARN_'
 

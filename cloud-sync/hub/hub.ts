@@ -3,13 +3,14 @@ import { runSiteCommand } from '#hub/sites/commands.ts'
 import { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
+import { Certificate } from '#shared/http/certificate.ts'
+import { HttpListener } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { Compaction } from './compaction.ts'
 import { describeHubSettings, type HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
-import { HttpListener } from './http-listener.ts'
 import { IntentWatch } from './intent-watch.ts'
 import { ensureHubAdmin } from './users.ts'
 
@@ -30,6 +31,12 @@ export interface HubOverrides {
   /** One that may be shared; the hub starts and stops it all the same. */
   database?: Database
 }
+
+/** How long requests under way may take at the end. */
+const DRAIN_MS = 5_000
+/** Longer than balancers in front keep a connection, and than gateways rest: who sends just when it is closed fails. */
+const KEEP_ALIVE_MS = 75_000
+const TLS_SETTINGS = { cert: 'CARTBARN_HUB_TLS_CERT', key: 'CARTBARN_HUB_TLS_KEY' }
 
 /** Builds a hub: every part, and who knows whom. */
 export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
@@ -53,14 +60,29 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     },
     stop: async () => undefined,
   }
-  const http = new HttpListener(config, app.fetch, log)
+  const { host, port, tls } = config
+  const http = new HttpListener(
+    { host, port, isSecure: tls !== undefined, drainMs: DRAIN_MS, keepAliveMs: KEEP_ALIVE_MS },
+    app.fetch,
+  )
+  const certificates =
+    tls === undefined ? [] : [new Certificate([http], { files: tls, settings: TLS_SETTINGS, clock, log })]
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
       ? [new ControlSocket(config.dataDir, (args) => runSiteCommand(sites, args), log)]
       : []
   // stopped last to first: the door, then those that wait, then what still works
-  const parts: Part[] = [database, admins, compaction, ...control, http, intentWatch]
+  const parts: Partial<Part>[] = [
+    ...certificates,
+    database,
+    admins,
+    compaction,
+    ...control,
+    { stop: () => http.drain() },
+    http,
+    intentWatch,
+  ]
   return {
     app,
     database,

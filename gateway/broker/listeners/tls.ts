@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net'
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
 import type { Part } from '#shared/lifecycle.ts'
+import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import { TcpListener, type TcpListenerEvents, type TcpListenerOptions } from './tcp.ts'
-
-/** A client that has not finished its handshake by then is closed. */
-export const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /** What becomes of connections; `onConnection` is told of one when its handshake is done. */
 export interface TlsListenerEvents extends TcpListenerEvents {

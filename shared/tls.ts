@@ -1,14 +1,22 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { ConfigError } from '#gateway/config.ts'
-import { describeError } from '#shared/errors.ts'
+import { ConfigError, describeError } from './errors.ts'
 
 /** Where a certificate (with its chain) and its private key lie, in PEM. */
 export interface KeyPairFiles {
   certPath: string
   keyPath: string
 }
+
+/** The settings that name the two files, for messages. */
+export interface KeyPairSettings {
+  cert: string
+  key: string
+}
+
+/** A client that has not finished its TLS handshake by then is closed. */
+export const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /** The contents of the two files, as they were read. */
 export interface PemPair {
@@ -24,24 +32,27 @@ export interface KeyPair extends PemPair {
 }
 
 /** Reads the two files. Throws a `ConfigError` that names the setting. */
-export async function readPemPair({ certPath, keyPath }: KeyPairFiles): Promise<PemPair> {
+export async function readPemPair(
+  { certPath, keyPath }: KeyPairFiles,
+  settings: KeyPairSettings,
+): Promise<PemPair> {
   const read = (setting: string, path: string) =>
     readFile(path).catch((error: unknown) => {
       throw new ConfigError(`${setting}: cannot be read: ${describeError(error)}`)
     })
-  return { cert: await read(CERT, certPath), key: await read(KEY, keyPath) }
+  return { cert: await read(settings.cert, certPath), key: await read(settings.key, keyPath) }
 }
 
 /** Makes sure that the two belong together and can be used. Throws a `ConfigError` that names the setting. */
-export function checkPemPair({ cert, key }: PemPair): KeyPair {
-  const x509 = attempt(CERT, 'is no certificate in PEM form', () => new X509Certificate(cert))
-  const privateKey = attempt(KEY, 'is no private key in PEM form without a passphrase', () =>
+export function checkPemPair({ cert, key }: PemPair, settings: KeyPairSettings): KeyPair {
+  const x509 = attempt(settings.cert, 'is no certificate in PEM form', () => new X509Certificate(cert))
+  const privateKey = attempt(settings.key, 'is no private key in PEM form without a passphrase', () =>
     createPrivateKey(key),
   )
   if (!x509.checkPrivateKey(privateKey))
-    throw new ConfigError(`${KEY}: is not the key of the certificate in ${CERT}`)
+    throw new ConfigError(`${settings.key}: is not the key of the certificate in ${settings.cert}`)
   // what only OpenSSL itself finds: a chain that is cut short, a key too weak
-  attempt(CERT, 'cannot be used', () => createSecureContext(secureOptions({ cert, key })))
+  attempt(settings.cert, 'cannot be used', () => createSecureContext(secureOptions({ cert, key })))
   return {
     cert,
     key,
@@ -52,13 +63,10 @@ export function checkPemPair({ cert, key }: PemPair): KeyPair {
   }
 }
 
-/** What every TLS server of the gateway is given. */
+/** What every TLS server is given. */
 export function secureOptions({ cert, key }: PemPair): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' }
 }
-
-const CERT = 'CARTBARN_TLS_CERT'
-const KEY = 'CARTBARN_TLS_KEY'
 
 function attempt<T>(setting: string, problem: string, read: () => T): T {
   try {

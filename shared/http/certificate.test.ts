@@ -5,17 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
-import { ConfigError } from '#gateway/config.ts'
+import { ConfigError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { DAY_MS } from '#shared/time.ts'
+import type { KeyPairFiles } from '#shared/tls.ts'
 import { Certificate } from './certificate.ts'
-import type { KeyPairFiles } from './key-pair.ts'
 
 const ONE = createKeyPair({ commonName: 'one' })
 const TWO = createKeyPair({ commonName: 'two' })
+const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
 function folderOf(t: TestContext, pair = ONE): KeyPairFolder {
   const folder = new KeyPairFolder(pair)
@@ -32,7 +33,13 @@ async function serve(
   const lines: { level: string; msg: string; reason?: string; subject?: string; expiresAt?: string }[] = []
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
   const server = createServer()
-  const certificate = new Certificate(files, [server], clock, log, isWatching ? 5 : 2 ** 30)
+  const certificate = new Certificate([server], {
+    files,
+    settings: SETTINGS,
+    clock,
+    log,
+    checkEveryMs: isWatching ? 5 : 2 ** 30,
+  })
   t.after(async () => {
     await certificate.stop()
     server.close()

@@ -7,10 +7,11 @@ import {
   checkPemPair,
   type KeyPair,
   type KeyPairFiles,
+  type KeyPairSettings,
   type PemPair,
   readPemPair,
   secureOptions,
-} from './key-pair.ts'
+} from '#shared/tls.ts'
 
 /** A server that takes another certificate while it runs. */
 interface SecureServer {
@@ -20,13 +21,23 @@ interface SecureServer {
 const CHECK_EVERY_MS = 10_000
 const EXPIRY_WARNING_MS = 14 * DAY_MS
 
+/** What a certificate needs to know. */
+export interface CertificateOptions {
+  files: KeyPairFiles
+  settings: KeyPairSettings
+  clock: Clock
+  log: Log
+  checkEveryMs?: number
+}
+
 /**
- * The certificate of the gateway, read again whenever its files change. What cannot be used is logged and the
+ * The certificate of a program, read again whenever its files change. What cannot be used is logged and the
  * certificate in use stays, so files may be replaced in any way and in either order.
  */
 export class Certificate implements Part {
-  readonly #files: KeyPairFiles
   readonly #servers: readonly SecureServer[]
+  readonly #files: KeyPairFiles
+  readonly #settings: KeyPairSettings
   readonly #clock: Clock
   readonly #log: Log
   readonly #checkEveryMs: number
@@ -38,23 +49,18 @@ export class Certificate implements Part {
   /** The last check that was begun: one at a time, or an older pair might be put in place over a newer one. */
   #checked: Promise<void> = Promise.resolve()
 
-  constructor(
-    files: KeyPairFiles,
-    servers: readonly SecureServer[],
-    clock: Clock,
-    log: Log,
-    checkEveryMs = CHECK_EVERY_MS,
-  ) {
-    this.#files = files
+  constructor(servers: readonly SecureServer[], options: CertificateOptions) {
     this.#servers = servers
-    this.#clock = clock
-    this.#log = log
-    this.#checkEveryMs = checkEveryMs
+    this.#files = options.files
+    this.#settings = options.settings
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#checkEveryMs = options.checkEveryMs ?? CHECK_EVERY_MS
   }
 
   /** Throws a `ConfigError` that names the setting when there is no certificate that can be used. */
   async start(): Promise<void> {
-    this.#use(checkPemPair(await readPemPair(this.#files)))
+    this.#use(checkPemPair(await this.#read(), this.#settings))
     this.#timer = setInterval(() => {
       this.#checkValidityDaily()
       void this.#check()
@@ -88,12 +94,17 @@ export class Certificate implements Part {
   // Compares contents, which sees renamed files, swapped links and changes within one tick of the file system's clock.
   async #readAgain(): Promise<void> {
     try {
-      const pems = await readPemPair(this.#files)
-      if (this.#inUse === undefined || !isSame(this.#inUse, pems)) this.#use(checkPemPair(pems))
+      const pems = await this.#read()
+      if (this.#inUse === undefined || !isSame(this.#inUse, pems))
+        this.#use(checkPemPair(pems, this.#settings))
       this.#problem = undefined
     } catch (error) {
       this.#warn(describeError(error))
     }
+  }
+
+  #read(): Promise<PemPair> {
+    return readPemPair(this.#files, this.#settings)
   }
 
   #use(pair: KeyPair): void {

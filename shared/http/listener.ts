@@ -1,22 +1,23 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
 import { createAdaptorServer } from '@hono/node-server'
-import type { createApp } from '#api/app.ts'
-import { HANDSHAKE_TIMEOUT_MS } from '#broker/listeners/tls.ts'
 import type { Part } from '#shared/lifecycle.ts'
-import type { createUpgradeHandler } from './upgrades.ts'
+import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 
 export interface HttpListenerOptions {
   host: string
   port: number
   /** HTTPS instead of HTTP; then it needs `setSecureContext` before it starts. */
   isSecure: boolean
+  /** How long `drain` waits for requests under way. */
+  drainMs: number
+  /** How long a connection without a request stays open, where Node's own 5 s are too few. */
+  keepAliveMs?: number
 }
-
-const DRAIN_MS = 1_000
 
 /** Listens for HTTP or HTTPS and hands upgrade requests on. */
 export class HttpListener implements Part {
@@ -27,8 +28,8 @@ export class HttpListener implements Part {
 
   constructor(
     options: HttpListenerOptions,
-    fetch: ReturnType<typeof createApp>['fetch'],
-    onUpgrade: ReturnType<typeof createUpgradeHandler>,
+    fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
+    onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
   ) {
     this.#options = options
     const serverOptions = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
@@ -36,7 +37,8 @@ export class HttpListener implements Part {
     this.#server = createAdaptorServer(
       options.isSecure ? { fetch, createServer: createSecureServer, serverOptions } : { fetch },
     ) as Server | SecureServer
-    this.#server.on('upgrade', onUpgrade)
+    if (options.keepAliveMs !== undefined) this.#server.keepAliveTimeout = options.keepAliveMs
+    if (onUpgrade !== undefined) this.#server.on('upgrade', onUpgrade)
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
@@ -63,17 +65,26 @@ export class HttpListener implements Part {
 
   /** Waits for requests under way, for a while; WebSockets must have been closed before. */
   async drain(): Promise<void> {
+    const { drainMs } = this.#options
     const cutOff = setTimeout(() => {
       // closeAllConnections leaves out those that are still in their TLS handshake
       for (const socket of this.#sockets) socket.destroy()
-    }, DRAIN_MS)
-    await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, 2 * DRAIN_MS).unref())])
+    }, drainMs)
+    await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, 2 * drainMs).unref())])
     clearTimeout(cutOff)
   }
 
-  get port(): number {
+  /** An address of this machine that reaches it. */
+  get url(): string {
     const address = this.#server.address()
     if (typeof address !== 'object' || address === null) throw new Error('not listening')
-    return address.port
+    const { host, isSecure } = this.#options
+    return `${isSecure ? 'https' : 'http'}://${shownHost(host)}:${address.port}`
   }
+}
+
+/** A host to listen on, as a URL of this machine names it. */
+export function shownHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
 }
