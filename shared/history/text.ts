@@ -3,7 +3,6 @@ import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { type BatteryRecords, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 import type { HistoryFormat } from '#shared/wire/telemetry.ts'
-import { geojsonPoints } from './geojson.ts'
 import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
 
 /** Whose records are written. */
@@ -107,4 +106,18 @@ function jsonHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner
   const prefix = recordIdPrefix(hardwareId, stream)
   const owner = `,"device_id":${JSON.stringify(shortId)},"hardware_id":${JSON.stringify(hardwareId)},"timestamp":"`
   return (atMs) => `{"_id":"${recordId(prefix, atMs)}"${owner}${toIso(atMs)}"`
+}
+
+type PointWriter = (atMs: number, latE7: number, longE7: number, speedMilliKmh: number) => string
+
+/** Writes GPS records as GeoJSON features, one each, with what the JSON record says. Source: RFC 7946 3.2 */
+function geojsonPoints({ hardwareId, shortId }: HistoryOwner): PointWriter {
+  const prefix = recordIdPrefix(hardwareId, 'gps')
+  const owner = `"device_id":${JSON.stringify(shortId)},"hardware_id":${JSON.stringify(hardwareId)}`
+  return (atMs, latE7, longE7, speedMilliKmh) => {
+    const id = recordId(prefix, atMs)
+    const speed = speedMilliKmh === NO_SPEED ? '' : `,"speed":${fromMilli(speedMilliKmh)}`
+    return `{"type":"Feature","id":"${id}","geometry":{"type":"Point","coordinates":[${fromE7(longE7)},${fromE7(latE7)}]},\
+"properties":{${owner},"timestamp":"${toIso(atMs)}"${speed}}}`
+  }
 }

@@ -1,7 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Connection } from '../db/connection.ts'
-import { isLogged, logBlock } from '../ledger/block-log.ts'
 import { syncCursors } from '../ledger/cursors.ts'
+import { isLogged, logBlock } from '../ledger/gaps.ts'
 import { blockBeginningBy } from './block-rows.ts'
 import { CUT_LOG } from './log-row.ts'
 import type { WriterTables } from './writer-tables.ts'

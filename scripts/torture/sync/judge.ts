@@ -3,9 +3,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import type { Sql } from '#hub/store/database/database.ts'
 import { checkCursors } from './cursor-check.ts'
 import { SyncFindings } from './findings.ts'
-import { HubGaps } from './gaps.ts'
 import { checkRows } from './row-check.ts'
-import { checkBlocks, checkTelemetry, type HubSite, type KnownTelemetry } from './telemetry-check.ts'
+import { checkBlocks, checkTelemetry, HubGaps, type HubSite, type KnownTelemetry } from './telemetry-check.ts'
 import type { SyncTraffic } from './traffic.ts'
 
 /** A gateway, with those who know what it was sent. */
