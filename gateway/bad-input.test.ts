@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
-import { connectPacket, PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
+import { connectPacket, PACKET, publishPacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for five times the attempts. */

@@ -14,7 +14,8 @@ import { type ConnectionOptions, connect as connectSecurely, type TLSSocket } fr
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
-import { connectPacket, PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
+import { connectPacket, PACKET, publishPacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

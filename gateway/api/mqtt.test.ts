@@ -6,7 +6,8 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
+import { PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()

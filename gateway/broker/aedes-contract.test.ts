@@ -7,16 +7,16 @@ import type { AedesOptions } from 'aedes'
 import { eventually } from '#shared/testing/eventually.ts'
 import { FrozenStream } from '#testing/frozen-stream.ts'
 import { HeldDisk } from '#testing/held-disk.ts'
-import { createJournal, OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { createJournal, OpenBroker } from '#testing/open-broker.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { createHeldMemory, StockAedes } from '#testing/stock-aedes.ts'
 import type { BrokerOptions } from './broker.ts'
 import type { BrokerPort } from './broker-port.ts'

@@ -5,16 +5,16 @@ import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { eventually } from '#shared/testing/eventually.ts'
-import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { Broker } from './broker.ts'
 import type { SessionJournal } from './mqtt-sessions/sessions.ts'

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { OpenBroker } from '#testing/open-broker.ts'
 import {
   connectPacket,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 const COUNT = 300
 

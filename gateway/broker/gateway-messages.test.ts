@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Downlink, publishWith } from '#services/downlink.ts'
 import { eventually } from '#shared/testing/eventually.ts'
+import { PACKET, type RawPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
-import { PACKET, RawMqtt, type RawPacket, readPublish, subscribePacket } from '#testing/raw-mqtt.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 type Options = Parameters<typeof OpenBroker.start>[0]
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { eventually } from '#shared/testing/eventually.ts'
-import { PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
+import { PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { mock, type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
+import { connectPacket, PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { LIMIT_DROPS, LIMIT_REFUSALS } from './limits.ts'
 

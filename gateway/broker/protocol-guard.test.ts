@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { connectPacket, PACKET, publishPacket, RawMqtt, subscribePacket } from '#testing/raw-mqtt.ts'
+import { connectPacket, PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const OWN = 'dev/cart/'

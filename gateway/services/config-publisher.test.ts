@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
-import { PACKET, RawMqtt, readPublish } from '#testing/raw-mqtt.ts'
+import { PACKET, readPublish } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let g: TestGateway

@@ -3,14 +3,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { eventually } from '#shared/testing/eventually.ts'
-import {
-  connectPacket,
-  PACKET,
-  publishPacket,
-  RawMqtt,
-  readPublish,
-  subscribePacket,
-} from '#testing/raw-mqtt.ts'
+import { connectPacket, PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { type ConnectFields, RawMqtt } from './raw-mqtt.ts'
+import type { ConnectFields } from './mqtt-packets.ts'
+import { RawMqtt } from './raw-mqtt.ts'
 import { ADMIN_KEY, type TestGateway } from './start-gateway.ts'
 
 /** What a program says in CONNECT: the admin's API key, and a client id of its own unless told. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { PINGREQ, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { judgeAnswers, readAnswers } from './answers.ts'
 import type { FuzzCase } from './fuzz-case.ts'
-import { PINGREQ, publishOf, subscribeOf } from './packets.ts'
 import { encodeFrame, Opcode } from './websocket-frames.ts'
 
 const CONNACK = [0x20, 2, 0, 0]
@@ -14,7 +14,7 @@ const good: FuzzCase = {
   device: { hardwareId: 'cart-1', password: 'secret' },
   channel: 'tcp',
   entry: 'pipelined',
-  writes: [subscribeOf(['dev/cart-1/cmd'], 1, 7), PINGREQ],
+  writes: [subscribeAllPacket(['dev/cart-1/cmd'], 1, 7), PINGREQ],
   ending: 'ping',
   answers: [],
   copies: 1,
@@ -29,7 +29,7 @@ describe('the answers to a case', () => {
   for (const [what, bytes] of [
     ['nothing', []],
     ['what belongs to it', [...CONNACK, 0x90, 3, 0, 7, 1, 0xd0, 0]],
-    ['its own message', [...CONNACK, ...publishOf('dev/cart-1/cmd', '{}', 1, 9)]],
+    ['its own message', [...CONNACK, ...publishPacket('dev/cart-1/cmd', '{}', { qos: 1, id: 9 })]],
     ['a refusal', [0x20, 2, 0, 4]],
     ['an answer that is cut off', [...CONNACK, 0x90, 3, 0]],
   ] as const) {
@@ -45,7 +45,11 @@ describe('the answers to a case', () => {
     ['a type only clients send', [...CONNACK, 0xc0, 0], /no server/],
     ['wrong flags', [...CONNACK, 0x60, 2, 0, 7], /flags/],
     ['a SUBACK of nothing', [...CONNACK, 0x90, 2, 0, 7], /return code/],
-    ['the messages of another', [...CONNACK, ...publishOf('dev/cart-2/cmd', '{}', 0)], /not its own/],
+    [
+      'the messages of another',
+      [...CONNACK, ...publishPacket('dev/cart-2/cmd', '{}', { qos: 0 })],
+      /not its own/,
+    ],
   ] as const) {
     test(`must not be ${what}`, () => assert.match(judge(bytes) ?? 'no problem', problem))
   }

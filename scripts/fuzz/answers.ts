@@ -1,26 +1,19 @@
+import { cutPackets, PACKET, PINGREQ, type RawPacket } from '#testing/mqtt-packets.ts'
 import { bytesOf, type FuzzCase } from './fuzz-case.ts'
-import { PacketType, PINGREQ } from './packets.ts'
 import { readWebSocketAnswer } from './websocket-frames.ts'
-
-/** A packet of the gateway. */
-export interface Answer {
-  type: number
-  flags: number
-  body: Buffer
-}
 
 /** What came back over one connection. */
 export interface Answers {
-  packets: readonly Answer[]
+  packets: readonly RawPacket[]
   /** Of the bytes around the packets; null when there is nothing to say. */
   problem: string | null
 }
 
 /** Cuts what came back into packets; an unfinished one at the end is left out: the connection was closed. */
 export function readAnswers({ channel }: FuzzCase, bytes: Buffer): Answers {
-  if (channel === 'tcp') return { packets: cut(bytes), problem: null }
+  if (channel === 'tcp') return { packets: cutPackets(bytes).packets, problem: null }
   const { content, problem } = readWebSocketAnswer(bytes)
-  return { packets: cut(content), problem }
+  return { packets: cutPackets(content).packets, problem }
 }
 
 /** What is wrong about the answers to a case; null of a gateway that behaves. */
@@ -28,7 +21,7 @@ export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers):
   if (problem !== null) return problem
   const [first, ...later] = packets
   if (first === undefined) return missing(fuzzCase, packets)
-  if (first.type !== PacketType.connack) return `the first answer is of type ${first.type}`
+  if (first.type !== PACKET.connack) return `the first answer is of type ${first.type}`
   // the ping behind them may have filled up what they lacked
   const sent = Buffer.concat([bytesOf(fuzzCase), PINGREQ])
   const isLoginKnown = fuzzCase.entry !== 'stranger' || isSentIn(fuzzCase, sent)
@@ -40,7 +33,7 @@ export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers):
     if (fault !== null)
       return `${fault}: type ${packet.type}, flags ${packet.flags}, ${packet.body.toString('hex')}`
   }
-  if (later.some(({ type }) => type === PacketType.connack)) return 'a second CONNACK'
+  if (later.some(({ type }) => type === PACKET.connack)) return 'a second CONNACK'
   return missing(fuzzCase, packets)
 }
 
@@ -49,23 +42,23 @@ function isSentIn({ channel, device }: FuzzCase, sent: Buffer): boolean {
   return channel === 'http' || sent.includes(device.password)
 }
 
-function faultOf({ type, flags, body }: Answer, fuzzCase: FuzzCase, sent: Buffer): string | null {
-  if (type === PacketType.publish) return publishFault(flags, body, fuzzCase.device.hardwareId)
-  if (flags !== (type === PacketType.pubrel ? 2 : 0)) return 'wrong flags'
+function faultOf({ type, flags, body }: RawPacket, fuzzCase: FuzzCase, sent: Buffer): string | null {
+  if (type === PACKET.publish) return publishFault(flags, body, fuzzCase.device.hardwareId)
+  if (flags !== (type === PACKET.pubrel ? 2 : 0)) return 'wrong flags'
   switch (type) {
-    case PacketType.connack:
+    case PACKET.connack:
       return body.length === 2 && (body[0] ?? 2) < 2 && (body[1] ?? 9) < 6 ? null : 'not a CONNACK'
-    case PacketType.puback:
-    case PacketType.pubrec:
-    case PacketType.pubrel:
-    case PacketType.pubcomp:
-    case PacketType.unsuback:
+    case PACKET.puback:
+    case PACKET.pubrec:
+    case PACKET.pubrel:
+    case PACKET.pubcomp:
+    case PACKET.unsuback:
       return body.length === 2 ? idFault(body, fuzzCase, sent) : 'wrong length'
-    case PacketType.suback:
+    case PACKET.suback:
       if (body.length < 3) return 'a SUBACK without a return code'
       if (!body.subarray(2).every((code) => code < 3 || code === 128)) return 'wrong return code'
       return idFault(body, fuzzCase, sent)
-    case PacketType.pingresp:
+    case PACKET.pingresp:
       return body.length === 0 ? null : 'wrong length'
     default:
       return 'a type that no server sends'
@@ -86,26 +79,8 @@ function publishFault(flags: number, body: Buffer, hardwareId: string): string |
 }
 
 /** Answers come in no order: some wait for the disk. */
-function missing({ answers }: FuzzCase, packets: readonly Answer[]): string | null {
+function missing({ answers }: FuzzCase, packets: readonly RawPacket[]): string | null {
   const types = packets.map(({ type }) => type)
   const lost = answers.find((type) => !types.includes(type))
   return lost === undefined ? null : `no answer of type ${lost}; got ${types}`
-}
-
-function cut(bytes: Buffer): Answer[] {
-  const packets: Answer[] = []
-  let at = 0
-  while (at + 2 <= bytes.length) {
-    let [length, lengthEnd, digit] = [0, at + 1, 128]
-    while (digit >= 128 && lengthEnd < bytes.length) {
-      digit = bytes[lengthEnd] ?? 0
-      length += (digit & 127) * 128 ** (lengthEnd - at - 1)
-      lengthEnd++
-    }
-    if (digit >= 128 || lengthEnd + length > bytes.length) break
-    const first = bytes[at] ?? 0
-    packets.push({ type: first >> 4, flags: first & 15, body: bytes.subarray(lengthEnd, lengthEnd + length) })
-    at = lengthEnd + length
-  }
-  return packets
 }

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
+import { PACKET, PINGREQ } from '#testing/mqtt-packets.ts'
 import { judgeAnswers, readAnswers } from './answers.ts'
 import type { FuzzCase } from './fuzz-case.ts'
-import { loginPacket, PacketType, PINGREQ } from './packets.ts'
+import { loginPacket } from './sample-packets.ts'
 import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
 
 /** Where cases are thrown. */
@@ -131,7 +132,7 @@ class Connection {
   #hasAnswered(): boolean {
     const answers = this.answers()
     if (this.#case.answers.length > 0) return judgeAnswers(this.#case, answers) === null
-    return answers.packets.at(-1)?.type === PacketType.pingresp
+    return answers.packets.at(-1)?.type === PACKET.pingresp
   }
 
   #write(bytes: Buffer): void {

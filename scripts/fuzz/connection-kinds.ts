@@ -1,17 +1,16 @@
 import type { Random } from '#shared/random.ts'
-import type { Draft, Kind, Login } from './fuzz-case.ts'
 import {
-  acknowledgementOf,
-  connectOf,
-  encodeText,
-  loginPacket,
-  PacketType,
+  acknowledgement,
+  connectPacketOf,
+  PACKET,
   PINGREQ,
-  publishOf,
-  subscribeOf,
-  unsubscribeOf,
-} from './packets.ts'
-import { samplePacket } from './sample-packets.ts'
+  publishPacket,
+  subscribeAllPacket,
+  text,
+  unsubscribePacket,
+} from '#testing/mqtt-packets.ts'
+import type { Draft, Kind, Login } from './fuzz-case.ts'
+import { loginPacket, samplePacket } from './sample-packets.ts'
 import { wildText } from './wild-text.ts'
 
 /** Cases that are about the connection: how bytes arrive, how it ends, what is left behind. */
@@ -72,7 +71,7 @@ export const connectionKinds: readonly Kind[] = [
     weight: 2,
     draft: (random, device) => ({
       entry: random.pick(['pipelined', 'welcomed']),
-      writes: [samplePacket(random, PacketType.subscribe, device), PINGREQ],
+      writes: [samplePacket(random, PACKET.subscribe, device), PINGREQ],
       ending: random.pick(['reset', 'half-close', 'ping']),
       copies: random.integer(2, 4),
     }),
@@ -82,17 +81,17 @@ export const connectionKinds: readonly Kind[] = [
 /** A login and everything a device may say, with what has to come back. */
 function conversation(device: Login): Required<Pick<Draft, 'entry' | 'writes' | 'answers'>> {
   const own = `dev/${device.hardwareId}`
-  const { connack, suback, unsuback, puback, pubrec, pubcomp, pingresp, publish } = PacketType
+  const { connack, suback, unsuback, puback, pubrec, pubcomp, pingresp, publish } = PACKET
   return {
     entry: 'stranger',
     writes: [
       loginPacket(device),
-      subscribeOf([`${own}/ta`, `${own}/cmd`], 1, 1),
-      publishOf(`${own}/tlm`, '{"speed":7}', 1, 2),
-      publishOf(`${own}/st`, '{"online":true}', 2, 3),
-      acknowledgementOf(PacketType.pubrel, 3),
-      publishOf(`${own}/tq`, '{"up":1}', 0),
-      unsubscribeOf([`${own}/cmd`], 4),
+      subscribeAllPacket([`${own}/ta`, `${own}/cmd`], 1, 1),
+      publishPacket(`${own}/tlm`, '{"speed":7}', { qos: 1, id: 2 }),
+      publishPacket(`${own}/st`, '{"online":true}', { qos: 2, id: 3 }),
+      acknowledgement(PACKET.pubrel, 3),
+      publishPacket(`${own}/tq`, '{"up":1}', { qos: 0 }),
+      unsubscribePacket([`${own}/cmd`], 4),
       PINGREQ,
     ],
     answers: [connack, suback, puback, pubrec, pubcomp, publish, unsuback, pingresp],
@@ -113,6 +112,6 @@ function willConnect(random: Random, device: Login): Buffer {
   ])
   const willQos = random.integer(0, 3)
   const flags = 0xc6 | (willQos << 3) | (random.chance(0.3) ? 0x20 : 0)
-  const fields = [hardwareId, topic, payload, hardwareId, password].map(encodeText)
-  return connectOf({ protocolName: 'MQTT', level: 4, flags, keepaliveS: 10, payload: Buffer.concat(fields) })
+  const fields = [hardwareId, topic, payload, hardwareId, password].map(text)
+  return connectPacketOf({ protocolName: 'MQTT', level: 4, flags, keepaliveS: 10, payload: fields })
 }

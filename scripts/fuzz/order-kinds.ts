@@ -1,6 +1,6 @@
+import { acknowledgement, PACKET, PINGREQ } from '#testing/mqtt-packets.ts'
 import type { Entry, Kind } from './fuzz-case.ts'
-import { acknowledgementOf, loginPacket, PacketType, PINGREQ } from './packets.ts'
-import { samplePacket, someId, somePublish } from './sample-packets.ts'
+import { loginPacket, samplePacket, someId, somePublish } from './sample-packets.ts'
 
 /** Cases made of packets that are right in themselves, but not where and how often they come. */
 export const orderKinds: readonly Kind[] = [
@@ -18,9 +18,9 @@ export const orderKinds: readonly Kind[] = [
     name: 'acknowledgements',
     weight: 5,
     draft: (random) => {
-      const type = random.pick([PacketType.puback, PacketType.pubrec, PacketType.pubrel, PacketType.pubcomp])
+      const type = random.pick([PACKET.puback, PACKET.pubrec, PACKET.pubrel, PACKET.pubcomp])
       const packets = Array.from({ length: random.integer(1, 300) }, () =>
-        acknowledgementOf(type, random.chance(0.5) ? 7 : random.integer(0, 0xffff)),
+        acknowledgement(type, random.chance(0.5) ? 7 : random.integer(0, 0xffff)),
       )
       return { entry: random.pick(['pipelined', 'welcomed']), writes: [Buffer.concat(packets)] }
     },
@@ -30,9 +30,7 @@ export const orderKinds: readonly Kind[] = [
     weight: 5,
     draft: (random, device) => {
       const packets = Array.from({ length: random.integer(1, 40) }, () =>
-        random.chance(0.6)
-          ? somePublish(random, device, 2)
-          : acknowledgementOf(PacketType.pubrel, someId(random)),
+        random.chance(0.6) ? somePublish(random, device, 2) : acknowledgement(PACKET.pubrel, someId(random)),
       )
       return { entry: random.pick(['pipelined', 'welcomed']), writes: packets }
     },

@@ -1,15 +1,15 @@
 import type { Random } from '#shared/random.ts'
+import {
+  connectPacketOf,
+  PACKET,
+  packetOf,
+  publishPacket,
+  subscribeAllPacket,
+  text,
+  unsubscribePacket,
+} from '#testing/mqtt-packets.ts'
 import type { Entry, Kind, Login } from './fuzz-case.ts'
 import { mutate, randomBytes } from './mutation.ts'
-import {
-  connectOf,
-  encodePacket,
-  encodeText,
-  PacketType,
-  publishOf,
-  subscribeOf,
-  unsubscribeOf,
-} from './packets.ts'
 import { samplePacket } from './sample-packets.ts'
 import { wildText } from './wild-text.ts'
 
@@ -34,7 +34,7 @@ export const packetKinds: readonly Kind[] = [
       const type = random.integer(1, 14)
       const other = samplePacket(random, random.integer(1, 14), device)
       const packet = mutate(random, samplePacket(random, type, device), other)
-      const entry = type === PacketType.connect ? 'stranger' : random.pick(ENTRIES)
+      const entry = type === PACKET.connect ? 'stranger' : random.pick(ENTRIES)
       return { entry, writes: [packet, ...(random.chance(0.3) ? [other] : [])] }
     },
   },
@@ -43,7 +43,7 @@ export const packetKinds: readonly Kind[] = [
     weight: 8,
     draft: (random, device) => {
       const body = samplePacket(random, random.integer(0, 15), device).subarray(2)
-      const packet = encodePacket(random.integer(0, 255), random.chance(0.5) ? body : randomBytes(random, 4))
+      const packet = packetOf(random.integer(0, 255), random.chance(0.5) ? body : randomBytes(random, 4))
       return { entry: random.pick(ENTRIES), writes: [packet] }
     },
   },
@@ -58,10 +58,10 @@ export const packetKinds: readonly Kind[] = [
     draft: (random, { hardwareId }) => {
       const text = wildText(random, hardwareId)
       const packet = random.pick([
-        publishOf(text, '{"speed":1}', random.integer(0, 2)),
-        subscribeOf([text], random.integer(0, 2)),
-        subscribeOf([`dev/${hardwareId}/cmd`, text]),
-        unsubscribeOf([text]),
+        publishPacket(text, '{"speed":1}', { qos: random.integer(0, 2) }),
+        subscribeAllPacket([text], random.integer(0, 2)),
+        subscribeAllPacket([`dev/${hardwareId}/cmd`, text]),
+        unsubscribePacket([text]),
       ])
       return { entry: random.pick(ENTRIES), writes: [packet] }
     },
@@ -75,7 +75,9 @@ export const packetKinds: readonly Kind[] = [
       const filters = Array.from({ length: count }, (_, i) =>
         random.chance(0.1) ? `dev/${hardwareId}/cmd` : `f/${isRepeated ? 0 : i}`,
       )
-      const packet = random.chance(0.7) ? subscribeOf(filters, random.integer(0, 2)) : unsubscribeOf(filters)
+      const packet = random.chance(0.7)
+        ? subscribeAllPacket(filters, random.integer(0, 2))
+        : unsubscribePacket(filters)
       return { entry: random.pick(['pipelined', 'welcomed']), writes: [packet] }
     },
   },
@@ -87,20 +89,20 @@ function wildConnect(random: Random, device: Login): Buffer {
   const fieldOr = (right: string) => (random.chance(0.7) ? right : wildText(random, hardwareId))
   const level = random.chance(0.5) ? 4 : random.pick([0, 3, 5, 6, 0x83, 0x84, 255])
   const flags = random.chance(0.5) ? random.pick([0xc2, 0xc0, 0xc6, 0xf6]) : random.integer(0, 255)
-  const payload = [encodeText(fieldOr(hardwareId))]
+  const payload = [text(fieldOr(hardwareId))]
   if (level === 5) payload.unshift(randomBytes(random, random.integer(1, 6)))
   if ((flags & 4) !== 0) {
     const topic = random.chance(0.5) ? `dev/${hardwareId}/st` : wildText(random, hardwareId)
-    payload.push(encodeText(topic), encodeText('{"online":false}'))
+    payload.push(text(topic), text('{"online":false}'))
   }
-  if ((flags & 0x80) !== 0) payload.push(encodeText(fieldOr(hardwareId)))
-  if ((flags & 0x40) !== 0) payload.push(encodeText(random.chance(0.9) ? password : 'wrong'))
+  if ((flags & 0x80) !== 0) payload.push(text(fieldOr(hardwareId)))
+  if ((flags & 0x40) !== 0) payload.push(text(random.chance(0.9) ? password : 'wrong'))
   if (random.chance(0.1)) payload.push(randomBytes(random, 5))
-  return connectOf({
+  return connectPacketOf({
     protocolName: random.chance(0.8) ? random.pick(['MQTT', 'MQIsdp']) : wildText(random, hardwareId),
     level,
     flags,
     keepaliveS: random.pick([0, 1, 60, 65_535]),
-    payload: Buffer.concat(payload),
+    payload,
   })
 }

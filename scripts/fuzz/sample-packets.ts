@@ -1,17 +1,17 @@
 import type { Random } from '#shared/random.ts'
-import type { Login } from './fuzz-case.ts'
 import {
-  acknowledgementOf,
+  acknowledgement,
+  connectPacket,
   DISCONNECT,
-  encodeNumber,
-  encodePacket,
-  loginPacket,
-  PacketType,
+  PACKET,
   PINGREQ,
-  publishOf,
-  subscribeOf,
-  unsubscribeOf,
-} from './packets.ts'
+  packetOf,
+  publishPacket,
+  subscribeAllPacket,
+  uint16,
+  unsubscribePacket,
+} from '#testing/mqtt-packets.ts'
+import type { Login } from './fuzz-case.ts'
 
 const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
   tlm: [
@@ -28,39 +28,44 @@ const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
 const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
 const DOWNLINKS = ['cmd', 'cfg', 'ta'] as const
 
+/** The CONNECT that lets a device in. */
+export function loginPacket({ hardwareId, password }: Login, clean = true): Buffer {
+  return connectPacket({ clientId: hardwareId, username: hardwareId, password, clean })
+}
+
 /** A PUBLISH the device may send. */
 export function somePublish(random: Random, { hardwareId }: Login, qos = random.integer(0, 2)): Buffer {
   const level = random.pick(UPLINKS)
   const payload = random.pick(PAYLOADS[level] ?? ['{}'])
-  return publishOf(`dev/${hardwareId}/${level}`, payload, qos, someId(random))
+  return publishPacket(`dev/${hardwareId}/${level}`, payload, { qos, id: someId(random) })
 }
 
 /** A packet of the given type (0 to 15) without an error of its own: wrong only where it does not belong. */
 export function samplePacket(random: Random, type: number, device: Login): Buffer {
   const own = DOWNLINKS.map((level) => `dev/${device.hardwareId}/${level}`)
   switch (type) {
-    case PacketType.connect:
+    case PACKET.connect:
       return loginPacket(device, random.chance(0.8))
-    case PacketType.connack:
+    case PACKET.connack:
       return Buffer.from([0x20, 2, random.integer(0, 1), random.integer(0, 5)])
-    case PacketType.publish:
+    case PACKET.publish:
       return somePublish(random, device)
-    case PacketType.puback:
-    case PacketType.pubrec:
-    case PacketType.pubrel:
-    case PacketType.pubcomp:
-      return acknowledgementOf(type, someId(random))
-    case PacketType.subscribe:
-      return subscribeOf(own.slice(random.integer(0, 2)), random.integer(0, 2), someId(random))
-    case PacketType.suback:
-      return encodePacket(0x90, encodeNumber(someId(random)), Buffer.from([random.integer(0, 2)]))
-    case PacketType.unsubscribe:
-      return unsubscribeOf(own.slice(random.integer(0, 2)), someId(random))
-    case PacketType.unsuback:
-      return encodePacket(0xb0, encodeNumber(someId(random)))
-    case PacketType.pingreq:
+    case PACKET.puback:
+    case PACKET.pubrec:
+    case PACKET.pubrel:
+    case PACKET.pubcomp:
+      return acknowledgement(type, someId(random))
+    case PACKET.subscribe:
+      return subscribeAllPacket(own.slice(random.integer(0, 2)), random.integer(0, 2), someId(random))
+    case PACKET.suback:
+      return packetOf(0x90, uint16(someId(random)), Buffer.from([random.integer(0, 2)]))
+    case PACKET.unsubscribe:
+      return unsubscribePacket(own.slice(random.integer(0, 2)), someId(random))
+    case PACKET.unsuback:
+      return packetOf(0xb0, uint16(someId(random)))
+    case PACKET.pingreq:
       return PINGREQ
-    case PacketType.disconnect:
+    case PACKET.disconnect:
       return DISCONNECT
     default:
       return Buffer.from([type << 4, 0])

@@ -1,8 +1,7 @@
 import type { Random } from '#shared/random.ts'
 import type { Kind, Login } from './fuzz-case.ts'
 import { mutate, randomBytes } from './mutation.ts'
-import { loginPacket } from './packets.ts'
-import { samplePacket } from './sample-packets.ts'
+import { loginPacket, samplePacket } from './sample-packets.ts'
 import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
 
 /** Cases about what carries MQTT on the HTTP port. */

@@ -8,12 +8,12 @@ import {
   PACKET,
   packetOf,
   publishPacket,
-  RawMqtt,
   readPublish,
   subscribePacket,
   text,
   unsubscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { programFields, rawProgram } from '#testing/raw-program.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -6,10 +6,10 @@ import {
   PACKET,
   packetOf,
   publishPacket,
-  type RawMqtt,
   readPublish,
   text,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import type { RawMqtt } from '#testing/raw-mqtt.ts'
 import { rawProgram } from '#testing/raw-program.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

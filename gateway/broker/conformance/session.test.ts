@@ -6,10 +6,10 @@ import {
   idOf,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { programFields, rawProgram } from '#testing/raw-program.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

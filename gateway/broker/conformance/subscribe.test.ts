@@ -6,12 +6,12 @@ import {
   PACKET,
   packetOf,
   publishPacket,
-  type RawMqtt,
   readPublish,
   subscribePacket,
   text,
   unsubscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import type { RawMqtt } from '#testing/raw-mqtt.ts'
 import { rawProgram } from '#testing/raw-program.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -5,11 +5,11 @@ import {
   type connectPacket,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway

@@ -8,11 +8,11 @@ import {
   connectPacket,
   PACKET,
   publishPacket,
-  RawMqtt,
   type RawPacket,
   readPublish,
   subscribePacket,
-} from '#testing/raw-mqtt.ts'
+} from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let gateway: TestGateway

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
+import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
-import { PACKET, publishPacket, RawMqtt, readPublish, subscribePacket } from '#testing/raw-mqtt.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 async function start(t: TestContext): Promise<OpenBroker> {
   const side = await OpenBroker.start({

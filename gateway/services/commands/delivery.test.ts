@@ -5,7 +5,8 @@ import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
-import { PACKET, RawMqtt, readPublish } from '#testing/raw-mqtt.ts'
+import { PACKET, readPublish } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 type Json = Record<string, unknown>

@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { PACKET, publishPacket, RawMqtt } from '#testing/raw-mqtt.ts'
+import { PACKET, publishPacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()

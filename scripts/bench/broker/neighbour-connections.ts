@@ -1,5 +1,5 @@
-import { encodeConnect } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { connectPacket } from '#testing/mqtt-packets.ts'
 import type { Count, NeighbourPlan } from './neighbour-plan.ts'
 
 const HALF_OPEN = 2000
@@ -10,7 +10,7 @@ const RETRY_MS = 100
 
 /** Connections on which nothing, or half a CONNECT, is sent; those the gateway closes are opened again. */
 export function openByHalves({ port, device }: NeighbourPlan, count: Count): void {
-  const connect = encodeConnect(connectFields(device.hardwareId, device.password))
+  const connect = connectPacket(connectFields(device.hardwareId, device.password))
   const half = connect.subarray(0, connect.length / 2)
   const open = (isSilent: boolean) => {
     const socket = new MqttSocket(port, null, {
@@ -48,5 +48,5 @@ export function guessPasswords({ port, login, device }: NeighbourPlan, count: Co
 }
 
 function connectFields(username: string, password: string) {
-  return { clientId: username, username, password, cleanSession: true, keepAliveS: 60 }
+  return { clientId: username, username, password, clean: true, keepaliveS: 60 }
 }

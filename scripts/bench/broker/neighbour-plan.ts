@@ -1,5 +1,5 @@
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
-import type { ConnectFields } from '#scripts/rig/load/mqtt-packets.ts'
+import type { ConnectFields } from '#testing/mqtt-packets.ts'
 
 const KEEP_ALIVE_S = 600
 

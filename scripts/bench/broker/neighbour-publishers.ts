@@ -1,8 +1,9 @@
 import { LoadClient } from '#scripts/rig/load/client.ts'
 import { LoadMeter } from '#scripts/rig/load/meter.ts'
-import { encodePublish, type Qos } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { createPace } from '#scripts/rig/load/pace.ts'
+import type { Qos } from '#scripts/rig/load/telemetry-packets.ts'
+import { publishPacket } from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const PACKETS_A_WRITE = 100
@@ -18,13 +19,7 @@ export function publishAtFullSpeed(plan: NeighbourPlan, qos: Qos, count: Count):
   const write = (done: () => void) => {
     const packets = Array.from({ length: PACKETS_A_WRITE }, () => {
       nextId = (nextId % IN_FLIGHT) + 1
-      return encodePublish({
-        topic: 'shop/orders',
-        payload: 'x'.repeat(100),
-        qos,
-        retain: false,
-        packetId: nextId,
-      })
+      return publishPacket('shop/orders', 'x'.repeat(100), { qos, id: nextId })
     })
     count('writes of 100 messages')
     socket.write(Buffer.concat(packets), done)

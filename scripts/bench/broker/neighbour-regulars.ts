@@ -1,10 +1,11 @@
-import {
-  encodeDisconnect,
-  encodePuback,
-  encodePublish,
-  encodeSubscribe,
-} from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import {
+  acknowledgement,
+  DISCONNECT,
+  PACKET,
+  publishPacket,
+  subscribeAllPacket,
+} from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const RETAINED_TOPICS = 500
@@ -22,7 +23,7 @@ export function workAsUsual(plan: NeighbourPlan, count: Count): void {
 
 function watchTelemetry(plan: NeighbourPlan, count: Count): void {
   const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-watcher'), {
-    connack: () => socket.write(encodeSubscribe(1, ['dev/#'], 0)),
+    connack: () => socket.write(subscribeAllPacket(['dev/#'], 0)),
     publish: () => count('telemetry received'),
   })
 }
@@ -34,8 +35,8 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
     const item = sent++ % RETAINED_TOPICS
     const payload = `{"item":${item},"stock":${sent},"text":"${'x'.repeat(80)}"}`
     const topic = `shop/items/${item}`
-    const packetId = (sent % 60_000) + 1
-    socket.write(encodePublish({ topic, payload, qos: 1, retain: true, packetId }))
+    const id = (sent % 60_000) + 1
+    socket.write(publishPacket(topic, payload, { id, isRetained: true }))
   }
   const publishDue = () => {
     // a timer that comes late is no excuse for fewer messages
@@ -55,12 +56,12 @@ function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
   const socket = new MqttSocket(plan.port, connectFields(plan.login, `bench-regular-${number}`, false), {
     connack: () => {
       count('came')
-      socket.write(encodeSubscribe(1, [`shop/items/${number}`, 'shop/items/+']))
-      setTimeout(() => socket.end(encodeDisconnect()), stayMs())
+      socket.write(subscribeAllPacket([`shop/items/${number}`, 'shop/items/+']))
+      setTimeout(() => socket.end(DISCONNECT), stayMs())
     },
     publish: (packetId) => {
       count('stock received')
-      if (packetId !== 0) socket.write(encodePuback(packetId))
+      if (packetId !== 0) socket.write(acknowledgement(PACKET.puback, packetId))
     },
     closed: () => setTimeout(() => comeAndGo(plan, number, count), stayMs()),
   })

@@ -1,5 +1,5 @@
-import { encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const FEED_GAP_MS = 20
@@ -14,7 +14,7 @@ export function stallReader(plan: NeighbourPlan, count: Count): void {
   feed(plan)
   const stall = () => {
     const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-stalled'), {
-      connack: () => socket.write(encodeSubscribe(1, ['dev/#', 'shop/busy'])),
+      connack: () => socket.write(subscribeAllPacket(['dev/#', 'shop/busy'])),
       suback: () => {
         socket.pause()
         count('stalled')
@@ -32,7 +32,7 @@ export function stallReader(plan: NeighbourPlan, count: Count): void {
 export function subscribeToEverything(plan: NeighbourPlan, count: Count): void {
   const narrow = Array.from({ length: WIDE_FILTERS }, (_, i) => `+/bench-${String(i).padStart(5, '0')}/#`)
   const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-wide'), {
-    connack: () => socket.write(encodeSubscribe(1, ['#', ...narrow], 0)),
+    connack: () => socket.write(subscribeAllPacket(['#', ...narrow], 0)),
     suback: (returnCodes) => {
       for (const code of returnCodes) count(code < 0x80 ? 'subscribed' : 'refused')
     },
@@ -41,13 +41,7 @@ export function subscribeToEverything(plan: NeighbourPlan, count: Count): void {
 }
 
 function feed(plan: NeighbourPlan): void {
-  const message = encodePublish({
-    topic: 'shop/busy',
-    payload: 'x'.repeat(FEED_BYTES),
-    qos: 0,
-    retain: false,
-    packetId: 0,
-  })
+  const message = publishPacket('shop/busy', 'x'.repeat(FEED_BYTES), { qos: 0 })
   const messages = Buffer.concat(Array.from({ length: FEED_AT_ONCE }, () => message))
   const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-feeder'), {
     connack: () => setInterval(() => socket.write(messages), FEED_GAP_MS),

@@ -1,6 +1,6 @@
 import type { BenchLogin } from '#scripts/rig/gateway-api.ts'
-import { encodeDisconnect, encodePublish, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { DISCONNECT, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { connectFields } from './neighbour-plan.ts'
 
 const LIMIT_MS = 30_000
@@ -18,14 +18,14 @@ export function publishRetained(port: number, login: BenchLogin, count: number):
         for (let i = 0; i < count; i++) {
           const payload = `{"item":${i},"text":"${'x'.repeat(80)}"}`
           const topic = `shop/items/${i}`
-          socket.write(encodePublish({ topic, payload, qos: 1, retain: true, packetId: i + 1 }))
+          socket.write(publishPacket(topic, payload, { id: i + 1, isRetained: true }))
         }
       },
       puback: () => {
         left--
         if (left > 0) return
         clearTimeout(timer)
-        socket.end(encodeDisconnect())
+        socket.end(DISCONNECT)
         resolve()
       },
     })
@@ -43,7 +43,7 @@ export function countRetained(
     const expected = Buffer.from(payload)
     let count = 0
     const socket = new MqttSocket(port, connectFields(login, 'bench-count'), {
-      connack: () => socket.write(encodeSubscribe(1, [filter], 0)),
+      connack: () => socket.write(subscribeAllPacket([filter], 0)),
       suback: () => quiet.refresh(),
       publish: (_packetId, body) => {
         if (expected.equals(body.subarray(body.length - expected.length))) count++
@@ -51,7 +51,7 @@ export function countRetained(
       },
     })
     const quiet = setTimeout(() => {
-      socket.end(encodeDisconnect())
+      socket.end(DISCONNECT)
       resolve(count)
     }, QUIET_MS)
   })

@@ -1,6 +1,6 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { encodePuback, encodeSubscribe } from '#scripts/rig/load/mqtt-packets.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { acknowledgement, PACKET, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 
 /** Devices that connect, subscribe and then are silent. */
 export interface SwarmPlan {
@@ -56,7 +56,7 @@ export class SwarmClient {
         answered()
       },
       publish: (packetId) => {
-        if (packetId !== 0) socket.write(encodePuback(packetId))
+        if (packetId !== 0) socket.write(acknowledgement(PACKET.puback, packetId))
       },
       closed: () => {
         if (left === 0 || this.#socket !== socket) return
@@ -74,7 +74,7 @@ export class SwarmClient {
   /** One SUBSCRIBE for each, as most device libraries send them. */
   #subscribe(socket: MqttSocket): void {
     for (const [i, leaf] of this.#plan.leaves.entries())
-      socket.write(encodeSubscribe(i + 1, [`dev/${this.#hardwareId}/${leaf}`]))
+      socket.write(subscribeAllPacket([`dev/${this.#hardwareId}/${leaf}`], 1, i + 1))
   }
 
   #login(round: number) {
@@ -82,13 +82,13 @@ export class SwarmClient {
       clientId: this.#hardwareId,
       username: this.#hardwareId,
       password: this.#password,
-      cleanSession: this.#plan.isClean,
-      keepAliveS: KEEP_ALIVE_S,
+      clean: this.#plan.isClean,
+      keepaliveS: KEEP_ALIVE_S,
     }
     if (!this.#plan.hasWill) return login
     const topic = `dev/${this.#hardwareId}/st`
     // the round tells this connection's will from the one before
-    return { ...login, will: { topic, payload: willPayload(round), qos: 1 as const, retain: true } }
+    return { ...login, will: { topic, payload: willPayload(round) } }
   }
 }
 

@@ -1,7 +1,7 @@
 import { deviceTypes } from '#devices/all.ts'
+import type { Random } from '#shared/random.ts'
 import { Cartcaddie } from './cartcaddie.ts'
 import type { LatLong } from './course/plane.ts'
-import type { Random } from './random.ts'
 import { type DeviceModel, FIRMWARE } from './sample.ts'
 import { Teebox } from './teebox.ts'
 

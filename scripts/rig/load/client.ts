@@ -1,16 +1,16 @@
 import net from 'node:net'
+import {
+  acknowledgement,
+  connectPacket,
+  DISCONNECT,
+  PACKET,
+  publishPacket,
+  subscribeAllPacket,
+} from '#testing/mqtt-packets.ts'
 import { MessageWindow } from './message-window.ts'
 import type { LoadMeter } from './meter.ts'
-import {
-  encodeConnect,
-  encodeDisconnect,
-  encodePuback,
-  encodePublish,
-  encodeSubscribe,
-  type Qos,
-} from './mqtt-packets.ts'
 import { PacketReader } from './packet-reader.ts'
-import { TelemetryPackets } from './telemetry-packets.ts'
+import { type Qos, TelemetryPackets } from './telemetry-packets.ts'
 
 /** What a load client needs to know. */
 export interface LoadClientSettings {
@@ -85,7 +85,7 @@ export class LoadClient {
       puback: (packetId) => this.#onPuback(packetId),
       suback: (returnCodes) => this.#onSuback(returnCodes),
       publish: (packetId) => {
-        if (packetId !== 0) this.#socket?.write(encodePuback(packetId))
+        if (packetId !== 0) this.#socket?.write(acknowledgement(PACKET.puback, packetId))
       },
     })
     const socket = net.connect({
@@ -103,7 +103,7 @@ export class LoadClient {
       },
     })
     this.#socket = socket
-    socket.on('connect', () => socket.write(encodeConnect(this.#connectFields())))
+    socket.on('connect', () => socket.write(connectPacket(this.#connectFields())))
     // After the first session a lost connection is part of the test, and 'close' follows.
     socket.on('error', (error) => {
       if (!this.#wasReady) this.#refuse(error)
@@ -132,20 +132,15 @@ export class LoadClient {
 
   close(): void {
     this.#isClosing = true
-    this.#socket?.end(encodeDisconnect())
+    this.#socket?.end(DISCONNECT)
   }
 
   #connectFields() {
     const { hardwareId, password, asDevice } = this.#settings
-    const fields = { clientId: hardwareId, username: hardwareId, password, keepAliveS: 120 }
-    if (!asDevice) return { ...fields, cleanSession: true }
-    const will = {
-      topic: `dev/${hardwareId}/st`,
-      payload: '{"online":false}',
-      qos: 1 as const,
-      retain: true,
-    }
-    return { ...fields, cleanSession: false, will }
+    const fields = { clientId: hardwareId, username: hardwareId, password, keepaliveS: 120 }
+    if (!asDevice) return { ...fields, clean: true }
+    const will = { topic: `dev/${hardwareId}/st`, payload: '{"online":false}' }
+    return { ...fields, clean: false, will }
   }
 
   #onConnack(returnCode: number): void {
@@ -165,14 +160,12 @@ export class LoadClient {
 
   #startDeviceSession(): void {
     const filters = ['cmd', 'cfg', 'ta'].map((leaf) => `dev/${this.hardwareId}/${leaf}`)
-    this.#socket?.write(encodeSubscribe(SUBSCRIBE_PACKET_ID, filters))
-    const status = encodePublish({
-      topic: `dev/${this.hardwareId}/st`,
-      payload: '{"online":true,"fw":"1.4.2","type":"teebox","boot":17}',
-      qos: 1,
-      retain: true,
-      packetId: STATUS_PACKET_ID,
-    })
+    this.#socket?.write(subscribeAllPacket(filters, 1, SUBSCRIBE_PACKET_ID))
+    const status = publishPacket(
+      `dev/${this.hardwareId}/st`,
+      '{"online":true,"fw":"1.4.2","type":"teebox","boot":17}',
+      { id: STATUS_PACKET_ID, isRetained: true },
+    )
     this.#socket?.write(status)
   }
 

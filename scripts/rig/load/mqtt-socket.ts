@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { type ConnectFields, encodeConnect } from './mqtt-packets.ts'
+import { type ConnectFields, connectPacket } from '#testing/mqtt-packets.ts'
 import { type PacketListener, PacketReader } from './packet-reader.ts'
 
 /** Sockets are read one at a time, and what is read is used up before the next. */
@@ -41,7 +41,7 @@ export class MqttSocket {
     })
     this.#socket = socket
     socket.on('connect', () => {
-      if (login !== null) socket.write(encodeConnect(login))
+      if (login !== null) socket.write(connectPacket(login))
       listener.connected?.()
     })
     // 'close' follows

@@ -1,4 +1,4 @@
-import { PacketHeader } from './mqtt-packets.ts'
+import { PACKET } from '#testing/mqtt-packets.ts'
 
 /** What a load client wants to hear of; every other packet is skipped. */
 export interface PacketListener {
@@ -9,6 +9,7 @@ export interface PacketListener {
   publish(packetId: number, body: Uint8Array): void
 }
 
+const PUBACK = PACKET.puback << 4
 const PUBACK_LENGTH = 4
 const NOTHING = new Uint8Array(0)
 
@@ -40,7 +41,7 @@ export class PacketReader {
     let at = 0
     while (at < end) {
       // Nearly everything that comes back under load is a PUBACK: keep it clear of the general path.
-      if (bytes[at] === PacketHeader.puback && bytes[at + 1] === 2) {
+      if (bytes[at] === PUBACK && bytes[at + 1] === 2) {
         if (at + PUBACK_LENGTH > end) return at
         this.#listener.puback(readUint16(bytes, at + 2))
         at += PUBACK_LENGTH
@@ -57,17 +58,17 @@ export class PacketReader {
   }
 
   #dispatch(header: number, body: Uint8Array): void {
-    switch (header & 0xf0) {
-      case PacketHeader.connack:
+    switch (header >> 4) {
+      case PACKET.connack:
         this.#listener.connack(body[1] ?? 0, body[0] === 1)
         return
-      case PacketHeader.puback:
+      case PACKET.puback:
         this.#listener.puback(readUint16(body, 0))
         return
-      case PacketHeader.suback:
+      case PACKET.suback:
         this.#listener.suback(body.subarray(2))
         return
-      case PacketHeader.publish: {
+      case PACKET.publish: {
         const isQos0 = (header & 0x06) === 0
         this.#listener.publish(isQos0 ? 0 : readUint16(body, 2 + readUint16(body, 0)), body)
       }

@@ -1,4 +1,10 @@
-import { DUP_FLAG, encodePublish, type Qos } from './mqtt-packets.ts'
+import { publishPacket } from '#testing/mqtt-packets.ts'
+
+/** Quality of service the benchmarks use; QoS 2 is not a device's. */
+export type Qos = 0 | 1
+
+/** Bit of a PUBLISH header that marks a repeated delivery. */
+const DUP_FLAG = 0x08
 
 const TS_DIGITS = 13
 const LOW_TS_DIGITS = 6
@@ -76,11 +82,5 @@ function encodeTemplate(hardwareId: string, qos: Qos, slot: number): Buffer {
   const payload =
     `{"ts":${ts},"lat":36.5680000,"long":-121.9480000,` +
     `"speed":${speed},"battery_voltage":51.27,"lock_status":1}`
-  return encodePublish({
-    topic: `dev/${hardwareId}/tlm`,
-    payload,
-    qos,
-    retain: false,
-    packetId: slot + 1,
-  })
+  return publishPacket(`dev/${hardwareId}/tlm`, payload, { qos, id: slot + 1 })
 }
