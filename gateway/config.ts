@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { upstreamUrlFault } from '#agent/upstream-url.ts'
+import { upstreamUrlFault } from '#agent/upstream.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
 

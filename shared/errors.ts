@@ -101,3 +101,10 @@ export interface ErrorMessage {
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** Where in a body something is, as a program would write it: `features[3].geometry.coordinates[0][5]`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path
+    .map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`))
+    .join('')
+}

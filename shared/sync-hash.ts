@@ -34,3 +34,13 @@ export class RowSum {
     return this.#sum.toString(16).padStart(16, '0')
   }
 }
+
+const REV_DIGITS = 16
+
+/**
+ * The revision of an entity: the same on both sides for the same body, as it crosses between them. `null` is the body of
+ * one that is not there.
+ */
+export function entityRev(body: Readonly<Record<string, unknown>> | null): string {
+  return hash('sha256', JSON.stringify(body), 'hex').slice(0, REV_DIGITS)
+}

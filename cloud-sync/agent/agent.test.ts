@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { FakeClock, SetClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { SYNC_STREAMS } from '#shared/wire/sync.ts'
-import type { AgentRig } from '#sync-testing/agent-rig.ts'
-import { startRig } from '#sync-testing/rigs.ts'
+import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 
 function assertSame(rig: AgentRig, what = ''): void {

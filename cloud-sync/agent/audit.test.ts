@@ -3,8 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { Audit } from '#shared/wire/sync.ts'
-import type { AgentRig } from '#sync-testing/agent-rig.ts'
-import { startRig } from '#sync-testing/rigs.ts'
+import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import { daysOfTonight, nightOf } from './audit-plan.ts'
 
 const DAY = Date.UTC(2026, 3, 30)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
 import { NO_CURSOR } from '#shared/wire/sync.ts'
+import { startRig } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
-import { startRig } from '#sync-testing/rigs.ts'
 import { Cursors } from './cursors.ts'
 
 /** A rig whose hub has ten lock events and as much telemetry. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Intent } from '#shared/wire/sync.ts'
-import { startRig } from '#sync-testing/rigs.ts'
+import { startRig } from '#sync-testing/agent-rig.ts'
 
 function intent(seq: number): Intent {
   return {

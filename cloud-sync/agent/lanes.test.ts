@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { SyncPart, SyncStream } from '#shared/wire/sync.ts'
-import type { AgentRig } from '#sync-testing/agent-rig.ts'
-import { startRig } from '#sync-testing/rigs.ts'
+import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 import { Priorities } from './priorities.ts'
 

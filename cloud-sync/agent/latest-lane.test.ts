@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startRig } from '#sync-testing/rigs.ts'
+import { startRig } from '#sync-testing/agent-rig.ts'
 
 test('all states go first when the link comes up, however much is waiting', async (t) => {
   const rig = await startRig(t)

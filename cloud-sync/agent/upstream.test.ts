@@ -5,8 +5,7 @@ import { NO_CURSOR } from '#shared/wire/sync.ts'
 import { SITE_KEY } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { type Fault, TestHub } from '#sync-testing/test-hub.ts'
-import { Upstream } from './upstream.ts'
-import { upstreamUrlFault } from './upstream-url.ts'
+import { Upstream, upstreamUrlFault } from './upstream.ts'
 
 let hub: TestHub
 let upstream: Upstream

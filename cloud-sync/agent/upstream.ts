@@ -20,7 +20,6 @@ import {
 } from '#shared/wire/sync.ts'
 import { HttpExchange, LongAnswerError } from './http-exchange.ts'
 import { type Outcome, readOutcome, retry } from './outcome.ts'
-import { upstreamUrlFault } from './upstream-url.ts'
 
 const gzip = promisify(gzipCallback)
 
@@ -158,4 +157,19 @@ function codeOf(error: unknown): string {
 function describeNetworkError(error: unknown): string {
   const words = describeError(error)
   return words === '' ? codeOf(error) || 'no connection' : words
+}
+
+/** What is wrong with the address of a hub, in words for people; null when the key may be sent there. */
+export function upstreamUrlFault(text: string, isInsecureAllowed: boolean): string | null {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an https:// address'
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    return 'must be a plain address, without user, query or fragment'
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isInsecureAllowed)
+    return 'must be https://, or the site key could be read on the way'
+  return null
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { SyncAgent } from '#agent/agent.ts'
 import type { IntentInbox, LatestStates } from '#agent/source.ts'
 import { createLog } from '#shared/log.ts'
@@ -142,4 +143,11 @@ export class AgentRig {
     const cursors = this.source.cursors()
     return Object.entries(ends).every(([stream, end]) => cursors[stream as keyof typeof cursors].seq === end)
   }
+}
+
+/** An agent and its hub, which end with the test. */
+export async function startRig(t: TestContext, options: RigOptions = {}): Promise<AgentRig> {
+  const rig = new AgentRig(options)
+  t.after(() => rig.stop())
+  return rig.start()
 }

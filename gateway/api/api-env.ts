@@ -1,8 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { MiddlewareHandler } from 'hono'
 import { isAdmin } from '#domain/access.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
 import type { User } from '#services/users.ts'
 import { ForbiddenError } from '#shared/errors.ts'
-import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
+import { addressOf, createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
 /** What a handler finds on `c.var`. */
 export interface ApiEnv {
@@ -17,4 +19,17 @@ export function createApi(): OpenAPIHono<ApiEnv> {
 /** Throws `admin_required`; comes before the resource is looked up. */
 export function requireAdmin(user: User): void {
   if (!isAdmin(user.caller)) throw new ForbiddenError('admin_required', 'this needs the key of an admin')
+}
+
+/** Admits callers with a good key and keeps who they are in `c.var.user`. */
+export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
+  return (c, next) => {
+    c.set('user', guard.admit(c.req.header('x-api-key'), addressOf(c)))
+    return next()
+  }
+}
+
+export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  requireAdmin(c.var.user)
+  await next()
 }

@@ -21,9 +21,8 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import type { CommandRow } from '#store/commands.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
-import { adminOnly } from './guards.ts'
 
 interface CommandsApiDeps {
   commands: Commands

@@ -17,9 +17,8 @@ import {
 } from '#shared/wire/device-configs.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
-import { adminOnly } from './guards.ts'
 
 interface DeviceConfigsApiDeps {
   deviceConfigs: DeviceConfigs

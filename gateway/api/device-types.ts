@@ -11,8 +11,7 @@ import {
   newDeviceTypeParams,
   putDeviceTypeSchema,
 } from '#shared/wire/device-types.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 /** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
 export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiEnv> {

@@ -25,11 +25,10 @@ import {
 import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import type { Store } from '#store/store.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'
 import { DeviceListTexts } from './device-list-texts.ts'
-import { adminOnly } from './guards.ts'
 
 interface DevicesApiDeps {
   fleet: Fleet

@@ -16,8 +16,7 @@ import {
 } from '#shared/wire/geofences.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 export interface GeofencesApiDeps {
   geofences: Geofences

@@ -19,9 +19,8 @@ import {
   newGroupSchema,
 } from '#shared/wire/groups.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { toDeviceJson } from './device-json.ts'
-import { adminOnly } from './guards.ts'
 
 interface GroupsApiDeps {
   groups: Groups

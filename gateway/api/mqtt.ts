@@ -16,8 +16,7 @@ import {
   removedMqttClientSchema,
 } from '#shared/wire/mqtt-status.ts'
 import type { Store } from '#store/store.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 export interface MqttApiDeps {
   store: Pick<Store, 'read' | 'health' | 'queue'>

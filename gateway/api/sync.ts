@@ -9,8 +9,7 @@ import { toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
 import { type SyncFileReceipt, syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/sync-file.ts'
 import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '#shared/wire/sync-status.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 export interface SyncApiDeps {
   /** The replication to a head office; undefined without one. */

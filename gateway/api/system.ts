@@ -17,8 +17,7 @@ import {
 } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 export interface SystemApiDeps {
   store: Pick<Store, 'read' | 'health'>

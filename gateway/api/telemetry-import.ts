@@ -9,8 +9,7 @@ import {
   importedTelemetrySchema,
   telemetryImportSchema,
 } from '#shared/wire/telemetry-import.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 interface TelemetryImportApiDeps {
   fleet: Fleet

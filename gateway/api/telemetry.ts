@@ -19,9 +19,8 @@ import {
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
 import type { Store } from '#store/store.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { DeviceTexts } from './device-texts.ts'
-import { adminOnly } from './guards.ts'
 
 interface TelemetryApiDeps {
   fleet: Fleet

@@ -13,8 +13,7 @@ import {
   userPatchSchema,
   userSchema,
 } from '#shared/wire/users.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
-import { adminOnly } from './guards.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 
 const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
 /** Five thousand hardware ids of the greatest length fit. */

@@ -1,5 +1,4 @@
-import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
-import { fieldPath } from '#shared/field-path.ts'
+import { type FieldError, fieldPath, InvalidRequestError } from '#shared/errors.ts'
 import { fromE7, toE7 } from '#shared/geo.ts'
 import {
   type GeofencesJson,

@@ -18,10 +18,9 @@ import {
   listCommands,
   listUnfinishedCommands,
 } from './commands.ts'
-import { type Connection, openReader } from './db/connection.ts'
+import { type Connection, type DatabaseSpace, databaseSpace, openReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, storeFaultCode } from './db/fault.ts'
-import { type DatabaseSpace, databaseSpace } from './db/space.ts'
 import { loadConfigs, type StoredConfigs } from './device-configs.ts'
 import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
 import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'

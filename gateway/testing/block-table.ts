@@ -13,7 +13,7 @@ import {
   type TelemetryBatch,
 } from '#store/telemetry/batch.ts'
 import { CUT_LOG } from '#store/telemetry/log-row.ts'
-import type { WriterTables } from '#store/telemetry/writer-tables.ts'
+import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { openForSetup, openWriter } from '#store/writer/open.ts'
 
 const KINDS = { gps: GPS, battery: BATTERY }

@@ -9,8 +9,8 @@ import { acknowledge, claimSite, syncCursors } from '#store/ledger/cursors.ts'
 import { nextHistoryPart } from '#store/replication/history-part.ts'
 import { nextLogPart } from '#store/replication/log-part.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
+import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { ReaderTools } from '#store/telemetry/reader-tools.ts'
-import type { WriterTables } from '#store/telemetry/writer-tables.ts'
 
 interface Place {
   /** `hardware_id stream time` */

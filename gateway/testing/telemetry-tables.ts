@@ -13,7 +13,7 @@ import {
   HAS_GPS,
   type TelemetryBatch,
 } from '#store/telemetry/batch.ts'
-import type { WriterTables } from '#store/telemetry/writer-tables.ts'
+import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { openForSetup } from '#store/writer/open.ts'
 
 /** A sample as tests write it: `value` is what its records are told apart by. */

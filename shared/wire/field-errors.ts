@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import type { FieldError } from '#shared/errors.ts'
-import { fieldPath } from '#shared/field-path.ts'
+import { type FieldError, fieldPath } from '#shared/errors.ts'
 
 /** What is wrong with what was sent, field by field, from an issue of its schema. */
 export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {

@@ -4,7 +4,7 @@ import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { entityRev } from '#shared/entity-rev.ts'
+import { entityRev } from '#shared/sync-hash.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }

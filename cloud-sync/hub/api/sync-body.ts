@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib'
 import type { z } from 'zod'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { refuseInvalid } from '#shared/http/api-env.ts'
-import { isNestedTooDeep } from '#shared/json-depth.ts'
+import { isNestedTooDeep } from '#shared/wire/json-object.ts'
 
 const MAX_GZIP_BYTES = 33_554_432
 

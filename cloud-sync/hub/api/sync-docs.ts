@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { LIMITS } from '#hub/sync/limits.ts'
+import { LIMITS } from '#hub/sync/hello.ts'
 import { type Html, table } from '#shared/http/docs/html.ts'
 import { SYNC_STREAMS } from '#shared/wire/sync.ts'
 

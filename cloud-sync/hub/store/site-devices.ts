@@ -1,5 +1,4 @@
-import type { Sql } from './database/database.ts'
-import { JSON_BODY } from './database/json-body.ts'
+import { JSON_BODY, type Sql } from './database/database.ts'
 
 /** The latest state of a device, as JSON of the gateway's own making. */
 export interface SiteDeviceRow {

@@ -1,5 +1,4 @@
-import type { Sql, SqlValue } from './database/database.ts'
-import { JSON_BODY } from './database/json-body.ts'
+import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 interface EventPage {
   readonly hardwareId: string | undefined

@@ -1,5 +1,4 @@
-import type { Sql } from './database/database.ts'
-import { JSON_BODY } from './database/json-body.ts'
+import { JSON_BODY, type Sql } from './database/database.ts'
 
 /** A group of a site as its gateway has it. */
 export interface SiteGroup {

@@ -1,8 +1,8 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { type EntityRow, putEntities } from '#hub/store/entities.ts'
 import { type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
-import { insertGap } from '#hub/store/gaps.ts'
 import { finishIntent } from '#hub/store/intents.ts'
+import { insertGap } from '#hub/store/site-losses.ts'
 import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
 import { describeError } from '#shared/errors.ts'
 import {

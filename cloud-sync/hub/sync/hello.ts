@@ -5,10 +5,33 @@ import { forgetInstances, isEpochOfAnother, recordHello } from '#hub/store/epoch
 import { inSite } from '#hub/store/sites.ts'
 import { ConflictError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
-import { type Hello, type HelloAnswer, SYNC_STREAMS } from '#shared/wire/sync.ts'
-import { CursorConflictError } from './cursor-conflict.ts'
-import { LIMITS } from './limits.ts'
+import {
+  type Hello,
+  type HelloAnswer,
+  SYNC_STREAMS,
+  type SyncCursors,
+  type SyncLimits,
+} from '#shared/wire/sync.ts'
 import { meetSender, warningsFor } from './senders.ts'
+
+/** What a hub takes. A request is at most this large when it is unpacked, a part this large before base64. */
+export const LIMITS: SyncLimits = {
+  part_bytes: 1_048_576,
+  body_bytes: 8_388_608,
+  parts: 64,
+  min_interval_ms: 0,
+  latest_interval_ms: 5_000,
+}
+
+/** Parts do not begin where their streams are, or a gateway never had what the hub has; nothing was taken. */
+export class CursorConflictError extends ConflictError {
+  readonly cursors: SyncCursors
+
+  constructor(code: 'cursor' | 'ahead', message: string, cursors: SyncCursors) {
+    super(code, message)
+    this.cursors = cursors
+  }
+}
 
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 

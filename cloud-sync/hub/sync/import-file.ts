@@ -16,7 +16,7 @@ import {
 } from '#shared/wire/sync-file.ts'
 import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS } from './hello.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 import { moveAndApply } from './push.ts'
 import { putOlderStates, statesOf } from './take-latest.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
-import { isNestedTooDeep } from '#shared/json-depth.ts'
+import { isNestedTooDeep } from '#shared/wire/json-object.ts'
 
 /** A row that is what its schema says, and all of it. */
 export interface GoodRow<Row> {

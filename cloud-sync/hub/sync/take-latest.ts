@@ -5,7 +5,7 @@ import { inHeardSite } from '#hub/store/sites.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Latest, latestAnswerSchema } from '#shared/wire/sync.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS } from './hello.ts'
 import { meetSender } from './senders.ts'
 import { isStorable } from './synced-rows.ts'
 

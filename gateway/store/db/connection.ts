@@ -47,3 +47,16 @@ export function openReader(path: string): Connection {
   db.pragma('temp_store = MEMORY')
   return new Connection(db)
 }
+
+/** Bytes of the database: in use, and free for what is written next. */
+export interface DatabaseSpace {
+  usedBytes: number
+  freeBytes: number
+}
+
+export function databaseSpace({ db }: Connection): DatabaseSpace {
+  const pragma = (name: string) => Number(db.pragma(name, { simple: true }))
+  const pageBytes = pragma('page_size')
+  const freeBytes = pragma('freelist_count') * pageBytes
+  return { usedBytes: pragma('page_count') * pageBytes - freeBytes, freeBytes }
+}

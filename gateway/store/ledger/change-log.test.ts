@@ -11,7 +11,7 @@ import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { migrate } from '../migrate.ts'
 import { createCommands, withdrawCommands } from '../new-commands.ts'
-import { WriterTables } from '../telemetry/writer-tables.ts'
+import { WriterTables } from '../telemetry/log-tail.ts'
 import { createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
 import { acknowledge, claimSite } from './cursors.ts'
 

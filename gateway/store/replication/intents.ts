@@ -1,5 +1,5 @@
-import { entityRev } from '#shared/entity-rev.ts'
 import { ConflictError } from '#shared/errors.ts'
+import { entityRev } from '#shared/sync-hash.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { IntentStatus } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'

@@ -17,10 +17,9 @@ import {
   purgeTelemetryStep,
 } from '../telemetry/deletion.ts'
 import { beginErasure } from '../telemetry/erasure.ts'
-import { importTelemetry } from '../telemetry/import.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
 import { planSealing } from '../telemetry/seal-plan.ts'
-import { SAMPLE_NUMBERS, storeSamples } from '../telemetry/store-samples.ts'
-import type { WriterTables } from '../telemetry/writer-tables.ts'
+import { importTelemetry, SAMPLE_NUMBERS, storeSamples } from '../telemetry/store-samples.ts'
 
 const DEVICES = 3
 const LAST_TIME = 60

@@ -1,5 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import type { WriterTables } from './writer-tables.ts'
+import type { WriterTables } from './log-tail.ts'
 
 /**
  * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that took

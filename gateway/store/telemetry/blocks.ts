@@ -4,7 +4,7 @@ import { syncCursors } from '../ledger/cursors.ts'
 import { isLogged, logBlock } from '../ledger/gaps.ts'
 import { blockBeginningBy } from './block-rows.ts'
 import { CUT_LOG } from './log-row.ts'
-import type { WriterTables } from './writer-tables.ts'
+import type { WriterTables } from './log-tail.ts'
 
 /** A block to be stored. */
 export interface NewBlock {

@@ -5,8 +5,8 @@ import type { Connection } from '../db/connection.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
+import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
-import type { WriterTables } from './writer-tables.ts'
 
 /** A block, or a row of the log, that was put aside because it is not what was written. */
 export interface DamagedBlock extends Omit<BlockRow, 'stream'> {

@@ -6,9 +6,9 @@ import { uncountRecords } from './block-counts.ts'
 import { insertBlock, type NewBlock } from './blocks.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import { deleteDamagedOf, deleteDamagedUntil } from './damaged-blocks.ts'
+import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
 import { isUnreadable, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
-import type { WriterTables } from './writer-tables.ts'
 
 export interface DeletedRecords {
   gps: number

@@ -7,8 +7,8 @@ import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
 import { CUT_LOG, decodeLogRow } from './log-row.ts'
+import type { WriterTables } from './log-tail.ts'
 import { syncEnds } from './stream-ends.ts'
-import type { WriterTables } from './writer-tables.ts'
 
 /** The records of one device that are to go. */
 interface Erasure {

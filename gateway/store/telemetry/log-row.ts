@@ -4,7 +4,7 @@ import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '#shared/telemetry/recor
 import { syncCursors } from '../ledger/cursors.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { decodeBatch, sampleCountOf, type TelemetryBatch } from './batch.ts'
-import type { WriterTables } from './writer-tables.ts'
+import type { WriterTables } from './log-tail.ts'
 
 /** To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew. */
 export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'

@@ -10,7 +10,7 @@ import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { migrate } from '../migrate.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
 import { dropLog } from './blocks.ts'
-import { WriterTables } from './writer-tables.ts'
+import { WriterTables } from './log-tail.ts'
 
 type Sample = [deviceId: number, atMs: number, streams: number]
 

@@ -1,5 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import type { Connection } from '../db/connection.ts'
+import { Connection } from '../db/connection.ts'
 import {
   allocateBatch,
   decodeBatch,
@@ -249,4 +249,14 @@ function placeOf(times: readonly number[], atMs: number): number {
     else high = middle
   }
   return low
+}
+
+/** The connection that writes, with what it remembers of the telemetry log. */
+export class WriterTables extends Connection {
+  readonly tail: LogTail = new LogTail(this)
+
+  override close(): void {
+    this.tail.close()
+    super.close()
+  }
 }

@@ -2,8 +2,8 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
+import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
-import type { WriterTables } from './writer-tables.ts'
 
 /**
  * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their records

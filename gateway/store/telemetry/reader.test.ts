@@ -8,8 +8,8 @@ import { BATTERY, GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/recor
 import { migrate } from '../migrate.ts'
 import { allocateBatch, encodeBatch, HAS_BATTERY, HAS_GPS } from './batch.ts'
 import { CUT_LOG } from './log-row.ts'
+import { WriterTables } from './log-tail.ts'
 import { TelemetryReader } from './reader.ts'
-import { WriterTables } from './writer-tables.ts'
 
 const ALL = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 

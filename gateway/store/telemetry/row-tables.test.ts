@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { migrate } from '../migrate.ts'
+import { WriterTables } from './log-tail.ts'
 import { TelemetryReader } from './reader.ts'
-import { WriterTables } from './writer-tables.ts'
 
 const MIGRATIONS = new URL('../db/migrations/', import.meta.url)
 const START_MS = Date.UTC(2026, 4, 1)

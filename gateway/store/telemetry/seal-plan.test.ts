@@ -13,9 +13,9 @@ import {
   type TestSample,
 } from '#testing/telemetry-tables.ts'
 import { dropLog, replaceBlocks } from './blocks.ts'
+import type { WriterTables } from './log-tail.ts'
 import { planSealing, type SealPlan } from './seal-plan.ts'
 import { MAX_SHORT_BLOCKS } from './seal-stream.ts'
-import type { WriterTables } from './writer-tables.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const DEVICES = [1, 2, 3]

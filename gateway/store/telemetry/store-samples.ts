@@ -1,7 +1,8 @@
+import { NotFoundError } from '#shared/errors.ts'
 import { isBlockTime } from '#shared/telemetry/block-header.ts'
 import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { allocateBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
-import type { WriterTables } from './writer-tables.ts'
+import type { WriterTables } from './log-tail.ts'
 
 /** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
 export const SAMPLE_NUMBERS = 6
@@ -119,4 +120,20 @@ export function countsOf(delta: DeviceDelta | undefined): (number | null)[] {
     lastMs,
     lastMs,
   ])
+}
+
+/** Records of one device, packed as in `AppendBatch.samples`. */
+export interface ImportInput {
+  deviceId: number
+  samples: Float64Array
+}
+
+/**
+ * Stores records that did not come from the device itself: they move none of its state. Returns what of each is new.
+ * Throws `device_not_found`: what is imported for a device that is gone would be reachable by nobody.
+ */
+export function importTelemetry(connection: WriterTables, { deviceId, samples }: ImportInput): Uint8Array {
+  if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined)
+    throw new NotFoundError('device_not_found', 'the device was deleted')
+  return storeSamples(connection, samples)
 }

@@ -4,8 +4,8 @@ import type { Connection } from '../db/connection.ts'
 import { type GeofenceEventRow, insertGeofenceEvent } from '../geofence-events.ts'
 import { applySessionChange } from '../mqtt-sessions.ts'
 import { insertQuarantined, type NewQuarantineEntry } from '../quarantine.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
 import { appendSamples, COUNT_RECORDS, countsOf, type DeviceDelta } from '../telemetry/store-samples.ts'
-import type { WriterTables } from '../telemetry/writer-tables.ts'
 
 /** What devices sent, of many messages, for one transaction. */
 export interface AppendBatch {

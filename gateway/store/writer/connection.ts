@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Connection } from '../db/connection.ts'
 import { DatabaseMovedError, storeFaultCode } from '../db/fault.ts'
-import type { WriterTables } from '../telemetry/writer-tables.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
 
 /** The log is copied into the database from this size on: 16 MB. */

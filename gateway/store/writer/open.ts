@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { WriterTables } from '../telemetry/writer-tables.ts'
+import { WriterTables } from '../telemetry/log-tail.ts'
 
 /** How long a lock of another program is waited for; what is queued is tried again after it. */
 export const WRITER_BUSY_MS = 1000

@@ -13,10 +13,10 @@ import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
 import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from '../telemetry/deletion.ts'
 import { beginErasure } from '../telemetry/erasure.ts'
-import { importTelemetry } from '../telemetry/import.ts'
 import { setAsideLogRow } from '../telemetry/log-row.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
 import { deleteSentBlocks, giveUpBlocks } from '../telemetry/make-room.ts'
-import type { WriterTables } from '../telemetry/writer-tables.ts'
+import { importTelemetry } from '../telemetry/store-samples.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */

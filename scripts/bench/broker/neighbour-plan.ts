@@ -39,5 +39,5 @@ export type Count = (name: string) => void
 
 /** How a client of a user, not of a device, connects. */
 export function connectFields(login: BenchLogin, clientId: string, cleanSession = true): ConnectFields {
-  return { clientId, ...login, cleanSession, keepAliveS: KEEP_ALIVE_S }
+  return { clientId, ...login, clean: cleanSession, keepaliveS: KEEP_ALIVE_S }
 }

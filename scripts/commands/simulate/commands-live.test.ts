@@ -5,12 +5,11 @@ import { teebox } from '#devices/teebox.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { askCommand, commandBecomes } from '#testing/commanded-device.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { DeviceClient } from './device-client.ts'
+import { DeviceClient, noTraffic } from './device-client.ts'
 import { planFleet } from './fleet-plan.ts'
 import type { LiveDevice } from './live-device.ts'
 import { LiveFleet } from './live-fleet.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
-import { noTraffic } from './traffic.ts'
 
 // Simulated devices against a real gateway, over a real network.
 

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Aedes, type PublishPacket } from 'aedes'
-import { DeviceClient } from './device-client.ts'
-import { noTraffic } from './traffic.ts'
+import { DeviceClient, noTraffic } from './device-client.ts'
 
 interface Seen {
   readonly topic: string

@@ -2,7 +2,6 @@ import { connect, type MqttClient, Store } from 'mqtt'
 import { type Downlink, deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import { simulatedType } from './device-types.ts'
 import type { MqttCredentials } from './register.ts'
-import type { Traffic } from './traffic.ts'
 
 export type Qos = 0 | 1 | 2
 
@@ -206,4 +205,19 @@ async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const timer = setTimeout(resolve, ms)
   await Promise.race([promise, over])
   clearTimeout(timer)
+}
+
+/** What the simulated devices have done so far: the figures of the status line. */
+export interface Traffic {
+  sent: number
+  acked: number
+  /** Published without acknowledgement (QoS 0) into a connection that broke. */
+  lost: number
+  connects: number
+  /** Connections lost or refused without our doing. */
+  drops: number
+}
+
+export function noTraffic(): Traffic {
+  return { sent: 0, acked: 0, lost: 0, connects: 0, drops: 0 }
 }

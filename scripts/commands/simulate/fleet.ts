@@ -1,12 +1,11 @@
 import { type Clock, systemClock } from '#shared/time.ts'
-import { DeviceClient, type Qos } from './device-client.ts'
+import { DeviceClient, noTraffic, type Qos, type Traffic } from './device-client.ts'
 import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
 import { fillHistory, type HistoryProgress } from './history.ts'
 import { LiveFleet } from './live-fleet.ts'
 import type { SimulateOptions } from './options.ts'
 import { minutes, progressLine } from './progress-bar.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
-import { noTraffic, type Traffic } from './traffic.ts'
 
 /** A simulated fleet at work. */
 export interface Fleet {

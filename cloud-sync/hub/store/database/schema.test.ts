@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { citusStatements } from './citus.ts'
-import { schemaStatements } from './schema.ts'
+import { citusStatements, schemaStatements } from './schema.ts'
 
 const HUB = new URL('../../', import.meta.url)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { entityRev } from './entity-rev.ts'
+import { entityRev } from './sync-hash.ts'
 
 test('the same body has the same revision on both sides, another body another', () => {
   const body = { group_id: 7, zones: [{ id: 'a' }], name: 'Wäldchen' }

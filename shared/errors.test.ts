@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldPath } from './field-path.ts'
+import { fieldPath } from './errors.ts'
 
 for (const [path, text] of [
   [[], ''],
