@@ -6,13 +6,13 @@ import { ClockMark } from '#services/clock/mark.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { Commands } from '#services/commands/commands.ts'
 import { CommandDelivery } from '#services/commands/delivery.ts'
-import { type Configuration, createConfiguration } from '#services/configuration.ts'
+import { createConfiguration } from '#services/configuration.ts'
 import { Devices } from '#services/devices.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
 import { KeyGuard } from '#services/key-guard.ts'
-import { deviceOwner, MqttAccess, userOwner } from '#services/mqtt-access.ts'
+import { MqttAccess } from '#services/mqtt-access.ts'
 import { Presence } from '#services/presence.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -32,6 +32,7 @@ import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createReplication } from './replication.ts'
 import { createUpgradeHandler } from './upgrades.ts'
+import { wireEvents } from './wiring.ts'
 
 /** A running gateway, or one that can be started. */
 export interface Gateway extends Part {
@@ -64,7 +65,7 @@ export interface Overrides {
 const DRAIN_MS = 1_000
 const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
-/** Builds a gateway: every part, and who knows whom. Events are wired in `wireEvents`, the order of start is at the end. */
+/** Builds a gateway: every part, and who knows whom. `wiring.ts` connects events; the order of start is at the end. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
   const clock = new GatewayClock({
     system: overrides.clock ?? systemClock,
@@ -101,33 +102,21 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     answer: (topic, payload) => broker.publish(topic, payload),
   })
 
+  const certificate = config.tls && new Certificate({ files: config.tls, settings: TLS_SETTINGS, clock, log })
   const realtime = new Realtime({ ...base, fleet, commands, users })
   const metrics = createMetrics({
-    ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync },
+    ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
-    certificate: () => certificate,
   })
   const app = createApp({
-    ...{
-      ...base,
-      ...configuration,
-      fleet,
-      devices,
-      commands,
-      damage,
-      presence,
-      users,
-      keyGuard,
-      sync,
-      metrics,
-    },
+    ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
+    ...{ sync, metrics, mqtt: broker },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     corsOrigins: config.corsOrigins,
     settings: describeSettings(),
     subscriptions: () => realtime.summary(),
-    mqtt: broker,
     mqttConnections: config.mqttConnections,
   })
   const http = new HttpListener(
@@ -135,15 +124,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     app.fetch,
     createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, log }),
   )
-  const certificate =
-    config.tls === undefined
-      ? undefined
-      : new Certificate([http, ...present(mqtt.tls)], {
-          files: config.tls,
-          settings: TLS_SETTINGS,
-          clock,
-          log,
-        })
+  for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({ events, store, broker, users, damage, devices, groups, publisher })
 
   let newAdminKey: string | null = null
@@ -181,35 +162,6 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       return key
     },
   }
-}
-
-interface Wired {
-  events: Events
-  store: Store<QueuedMessage>
-  broker: Mqtt['broker']
-  users: Users
-  damage: BlockDamage
-  devices: Devices
-  groups: Configuration['groups']
-  publisher: Configuration['publisher']
-}
-
-/** Who hears of what: the parts do not know each other. */
-function wireEvents({ events, store, broker, users, damage, devices, groups, publisher }: Wired): void {
-  events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
-  events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
-  events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
-  events.on('keyRevoked', ({ userId }) => {
-    if (users.has(userId)) broker.disconnectOwner(userOwner(userId))
-    else broker.forgetOwner(userOwner(userId))
-  })
-  events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
-  store.on('unreadable', (blocks) => damage.report(blocks))
-  store.queue.on('usable', () => {
-    devices.startDeletions()
-    void groups.publishMissing()
-    void publisher.publishDifferences()
-  })
 }
 
 function addressesOf({ host }: Config, http: HttpListener, mqtt: Mqtt): Addresses {

@@ -27,8 +27,8 @@ export interface MetricParts {
   }
   fleet: { size: number }
   clock: { isTrusted: boolean }
-  /** Returns undefined without TLS. */
-  certificate: () => { expiresAtS: number } | undefined
+  /** Undefined without TLS. */
+  certificate: { expiresAtS: number } | undefined
   /** Undefined without a head office. */
   sync: Pick<SyncAgent, 'failures' | 'sentBytes' | 'status'> | undefined
 }
@@ -163,7 +163,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   ),
   cartbarn_tls_certificate_expiry_timestamp_seconds: gauge(
     'Time at which the TLS certificate in use expires, in seconds since 1970.',
-    ({ certificate }) => certificate()?.expiresAtS,
+    ({ certificate }) => certificate?.expiresAtS,
   ),
   cartbarn_mqtt_connections: gauge(
     'Open MQTT connections, logged in or not, by transport.',

@@ -65,8 +65,8 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     { host, port, isSecure: tls !== undefined, drainMs: DRAIN_MS, keepAliveMs: KEEP_ALIVE_MS },
     app.fetch,
   )
-  const certificates =
-    tls === undefined ? [] : [new Certificate([http], { files: tls, settings: TLS_SETTINGS, clock, log })]
+  const certificate = tls && new Certificate({ files: tls, settings: TLS_SETTINGS, clock, log })
+  certificate?.secure(http)
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
@@ -74,7 +74,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
       : []
   // stopped last to first: the door, then those that wait, then what still works
   const parts: Partial<Part>[] = [
-    ...certificates,
+    ...(certificate === undefined ? [] : [certificate]),
     database,
     admins,
     compaction,

@@ -33,13 +33,14 @@ async function serve(
   const lines: { level: string; msg: string; reason?: string; subject?: string; expiresAt?: string }[] = []
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
   const server = createServer()
-  const certificate = new Certificate([server], {
+  const certificate = new Certificate({
     files,
     settings: SETTINGS,
     clock,
     log,
     checkEveryMs: isWatching ? 5 : 2 ** 30,
   })
+  certificate.secure(server)
   t.after(async () => {
     await certificate.stop()
     server.close()

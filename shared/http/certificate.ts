@@ -35,7 +35,7 @@ export interface CertificateOptions {
  * certificate in use stays, so files may be replaced in any way and in either order.
  */
 export class Certificate implements Part {
-  readonly #servers: readonly SecureServer[]
+  readonly #servers: SecureServer[] = []
   readonly #files: KeyPairFiles
   readonly #settings: KeyPairSettings
   readonly #clock: Clock
@@ -49,13 +49,17 @@ export class Certificate implements Part {
   /** The last check that was begun: one at a time, or an older pair might be put in place over a newer one. */
   #checked: Promise<void> = Promise.resolve()
 
-  constructor(servers: readonly SecureServer[], options: CertificateOptions) {
-    this.#servers = servers
+  constructor(options: CertificateOptions) {
     this.#files = options.files
     this.#settings = options.settings
     this.#clock = options.clock
     this.#log = options.log
     this.#checkEveryMs = options.checkEveryMs ?? CHECK_EVERY_MS
+  }
+
+  /** Gives a server the certificate when it is loaded, and every later one. To be called before `start`. */
+  secure(server: SecureServer): void {
+    this.#servers.push(server)
   }
 
   /** Throws a `ConfigError` that names the setting when there is no certificate that can be used. */

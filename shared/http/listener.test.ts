@@ -19,12 +19,13 @@ async function serve(t: TestContext) {
     { host: '127.0.0.1', port: 0, isSecure: true, drainMs: 50 },
     () => new Response('ok'),
   )
-  const certificate = new Certificate([http], {
+  const certificate = new Certificate({
     files: folder,
     settings: SETTINGS,
     clock: new FakeClock(),
     log: createLog('silent'),
   })
+  certificate.secure(http)
   t.after(async () => {
     await http.stop()
     await http.drain()

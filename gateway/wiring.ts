@@ -1,0 +1,47 @@
+import type { Configuration } from '#services/configuration.ts'
+import type { Devices } from '#services/devices.ts'
+import type { QueuedMessage } from '#services/ingest/message.ts'
+import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
+import type { BlockDamage } from '#services/telemetry/block-damage.ts'
+import type { Users } from '#services/users.ts'
+import type { Store } from '#store/store.ts'
+import type { Events } from './events.ts'
+import type { Mqtt } from './mqtt.ts'
+
+interface Wired {
+  events: Events
+  store: Store<QueuedMessage>
+  broker: Mqtt['broker']
+  users: Users
+  damage: BlockDamage
+  devices: Devices
+  groups: Configuration['groups']
+  publisher: Configuration['publisher']
+}
+
+/** Connects events to the parts that act on them: parts do not know each other. */
+export function wireEvents({
+  events,
+  store,
+  broker,
+  users,
+  damage,
+  devices,
+  groups,
+  publisher,
+}: Wired): void {
+  events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
+  events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
+  events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
+  events.on('keyRevoked', ({ userId }) => {
+    if (users.has(userId)) broker.disconnectOwner(userOwner(userId))
+    else broker.forgetOwner(userOwner(userId))
+  })
+  events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
+  store.on('unreadable', (blocks) => damage.report(blocks))
+  store.queue.on('usable', () => {
+    devices.startDeletions()
+    void groups.publishMissing()
+    void publisher.publishDifferences()
+  })
+}
