@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { AppError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
+import { startThread } from '../db/thread.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
@@ -171,7 +172,7 @@ export class ReaderPool implements Part {
   }
 
   #spawn(): Thread {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = startThread('reader', {
       workerData: { path: this.#path },
       // the young one small, so that it is collected rather than grown: a page needs a megabyte
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },

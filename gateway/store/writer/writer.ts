@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
+import { startThread } from '../db/thread.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 
@@ -75,7 +76,7 @@ export class Writer implements Part {
   }
 
   #spawn(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = startThread('writer', {
       workerData: { path: this.#path, inode: this.#inode },
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
