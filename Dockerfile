@@ -15,10 +15,10 @@ RUN mkdir -m 700 /data .compile-cache && chown node:node /data .compile-cache
 USER node
 # Strips the types once, into the cache that every start reads; the cache is good only for this user and these options.
 RUN CARTBARN_DATA_DIR=/tmp/warm CARTBARN_HTTP_PORT=0 CARTBARN_MQTT_PORT=0 CARTBARN_HOST=127.0.0.1 \
-    timeout --preserve-status 5 node gateway/main.ts && rm -rf /tmp/warm
+    timeout --preserve-status 5 node scripts/commands/cartbarn.ts run && rm -rf /tmp/warm
 VOLUME /data
 EXPOSE 8080 1883 8883
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "require(process.env.CARTBARN_TLS_CERT ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.CARTBARN_HTTP_PORT || 8080, path: '/health', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # The exec form makes node process 1, so it gets SIGTERM itself.
-CMD ["node", "gateway/main.ts"]
+CMD ["node", "scripts/commands/cartbarn.ts", "run"]

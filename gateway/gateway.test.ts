@@ -6,6 +6,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
@@ -14,6 +15,8 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
+
+const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-gateway-'))
@@ -113,7 +116,7 @@ for (const taken of ['HTTP', 'MQTT']) {
     assert.equal(await isListening(otherPort), false)
     await gateway.stop()
     // a program in which anything were left running would not end
-    const program = spawn(process.execPath, [new URL('main.ts', import.meta.url).pathname], {
+    const program = spawn(process.execPath, [ENTRY, 'run'], {
       env: { ...settingsFor(folder, ports), CARTBARN_LOG_LEVEL: 'silent' },
       stdio: 'ignore',
       timeout: 15_000,
@@ -215,7 +218,7 @@ test('the last will of a device that is connected at a graceful stop is stored',
 })
 
 test('SIGTERM ends the program with success', async (t) => {
-  const program = spawn(process.execPath, [new URL('main.ts', import.meta.url).pathname], {
+  const program = spawn(process.execPath, [ENTRY, 'run'], {
     env: settingsFor(newFolder(t)),
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: 15_000,

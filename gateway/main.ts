@@ -1,115 +1,47 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { ConfigError, describeError } from '#shared/errors.ts'
-import { createLog } from '#shared/log.ts'
-import { type Config, describeSettings, readConfig } from './config.ts'
+import { isatty } from 'node:tty'
+import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
+import { createProgramLog } from '#shared/log.ts'
+import type { Config } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-const USAGE = `cartbarn: the fleet gateway of a golf course
+/** A gateway that listens. */
+export interface RunningGateway {
+  addresses: ReturnType<Gateway['addresses']>
+  /** The key of the first admin, if this start made it. */
+  newAdminKey: string | null
+}
 
-  npm start                    start the gateway
-  npm start -- --demo          the same, with a simulated course on it
-  npm start -- --config FILE   settings from a JSON file; the environment wins
-  npm start -- --help          this page
-`
-
-function main(): void {
-  const options = readOptions()
-  if (options === null) return
-  const config = readSettings(options.config)
-  if (config === null) return
-  const log = createLog(config.logLevel)
+/**
+ * Runs a gateway until `stopping` is aborted; resolves with the exit code. What `createCompanion` makes is started once
+ * the gateway listens, and stopped before it.
+ */
+export async function runGateway(
+  config: Config,
+  stopping: AbortSignal,
+  createCompanion?: (gateway: RunningGateway) => Part,
+): Promise<number> {
+  const log = await createProgramLog(config.logLevel, isatty(1))
   const gateway = createGateway(config, log)
-  let demo: ChildProcess | undefined
-  let isStopping = false
-
-  const stop = (signal: string) => {
-    if (isStopping) return
-    isStopping = true
-    log.info({ signal }, 'stopping')
-    const stopped = demo === undefined ? gateway.stop() : stopDemo(demo).then(() => gateway.stop())
-    stopped.then(
-      () => log.info({}, 'stopped'),
-      (error: unknown) => {
-        log.error({ reason: describeError(error) }, 'not stopped cleanly')
-        process.exitCode = 1
-      },
-    )
-  }
-  process.on('SIGINT', () => stop('SIGINT'))
-  process.on('SIGTERM', () => stop('SIGTERM'))
   // without a certificate it keeps its usual meaning: the terminal is gone
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
-
-  gateway.start().then(
-    () => {
-      const addresses = gateway.addresses()
-      log.info(addresses, 'listening')
-      const adminKey = gateway.takeNewAdminKey()
-      if (!options.demo) return welcome(config.host, addresses, adminKey)
-      const demoKey = adminKey ?? config.adminApiKey
-      if (demoKey === undefined) {
-        process.stderr.write(
-          '--demo needs the admin key: set CARTBARN_ADMIN_API_KEY, or use an empty CARTBARN_DATA_DIR\n',
-        )
-        return stop('no key for the demo')
-      }
-      welcome(config.host, addresses, adminKey)
-      demo = startDemo(addresses, demoKey)
+  let companion: Part | undefined
+  const announcement: Part = {
+    start: async () => {
+      const running = { addresses: gateway.addresses(), newAdminKey: gateway.takeNewAdminKey() }
+      log.info(running.addresses, 'listening')
+      companion = createCompanion?.(running)
+      welcome(config.host, running)
+      await companion?.start()
     },
-    (error: unknown) => {
-      log.error({ reason: describeError(error) }, 'not started')
-      process.exitCode = 1
-    },
-  )
-}
-
-interface Options {
-  demo: boolean
-  config: string | undefined
-}
-
-function readOptions(): Options | null {
-  try {
-    const { values } = parseArgs({
-      options: {
-        demo: { type: 'boolean', default: false },
-        config: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    })
-    if (values.help) {
-      process.stdout.write(
-        `${USAGE}\nSettings (environment, or the same names in the file; CARTBARN_HUB_* are the head office's):\n`,
-      )
-      for (const { name, defaultValue, help } of describeSettings()) {
-        process.stdout.write(`  ${name.padEnd(34)}${help} [${defaultValue}]\n`)
-      }
-      return null
-    }
-    return { demo: values.demo, config: values.config }
-  } catch (error) {
-    process.stderr.write(`${describeError(error)}\n\n${USAGE}`)
-    process.exitCode = 2
-    return null
+    stop: async () => companion?.stop(),
   }
+  const parts = [gateway, announcement]
+  const program: Part = { start: () => startAll(parts), stop: () => stopAll(parts) }
+  return runUntilStopped(program, stopping, log)
 }
 
-function readSettings(file: string | undefined): Config | null {
-  try {
-    return readConfig(process.env, file)
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exitCode = 2
-    return null
-  }
-}
-
-function welcome(host: string, addresses: ReturnType<Gateway['addresses']>, adminKey: string | null): void {
+function welcome(host: string, { addresses, newAdminKey }: RunningGateway): void {
   const { http, mqtt, mqtts } = addresses
   const isSecure = http.startsWith('https:')
   const shown = [
@@ -123,9 +55,9 @@ function welcome(host: string, addresses: ReturnType<Gateway['addresses']>, admi
     '',
     `  cartbarn is running.   ${shown.join('   ')}`,
     ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
-    ...(adminKey === null
+    ...(newAdminKey === null
       ? []
-      : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${adminKey}`]),
+      : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${newAdminKey}`]),
     '',
     '  Try:',
     `    ${curl} -H "X-API-Key: $KEY" ${http}/devices`,
@@ -145,30 +77,3 @@ function onTheNetwork(host: string): string[] {
     .filter(({ family, internal }) => family === 'IPv4' && !internal)
     .map(({ address }) => address)
 }
-
-/** A simulated course in a process of its own, like real devices. */
-function startDemo(addresses: ReturnType<Gateway['addresses']>, adminKey: string): ChildProcess {
-  const { http, mqtt, mqtts } = addresses
-  const broker = mqtt ?? mqtts
-  const script = fileURLToPath(new URL('../scripts/commands/simulate.ts', import.meta.url))
-  // to this very process over the loopback, which its certificate need not name
-  const trust = http.startsWith('https:') ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' } : {}
-  return spawn(
-    process.execPath,
-    [script, '--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])],
-    {
-      // the channel ends with this process, however it ends, and the simulator with it
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      env: { ...process.env, ...trust, CARTBARN_ADMIN_API_KEY: adminKey },
-    },
-  )
-}
-
-/** Lets the simulated devices say goodbye, for a moment. */
-async function stopDemo(demo: ChildProcess): Promise<void> {
-  if (demo.exitCode !== null) return
-  demo.kill('SIGTERM')
-  await Promise.race([once(demo, 'exit'), new Promise((resolve) => setTimeout(resolve, 3_000).unref())])
-}
-
-main()

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectSecurely, type TLSSocket } from 'node:tls'
+import { fileURLToPath } from 'node:url'
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
@@ -19,6 +20,7 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
+const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
 const ONE = createKeyPair({ commonName: 'one' })
 const TWO = createKeyPair({ commonName: 'two', expiresAtMs: Date.UTC(2080, 0, 1) })
 const REFUSED = 'cartbarn_mqtt_refused_total'
@@ -337,7 +339,7 @@ test('without a certificate there is none in the metrics, and asking for a reloa
 /** The program itself, with its log and what it says to people. */
 function run(t: TestContext, settings: Record<string, string>) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tls-'))
-  const program = spawn(process.execPath, [new URL('main.ts', import.meta.url).pathname], {
+  const program = spawn(process.execPath, [ENTRY, 'run'], {
     env: {
       CARTBARN_DATA_DIR: dataDir,
       CARTBARN_HOST: '127.0.0.1',

@@ -1,14 +1,15 @@
-// node scripts/run.mjs FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18 or later and npm.
+// node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18 or later and npm.
 import { spawn } from 'node:child_process'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SetupError, setUp, withInstalledCommands } from './setup.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const [file, ...args] = process.argv.slice(2)
+const words = process.argv.slice(2)
+const fileAt = words.findIndex((word) => !word.startsWith('--'))
 
 try {
-  if (!file) throw new SetupError('usage: node scripts/run.mjs FILE [ARGS…]', 2)
+  if (fileAt < 0) throw new SetupError('usage: node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]', 2)
   runProgram(await setUp(root))
 } catch (error) {
   if (!(error instanceof SetupError)) throw error
@@ -17,7 +18,7 @@ try {
 }
 
 function runProgram(node) {
-  const child = spawn(node, [resolve(root, file), ...args], {
+  const child = spawn(node, words.with(fileAt, resolve(root, words[fileAt])), {
     stdio: 'inherit',
     env: lean(withInstalledCommands(process.env, root)),
   })

@@ -1,3 +1,6 @@
+import { describeError } from './errors.ts'
+import type { Log } from './log.ts'
+
 /** A part of a program: constructing it only assigns, `start()` acts, `stop()` undoes it and may be called twice. */
 export interface Part {
   start(): Promise<void>
@@ -29,4 +32,29 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
     }
   }
   if (errors.length > 0) throw errors[0]
+}
+
+/**
+ * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
+ * cleanly, 1 when it did not start or did not stop cleanly.
+ */
+export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
+  return new Promise((resolve) => {
+    const stop = async () => {
+      log.info({ signal: stopping.reason }, 'stopping')
+      try {
+        await program.stop()
+        log.info({}, 'stopped')
+        resolve(0)
+      } catch (error) {
+        log.error({ reason: describeError(error) }, 'not stopped cleanly')
+        resolve(1)
+      }
+    }
+    stopping.addEventListener('abort', () => void stop())
+    program.start().catch((error: unknown) => {
+      log.error({ reason: describeError(error) }, 'not started')
+      resolve(1)
+    })
+  })
 }

@@ -7,6 +7,16 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const SECRET_FIELDS = ['api_key', 'apiKey', 'password', 'key', 'token', 'code', 'authorization']
 
+/** The log of a program on its standard output: lines for people on a terminal, else JSON. */
+export async function createProgramLog(level: LogLevel, isTerminal: boolean): Promise<Log> {
+  if (!isTerminal) return createLog(level)
+  const { default: pretty } = await import('pino-pretty')
+  return createLog(
+    level,
+    pretty({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', sync: true }),
+  )
+}
+
 /** JSON lines to `destination` (standard output unless told). A field that looks like a secret is blanked. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const options = {

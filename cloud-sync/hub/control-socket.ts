@@ -4,11 +4,11 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { type SiteCommand, siteCommandSchema } from '#hub/sites/commands.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 
-const requestSchema = z.array(z.string().max(1000)).max(20)
 const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })
 type Answer = z.infer<typeof answerSchema>
 
@@ -17,16 +17,16 @@ const MAX_PATH_BYTES = 107
 const MAX_REQUEST_CHARACTERS = 65_536
 
 /**
- * Takes the commands of `npm run hub -- …` while this process has the folder of the embedded database: whoever may read
+ * Takes the commands of `cartbarn hub site …` while this process has the folder of the embedded database: whoever may read
  * the folder may give them.
  */
 export class ControlSocket implements Part {
   readonly #path: string
-  readonly #run: (args: readonly string[]) => Promise<string>
+  readonly #run: (command: SiteCommand) => Promise<string>
   readonly #log: Log
   #server: Server | undefined
 
-  constructor(dataDir: string, run: (args: readonly string[]) => Promise<string>, log: Log) {
+  constructor(dataDir: string, run: (command: SiteCommand) => Promise<string>, log: Log) {
     this.#path = socketPath(dataDir)
     this.#run = run
     this.#log = log
@@ -69,7 +69,7 @@ export class ControlSocket implements Part {
     const request = await text(socket)
     if (request.length > MAX_REQUEST_CHARACTERS) throw new Error('too long')
     try {
-      return { isDone: true, text: await this.#run(requestSchema.parse(JSON.parse(request))) }
+      return { isDone: true, text: await this.#run(siteCommandSchema.parse(JSON.parse(request))) }
     } catch (error) {
       return { isDone: false, text: describeError(error) }
     }
@@ -77,14 +77,14 @@ export class ControlSocket implements Part {
 }
 
 /** Gives a running hub a command; undefined when none listens. */
-export async function askRunningHub(dataDir: string, args: readonly string[]): Promise<Answer | undefined> {
+export async function askRunningHub(dataDir: string, command: SiteCommand): Promise<Answer | undefined> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true })
   try {
     await once(socket, 'connect')
   } catch {
     return undefined
   }
-  socket.end(JSON.stringify(args))
+  socket.end(JSON.stringify(command))
   return answerSchema.parse(JSON.parse(await text(socket)))
 }
 

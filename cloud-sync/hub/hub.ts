@@ -70,7 +70,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
-      ? [new ControlSocket(config.dataDir, (args) => runSiteCommand(sites, args), log)]
+      ? [new ControlSocket(config.dataDir, (command) => runSiteCommand(sites, command), log)]
       : []
   // stopped last to first: the door, then those that wait, then what still works
   const parts: Partial<Part>[] = [

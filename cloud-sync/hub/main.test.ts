@@ -70,7 +70,7 @@ describe('a hub as a program', () => {
   test('says what is wrong with a command or a setting', async () => {
     const unknown = await runHubCommand(['sites'], settings)
     assert.equal(unknown.exitCode, 2)
-    assert.match(unknown.stderr, /npm run hub -- site add NAME/)
+    assert.match(unknown.stderr, /there is no command sites \(see --help\)/)
     const port = await runHubCommand([], {
       ...settings,
       CARTBARN_HUB_PORT: 'http',

@@ -60,6 +60,10 @@ interface StoreEvents {
   unreadable: [blocks: UnreadableBlock[]]
 }
 
+export function databasePath(dataDir: string): string {
+  return join(dataDir, 'cartbarn.db')
+}
+
 /** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
 export class Store<Message extends Appendable = Appendable>
   extends EventEmitter<StoreEvents>
@@ -78,7 +82,7 @@ export class Store<Message extends Appendable = Appendable>
   constructor(options: StoreOptions, log: Log) {
     super()
     this.#options = options
-    this.#path = join(options.dataDir, 'cartbarn.db')
+    this.#path = databasePath(options.dataDir)
     this.#lock = new DataLock(options.dataDir)
     this.#writer = new Writer(this.#path, log)
     this.readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log, (blocks) =>

@@ -1,5 +1,7 @@
+import { EXIT } from '#scripts/cli/command.ts'
+import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
-import { describeUsage, runScenarios } from '#scripts/rig/run-scenarios.ts'
+import { runScenarios } from '#scripts/rig/run-scenarios.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 import { counts } from './api/counts.ts'
 import { downloads } from './api/downloads.ts'
@@ -8,7 +10,7 @@ import { idle } from './broker/idle.ts'
 import { neighbours } from './broker/neighbours.ts'
 import { soak } from './broker/soak.ts'
 import { storm } from './broker/storm.ts'
-import { blocksUsage, runBlocks } from './history/blocks.ts'
+import { runBlocks } from './history/blocks.ts'
 import { createHistoryScenarios } from './history/history.ts'
 import { kill } from './ingest/kill.ts'
 import { memory } from './ingest/memory.ts'
@@ -21,16 +23,15 @@ import { sites } from './sync/sites.ts'
 interface Benchmark {
   name: string
   summary: string
-  usage: string
   /** Returns whether every target was met. */
-  run(bench: Workbench, args: string[]): Promise<boolean>
+  run(bench: Workbench, args: readonly string[]): Promise<boolean>
 }
 
 /** A benchmark of scenarios; `rounds` says what the rounds of its command line are. */
 function benchmark(name: string, summary: string, rounds: string, scenarios: readonly Scenario[]): Benchmark {
   return {
-    ...{ name, summary, usage: describeUsage(name, scenarios, rounds) },
-    run: (bench, args) => runScenarios(name, scenarios, bench, args),
+    ...{ name, summary },
+    run: (bench, args) => runScenarios(name, scenarios, rounds, bench, args),
   }
 }
 
@@ -67,31 +68,19 @@ const BENCHMARKS: readonly Benchmark[] = [
   {
     name: 'blocks',
     summary: 'telemetry blocks: bytes, encoding, decoding',
-    usage: blocksUsage,
     run: runBlocks,
   },
 ]
 
-const HELP = `npm run bench <benchmark> -- [options]
-
-${BENCHMARKS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
-
-npm run bench <benchmark> -- --help shows its options.
-`
-
-async function main(bench: Workbench, args: string[]): Promise<number> {
-  const [name, ...rest] = args
+await runOnWorkbench('bench', async (bench, argv) => {
+  const [name, ...rest] = argv
   const chosen = BENCHMARKS.find((each) => each.name === name)
-  if (chosen === undefined) {
-    const isHelp = name === undefined || name === '--help'
-    process.stdout.write(isHelp ? HELP : `no benchmark ${name}\n\n${HELP}`)
-    return isHelp ? 0 : 2
-  }
-  if (rest.includes('--help')) {
-    process.stdout.write(chosen.usage)
-    return 0
-  }
-  return (await chosen.run(bench, rest)) ? 0 : 1
-}
-
-runOnWorkbench((bench) => main(bench, process.argv.slice(2)))
+  if (chosen !== undefined) return (await chosen.run(bench, rest)) ? EXIT.ok : EXIT.failed
+  const command = createCommandLine('bench', process).addHelpText(
+    'after',
+    '\nnpm run bench BENCHMARK -- --help prints the options of a benchmark.',
+  )
+  for (const each of BENCHMARKS) command.command(each.name).description(each.summary)
+  parseCommandLine(command, argv.length === 0 ? ['--help'] : argv)
+  return EXIT.ok
+})

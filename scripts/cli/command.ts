@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { CommanderError } from '@commander-js/extra-typings'
 
 /** What a command is given of the process it runs in. */
 export interface CommandIo {
@@ -9,9 +10,12 @@ export interface CommandIo {
   stdin: Readable
   stdout: Writable
   stderr: Writable & { isTTY?: boolean }
-  /** Ends the command as soon as what is begun is in order. */
+  /** Ends the command as soon as what is begun is in order; the reason names the signal. */
   signal: AbortSignal
 }
+
+/** A command of `cartbarn`: resolves with the exit code. */
+export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
@@ -21,21 +25,40 @@ export class UsageError extends Error {}
 /** What ends a command, in words for the person who runs it. */
 export class CommandError extends Error {}
 
-/** The process as a command sees it: Ctrl-C asks it to end, and a second one does not ask. */
+/** The process as a command sees it: Ctrl-C asks it to end, a second Ctrl-C ends it. */
 export function processIo(): CommandIo {
   const interruption = new AbortController()
-  const interrupt = () => {
+  const interrupt = (name: string) => {
     if (interruption.signal.aborted) process.exit(EXIT.interrupted)
-    interruption.abort()
+    interruption.abort(name)
   }
-  process.on('SIGINT', interrupt)
-  process.on('SIGTERM', interrupt)
-  const { env, stdin, stdout, stderr } = process
-  // whoever read it has left: there is nobody to tell
-  stdout.on('error', () => process.exit(EXIT.failed))
+  process.on('SIGINT', () => interrupt('SIGINT'))
+  // a service manager sends it to every process of the service, and npm sends it on: several are one
+  process.on('SIGTERM', () => interruption.abort('SIGTERM'))
+  // a command that another one started ends with it, however that one ends
+  if (process.connected) process.on('disconnect', () => interrupt('disconnect'))
+  const { env } = process
   // npm runs scripts in the folder of the package, wherever it was called
   const folder = env.npm_lifecycle_event === undefined ? process.cwd() : (env.INIT_CWD ?? process.cwd())
-  return { env, folder, stdin, stdout, stderr, signal: interruption.signal }
+  return {
+    env,
+    folder,
+    signal: interruption.signal,
+    // Node makes a pipe non-blocking when it opens its stream: not before a command wants one, as the log of a gateway
+    // writes to the descriptor itself
+    get stdin() {
+      return process.stdin
+    },
+    get stdout() {
+      const { stdout } = process
+      // the program that read the output has ended
+      if (stdout.listenerCount('error') === 0) stdout.on('error', () => process.exit(EXIT.failed))
+      return stdout
+    },
+    get stderr() {
+      return process.stderr
+    },
+  }
 }
 
 /** Runs a command and returns its exit code; what went wrong is one line on stderr, after its name. */
@@ -43,6 +66,8 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
   try {
     return await work()
   } catch (error) {
+    // its help was asked for, and is written
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     if (io.signal.aborted) return EXIT.interrupted
     if (error instanceof UsageError) {
       io.stderr.write(`${name}: ${error.message} (see --help)\n`)

@@ -53,8 +53,7 @@ export class Progress {
 
   #timeLeft(share: number): string {
     if (share <= 0 || share >= 1) return ''
-    const leftS = (this.elapsedS * (1 - share)) / share
-    return `, ${Math.floor(leftS / 60)}:${String(Math.floor(leftS % 60)).padStart(2, '0')} left`
+    return `, ${minutes((this.elapsedS * (1 - share)) / share)} left`
   }
 }
 
@@ -62,6 +61,11 @@ function bar(share: number): string {
   const done = Math.round(Math.min(1, share) * BAR_WIDTH)
   const percent = String(Math.floor(Math.min(1, share) * 100)).padStart(3)
   return `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ${percent} %`
+}
+
+/** A time for people: 2:05. */
+export function minutes(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`
 }
 
 /** A number for people: 20,411. */

@@ -1,24 +1,14 @@
 // npm run fuzz [-- --cases N]: throws broken MQTT at a gateway of its own and looks whether anybody else notices.
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
+import { Option } from '@commander-js/extra-typings'
+import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
+import { gatewayOption } from '#scripts/rig/run-scenarios.ts'
 import { Campaign, type CampaignOptions, type Subject } from './campaign.ts'
 import { kindNames } from './generate.ts'
 import { describeCampaign, describeFailure } from './report.ts'
-
-const HELP = `npm run fuzz -- [options]
-
-  --cases n        how many                                        (100000)
-  --seconds n      begin no more after n seconds                   (600)
-  --seed n         the same seed gives the same cases              (one at random)
-  --from n         begin with case n                               (0)
-  --case n         only case n
-  --only kind      only one kind: ${kindNames.join(', ')}
-  --lanes n        cases at the same time                          (48)
-  --gateway file   the program                                     (gateway/main.ts)
-`
 
 const DEVICES = 256
 const GROWTH_MAX_MB = 100
@@ -29,36 +19,29 @@ interface Options extends CampaignOptions {
   entry: string
 }
 
-function readOptions(args: string[]): Options {
-  const { values } = parseArgs({
-    args,
-    options: {
-      cases: { type: 'string', default: '100000' },
-      seconds: { type: 'string', default: '600' },
-      seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-      from: { type: 'string', default: '0' },
-      case: { type: 'string' },
-      only: { type: 'string' },
-      lanes: { type: 'string', default: '48' },
-      gateway: { type: 'string', default: 'gateway/main.ts' },
-    },
-  })
-  if (values.only !== undefined && !kindNames.includes(values.only)) throw new Error(`no kind ${values.only}`)
+function readOptions(argv: readonly string[]): Options {
+  const command = createCommandLine('fuzz', process)
+    .option('--cases <n>', 'how many', wholeNumber(0), 100_000)
+    .option('--seconds <n>', 'begin no more after so many seconds', wholeNumber(0), 600)
+    .addOption(
+      new Option('--seed <n>', 'the same seed gives the same cases')
+        .argParser(wholeNumber(0))
+        .default(randomInt(2 ** 31), 'one at random'),
+    )
+    .option('--from <n>', 'begin with case n', wholeNumber(0), 0)
+    .option('--case <n>', 'only case n', wholeNumber(0))
+    .addOption(new Option('--only <kind>', 'only one kind').choices(kindNames))
+    .option('--lanes <n>', 'cases at the same time', wholeNumber(0), 48)
+    .addOption(gatewayOption())
+  const { gateway, case: single, cases, from, ...given } = parseCommandLine(command, argv).opts()
   return {
-    seed: wholeNumber('seed', values.seed),
-    from: wholeNumber('from', values.case ?? values.from),
-    cases: values.case === undefined ? wholeNumber('cases', values.cases) : 1,
-    seconds: wholeNumber('seconds', values.seconds),
-    lanes: wholeNumber('lanes', values.lanes),
+    ...given,
+    only: given.only,
+    from: single ?? from,
+    cases: single === undefined ? cases : 1,
     devices: DEVICES,
-    only: values.only,
-    entry: values.gateway,
+    entry: gateway,
   }
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new Error(`--${name} must be a whole number, not "${text}"`)
-  return Number(text)
 }
 
 /** The gateway as the campaign sees it; every line it logs is looked at. */
@@ -81,12 +64,8 @@ function subjectOf({ process: gateway, api, ports, realtimeUrl }: GatewayProcess
   }
 }
 
-async function main(bench: Workbench, args: string[]): Promise<number> {
-  if (args.includes('--help')) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  const { entry, ...options } = readOptions(args)
+async function fuzz(bench: Workbench, argv: readonly string[]): Promise<number> {
+  const { entry, ...options } = readOptions(argv)
   say(`seed ${options.seed}`)
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('fuzz') })
   const { pid } = gateway.process
@@ -120,4 +99,4 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-runOnWorkbench((bench) => main(bench, process.argv.slice(2)))
+await runOnWorkbench('fuzz', fuzz)

@@ -15,7 +15,7 @@ const listeningSchema = z.object({
 
 /** How to start a gateway. */
 export interface GatewayOptions {
-  /** The program, `gateway/main.ts` of this checkout or of another to compare with. */
+  /** `cartbarn.ts` of this checkout or of another to compare with; or `gateway/main.ts` of one that has no such entry. */
   entry: string
   dataDir: string
   /** Take these ports, as a restarted gateway does; without them any free ones. */
@@ -49,7 +49,7 @@ export function startGateway(bench: Workbench, options: GatewayOptions): Promise
 
 /** Starts a gateway and returns at once. */
 export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchProcess {
-  return bench.spawn('gateway', process.execPath, [options.entry], {
+  return bench.spawn('gateway', process.execPath, argumentsFor(options.entry), {
     CARTBARN_DATA_DIR: options.dataDir,
     CARTBARN_HOST: '127.0.0.1',
     CARTBARN_HTTP_PORT: String(options.ports?.http ?? 0),
@@ -62,6 +62,10 @@ export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchPr
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
     ...options.env,
   })
+}
+
+function argumentsFor(entry: string): string[] {
+  return entry.endsWith('gateway/main.ts') ? [entry] : [entry, 'run']
 }
 
 /** Resolves when the gateway listens; rejects when it ends before. */

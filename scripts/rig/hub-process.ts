@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import type { BenchProcess, Workbench } from './processes.ts'
 
-const ENTRY = 'cloud-sync/hub/main.ts'
 const START_LIMIT_MS = 60_000
 const ATTEMPTS = 20
 const AGAIN_MS = 250
@@ -60,7 +60,7 @@ export class HubProcess {
 
   #spawn(...args: string[]): BenchProcess {
     const env = { ...this.#env, CARTBARN_HUB_PORT: String(this.#port) }
-    return this.#bench.spawn('hub', process.execPath, [ENTRY, ...args], env)
+    return this.#bench.spawn('hub', process.execPath, [ENTRY, 'hub', ...args], env)
   }
 }
 

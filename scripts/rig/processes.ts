@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { EXIT, processIo, runCommand } from '#scripts/cli/command.ts'
+import { describeError } from '#shared/errors.ts'
 
-const INTERRUPTED = 130
 const STOP_LIMIT_MS = 15_000
 const ERROR_TAIL_CHARACTERS = 2000
 /** Of a log nobody reads to its end. */
@@ -173,16 +174,19 @@ export class Workbench {
 }
 
 /** Runs a program to its exit code. However it ends, no process is left running and no folder full of samples. */
-export function runOnWorkbench(main: (bench: Workbench) => Promise<number>): void {
+export async function runOnWorkbench(
+  name: string,
+  work: (bench: Workbench, argv: readonly string[]) => Promise<number>,
+): Promise<void> {
   const bench = new Workbench()
   process.on('exit', () => bench.clear())
-  process.on('SIGINT', () => process.exit(INTERRUPTED))
-  process.on('SIGTERM', () => process.exit(INTERRUPTED))
-  main(bench).then(
-    (code) => process.exit(code),
+  const io = processIo()
+  io.signal.addEventListener('abort', () => process.exit(EXIT.interrupted))
+  const code = await runCommand(name, io, () => work(bench, process.argv.slice(2))).catch(
     (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-      process.exit(1)
+      io.stderr.write(`${name}: ${describeError(error)}\n`)
+      return EXIT.failed
     },
   )
+  process.exit(code)
 }

@@ -1,30 +1,22 @@
-import { parseArgs } from 'node:util'
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import type { Workbench } from './processes.ts'
 import { conclude, type Figure, printProgress, type ScenarioReport } from './report.ts'
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
-/** How to call a benchmark; `rounds` says what its rounds are. */
-export function describeUsage(name: string, scenarios: readonly Scenario[], rounds: string): string {
-  return `npm run bench ${name} -- [options]
-
-${scenarios.map((scenario) => `  ${scenario.name.padEnd(12)}${scenario.summary}`).join('\n')}
-
-  --short          seconds instead of minutes, fewer devices: does it work, not how fast
-  --only a,b       only these scenarios
-  --duration n     seconds of load of a run
-  --rounds n       ${rounds}
-  --gateway file   gateway program to measure (default: gateway/main.ts)
-`
-}
-
-/** Runs the scenarios the arguments ask for and writes their results. Returns whether every target was met. */
+/**
+ * Runs the scenarios the arguments ask for and writes their results. Returns whether every target was met. `rounds` says
+ * what its rounds are.
+ */
 export async function runScenarios(
   name: string,
   known: readonly Scenario[],
+  rounds: string,
   bench: Workbench,
-  args: string[],
+  args: readonly string[],
 ): Promise<boolean> {
-  const { scenarios, ...options } = parseOptions(known, args)
+  const { scenarios, ...options } = parseOptions(name, known, rounds, args)
   return runInTurn(name, scenarios, (scenario) => scenario.run({ bench, ...options }))
 }
 
@@ -46,44 +38,49 @@ export async function runInTurn<Context>(
 }
 
 function parseOptions(
+  name: string,
   known: readonly Scenario[],
-  args: string[],
+  rounds: string,
+  args: readonly string[],
 ): Omit<ScenarioContext, 'bench'> & { scenarios: readonly Scenario[] } {
-  const { values } = parseArgs({
-    args,
-    options: {
-      short: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      duration: { type: 'string' },
-      rounds: { type: 'string' },
-      gateway: { type: 'string', default: 'gateway/main.ts' },
-    },
-  })
+  const command = createCommandLine(`bench ${name}`, process)
+    .addHelpText('after', listOf(known))
+    .option('--short', 'seconds instead of minutes, fewer devices: does it work, not how fast')
+    .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(known, names))
+    .option('--duration <s>', 'seconds of load of a run', wholeNumber(1))
+    .option('--rounds <n>', rounds, wholeNumber(1))
+    .addOption(gatewayOption())
+  const given = parseCommandLine(command, args).opts()
   return {
-    scenarios: chooseScenarios(known, values.only),
-    entry: values.gateway,
-    isShort: values.short,
-    durationS: parsePositive('duration', values.duration),
-    rounds: parsePositive('rounds', values.rounds),
+    scenarios: given.only ?? known,
+    entry: given.gateway,
+    isShort: given.short ?? false,
+    durationS: given.duration,
+    rounds: given.rounds,
   }
 }
 
-/** The scenarios named in a list with commas; all without one. Throws on a name that none has. */
-export function chooseScenarios<Context>(
-  known: readonly Scenario<Context>[],
-  names: string | undefined,
-): readonly Scenario<Context>[] {
-  if (names === undefined) return known
-  return names.split(',').map((name) => {
-    const scenario = known.find((each) => each.name === name)
-    if (scenario === undefined) throw new Error(`no scenario ${name}`)
-    return scenario
-  })
+/** Which gateway is started: this one, or another to compare with. */
+export function gatewayOption() {
+  return new Option('--gateway <file>', 'entry of the gateway: cartbarn.ts of a checkout').default(
+    ENTRY,
+    'this checkout',
+  )
 }
 
-function parsePositive(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number`)
-  return value
+/** A page of names and what they are, to be printed after the options. */
+export function listOf(known: readonly { name: string; summary: string }[]): string {
+  return `\nScenarios:\n${known.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}`
+}
+
+/** Reads names with commas between them. */
+export function findScenarios<Context>(
+  known: readonly Scenario<Context>[],
+  names: string,
+): readonly Scenario<Context>[] {
+  return names.split(',').map((name) => {
+    const scenario = known.find((each) => each.name === name)
+    if (scenario === undefined) throw new InvalidArgumentError(`There is no scenario ${name}.`)
+    return scenario
+  })
 }

@@ -2,16 +2,15 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { CommandFolder } from '#scripts/cli/test-command.ts'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { runImport } from '#scripts/commands/import/run-import.ts'
+import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { ApiClient } from '#shared/client.ts'
 import { freePort } from '#shared/testing/free-port.ts'
 import { toIso } from '#shared/time.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
-const MAIN = join(import.meta.dirname, '../../gateway/main.ts')
 const RECORDS = 20_000
 const FROM_MS = Date.UTC(2026, 0, 1)
 
@@ -43,7 +42,7 @@ test('a gateway that is killed in the middle and comes back gets everything, onc
 
 /** Resolves when the gateway listens. */
 async function startProcess(dataDir: string, port: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [ENTRY, 'run'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
       ...process.env,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { spawnGateway, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import { findDamage } from './disk/integrity.ts'
@@ -9,7 +9,6 @@ import { createDataFolder, RecordedFolder } from './disk/recorded-folder.ts'
 import { compileDiskRecorder } from './disk/recorder.ts'
 import { FleetLoad } from './fleet-load.ts'
 
-const entry = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url))
 /** Well after the devices are registered, in the middle of their telemetry. */
 const KILL_AT_CHANGE = 1500
 
@@ -22,7 +21,7 @@ test('what was acknowledged before a power cut is there after it', async (t) => 
   if ('missing' in recorder) return t.skip(recorder.missing)
 
   const folder = new RecordedFolder(bench, recorder.library, createDataFolder(bench, 'power'))
-  const dying = spawnGateway(bench, { entry, dataDir: folder.path, ...folder.begin(KILL_AT_CHANGE) })
+  const dying = spawnGateway(bench, { entry: ENTRY, dataDir: folder.path, ...folder.begin(KILL_AT_CHANGE) })
   const size = { devices: 10, perDevicePerS: 50, lockDevices: 2 }
   const fleet = await FleetLoad.start(bench, await untilListening(dying), size)
   await dying.exited
@@ -35,7 +34,7 @@ test('what was acknowledged before a power cut is there after it', async (t) => 
   assert.deepEqual(readdirSync(folder.rebuild('none', 'ignored').path), [])
 
   folder.cut('none')
-  const gateway = await startGateway(bench, { entry, dataDir: folder.path })
+  const gateway = await startGateway(bench, { entry: ENTRY, dataDir: folder.path })
   const { lostDevices, history, lockEvents } = await fleet.checkNew(gateway)
   fleet.abandon()
   await gateway.process.stop()

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util'
+import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
-import { chooseScenarios, runInTurn } from '#scripts/rig/run-scenarios.ts'
+import { findScenarios, gatewayOption, listOf, runInTurn } from '#scripts/rig/run-scenarios.ts'
 import { history } from './history/history.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
@@ -11,23 +11,8 @@ import { sync } from './sync/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync]
 
-const HELP = `npm run torture -- [options]: kills and power cuts; exit code 1 when anything acknowledged is gone
-
-${SCENARIOS.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
-
-  --only a,b       only these scenarios
-  --cycles n       kills, or power cuts, of each scenario
-  --seed n         of the faults of sync: the same seed, the same faults
-  --short          a few of each, in about a minute and a half
-  --prove          show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub
-                   that has lost something, or has it twice
-  --gateway file   gateway program to torture (default: gateway/main.ts)
-`
-
-async function main(bench: Workbench): Promise<number> {
-  const options = parseOptions()
-  if (options === null) return 0
-  const { scenarios, ...context } = options
+async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
+  const { scenarios, ...context } = parseOptions(argv)
   const run = (scenario: TortureScenario) =>
     scenario.run({ bench, ...context }).catch((error: unknown) => failed(scenario, error))
   return (await runInTurn('torture', scenarios, run)) ? 0 : 1
@@ -42,37 +27,27 @@ function failed({ name }: TortureScenario, error: unknown): ScenarioReport {
   }
 }
 
-function parseOptions(): (Omit<TortureContext, 'bench'> & { scenarios: readonly TortureScenario[] }) | null {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      cycles: { type: 'string' },
-      seed: { type: 'string' },
-      short: { type: 'boolean', default: false },
-      prove: { type: 'boolean', default: false },
-      gateway: { type: 'string', default: 'gateway/main.ts' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return null
-  }
-  const cycles = values.cycles === undefined ? undefined : Number(values.cycles)
-  if (cycles !== undefined && !(Number.isInteger(cycles) && cycles >= 1)) {
-    throw new Error('--cycles must be a whole number')
-  }
-  const seed = values.seed === undefined ? undefined : Number(values.seed)
-  if (seed !== undefined && !Number.isInteger(seed)) throw new Error('--seed must be a whole number')
-  const all = values.prove ? [power, sync] : SCENARIOS
+function parseOptions(
+  argv: readonly string[],
+): Omit<TortureContext, 'bench'> & { scenarios: readonly TortureScenario[] } {
+  const command = createCommandLine('torture', process)
+    .description('Kills and power cuts; the exit code is 1 when anything acknowledged is gone.')
+    .addHelpText('after', listOf(SCENARIOS))
+    .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(SCENARIOS, names))
+    .option('--cycles <n>', 'kills, or power cuts, of each scenario', wholeNumber(1))
+    .option('--seed <n>', 'of the faults of sync: the same seed, the same faults', wholeNumber(0))
+    .option('--short', 'a few of each, in about a minute and a half')
+    .option(
+      '--prove',
+      'show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub that has lost ' +
+        'something, or has it twice',
+    )
+    .addOption(gatewayOption())
+  const { only, cycles, seed, short = false, prove = false, gateway } = parseCommandLine(command, argv).opts()
   return {
-    scenarios: chooseScenarios(values.only === undefined ? all : SCENARIOS, values.only),
-    entry: values.gateway,
-    isShort: values.short,
-    cycles,
-    seed,
-    proves: values.prove,
+    ...{ cycles, seed, entry: gateway, isShort: short, proves: prove },
+    scenarios: only ?? (prove ? [power, sync] : SCENARIOS),
   }
 }
 
-runOnWorkbench(main)
+await runOnWorkbench('torture', torture)

@@ -1,42 +1,35 @@
-import { parseArgs } from 'node:util'
+import { z } from 'zod'
 import { toIso } from '#shared/time.ts'
 import type { Sites } from './sites.ts'
 
-/** A command that cannot be understood. */
-export class UsageError extends Error {}
+const word = z.string().max(1000)
 
-/** Does what `npm run hub -- site …` says; returns what to print. Throws `UsageError`, or why it cannot be done. */
-export async function runSiteCommand(sites: Sites, args: readonly string[]): Promise<string> {
-  const { positionals, values } = parse(args)
-  const [command, subject, ...more] = positionals
-  if (more.length > 0)
-    throw new UsageError(`what is ${more.join(' ')}? (a name of several words needs quotes)`)
-  if (command === 'list' && subject === undefined) return describeSites(sites)
-  if (subject === undefined) throw new UsageError('site add NAME [--id ID] | list | revoke ID | rotate ID')
-  if (command === 'add') {
-    const { siteId, key } = await sites.add(subject, values.id)
-    return `site ${siteId} added; its key, shown this once (keep it):\n\n    ${key}\n`
-  }
-  if (command === 'revoke') {
-    const count = await sites.revoke(subject)
-    return `${count === 0 ? 'no key was in use' : 'revoked'}: no gateway can send as ${subject} any more; its data stays\n`
-  }
-  if (command === 'rotate') {
-    const key = await sites.rotate(subject)
-    return `the keys of ${subject} so far are revoked; its new key, shown this once (keep it):\n\n    ${key}\n`
-  }
-  throw new UsageError('site add NAME [--id ID] | list | revoke ID | rotate ID')
-}
+/** What `cartbarn hub site …` asks for; it may have to go to the hub that runs. */
+export const siteCommandSchema = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('add'), name: word, id: word.optional() }),
+  z.strictObject({ action: z.literal('list') }),
+  z.strictObject({ action: z.literal(['rotate', 'revoke']), id: word }),
+])
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { id: { type: 'string' } },
-      allowPositionals: true,
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+export type SiteCommand = z.infer<typeof siteCommandSchema>
+
+/** Does what a command asks for; returns what to print. Throws why it cannot be done. */
+export async function runSiteCommand(sites: Sites, command: SiteCommand): Promise<string> {
+  switch (command.action) {
+    case 'list':
+      return describeSites(sites)
+    case 'add': {
+      const { siteId, key } = await sites.add(command.name, command.id)
+      return `site ${siteId} added; its key, shown this once (keep it):\n\n    ${key}\n`
+    }
+    case 'revoke': {
+      const count = await sites.revoke(command.id)
+      return `${count === 0 ? 'no key was in use' : 'revoked'}: no gateway can send as ${command.id} any more; its data stays\n`
+    }
+    case 'rotate': {
+      const key = await sites.rotate(command.id)
+      return `the keys of ${command.id} so far are revoked; its new key, shown this once (keep it):\n\n    ${key}\n`
+    }
   }
 }
 

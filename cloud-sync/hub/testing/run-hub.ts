@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+const ENTRY = fileURLToPath(new URL('../../../scripts/commands/cartbarn.ts', import.meta.url))
 
 /** A hub in a process of its own. */
 export interface HubProcess {
@@ -62,5 +62,5 @@ function start(args: readonly string[], settings: Record<string, string>): Child
     CARTBARN_HUB_PORT: '0',
     ...settings,
   }
-  return spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [ENTRY, 'hub', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }

@@ -24,7 +24,7 @@ export class DataLock {
       db?.close()
       const problem =
         storeFaultCode(error) === 'SQLITE_BUSY'
-          ? `another cartbarn is using the data folder (${this.#path})`
+          ? `another cartbarn is using the data folder (${this.#path}); stop it first`
           : `the data folder cannot be written (${this.#path}): ${describeFault(error)}`
       throw new Error(problem, { cause: error })
     }

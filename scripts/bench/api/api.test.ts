@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import { downloads } from './downloads.ts'
 import { requests } from './requests.ts'
@@ -10,7 +11,7 @@ for (const scenario of [requests, downloads]) {
     t.after(() => bench.clear())
     const { figures } = await scenario.run({
       bench,
-      entry: 'gateway/main.ts',
+      entry: ENTRY,
       isShort: true,
       durationS: undefined,
       rounds: undefined,

@@ -1,23 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
+import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { conclude, type Figure, median, printProgress, printTable } from '#scripts/rig/report.ts'
 import { decodeBlock, encodeBlock, verifyBlock } from '#shared/telemetry/block.ts'
 import { splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { recordTrack, TRACK_STYLES } from './block-tracks.ts'
-
-/** How to call the benchmark. */
-export const blocksUsage = `npm run bench blocks -- [options]
-
-Bytes and speed of telemetry blocks, on tracks of the simulator. One thread; rates by CPU time, so that what else the
-machine does counts less.
-
-  --short     shorter tracks: does it work, not how fast
-  --rounds n  of every measurement; the median counts (15)
-`
 
 const BYTES_TARGET = 9
 const DECODE_TARGET_MHZ = 21
@@ -37,16 +27,18 @@ interface BlockFigures {
 }
 
 /** Measures the codec of telemetry blocks. Returns whether every target was met. */
-export async function runBlocks(bench: Workbench, args: string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args,
-    options: { short: { type: 'boolean', default: false }, rounds: { type: 'string', default: '15' } },
-  })
-  const rounds = Number(values.rounds)
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a whole number')
+export async function runBlocks(bench: Workbench, args: readonly string[]): Promise<boolean> {
+  const command = createCommandLine('bench blocks', process)
+    .description(
+      'Bytes and speed of telemetry blocks, on tracks of the simulator. One thread; rates by CPU time, so that what else ' +
+        'the machine does counts less.',
+    )
+    .option('--short', 'shorter tracks: does it work, not how fast')
+    .option('--rounds <n>', 'of every measurement; the median counts', wholeNumber(1), 15)
+  const { short, rounds } = parseCommandLine(command, args).opts()
   const tracks = TRACK_STYLES.map((style) => {
     printProgress(`recording ${style.name}`)
-    return { style, records: recordTrack(style, values.short ? 16_384 : 131_072) }
+    return { style, records: recordTrack(style, short ? 16_384 : 131_072) }
   })
   const subjects = tracks.map(({ style, records }) => new BlockSubject(style.name, records))
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {

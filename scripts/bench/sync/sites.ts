@@ -1,3 +1,4 @@
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
 import { noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
@@ -26,7 +27,7 @@ async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
   const ground = await SyncGround.create(context)
   const fleet = bench.spawn('sites', process.execPath, [
-    ...['scripts/commands/simulate.ts', '--sites', String(sites), '--hub', ground.hubUrl],
+    ...[ENTRY, 'simulate', '--sites', String(sites), '--hub', ground.hubUrl],
     ...['--hub-key', HUB_ADMIN_KEY, '--duration', String(durationS)],
   ])
   const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)

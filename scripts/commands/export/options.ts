@@ -1,14 +1,8 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { type CommandIo, UsageError } from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { formatOfName, TRACK_FORMATS, type TrackFormat } from '#scripts/cli/formats.ts'
-import {
-  choice,
-  GATEWAY_HELP,
-  GATEWAY_OPTIONS,
-  type GatewayOptions,
-  gatewayOptions,
-  parseCommandLine,
-} from '#scripts/cli/gateway-options.ts'
-import type { TelemetryStream } from '#shared/ids.ts'
+import { createPatientCommandLine, type GatewayOptions, requireKey } from '#scripts/cli/gateway-options.ts'
 import { parseIso, toIso } from '#shared/time.ts'
 
 /** What is asked of each device; of battery only what the API writes. */
@@ -28,72 +22,58 @@ export interface ExportOptions {
   gateway: GatewayOptions
 }
 
-export const EXPORT_HELP = `Writes the history of a device into a file. The gateway must be running.
-
-  npm run export -- --device ID --out FILE [options]
-  npm run export -- --all --format FORMAT --out FOLDER [options]
-
-  --device ID         whose history it is: hardware_id or short_id
-  --all               all devices that the key may see, one file each
-  --out FILE          FILE is there once it is complete; - is standard output (with npm run --silent)
-  --format FORMAT     gpx, csv, ndjson or geojson; of battery csv or ndjson  (by the name of the file)
-  --stream STREAM     gps or battery                (gps)
-  --from TIME         ISO 8601, included; UTC unless it has an offset        (the beginning)
-  --to TIME           included                      (the end)
-  --force             write over files that are there
-
-${GATEWAY_HELP}
-The exit code is 0 when everything is written, else 1.
-`
-
-const SPECIFICATION = {
-  ...GATEWAY_OPTIONS,
-  device: { type: 'string' },
-  all: { type: 'boolean', default: false },
-  out: { type: 'string' },
-  format: { type: 'string' },
-  stream: { type: 'string', default: 'gps' },
-  from: { type: 'string', default: '1970-01-01' },
-  to: { type: 'string', default: '9999-12-31' },
-  force: { type: 'boolean', default: false },
-} as const
-
-const STREAMS: readonly TelemetryStream[] = ['gps', 'battery']
-const BATTERY_FORMATS = ['csv', 'ndjson'] as const
-
-/** Reads the command line; undefined asks for the help text. Throws `UsageError`. */
-export function parseExportOptions(
-  argv: readonly string[],
-  env: CommandIo['env'],
-): ExportOptions | undefined {
-  const { values } = parseCommandLine({ args: [...argv], options: SPECIFICATION })
-  if (values.help) return undefined
-  const { out, device } = values
-  if ((device === undefined) !== values.all) throw new UsageError('either --device ID or --all is needed')
-  if (out === undefined) throw new UsageError('--out is needed: a file, or a folder with --all')
-  if (out === '-' && values.all) throw new UsageError('--out must be a folder with --all')
-  const [fromMs, toMs] = [time('from', values.from), time('to', values.to)]
-  if (fromMs > toMs) throw new UsageError('--from must not be after --to')
-  const range = { from: toIso(fromMs), to: toIso(toMs) }
-  const format = values.format ?? formatOfName(out)
+/** Reads the command line. Throws `UsageError`. */
+export function parseExportOptions(argv: readonly string[], io: CommandIo): ExportOptions {
+  const command = createPatientCommandLine('export', io)
+    .description(
+      'Writes the history of a device into a file. The gateway must be running. The exit code is 0 when everything is ' +
+        'written, else 1.',
+    )
+    .option('--device <id>', 'whose history it is: hardware_id or short_id')
+    .addOption(new Option('--all', 'all devices that the key may see, one file each').conflicts('device'))
+    .requiredOption(
+      '--out <file>',
+      'the file to write, there once it is complete; - is standard output (with npm run --silent); a folder with --all',
+    )
+    .addOption(
+      new Option(
+        '--format <format>',
+        'by default what the name of the file says; of battery csv or ndjson',
+      ).choices(TRACK_FORMATS),
+    )
+    .addOption(new Option('--stream <stream>').choices(['gps', 'battery'] as const).default('gps' as const))
+    .option(
+      '--from <time>',
+      'ISO 8601, included; UTC unless it has an offset (by default the beginning)',
+      time,
+    )
+    .option('--to <time>', 'included (by default the end)', time)
+    .option('--force', 'write over files that are there')
+  const { device, all, out, stream, url, key, retryFor, ...given } = parseCommandLine(command, argv).opts()
+  if (device === undefined && !all) throw new UsageError('either --device ID or --all is needed')
+  if (out === '-' && all) throw new UsageError('--out must be a folder with --all')
+  const { from = time('1970-01-01'), to = time('9999-12-31') } = given
+  if (from > to) throw new UsageError('--from must not be after --to')
+  const format = given.format ?? formatOfName(out)
   if (format === undefined) throw new UsageError(`--format is needed: ${TRACK_FORMATS.join(', ')}`)
-  const stream = choice('stream', values.stream, STREAMS)
   return {
     device: device ?? null,
-    history:
-      stream === 'gps'
-        ? { ...range, stream, format: choice('format', format, TRACK_FORMATS) }
-        : { ...range, stream, format: choice('format', format, BATTERY_FORMATS) },
+    history: { from: toIso(from), to: toIso(to), ...streamIn(stream, format) },
     out,
-    isForced: values.force,
-    isQuiet: values.quiet,
-    gateway: gatewayOptions(values, env),
+    isForced: given.force ?? false,
+    isQuiet: given.quiet ?? false,
+    gateway: { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), retryForS: retryFor },
   }
 }
 
-function time(name: string, text: string): number {
+function streamIn(stream: 'gps' | 'battery', format: TrackFormat) {
+  if (stream === 'gps') return { stream, format }
+  if (format === 'csv' || format === 'ndjson') return { stream, format }
+  throw new UsageError(`--format of battery must be csv or ndjson, not ${format}`)
+}
+
+function time(text: string): number {
   const atMs = parseIso(text)
-  if (atMs === undefined)
-    throw new UsageError(`--${name} must be a time such as 2026-05-01T08:30:00Z, not "${text}"`)
+  if (atMs === undefined) throw new InvalidArgumentError('It must be a time such as 2026-05-01T08:30:00Z.')
   return atMs
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { CommandFolder, type Outcome } from '#scripts/cli/test-command.ts'
+import { CommandFolder, type Outcome } from '#scripts/testing/command-folder.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { toIso } from '#shared/time.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
@@ -151,18 +151,22 @@ test('what is wrong with the command, the key, the device or the place is one li
     [['--device', 'cart-1', '--out', 'folder.csv', '--force'], 1, /cannot be written: EISDIR/],
     [['--all', '--format', 'csv', '--out', 'plain'], 1, /cannot be made a folder: EEXIST/],
     [['--device', 'cart-1', '--out', 'new'], 2, /--format is needed/],
-    [['--device', 'cart-1', '--out', 'new.csv', '--format', 'xlsx'], 2, /--format must be gpx/],
-    [['--device', 'cart-1', '--out', 'new.gpx', '--stream', 'battery'], 2, /--format must be csv, ndjson/],
-    [['--device', 'cart-1', '--out', 'new.csv', '--from', 'today'], 2, /--from must be a time/],
+    [['--device', 'cart-1', '--out', 'new.csv', '--format', 'xlsx'], 2, /--format .* choices are gpx/],
+    [
+      ['--device', 'cart-1', '--out', 'new.gpx', '--stream', 'battery'],
+      2,
+      /--format of battery must be csv or ndjson/,
+    ],
+    [['--device', 'cart-1', '--out', 'new.csv', '--from', 'today'], 2, /--from .* must be a time/],
     [
       ['--device', 'cart-1', '--out', 'new.csv', '--from', '2026-05-02', '--to', '2026-05-01'],
       2,
       /--from must not/,
     ],
-    [['--device', 'cart-1'], 2, /--out is needed/],
+    [['--device', 'cart-1'], 2, /required option '--out <file>'/],
     [['--out', 'new.csv'], 2, /either --device ID or --all/],
     [['--all', '--format', 'csv', '--out', '-'], 2, /must be a folder/],
-    [[...one, 'extra'], 2, /extra/],
+    [[...one, 'extra'], 2, /too many arguments/],
   ] as const) {
     const outcome = await folder.run(runExport, ['--url', g.http, ...argv], key === undefined ? {} : { key })
     assert.equal(outcome.code, code, outcome.err)

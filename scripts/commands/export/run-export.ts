@@ -6,18 +6,14 @@ import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, systemCode } 
 import { Patience } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
 import { ApiClient } from '#shared/client.ts'
-import { EXPORT_HELP, type ExportOptions, parseExportOptions } from './options.ts'
+import { type ExportOptions, parseExportOptions } from './options.ts'
 import { RecordCount } from './record-count.ts'
 import { requireFree, WholeFile } from './whole-file.ts'
 
 /** `npm run export`: returns the exit code. */
 export function runExport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('export', io, async () => {
-    const options = parseExportOptions(argv, io.env)
-    if (options === undefined) {
-      io.stdout.write(EXPORT_HELP)
-      return EXIT.ok
-    }
+    const options = parseExportOptions(argv, io)
     await new Export(options, io).run()
     return EXIT.ok
   })

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { toIso } from '#shared/time.ts'
 
-const MAIN = join(import.meta.dirname, '../import.ts')
 const POINTS = 200_000
 const POINTS_A_PIECE = 1000
 /** Hardly more than the program itself needs, and less than the points would. */
@@ -32,7 +31,8 @@ for (const [format, { head, point, foot }] of Object.entries(FORMS)) {
   test(`${POINTS} points of ${format} need no more memory than a few`, async () => {
     const argv = [
       `--max-old-space-size=${HEAP_MB}`,
-      MAIN,
+      ENTRY,
+      'import',
       '--dry-run',
       '--device',
       'x',

@@ -1,14 +1,8 @@
-import type { CommandIo } from '#scripts/cli/command.ts'
-import { UsageError } from '#scripts/cli/command.ts'
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { type CommandIo, UsageError } from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { TRACK_FORMATS, type TrackFormat } from '#scripts/cli/formats.ts'
-import {
-  choice,
-  GATEWAY_HELP,
-  GATEWAY_OPTIONS,
-  type GatewayOptions,
-  gatewayOptions,
-  parseCommandLine,
-} from '#scripts/cli/gateway-options.ts'
+import { createPatientCommandLine, type GatewayOptions, requireKey } from '#scripts/cli/gateway-options.ts'
 import { FIELD_NAMES, FIELDS, type FieldMapping } from './fields.ts'
 
 export interface ImportOptions {
@@ -27,101 +21,94 @@ export interface ImportOptions {
   isQuiet: boolean
 }
 
-export const IMPORT_HELP = `Adds the tracks of files to the history of a device. The gateway must be running.
+const KMH_PER_UNIT = { 'km/h': 1, 'm/s': 3.6, mph: 1.609344 } as const
 
-  npm run import -- --device ID [options] FILE…
-
-FILE is GPX, CSV, NDJSON or GeoJSON; - is standard input. What is there already is not stored again,
-so whatever was interrupted is finished by running it again.
-
-  --device ID         whose track it is: hardware_id or short_id
-  --by-hardware-id    instead: each record names its device in hardware_id
-  --format FORMAT     gpx, csv, ndjson or geojson   (by the name of the file)
-  --column FIELD=NAME a column or JSON field with a name of its own; may be repeated.
-                      FIELD is time, lat, long, speed, battery_voltage or hardware_id
-  --delimiter CHAR    between the fields of CSV; tab is one  (the one the header has most of: , ; or tab)
-  --encoding NAME     such as windows-1252          (utf-8, or utf-16 with a byte order mark)
-  --utc               times without a zone are UTC  (such records are dropped)
-  --speed-unit UNIT   km/h, m/s or mph; GPX always has m/s  (km/h)
-  --dry-run           read and report, send nothing
-
-${GATEWAY_HELP}
-The exit code is 0 when everything usable is stored, else 1.
-`
-
-const KMH_PER_UNIT: Readonly<Record<string, number>> = { 'km/h': 1, 'm/s': 3.6, mph: 1.609344 }
-
-const SPECIFICATION = {
-  ...GATEWAY_OPTIONS,
-  device: { type: 'string' },
-  'by-hardware-id': { type: 'boolean', default: false },
-  format: { type: 'string' },
-  column: { type: 'string', multiple: true, default: [] as string[] },
-  delimiter: { type: 'string' },
-  encoding: { type: 'string', default: 'utf-8' },
-  utc: { type: 'boolean', default: false },
-  'speed-unit': { type: 'string', default: 'km/h' },
-  'dry-run': { type: 'boolean', default: false },
-} as const
-
-/** Reads the command line; undefined asks for the help text. Throws `UsageError`. */
-export function parseImportOptions(
-  argv: readonly string[],
-  env: CommandIo['env'],
-): ImportOptions | undefined {
-  const { values, positionals } = parseCommandLine({
-    args: [...argv],
-    options: SPECIFICATION,
-    allowPositionals: true,
-  })
-  if (values.help) return undefined
-  if (positionals.length === 0) throw new UsageError('a file is needed, or - for standard input')
-  if ((values.device === undefined) !== values['by-hardware-id'])
+/** Reads the command line. Throws `UsageError`. */
+export function parseImportOptions(argv: readonly string[], io: CommandIo): ImportOptions {
+  const command = createPatientCommandLine('import', io)
+    .description(
+      'Adds the tracks of files to the history of a device. The gateway must be running. What it has already is not ' +
+        'stored again, so an import that was interrupted is finished by running it again. The exit code is 0 when ' +
+        'everything usable is stored, else 1.',
+    )
+    .argument('<file...>', 'GPX, CSV, NDJSON or GeoJSON; - is standard input')
+    .option('--device <id>', 'whose track it is: hardware_id or short_id')
+    .addOption(
+      new Option('--by-hardware-id', 'instead: each record names its device in hardware_id').conflicts(
+        'device',
+      ),
+    )
+    .addOption(
+      new Option('--format <format>', 'by default what the name of the file says').choices(TRACK_FORMATS),
+    )
+    .option(
+      '--column <field=name>',
+      'a column or JSON field with a name of its own; may be repeated. FIELD is time, lat, long, speed, ' +
+        'battery_voltage or hardware_id',
+      addToMapping,
+    )
+    .option(
+      '--delimiter <char>',
+      'between the fields of CSV, a character or tab (by default the one the header has most of: , ; or tab)',
+      delimiter,
+    )
+    .option(
+      '--encoding <name>',
+      'such as windows-1252; utf-16 needs no name if it has a byte order mark',
+      encoding,
+      'utf-8',
+    )
+    .option('--utc', 'times without a zone are UTC (without this option such records are dropped)')
+    .addOption(
+      new Option('--speed-unit <unit>', 'unit of speeds; GPX always has m/s')
+        .choices(['km/h', 'm/s', 'mph'] as const)
+        .default('km/h' as const),
+    )
+    .option('--dry-run', 'read and report, send nothing')
+  const parsed = parseCommandLine(command, argv)
+  const [files] = parsed.processedArgs
+  const { device, byHardwareId, format, dryRun, url, key, retryFor, ...given } = parsed.opts()
+  if (device === undefined && !byHardwareId)
     throw new UsageError('either --device ID or --by-hardware-id is needed')
-  const format = values.format === undefined ? null : choice('format', values.format, TRACK_FORMATS)
-  if (format === null && positionals.includes('-'))
+  if (format === undefined && files.includes('-'))
     throw new UsageError('--format is needed for standard input')
-  const unit = choice('speed-unit', values['speed-unit'], Object.keys(KMH_PER_UNIT))
   return {
-    files: positionals,
-    device: values.device ?? null,
-    format,
-    gateway: values['dry-run'] ? null : gatewayOptions(values, env),
-    mapping: mappingOf(values.column),
-    delimiter: delimiterOf(values.delimiter),
-    encoding: encodingOf(values.encoding),
-    isUtc: values.utc,
-    kmhPerSpeedUnit: KMH_PER_UNIT[unit] ?? 1,
-    isQuiet: values.quiet,
+    files,
+    device: device ?? null,
+    format: format ?? null,
+    gateway: dryRun
+      ? null
+      : { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), retryForS: retryFor },
+    mapping: given.column ?? {},
+    delimiter: given.delimiter,
+    encoding: given.encoding,
+    isUtc: given.utc ?? false,
+    kmhPerSpeedUnit: KMH_PER_UNIT[given.speedUnit],
+    isQuiet: given.quiet ?? false,
   }
 }
 
-function mappingOf(columns: readonly string[]): FieldMapping {
-  const mapping: FieldMapping = {}
-  for (const column of columns) {
-    const at = column.indexOf('=')
-    const [name, own] = [column.slice(0, at), column.slice(at + 1)]
-    // the name the API has for it, or ours
-    const field = FIELDS.find((one) => one === name || FIELD_NAMES[one].includes(name))
-    if (at < 1 || own === '' || field === undefined)
-      throw new UsageError(`--column must be FIELD=NAME such as time=When, not "${column}"`)
-    mapping[field] = own
-  }
-  return mapping
+function addToMapping(column: string, mapping: FieldMapping = {}): FieldMapping {
+  const at = column.indexOf('=')
+  const [name, own] = [column.slice(0, at), column.slice(at + 1)]
+  // the name the API has for it, or ours
+  const field = FIELDS.find((one) => one === name || FIELD_NAMES[one].includes(name))
+  if (at < 1 || own === '' || field === undefined)
+    throw new InvalidArgumentError('It must be FIELD=NAME such as time=When.')
+  return { ...mapping, [field]: own }
 }
 
-function delimiterOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
+function delimiter(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'
   if (text.length !== 1 || '"\r\n'.includes(text))
-    throw new UsageError(`--delimiter must be one character or tab, not "${text}"`)
+    throw new InvalidArgumentError('It must be one character or tab.')
   return text
 }
 
-function encodingOf(label: string): string {
+function encoding(label: string): string {
   try {
     return new TextDecoder(label).encoding
   } catch {
-    throw new UsageError(`--encoding ${label} is not known`)
+    throw new InvalidArgumentError('It must be the name of an encoding.')
   }
 }

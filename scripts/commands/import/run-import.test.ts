@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { CommandFolder, type Outcome } from '#scripts/cli/test-command.ts'
+import { CommandFolder, type Outcome } from '#scripts/testing/command-folder.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { freePort } from '#shared/testing/free-port.ts'
 import { toIso } from '#shared/time.ts'
@@ -246,14 +246,19 @@ test('what is wrong with the command, the key, the device or the file is one lin
     [[...base, 'missing.csv'], 1, /missing.csv cannot be read: ENOENT/, ADMIN_KEY],
     [[...base, '--format', 'csv', '.'], 1, /is a folder/, ADMIN_KEY],
     [[...base, 'what.bin'], 2, /what is what.bin\? Give --format/, ADMIN_KEY],
-    [base, 2, /a file is needed/, ADMIN_KEY],
+    [base, 2, /missing required argument 'file'/, ADMIN_KEY],
     [['--url', g.http, name], 2, /either --device ID or --by-hardware-id/, ADMIN_KEY],
-    [[...base, '--by-hardware-id', name], 2, /either --device ID or --by-hardware-id/, ADMIN_KEY],
-    [[...base, '--speed-unit', 'knots', name], 2, /--speed-unit must be km\/h, m\/s, mph/, ADMIN_KEY],
-    [[...base, '--column', 'when', name], 2, /--column must be FIELD=NAME/, ADMIN_KEY],
-    [[...base, '--encoding', 'klingon', name], 2, /--encoding klingon is not known/, ADMIN_KEY],
-    [[...base, '--retry-for', 'ever', name], 2, /--retry-for must be seconds/, ADMIN_KEY],
-    [['--url', 'gateway', '--device', id, name], 2, /--url must be an address/, ADMIN_KEY],
+    [
+      [...base, '--by-hardware-id', name],
+      2,
+      /'--by-hardware-id' cannot be used with .*'--device <id>'/,
+      ADMIN_KEY,
+    ],
+    [[...base, '--speed-unit', 'knots', name], 2, /--speed-unit .* choices are km\/h, m\/s, mph/, ADMIN_KEY],
+    [[...base, '--column', 'when', name], 2, /--column .* must be FIELD=NAME/, ADMIN_KEY],
+    [[...base, '--encoding', 'klingon', name], 2, /--encoding .*'klingon' is invalid/, ADMIN_KEY],
+    [[...base, '--retry-for', 'ever', name], 2, /--retry-for .* must be a number/, ADMIN_KEY],
+    [['--url', 'gateway', '--device', id, name], 2, /--url .* must be an address/, ADMIN_KEY],
     [[...base, '--nonsense', name], 2, /nonsense/, ADMIN_KEY],
   ] as const) {
     const outcome = await folder.run(runImport, argv, { key })

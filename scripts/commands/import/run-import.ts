@@ -9,7 +9,7 @@ import { GeojsonReader } from './geojson-reader.ts'
 import { GpxReader } from './gpx-reader.ts'
 import { ImportReport } from './import-report.ts'
 import { NdjsonReader } from './ndjson-reader.ts'
-import { IMPORT_HELP, type ImportOptions, parseImportOptions } from './options.ts'
+import { type ImportOptions, parseImportOptions } from './options.ts'
 import { openTrackFile, type TrackFile, textOf } from './track-file.ts'
 import type { TrackReader, TrackSink } from './track-reader.ts'
 import { Upload } from './upload.ts'
@@ -17,11 +17,7 @@ import { Upload } from './upload.ts'
 /** `npm run import`: returns the exit code. */
 export function runImport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('import', io, async () => {
-    const options = parseImportOptions(argv, io.env)
-    if (options === undefined) {
-      io.stdout.write(IMPORT_HELP)
-      return EXIT.ok
-    }
+    const options = parseImportOptions(argv, io)
     let exitCode: number = EXIT.ok
     for (const path of options.files) exitCode = Math.max(exitCode, await new Import(path, options, io).run())
     return exitCode

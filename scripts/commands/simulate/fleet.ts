@@ -1,10 +1,10 @@
+import { grouped, minutes } from '#scripts/cli/progress.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { DeviceClient, noTraffic, type Qos, type Traffic } from './device-client.ts'
 import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
 import { fillHistory, type HistoryProgress } from './history.ts'
 import { LiveFleet } from './live-fleet.ts'
 import type { SimulateOptions } from './options.ts'
-import { minutes, progressLine } from './progress-bar.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
 
 /** A simulated fleet at work. */
@@ -19,8 +19,8 @@ export interface Fleet {
 export interface FleetScreen {
   /** A line that stays. */
   line(text: string): void
-  /** A line that the next one replaces, where the terminal can. */
-  progress(text: string): void
+  /** How far the work is: a share of the whole, and what is done. */
+  progress(share: number, text: string): void
 }
 
 interface Session {
@@ -72,7 +72,7 @@ async function fillPast(session: Session): Promise<void> {
   const startedAtMs = clock.nowMs()
   const progress: HistoryProgress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
   const elapsedS = () => (clock.nowMs() - startedAtMs) / 1000
-  const timer = setInterval(() => screen.progress(progressLine(progress, elapsedS())), PROGRESS_MS)
+  const timer = setInterval(() => screen.progress(...describe(progress, elapsedS())), PROGRESS_MS)
   try {
     await fillHistory({
       plan,
@@ -97,6 +97,15 @@ async function fillPast(session: Session): Promise<void> {
   } finally {
     clearInterval(timer)
   }
+}
+
+function describe({ samples, cartDays, cartDaysTotal }: HistoryProgress, elapsedS: number): [number, string] {
+  const rate = grouped(elapsedS > 0 ? samples / elapsedS : 0)
+  const days = `${Math.floor(cartDays)}/${cartDaysTotal} cart days`
+  return [
+    cartDaysTotal === 0 ? 0 : cartDays / cartDaysTotal,
+    `${days}, ${grouped(samples)} samples, ${rate}/s`,
+  ]
 }
 
 async function driveLive(session: Session): Promise<void> {

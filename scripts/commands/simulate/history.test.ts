@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { FakeLink } from './fake-link.ts'
+import { FakeLink } from '#scripts/testing/fake-link.ts'
 import { planFleet } from './fleet-plan.ts'
 import { fillHistory } from './history.ts'
 

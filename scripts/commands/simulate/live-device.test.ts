@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FakeLink } from '#scripts/testing/fake-link.ts'
 import { createRandom } from '#shared/random.ts'
-import { FakeLink } from './fake-link.ts'
 import { createCart, createDeviceModel, planFleet } from './fleet-plan.ts'
 import { LiveDevice } from './live-device.ts'
 import type { DeviceModel } from './sample.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FakeLink } from './fake-link.ts'
+import { FakeLink } from '#scripts/testing/fake-link.ts'
 import { planFleet } from './fleet-plan.ts'
 import { LiveFleet } from './live-fleet.ts'
 

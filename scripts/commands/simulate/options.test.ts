@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { HELP, parseOptions, UsageError } from './options.ts'
+import { after, test } from 'node:test'
+import { UsageError } from '#scripts/cli/command.ts'
+import { CommandFolder } from '#scripts/testing/command-folder.ts'
+import { parseOptions } from './options.ts'
+import { simulate } from './simulate.ts'
 
-const env = { CARTBARN_ADMIN_API_KEY: 'from-environment' }
+const io = { env: { CARTBARN_ADMIN_API_KEY: 'from-environment' }, stdout: process.stdout }
 
 test('the defaults drive live against a gateway on this machine', () => {
-  assert.deepEqual(parseOptions([], env), {
+  assert.deepEqual(parseOptions([], io), {
     gatewayUrl: 'http://127.0.0.1:8080',
     brokerUrl: 'mqtt://127.0.0.1:1883',
     adminKey: 'from-environment',
@@ -23,37 +26,30 @@ test('the defaults drive live against a gateway on this machine', () => {
 })
 
 test('the broker is looked for where the gateway is', () => {
-  assert.equal(parseOptions(['--url', 'https://barn.local:8443/'], env)?.brokerUrl, 'mqtt://barn.local:1883')
-  assert.equal(parseOptions(['--mqtt', 'mqtts://barn.local:8883'], env)?.brokerUrl, 'mqtts://barn.local:8883')
+  assert.equal(parseOptions(['--url', 'https://barn.local:8443/'], io).brokerUrl, 'mqtt://barn.local:1883')
+  assert.equal(parseOptions(['--mqtt', 'mqtts://barn.local:8883'], io).brokerUrl, 'mqtts://barn.local:8883')
 })
 
 test('history alone does not drive live; with --live it does afterwards', () => {
-  assert.equal(parseOptions(['--history', '7'], env)?.isLive, false)
-  assert.equal(parseOptions(['--history', '7', '--live'], env)?.isLive, true)
+  assert.equal(parseOptions(['--history', '7'], io).isLive, false)
+  assert.equal(parseOptions(['--history', '7', '--live'], io).isLive, true)
 })
 
 test('a centre in the southern hemisphere needs no equals sign', () => {
-  assert.deepEqual(parseOptions(['--center', '-33.9,18.4'], env)?.center, { lat: -33.9, long: 18.4 })
+  assert.deepEqual(parseOptions(['--center', '-33.9,18.4'], io).center, { lat: -33.9, long: 18.4 })
 })
 
-test('--help asks for the text, which names every option', () => {
-  assert.equal(parseOptions(['--help', '--carts', '3'], {}), undefined)
+test('--help prints every option', async () => {
+  const folder = new CommandFolder()
+  after(() => folder.remove())
+  const { code, out } = await folder.run(simulate, ['--help', '--carts', '3'])
+  assert.equal(code, 0)
   for (const option of [
-    'url',
-    'mqtt',
-    'key',
-    'carts',
-    'days',
-    'seed',
-    'speed-up',
-    'qos',
-    'history',
-    'live',
+    ...['url', 'mqtt', 'key', 'carts', 'days', 'seed', 'speed-up', 'qos', 'history', 'live'],
+    ...['duration', 'center', 'prefix', 'help'],
   ]) {
-    assert.ok(HELP.includes(`--${option} `), option)
+    assert.ok(out.includes(`--${option} `), option)
   }
-  for (const option of ['duration', 'center', 'prefix', 'help'])
-    assert.ok(HELP.includes(`--${option} `), option)
 })
 
 test('a wrong option is refused in one line', () => {
@@ -77,10 +73,10 @@ test('a wrong option is refused in one line', () => {
   ]
   for (const argv of wrong) {
     assert.throws(
-      () => parseOptions(argv, env),
+      () => parseOptions(argv, io),
       (error: unknown) => error instanceof UsageError && !error.message.includes('\n'),
       argv.join(' '),
     )
   }
-  assert.throws(() => parseOptions([], {}), /admin key/)
+  assert.throws(() => parseOptions([], { ...io, env: {} }), /admin key/)
 })

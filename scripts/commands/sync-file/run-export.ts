@@ -8,48 +8,31 @@ import {
   systemCode,
   UsageError,
 } from '#scripts/cli/command.ts'
-import { GATEWAY_OPTIONS, gatewayOptions, parseCommandLine } from '#scripts/cli/gateway-options.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { createGatewayCommandLine, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 
-const HELP = `Writes what the head office of a gateway lacks into a file, to be carried there where no network goes.
-
-  npm run sync:export -- --out FILE [options]     at the gateway, which must be running
-  npm run sync:import -- FILE                     at the head office; writes FILE.receipt.json
-  npm run sync:export -- --receipt FILE [options] at the gateway, when the receipt is back
-
-Until it has the receipt, or is online, the gateway keeps what was in the file, and writes it into the next one again.
-
-  --out FILE      FILE is there once it is complete
-  --receipt FILE  what the head office answered to the last file
-  --force         write over a file that is there
-  --url URL       the gateway's HTTP address (http://127.0.0.1:8080)
-  --key KEY       an admin's API key (environment: CARTBARN_API_KEY)
-  --help          this text
-`
-
-const SPECIFICATION = {
-  ...{ url: GATEWAY_OPTIONS.url, key: GATEWAY_OPTIONS.key, help: GATEWAY_OPTIONS.help },
-  out: { type: 'string' },
-  receipt: { type: 'string' },
-  force: { type: 'boolean', default: false },
-} as const
-
 /** The command; returns its exit code. */
-export function runSyncExport(args: string[], io: CommandIo): Promise<number> {
-  return runCommand('sync:export', io, async () => {
-    const { values } = parseCommandLine({ args, options: SPECIFICATION })
-    if (values.help) {
-      io.stdout.write(HELP)
-      return EXIT.ok
-    }
-    if ((values.out === undefined) === (values.receipt === undefined))
+export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand('sync-export', io, async () => {
+    const command = createGatewayCommandLine('sync-export', io)
+      .description(
+        'Writes what the head office of a gateway lacks into a file, to be carried there where no network goes: ' +
+          'first --out FILE at the gateway, then sync-import FILE at the head office, which writes FILE.receipt.json, ' +
+          'then --receipt FILE.receipt.json at the gateway. Until the gateway has the receipt, or is online, it keeps ' +
+          'what was in the file, and writes it into the next one again.',
+      )
+      .option('--out <file>', 'the file to write; it is there once it is complete')
+      .option('--receipt <file>', 'what the head office answered to the last file')
+      .option('--force', 'write over a file that is there')
+    const { url, key, out, receipt, force = false } = parseCommandLine(command, argv).opts()
+    if ((out === undefined) === (receipt === undefined))
       throw new UsageError('either --out or --receipt is needed')
-    const { url, apiKey } = gatewayOptions({ ...values, 'retry-for': '0' }, io.env)
-    const gateway = { url, apiKey, signal: io.signal }
-    if (values.out !== undefined) await writeFile(io, gateway, pathFrom(io, values.out), values.force)
-    else if (values.receipt !== undefined) await giveReceipt(io, gateway, pathFrom(io, values.receipt))
+    const gateway = { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), signal: io.signal }
+    if (out !== undefined) await writeFile(io, gateway, pathFrom(io, out), force)
+    else if (receipt !== undefined) await giveReceipt(io, gateway, pathFrom(io, receipt))
     return EXIT.ok
   })
 }

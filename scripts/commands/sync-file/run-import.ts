@@ -1,50 +1,34 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, UsageError } from '#scripts/cli/command.ts'
-import { GATEWAY_OPTIONS, parseCommandLine } from '#scripts/cli/gateway-options.ts'
+import { CommandError, type CommandIo, EXIT, pathFrom, runCommand } from '#scripts/cli/command.ts'
+import { address, createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
+import { requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiError } from '#shared/client.ts'
 import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { WholeFile } from '../export/whole-file.ts'
 import { answered } from './run-export.ts'
 
-const HELP = `Takes a file that a gateway wrote with sync:export into the hub, which must be running.
-
-  npm run sync:import -- FILE [options]
-
-What is there already is passed over, so the same file twice does no harm. FILE.receipt.json goes back to the gateway.
-
-  --hub URL    the hub's address (http://127.0.0.1:8090)
-  --key KEY    an admin's key of the hub (environment: CARTBARN_HUB_API_KEY)
-  --help       this text
-`
-
 const HEAD_BYTES = 65_536
 
 /** The command; returns its exit code. */
-export function runSyncImport(args: string[], io: CommandIo): Promise<number> {
-  return runCommand('sync:import', io, async () => {
-    const { values, positionals } = parseCommandLine({
-      args,
-      allowPositionals: true,
-      options: {
-        hub: { type: 'string', default: 'http://127.0.0.1:8090' },
-        key: GATEWAY_OPTIONS.key,
-        help: GATEWAY_OPTIONS.help,
-      },
+export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand('sync-import', io, async () => {
+    const command = createCommandLine('sync-import', io)
+      .description(
+        'Takes a file that a gateway wrote with sync-export into the hub, which must be running. What the hub has ' +
+          'already is passed over, so the same file twice does no harm. FILE.receipt.json goes back to the gateway.',
+      )
+      .argument('<file>')
+      .option('--hub <url>', "the hub's address", address('http:', 'https:'), 'http://127.0.0.1:8090')
+      .option('--key <key>', "an admin's key of the hub (environment: CARTBARN_HUB_API_KEY)")
+    const parsed = parseCommandLine(command, argv)
+    const [file] = parsed.processedArgs
+    const { hub, key } = parsed.opts()
+    await importFile(io, pathFrom(io, file), {
+      url: hub,
+      key: requireKey(key, 'CARTBARN_HUB_API_KEY', io.env),
     })
-    if (values.help) {
-      io.stdout.write(HELP)
-      return EXIT.ok
-    }
-    const [name] = positionals
-    if (name === undefined || positionals.length !== 1) throw new UsageError('one file is needed')
-    const url = URL.parse(values.hub)
-    if (url === null || !['http:', 'https:'].includes(url.protocol))
-      throw new UsageError(`--hub must be an address such as http://127.0.0.1:8090, not "${values.hub}"`)
-    const key = values.key ?? io.env.CARTBARN_HUB_API_KEY ?? ''
-    if (key === '') throw new UsageError('a key of the hub is needed: --key or CARTBARN_HUB_API_KEY')
-    await importFile(io, pathFrom(io, name), { url: url.href.replace(/\/+$/, ''), key })
     return EXIT.ok
   })
 }

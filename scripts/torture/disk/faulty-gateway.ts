@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { connectAsync, type MqttClient } from 'mqtt'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 
-const MAIN = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url))
 const ADMIN_KEY = 'flt_admin_key_for_faults_0123456789'
 
 interface LogLine {
@@ -35,7 +34,7 @@ export class FaultyGateway {
   #mqtt = ''
 
   private constructor(dataDir: string, env: Record<string, string>) {
-    this.#child = spawn(process.execPath, [MAIN], {
+    this.#child = spawn(process.execPath, [ENTRY, 'run'], {
       env: {
         ...process.env,
         CARTBARN_DATA_DIR: dataDir,

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { ENTRY } from '#scripts/cli/start-command.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import { tortureHistory } from './history.ts'
-
-const entry = fileURLToPath(new URL('../../../gateway/main.ts', import.meta.url))
 
 const bench = new Workbench()
 after(() => bench.clear())
@@ -13,7 +11,7 @@ process.on('exit', () => bench.clear())
 test('a history that is sealed, added to and deleted from survives kills and power cuts', async () => {
   const outcome = await tortureHistory({
     bench,
-    entry,
+    entry: ENTRY,
     isShort: true,
     cycles: undefined,
     seed: undefined,

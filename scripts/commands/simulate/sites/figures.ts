@@ -1,4 +1,4 @@
-import { LatencyHistogram } from '#scripts/rig/latency-histogram.ts'
+import { createHistogram, type Histogram } from 'node:perf_hooks'
 
 /** From when a device measured to when the hub had it. */
 export interface LagSummary {
@@ -9,8 +9,8 @@ export interface LagSummary {
 
 /** How all sites fare. */
 export class SitesFigures {
-  readonly #lag = new LatencyHistogram()
-  readonly #recentLag = new LatencyHistogram()
+  readonly #lag = createHistogram()
+  readonly #recentLag = createHistogram()
   /** GPS and battery records that the hub has. */
   rows = 0
   pushes = 0
@@ -31,8 +31,10 @@ export class SitesFigures {
     this.rows += rows
     this.pushes += 1
     for (const time of atMs) {
-      this.#lag.record((nowMs - time) * 1000)
-      this.#recentLag.record((nowMs - time) * 1000)
+      // a histogram takes no zero, and a device's clock may be ahead
+      const lagMs = Math.max(1, Math.round(nowMs - time))
+      this.#lag.record(lagMs)
+      this.#recentLag.record(lagMs)
     }
   }
 
@@ -48,12 +50,8 @@ export class SitesFigures {
   }
 }
 
-function summarise(histogram: LatencyHistogram): LagSummary {
-  return {
-    p50Ms: histogram.percentileUs(50) / 1000,
-    p95Ms: histogram.percentileUs(95) / 1000,
-    maxMs: histogram.percentileUs(100) / 1000,
-  }
+function summarise(histogram: Histogram): LagSummary {
+  return { p50Ms: histogram.percentile(50), p95Ms: histogram.percentile(95), maxMs: histogram.max }
 }
 
 export function lagText({ p50Ms, p95Ms, maxMs }: LagSummary): string {

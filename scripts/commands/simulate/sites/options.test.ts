@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { UsageError } from '../options.ts'
-import { isAboutSites, parseSitesOptions, SITES_HELP } from './options.ts'
+import { after, test } from 'node:test'
+import { UsageError } from '#scripts/cli/command.ts'
+import { CommandFolder } from '#scripts/testing/command-folder.ts'
+import { simulate } from '../simulate.ts'
+import { isAboutSites, parseSitesOptions } from './options.ts'
 
-const env = { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }
+const io = { env: { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }, stdout: process.stdout }
 
 test('--sites in either form is about sites of a hub', () => {
   assert.ok(isAboutSites(['--sites', '3']))
@@ -12,7 +14,7 @@ test('--sites in either form is about sites of a hub', () => {
 })
 
 test('the defaults replicate to a hub on this machine', () => {
-  assert.deepEqual(parseSitesOptions(['--sites', '3'], env), {
+  assert.deepEqual(parseSitesOptions(['--sites', '3'], io), {
     hubUrl: 'http://127.0.0.1:8090',
     access: { adminKey: 'from-environment' },
     sites: 3,
@@ -27,31 +29,34 @@ test('the defaults replicate to a hub on this machine', () => {
 })
 
 test('a file of keys goes before the key of an admin', () => {
-  const options = parseSitesOptions(['--sites', '3', '--keys-file', 'keys.txt'], env)
-  assert.deepEqual(options?.access, { keysFile: 'keys.txt' })
+  const options = parseSitesOptions(['--sites', '3', '--keys-file', 'keys.txt'], io)
+  assert.deepEqual(options.access, { keysFile: 'keys.txt' })
 })
 
-test('--help asks for the text, which names every option', () => {
-  assert.equal(parseSitesOptions(['--sites', '1', '--help'], {}), undefined)
+test('--help prints every option', async () => {
+  const folder = new CommandFolder()
+  after(() => folder.remove())
+  const { code, out } = await folder.run(simulate, ['--sites', '1', '--help'])
+  assert.equal(code, 0)
   for (const name of ['sites', 'hub', 'hub-key', 'keys-file', 'devices', 'interval', 'duration', 'seed']) {
-    assert.match(SITES_HELP, new RegExp(`--${name} `))
+    assert.match(out, new RegExp(`--${name} `))
   }
 })
 
 for (const [what, argv, message] of [
-  ['no number of sites', ['--sites', 'many'], /--sites must be a whole number from 1 to 2000/],
-  ['no address', ['--sites', '1', '--hub', 'hub.example.com'], /--hub must be an address/],
-  ['a prefix that no site id has', ['--sites', '1', '--prefix', 'North'], /--prefix must be/],
+  ['no number of sites', ['--sites', 'many'], /--sites .* must be a whole number from 1 to 2000/],
+  ['no address', ['--sites', '1', '--hub', 'hub.example.com'], /--hub .* must be an address/],
+  ['a prefix that no site id has', ['--sites', '1', '--prefix', 'North'], /--prefix .* must be/],
   ['an option that is none', ['--sites', '1', '--carts', '3'], /--carts/],
 ] as const) {
   test(`${what} is refused in words`, () => {
     assert.throws(
-      () => parseSitesOptions(argv, env),
+      () => parseSitesOptions(argv, io),
       (error) => error instanceof UsageError && message.test(error.message),
     )
   })
 }
 
 test('without any key it says which are needed', () => {
-  assert.throws(() => parseSitesOptions(['--sites', '1'], {}), /--hub-key/)
+  assert.throws(() => parseSitesOptions(['--sites', '1'], { ...io, env: {} }), /--hub-key/)
 })

@@ -7,10 +7,10 @@ import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY } from '#hub/testing/people.ts'
+import { FaultyFront, type FrontFault } from '#scripts/testing/faulty-front.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { systemClock } from '#shared/time.ts'
-import { FaultyFront, type FrontFault } from '../faulty-front.ts'
 import { SharedCarts, SiteDevices, type SiteLook } from './carts.ts'
 import { SitesFigures } from './figures.ts'
 import { SiteLog } from './log.ts'
@@ -224,8 +224,8 @@ test('states of all devices are told, with what is still to come', async (t) => 
 
 test('sites are made at the hub, replicate for a while, leave nothing behind, and can come back', async () => {
   const argv = ['--sites', '5', '--hub', hub.url(), '--hub-key', ADMIN_KEY]
-  const options = parseSitesOptions([...argv, '--devices', '3', '--interval', '1', '--duration', '2'], {})
-  assert.ok(options !== undefined)
+  const more = ['--devices', '3', '--interval', '1', '--duration', '2']
+  const options = parseSitesOptions([...argv, ...more], { env: {}, stdout: process.stdout })
   let rows = 0
   for (let run = 1; run <= 2; run++) {
     const lines: string[] = []

@@ -1,5 +1,5 @@
+import type { DeviceLink } from '#scripts/commands/simulate/device-client.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
-import type { DeviceLink } from './device-client.ts'
 
 /** A link for tests: connects at once, keeps what is published, acknowledges at once. */
 export class FakeLink implements DeviceLink {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import type { RunCommand } from '#scripts/cli/command.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
-import type { CommandIo } from './command.ts'
 
 export interface Outcome {
   code: number
@@ -28,7 +28,7 @@ export class CommandFolder {
 
   /** `around` is what else a process has. */
   async run(
-    command: (argv: readonly string[], io: CommandIo) => Promise<number>,
+    command: RunCommand,
     argv: readonly string[],
     { key = ADMIN_KEY, stdin = '', isTerminal = false, signal = new AbortController().signal }: Around = {},
   ): Promise<Outcome> {

@@ -1,0 +1,21 @@
+import { replaceAdminKey } from '#gateway/admin-key.ts'
+import { CommandError, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { describeError } from '#shared/errors.ts'
+import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
+
+/** `cartbarn admin-key`: another key for the admin, for a person who may write the data folder. */
+export const adminKey: RunCommand = (argv, io) =>
+  runCommand('admin-key', io, async () => {
+    const command = createSettingsCommandLine('admin-key', io).description(
+      "Gives the oldest active admin of the gateway a new key, prints it and ends the admin's old key. The gateway must " +
+        'be stopped, and CARTBARN_DATA_DIR must be its data folder.',
+    )
+    const config = readSettings(parseCommandLine(command, argv).opts().config, io)
+    const { name, key } = await replaceAdminKey(config).catch((error: unknown) => {
+      throw new CommandError(describeError(error), { cause: error })
+    })
+    io.stdout.write(`${key}\n`)
+    io.stderr.write(`This is the new key of ${name}; the old one is no longer valid.\n`)
+    return EXIT.ok
+  })

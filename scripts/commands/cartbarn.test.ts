@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+
+const KEY = 'flt_admin_key_for_commands_0123456789'
+
+function start(argv: readonly string[], settings: Record<string, string> = {}): ChildProcess {
+  const env = {
+    ...{
+      PATH: process.env.PATH,
+      CARTBARN_HOST: '127.0.0.1',
+      CARTBARN_HTTP_PORT: '0',
+      CARTBARN_MQTT_PORT: '0',
+    },
+    ...settings,
+  }
+  return spawn(process.execPath, [ENTRY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function run(argv: readonly string[], settings: Record<string, string> = {}) {
+  const child = start(argv, settings)
+  assert.ok(child.stdout !== null && child.stderr !== null)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { out, err, code }
+}
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-command-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A program with its output; it is killed after the test, if it still runs. */
+async function startListening(t: TestContext, argv: readonly string[], settings: Record<string, string>) {
+  const child = start(argv, settings)
+  t.after(() => child.kill('SIGKILL'))
+  let out = ''
+  child.stdout?.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr?.resume()
+  await eventually(() => out.includes('"listening"'), 'listening', 20_000)
+  const http = /"http":"([^"]+)"/.exec(out)?.[1] ?? assert.fail(out)
+  const request = (path: string, key: string) => fetch(`${http}${path}`, { headers: { 'x-api-key': key } })
+  return { child, request, out: () => out }
+}
+
+test('without a command, or with --help, it prints all commands', async () => {
+  const { out, err, code } = await run([])
+  assert.deepEqual([err, code], ['', 0])
+  for (const name of [
+    ...['run', 'hub', 'import', 'export', 'sync-export', 'sync-import'],
+    ...['simulate', 'demo', 'admin-key', 'version'],
+  ])
+    assert.match(out, new RegExp(`^  ${name} +\\S`, 'm'))
+  assert.deepEqual(await run(['--help']), { out, err, code })
+})
+
+test('version and --version print the version', async () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const printed = { out: `cartbarn ${version}\n`, err: '', code: 0 }
+  assert.deepEqual([await run(['version']), await run(['--version'])], [printed, printed])
+})
+
+for (const [argv, message] of [
+  [['exprt'], /^cartbarn: unknown command 'exprt' \(Did you mean export\?\) \(see --help\)\n$/],
+  [['--exprt'], /^cartbarn: unknown option '--exprt' \(see --help\)\n$/],
+  [['run', '--colour'], /^run: unknown option '--colour' \(see --help\)\n$/],
+  [['run', 'now'], /^run: too many arguments.* \(see --help\)\n$/],
+  [
+    ['run', '--config', '/nowhere.json'],
+    /^run: cannot read the configuration file .*nowhere.* \(see --help\)\n$/,
+  ],
+  [['demo', '--config'], /^demo: option '--config <file>' argument missing \(see --help\)\n$/],
+  [['hub', 'sites'], /^hub: there is no command sites \(see --help\)\n$/],
+  [['hub', 'site'], /^hub: a command is needed \(see --help\)\n$/],
+  [['hub', 'site', 'move', 'x'], /^hub: unknown command 'move'.* \(see --help\)\n$/],
+  [['hub', 'site', 'add', 'Old', 'Course'], /^hub: too many arguments.* \(see --help\)\n$/],
+  [['hub', 'site', 'list', '--all'], /^hub: unknown option '--all' \(see --help\)\n$/],
+  [['sync-import'], /^sync-import: missing required argument 'file' \(see --help\)\n$/],
+  [['sync-export', '--key', 'k'], /^sync-export: either --out or --receipt is needed \(see --help\)\n$/],
+  [['simulate', '--carts', '0'], /^simulate: .*--carts .* a whole number from 1 to 5000.* \(see --help\)\n$/],
+] as const) {
+  test(`cartbarn ${argv.join(' ')} is refused in one line`, async () => {
+    const { out, err, code } = await run(argv)
+    assert.match(err, message)
+    assert.deepEqual([out, code], ['', 2])
+  })
+}
+
+test('help says how npm calls a command when npm called it', async () => {
+  const usage = async (argv: readonly string[], script: string) =>
+    (await run([...argv, '--help'], { npm_lifecycle_event: script })).out.split('\n')[0]
+  assert.equal(await usage(['run'], 'start'), 'Usage: npm start -- [options]')
+  assert.equal(await usage(['sync-import'], 'sync:import'), 'Usage: npm run sync:import -- [options] <file>')
+  assert.equal(await usage(['hub', 'site', 'add'], 'hub'), 'Usage: npm run hub -- site add [options] <name>')
+  assert.equal(await usage(['export'], 'test'), 'Usage: cartbarn export [options]')
+})
+
+test('admin-key replaces the key of the admin while the gateway is stopped, and only then', async (t) => {
+  const settings = { CARTBARN_DATA_DIR: newFolder(t), CARTBARN_ADMIN_API_KEY: KEY }
+  const empty = await run(['admin-key'], settings)
+  assert.deepEqual([empty.out, empty.code], ['', 1])
+  assert.match(empty.err, /^admin-key: .* has no database of a gateway/)
+
+  const first = await startListening(t, ['run'], settings)
+  assert.equal((await first.request('/users', KEY)).status, 200)
+  const refused = await run(['admin-key'], settings)
+  assert.deepEqual([refused.out, refused.code], ['', 1])
+  assert.match(refused.err, /^admin-key: another cartbarn is using the data folder .*; stop it first\n$/)
+  assert.equal((await first.request('/users', KEY)).status, 200, 'the key still opens')
+  first.child.kill('SIGTERM')
+  await once(first.child, 'exit')
+
+  const replaced = await run(['admin-key'], settings)
+  assert.deepEqual([replaced.code, /^flt_\S+\n$/.test(replaced.out)], [0, true], replaced.err)
+  const second = await startListening(t, ['run'], settings)
+  assert.equal((await second.request('/users', replaced.out.trim())).status, 200)
+  assert.equal((await second.request('/users', KEY)).status, 401)
+})
+
+for (const argv of [['demo'], ['run', '--demo']]) {
+  test(`cartbarn ${argv.join(' ')} drives simulated carts until it is stopped`, async (t) => {
+    const { child, out } = await startListening(t, argv, { CARTBARN_DATA_DIR: newFolder(t) })
+    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices', 20_000)
+    child.kill('SIGTERM')
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+    assert.match(out(), /Stopped: \d+ messages sent/)
+    assert.match(out(), /"msg":"stopped"/)
+  })
+}
+
+test('the simulator of a demo that is killed ends too', async (t) => {
+  const { child, out } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR: newFolder(t) })
+  await eventually(() => /devices are registered/.test(out()), 'devices', 20_000)
+  child.kill('SIGKILL')
+  // the pipe closes when the last process that writes to it has ended
+  await once(child, 'close')
+})
+
+test('a demo over data whose key is not known says what it needs, and leaves nothing running', async (t) => {
+  const settings = { CARTBARN_DATA_DIR: newFolder(t) }
+  const first = await startListening(t, ['run'], settings)
+  first.child.kill('SIGTERM')
+  await once(first.child, 'exit')
+  const { out, code } = await run(['demo'], settings)
+  assert.equal(code, 1)
+  assert.match(out, /the demo needs the admin key: set CARTBARN_ADMIN_API_KEY/)
+})

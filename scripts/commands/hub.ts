@@ -1,0 +1,81 @@
+import { describeHubSettings, type HubConfig, readHubConfig } from '#hub/config.ts'
+import { manageSites, runHub } from '#hub/main.ts'
+import type { SiteCommand } from '#hub/sites/commands.ts'
+import { citusStatements } from '#hub/store/database/schema.ts'
+import {
+  CommandError,
+  type CommandIo,
+  EXIT,
+  type RunCommand,
+  runCommand,
+  UsageError,
+} from '#scripts/cli/command.ts'
+import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
+import { ConfigError, describeError } from '#shared/errors.ts'
+
+/** `cartbarn hub`: the head office until a signal, or what is asked of its sites. */
+export const hub: RunCommand = (argv, io) =>
+  runCommand('hub', io, async () => {
+    let work = () => runHub(readSettings(io), io.signal)
+    const askAbout = (command: SiteCommand) => {
+      work = () => print(io, manageSites(readSettings(io), command))
+    }
+    const command = createCommandLine('hub', io)
+      .description(
+        'Starts the hub: the head office that the gateways of many golf courses send their data to.',
+      )
+      .addHelpText('after', settingsHelp('the environment', describeHubSettings()))
+    const site = command
+      .command('site')
+      .description('add, list or change sites; also while the hub runs')
+      .helpCommand(false)
+    site
+      .command('add')
+      .description('add a site and print the key of its gateway, once')
+      .argument('<name>', 'the name of the site; in quotes if it has several words')
+      .option('--id <id>', 'the id of the site; by default it is made of the name')
+      .action((name, { id }) => askAbout({ action: 'add', name, id }))
+    site
+      .command('list')
+      .description('list all sites')
+      .action(() => askAbout({ action: 'list' }))
+    site
+      .command('rotate')
+      .description('revoke the keys of a site and print a new key')
+      .argument('<id>')
+      .action((id) => askAbout({ action: 'rotate', id }))
+    site
+      .command('revoke')
+      .description('revoke the keys of a site')
+      .argument('<id>')
+      .action((id) => askAbout({ action: 'revoke', id }))
+    command
+      .command('citus')
+      .description('print the SQL that spreads the tables over a Citus cluster')
+      .action(() => {
+        work = () => print(io, Promise.resolve(citusStatements().join('')))
+      })
+    // not before: its commands would inherit it
+    command.allowExcessArguments().action((_options, { args: [word] }) => {
+      if (word !== undefined) throw new UsageError(`there is no command ${word}`)
+    })
+    parseCommandLine(command, argv)
+    return work()
+  })
+
+function readSettings({ env }: CommandIo): HubConfig {
+  try {
+    return readHubConfig(env)
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(error.message) : error
+  }
+}
+
+async function print({ stdout }: CommandIo, text: Promise<string>): Promise<number> {
+  try {
+    stdout.write(await text)
+    return EXIT.ok
+  } catch (error) {
+    throw new CommandError(describeError(error), { cause: error })
+  }
+}

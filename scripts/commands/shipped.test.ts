@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '../..')
+const ENTRY = 'scripts/commands/cartbarn.ts'
+const OURS_ONLY = /^scripts\/(?:bench|torture|fuzz|rig|check)\/|\/testing\/|\.test\.ts$/
+
+const manifest: {
+  imports: Record<string, string>
+  dependencies: Record<string, string>
+} = JSON.parse(read('package.json'))
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+/**
+ * What can be reached from a file: our files by the ways to them, and packages. Every text that names a module counts, so
+ * that what is imported later, or runs in a thread or in another process, is reached too.
+ */
+function reach(entry: string, readText = read): { ways: Map<string, string>; packages: Set<string> } {
+  const ways = new Map([[entry, entry]])
+  const packages = new Set<string>()
+  for (const [path, way] of ways) {
+    const text = readText(path)
+    for (const [, name = ''] of text.matchAll(/'((?:\.{1,2}|#[\w-]+)\/[\w./-]+\.(?:ts|mjs))'/g)) {
+      const file = fileOf(path, name)
+      if (!ways.has(file)) ways.set(file, `${way} -> ${file}`)
+    }
+    for (const [, name = ''] of text.matchAll(/(?:\bfrom |\bimport\()'([\w@][^:'\n]*)'/g)) packages.add(name)
+  }
+  return { ways, packages }
+}
+
+function fileOf(from: string, name: string): string {
+  if (name.startsWith('.')) return posix.join(dirname(from), name)
+  const [alias = '', ...rest] = name.split('/')
+  const folder = manifest.imports[`${alias}/*`] ?? assert.fail(`${from}: ${name}`)
+  return posix.join(folder.slice(0, -1), rest.join('/'))
+}
+
+const { ways, packages } = reach(ENTRY)
+
+test('nothing that is shipped uses benchmarks, torture, fuzz, or what tests are written with', () => {
+  assert.deepEqual(
+    [...ways].filter(([path]) => OURS_ONLY.test(path)).map(([, way]) => way),
+    [],
+  )
+})
+
+test('commands, threads and what they use are found', () => {
+  for (const path of [
+    ...['run.ts', 'hub.ts', 'demo.ts', 'admin-key.ts', 'import/upload.ts', 'export/whole-file.ts'].map(
+      (name) => `scripts/commands/${name}`,
+    ),
+    ...['scripts/commands/sync-file/run-import.ts', 'scripts/commands/simulate/sites/sender.ts'],
+    ...['gateway/store/writer/worker.ts', 'gateway/store/readers/worker.ts', 'cloud-sync/hub/store/users.ts'],
+  ])
+    assert.ok(ways.has(path), path)
+})
+
+test('packages that are shipped code uses are dependencies, not for development only', () => {
+  const names = [...packages].map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
+  assert.ok(names.includes('mqtt') && names.includes('pino-pretty'))
+  assert.deepEqual(
+    names.filter((name) => !(name in manifest.dependencies)),
+    [],
+  )
+})
+
+test('a benchmark is found behind an import, a late import, a type and a thread', () => {
+  const files: Record<string, string> = {
+    'a/entry.ts': "import { b } from './b.ts'\nconst later = () => import('#scripts/c/c.ts')",
+    'a/b.ts': "import type { D } from '../d.ts'",
+    'scripts/c/c.ts': "new Worker(new URL('../bench/thread.ts', import.meta.url))",
+    'd.ts': "import { run } from '#scripts/bench/bench.ts'\nimport 'x'\nimport y from '@y/z'",
+  }
+  const found = reach('a/entry.ts', (path) => files[path] ?? '')
+  assert.deepEqual([...found.ways.keys()].filter((path) => OURS_ONLY.test(path)).sort(), [
+    'scripts/bench/bench.ts',
+    'scripts/bench/thread.ts',
+  ])
+  assert.equal(
+    found.ways.get('scripts/bench/thread.ts'),
+    'a/entry.ts -> scripts/c/c.ts -> scripts/bench/thread.ts',
+  )
+  assert.deepEqual([...found.packages], ['@y/z'])
+})

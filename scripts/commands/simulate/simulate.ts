@@ -1,0 +1,43 @@
+import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
+import { Progress } from '#scripts/cli/progress.ts'
+import { type Fleet, type FleetScreen, startFleet } from './fleet.ts'
+import { parseOptions } from './options.ts'
+import { GatewayError } from './register.ts'
+import { HubError } from './sites/keys.ts'
+import { isAboutSites, parseSitesOptions } from './sites/options.ts'
+import { startSites } from './sites/sites.ts'
+
+/** `cartbarn simulate`: devices of a gateway, or sites of a hub, until the work is done or a signal. */
+export const simulate: RunCommand = (argv, io) =>
+  runCommand('simulate', io, async () => {
+    const fleet = start(argv, io)
+    // what goes wrong is reported by `done`
+    io.signal.addEventListener('abort', () => void fleet.stop().catch(() => undefined))
+    try {
+      await fleet.done
+      return EXIT.ok
+    } catch (error) {
+      if (!(error instanceof GatewayError) && !(error instanceof HubError)) throw error
+      throw new CommandError(error.message)
+    }
+  })
+
+function start(argv: readonly string[], io: CommandIo): Fleet {
+  if (isAboutSites(argv)) return startSites(parseSitesOptions(argv, io), screenOn(io))
+  return startFleet(parseOptions(argv, io), screenOn(io))
+}
+
+function screenOn({ stdout, stderr }: CommandIo): FleetScreen {
+  // it reckons the time that is left from its first line
+  let progress: Progress | undefined
+  return {
+    line: (text) => {
+      progress?.end()
+      stdout.write(`${text}\n`)
+    },
+    progress: (share, text) => {
+      progress ??= new Progress(stderr, false)
+      progress.show(share, text)
+    },
+  }
+}
