@@ -37,6 +37,7 @@ export function processIo(): CommandIo {
   process.on('SIGTERM', () => interruption.abort('SIGTERM'))
   // a command that another one started ends with it, however that one ends
   if (process.connected) process.on('disconnect', () => interrupt('disconnect'))
+  process.channel?.unref()
   const { env } = process
   // npm runs scripts in the folder of the package, wherever it was called
   const folder = env.npm_lifecycle_event === undefined ? process.cwd() : (env.INIT_CWD ?? process.cwd())

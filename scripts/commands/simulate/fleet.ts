@@ -137,7 +137,7 @@ async function driveLive(session: Session): Promise<void> {
 }
 
 /** Resolves when the signal is given or the seconds are over. */
-function stopped(signal: AbortSignal, seconds: number | undefined): Promise<void> {
+export function stopped(signal: AbortSignal, seconds: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
     const timer = seconds === undefined ? undefined : setTimeout(resolve, seconds * 1000)

@@ -1,3 +1,4 @@
+import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 
@@ -9,7 +10,7 @@ export interface MqttCredentials {
 }
 
 /** The gateway cannot be used: it does not answer, or refuses. The message is for the person at the terminal. */
-export class GatewayError extends Error {}
+export class GatewayError extends CommandError {}
 
 export interface RegistrationOptions {
   /** Without a slash at the end. */

@@ -1,9 +1,7 @@
-import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
+import { type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { Progress } from '#scripts/cli/progress.ts'
 import { type Fleet, type FleetScreen, startFleet } from './fleet.ts'
 import { parseOptions } from './options.ts'
-import { GatewayError } from './register.ts'
-import { HubError } from './sites/keys.ts'
 import { isAboutSites, parseSitesOptions } from './sites/options.ts'
 import { startSites } from './sites/sites.ts'
 
@@ -13,13 +11,8 @@ export const simulate: RunCommand = (argv, io) =>
     const fleet = start(argv, io)
     // what goes wrong is reported by `done`
     io.signal.addEventListener('abort', () => void fleet.stop().catch(() => undefined))
-    try {
-      await fleet.done
-      return EXIT.ok
-    } catch (error) {
-      if (!(error instanceof GatewayError) && !(error instanceof HubError)) throw error
-      throw new CommandError(error.message)
-    }
+    await fleet.done
+    return EXIT.ok
   })
 
 function start(argv: readonly string[], io: CommandIo): Fleet {

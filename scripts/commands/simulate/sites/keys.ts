@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { CommandError } from '#scripts/cli/command.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { SitesOptions } from './options.ts'
 
@@ -10,7 +11,7 @@ export interface SiteKey {
 }
 
 /** The hub cannot be used: it does not answer, or refuses. The message is for the person at the terminal. */
-export class HubError extends Error {}
+export class HubError extends CommandError {}
 
 const AT_ONCE = 8
 const ATTEMPTS = 10

@@ -2,7 +2,7 @@ import { HttpExchange } from '#agent/http-exchange.ts'
 import { Upstream } from '#agent/upstream.ts'
 import { createRandom } from '#shared/random.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
-import type { Fleet, FleetScreen } from '../fleet.ts'
+import { type Fleet, type FleetScreen, stopped } from '../fleet.ts'
 import { SharedCarts, SiteDevices } from './carts.ts'
 import { lagText, SitesFigures } from './figures.ts'
 import { type SiteKey, siteKeys } from './keys.ts'
@@ -118,18 +118,6 @@ function lookAtAll(sites: readonly Site[], carts: SharedCarts, clock: Clock): ()
       carts.step()
     }
   }
-}
-
-/** Resolves when the signal is given or the seconds are over. */
-function stopped(signal: AbortSignal, seconds: number | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const timer = seconds === undefined ? undefined : setTimeout(resolve, seconds * 1000)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }
 
 function statusLine(sites: readonly Site[], figures: SitesFigures): () => string {
