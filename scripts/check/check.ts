@@ -14,6 +14,7 @@ const STEPS: readonly Step[] = [
   { name: 'format and lint', command: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', command: 'tsc', args: ['--noEmit', '--incremental', '--tsBuildInfoFile', TYPES_CACHE] },
   { name: 'dead code', command: 'knip', args: ['--cache'] },
+  { name: 'imports', command: process.execPath, args: ['scripts/check/check-imports.ts'] },
 ]
 
 /** Runs alone, after the others: the limits of some tests are times. */

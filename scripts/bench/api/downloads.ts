@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import type { Download, DownloadResult } from '#scripts/rig/load/download-client.ts'
+import { besideDownloads, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
@@ -16,8 +18,6 @@ import {
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
-import type { Download, DownloadResult } from './download-client.ts'
-import { besideDownloads, startDownloadClient } from './download-process.ts'
 
 const FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
 const TARGET_MB = 100

@@ -1,7 +1,7 @@
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import { formatCount, formatMs, median, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countUnsealed } from './telemetry-log.ts'
 import { activeTrips, countActive } from './trip-queries.ts'

@@ -2,6 +2,8 @@ import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import type { Download } from '#scripts/rig/load/download-client.ts'
+import { besideDownloads } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
@@ -16,8 +18,6 @@ import {
   told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import type { Download } from '../api/download-client.ts'
-import { besideDownloads } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { activeTrips, tripsOfAll, tripsOfOne } from './trip-queries.ts'
 

@@ -1,6 +1,6 @@
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import type { Download } from '#scripts/rig/load/download-client.ts'
 import { activeTripsSchema, deviceTripsSchema, tripsSchema } from '#shared/wire/trips.ts'
-import type { Download } from '../api/download-client.ts'
 import type { HistoryPart } from './shared-history.ts'
 
 /** Trips of the only device of a part. */

@@ -1,7 +1,7 @@
+import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
 import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countTripsOfAll, tripsOfAll } from './trip-queries.ts'
 

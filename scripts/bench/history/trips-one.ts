@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ForkedScript } from '#scripts/rig/calls.ts'
+import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import {
   formatCount,
   formatMs,
@@ -10,7 +11,6 @@ import {
   told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { startDownloadClient } from '../api/download-process.ts'
 import type { SharedHistory } from './shared-history.ts'
 import type { SpeedSumFunctions } from './speed-sum.ts'
 import { countTripsOfOne, tripsOfOne } from './trip-queries.ts'

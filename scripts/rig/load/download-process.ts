@@ -1,5 +1,5 @@
-import { ForkedScript } from '#scripts/rig/calls.ts'
-import type { Workbench } from '#scripts/rig/processes.ts'
+import { ForkedScript } from '../calls.ts'
+import type { Workbench } from '../processes.ts'
 import type { Download, DownloadFunctions } from './download-client.ts'
 
 /** Starts a client that downloads, one thing after the other. */

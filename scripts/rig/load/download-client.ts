@@ -1,5 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
-import { answerCalls } from '#scripts/rig/calls.ts'
+import { answerCalls } from '../calls.ts'
 
 /** The process of a client that downloads. */
 
