@@ -309,7 +309,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
   }
 }
 
-/** One line per setting, for `--help` and the README. */
+/** One line per setting, for `--help`, `/docs` and docs/operation.md. */
 export function describeSettings(): { name: string; defaultValue: string; help: string }[] {
   return NAMES.map((name) => {
     const { schema: setting, help } = SETTINGS[name]

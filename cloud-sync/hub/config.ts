@@ -101,7 +101,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
   }
 }
 
-/** One line per setting, for `--help` and the README. */
+/** One line per setting, for `--help` and `/docs`. */
 export function describeHubSettings(): { name: string; defaultValue: string; help: string }[] {
   return NAMES.map((name) => {
     const { schema: setting, help } = SETTINGS[name]
