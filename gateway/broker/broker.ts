@@ -38,6 +38,7 @@ import {
 } from './mqtt-sessions/sessions.ts'
 import { guardPacketSize } from './packet-guard.ts'
 import { guardProtocol } from './protocol-guard.ts'
+import { acknowledgeWhenStored } from './puback.ts'
 import type { ReadGate } from './read-gate.ts'
 import { BrokerStatus } from './status/broker-status.ts'
 import { Refusals } from './status/refusals.ts'
@@ -507,26 +508,11 @@ export class Broker<Login> {
       done(new Error('not logged in'))
       return
     }
-    const isWill = clientInternals(client).will === packet
-    connection.allowance.spend()
-    connection.receivedPublish(packet)
-    connection.storing++
-    const isAlone = connection.storing === 1
-    this.#intake.take(
-      connection.identity,
-      packet,
-      isWill ? { isAlone, spendWill: () => this.#persistence.spendWill(client.id) } : { isAlone },
-      () => {
-        connection.storing--
-        // Aedes writes PUBACK right after this
-        done(client.closed && !isWill ? new Error('connection closed') : null)
-      },
-      (reason) => {
-        connection.storing--
-        this.#refuse(client, reason, packet.topic)
-        done(new Error(reason))
-      },
-    )
+    acknowledgeWhenStored(this.#intake, connection, connection.identity, packet, {
+      spendWill: isWillOf(client, packet) ? () => this.#persistence.spendWill(client.id) : undefined,
+      refuse: (reason) => this.#refuse(client, reason, packet.topic),
+      done,
+    })
   }
 
   /** Speaks for a client whose connection ended with the process. */
@@ -604,6 +590,11 @@ function clampKeepalive(keepaliveS: number | undefined): number {
   // 0 would mean a dead connection is never noticed
   if (keepaliveS === undefined || keepaliveS === 0) return KEEPALIVE_MAX_S
   return Math.min(Math.max(keepaliveS, KEEPALIVE_MIN_S), KEEPALIVE_MAX_S)
+}
+
+/** Whether Aedes publishes this for a client that is gone. */
+function isWillOf(client: Client, packet: PublishPacket): boolean {
+  return clientInternals(client).will === packet
 }
 
 function printable(text: string | null): string {

@@ -32,7 +32,7 @@ export class Intake<Login> {
   take(
     { login, session }: Identity<Login>,
     packet: PublishPacket,
-    { spendWill, isAlone }: { spendWill?: () => SessionChange[]; isAlone: boolean },
+    { spendWill, isAlone }: { spendWill?: (() => SessionChange[]) | undefined; isAlone: boolean },
     onStored: () => void,
     onRefused: (reason: string) => void,
   ): void {

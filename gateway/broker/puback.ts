@@ -1,0 +1,44 @@
+import type { PublishPacket } from 'aedes'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { Connection, Identity } from './connection.ts'
+import type { Intake } from './intake.ts'
+
+interface PubackOptions {
+  /** Marks a last will as published; undefined for a message that the client sent itself. */
+  spendWill: (() => SessionChange[]) | undefined
+  refuse: (reason: string) => void
+  /** Aedes' own: right after a call without an error it writes PUBACK, or PUBREC for QoS 2. */
+  done: (error?: Error | null) => void
+}
+
+/**
+ * Hands a PUBLISH to the intake and has it acknowledged once it is on the disk, never before. A message that is refused
+ * ends the connection instead; one whose connection ended meanwhile is stored and not acknowledged [MQTT-4.3.2-2].
+ */
+export function acknowledgeWhenStored<Login>(
+  intake: Intake<Login>,
+  connection: Connection<Login>,
+  identity: Identity<Login>,
+  packet: PublishPacket,
+  { spendWill, refuse, done }: PubackOptions,
+): void {
+  connection.allowance.spend()
+  connection.receivedPublish(packet)
+  connection.storing++
+  const isAlone = connection.storing === 1
+  intake.take(
+    identity,
+    packet,
+    { isAlone, spendWill },
+    () => {
+      connection.storing--
+      const isTooLate = connection.client.closed && spendWill === undefined
+      done(isTooLate ? new Error('connection closed') : null)
+    },
+    (reason) => {
+      connection.storing--
+      refuse(reason)
+      done(new Error(reason))
+    },
+  )
+}
