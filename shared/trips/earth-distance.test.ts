@@ -63,6 +63,14 @@ test('what was measured before makes no difference', () => {
   )
 })
 
+test('the distance of nearly opposite points, where rounding is worst, is not longer than its bound', () => {
+  for (const offE7 of [0, 1, 10, 100, 1000]) {
+    const distanceM = haversineM(0, 0, 0, 180e7 - offE7)
+    assert.ok(distanceM <= (180e7 - offE7) * BOUND_M_PER_E7, `${offE7}`)
+    assert.ok(haversineM(offE7, 0, 0, 180e7) <= (180e7 + offE7) * BOUND_M_PER_E7, `${offE7}`)
+  }
+})
+
 test('no distance is longer than its bound', () => {
   fc.assert(
     fc.property(lat, long, lat, long, step, step, (latA, longA, latB, longB, dLat, dLong) => {
