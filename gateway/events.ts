@@ -85,7 +85,7 @@ export class Events {
       try {
         listener(event)
       } catch (error) {
-        this.#log.error({ event: name, reason: describeError(error) }, 'event listener failed')
+        this.#log.error({ event: name, reason: describeError(error) }, 'an event listener failed')
       }
     }
   }

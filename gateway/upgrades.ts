@@ -32,7 +32,8 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, log }: UpgradeD
       }
     } catch (error) {
       // never the request itself: its URL may carry a key
-      if (!(error instanceof AppError)) log.error({ reason: describeError(error) }, 'upgrade failed')
+      if (!(error instanceof AppError))
+        log.error({ reason: describeError(error) }, 'could not upgrade a connection to WebSocket')
       refuse(
         socket,
         error instanceof AppError ? error : new AppError('invalid', 'invalid_request', 'bad upgrade request'),

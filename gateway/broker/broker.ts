@@ -185,7 +185,7 @@ export class Broker<Login> {
     this.#aedes.on('keepaliveTimeout', () => this.refusals.counts.add('keepalive_timeout'))
     // without a listener this event ends the process
     this.#aedes.addListener('error', (error: Error) =>
-      this.#log.error({ reason: error.message }, 'broker error'),
+      this.#log.error({ reason: error.message }, 'the MQTT broker reported an error'),
     )
     await this.sessions.start()
     await this.#aedes.listen()
@@ -578,7 +578,7 @@ export class Broker<Login> {
     else this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
     this.#log.debug(
       { clientId: printable(client.id), reason: error.message },
-      'mqtt connection ended with an error',
+      'an MQTT connection ended with an error',
     )
   }
 }

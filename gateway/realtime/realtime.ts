@@ -146,7 +146,7 @@ export class Realtime implements Part {
   #open(webSocket: WebSocket, caller: Caller): void {
     const connection = new RealtimeConnection(webSocket, caller)
     webSocket.on('error', (error) =>
-      this.#deps.log.debug({ reason: error.message }, 'realtime connection failed'),
+      this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
     )
     webSocket.on('close', () => {
       this.#connections.delete(connection)

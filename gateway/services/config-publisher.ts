@@ -110,7 +110,7 @@ export class ConfigPublisher implements Part {
     await this.inTurn(async () => {
       const news = this.#newsFor(fleet.all().map(({ row }) => row))
       const published = await this.#publishMore(news)
-      if (published > 0) log.info({ devices: published }, 'configurations published')
+      if (published > 0) log.info({ devices: published }, 'published configurations to devices')
     })
   }
 
@@ -144,7 +144,7 @@ export class ConfigPublisher implements Part {
     } catch (error) {
       log.warn(
         { reason: describeError(error), devices: news.length - published },
-        'configurations not published',
+        'could not publish configurations to devices; tries again later',
       )
     }
     return published

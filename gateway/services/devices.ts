@@ -169,7 +169,10 @@ export class Devices {
       // what was put aside of it is gone, too
       if (damage.summary.blocks > 0) damage.load()
     } catch (error) {
-      log.warn({ reason: String(error) }, 'telemetry of a deleted device is still there')
+      log.warn(
+        { reason: String(error) },
+        'could not delete the telemetry of a deleted device; tries again later',
+      )
     }
   }
 

@@ -113,7 +113,10 @@ export class Groups {
     try {
       await geofences.publishMissing(this.#byId.keys())
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'geofences of a new group are not published yet')
+      log.warn(
+        { reason: describeError(error) },
+        'could not publish the geofences of a new group; tries again later',
+      )
     }
   }
 }

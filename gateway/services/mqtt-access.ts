@@ -255,14 +255,14 @@ export class MqttAccess {
       .then(
         (device) => {
           begin(device)
-          log.info({ hardwareId, deviceType }, 'device enrolled')
+          log.info({ hardwareId, deviceType }, 'enrolled a device')
         },
         (error: unknown) => {
           login.enrolling = null
           const device = fleet.byHardwareId(hardwareId)
           // an earlier connection of the same device was quicker
           if (device !== undefined && isPasswordOf(device, Buffer.from(enrolmentKey))) begin(device)
-          else log.warn({ hardwareId, reason: String(error) }, 'device not enrolled')
+          else log.warn({ hardwareId, reason: String(error) }, 'could not enrol a device')
         },
       )
   }

@@ -165,9 +165,12 @@ export class Users implements Part {
       await this.#deps.store.write('recordUsage', updates)
     } catch (error) {
       for (const user of users) if (this.#byId.get(user.row.userId) === user) this.#used.add(user)
-      // that the store is unusable has been told, once
+      // the store has logged already that it is unusable
       if (!(error instanceof UnavailableError))
-        this.#deps.log.warn({ reason: describeError(error) }, 'usage not written')
+        this.#deps.log.warn(
+          { reason: describeError(error) },
+          'could not store the usage of API keys; tries again later',
+        )
     }
   }
 

@@ -73,7 +73,7 @@ test('subject and expiry are logged when a certificate is loaded', async (t) => 
   assert.equal(certificate.expiresAtS, Date.UTC(2099, 0, 1) / 1000)
   assert.equal(lines.length, 1)
   const { level, msg, subject, expiresAt } = lines[0] ?? assert.fail()
-  assert.deepEqual([level, msg], ['info', 'certificate loaded'])
+  assert.deepEqual([level, msg], ['info', 'loaded the certificate'])
   assert.deepEqual([subject, expiresAt], ['CN=one', '2099-01-01T00:00:00.000Z'])
 })
 
@@ -81,15 +81,15 @@ const NOON_MS = Date.UTC(2026, 4, 1, 12)
 
 for (const [what, fields, warnings] of [
   ['expires in 15 days', { expiresAtMs: NOON_MS + 15 * DAY_MS }, []],
-  ['expires in 14 days', { expiresAtMs: NOON_MS + 14 * DAY_MS }, ['warn certificate expires soon']],
-  ['has expired', { expiresAtMs: NOON_MS }, ['warn certificate has expired']],
-  ['begins tomorrow', { validFromMs: NOON_MS + DAY_MS }, ['warn certificate is not valid yet']],
+  ['expires in 14 days', { expiresAtMs: NOON_MS + 14 * DAY_MS }, ['warn the certificate expires soon']],
+  ['has expired', { expiresAtMs: NOON_MS }, ['warn the certificate has expired']],
+  ['begins tomorrow', { validFromMs: NOON_MS + DAY_MS }, ['warn the certificate is not valid yet']],
 ] as const) {
   const then = warnings.length === 0 ? 'no warning' : 'a warning, and is used'
   test(`a certificate that ${what} gets ${then}`, async (t) => {
     const folder = folderOf(t, createKeyPair({ commonName: 'dated', ...fields }))
     const { messages, seen } = await serve(t, folder, { clock: new FakeClock(NOON_MS) })
-    assert.deepEqual(messages(), ['info certificate loaded', ...warnings])
+    assert.deepEqual(messages(), ['info loaded the certificate', ...warnings])
     assert.equal(await seen(), 'dated')
   })
 }
@@ -99,9 +99,9 @@ test('a certificate that comes to its end while in use is warned of every day', 
   const folder = folderOf(t, createKeyPair({ expiresAtMs: NOON_MS + 15 * DAY_MS }))
   const { messages } = await serve(t, folder, { clock })
   for (const [days, warning] of [
-    [1, 'warn certificate expires soon'],
-    [1, 'warn certificate expires soon'],
-    [13, 'warn certificate has expired'],
+    [1, 'warn the certificate expires soon'],
+    [1, 'warn the certificate expires soon'],
+    [13, 'warn the certificate has expired'],
   ] as const) {
     const before = messages().length
     clock.advance(days * DAY_MS)
@@ -115,7 +115,7 @@ test('files that are renamed into place are noticed', async (t) => {
   const { seen, messages } = await serve(t, folder)
   folder.write(TWO)
   await eventually(async () => (await seen()) === 'two', 'the new certificate')
-  assert.equal(messages().at(-1), 'info certificate loaded')
+  assert.equal(messages().at(-1), 'info loaded the certificate')
 })
 
 test('links that are pointed at other files are noticed', async (t) => {
@@ -148,9 +148,9 @@ test('a certificate whose key comes later is used when its key has come, and war
   folder.write({ key: TWO.key })
   await eventually(async () => (await seen()) === 'two', 'the new certificate')
   assert.deepEqual(messages(), [
-    'info certificate loaded',
-    'warn certificate not reloaded, the one in use stays',
-    'info certificate loaded',
+    'info loaded the certificate',
+    'warn could not reload the certificate; keeps the one in use',
+    'info loaded the certificate',
   ])
 })
 
@@ -222,10 +222,10 @@ test('a reload that is asked for says what came of it every time', async (t) => 
   await certificate.reload()
   assert.equal(await seen(), 'two')
   assert.deepEqual(messages(), [
-    'info certificate loaded',
-    'info certificate unchanged',
-    'warn certificate not reloaded, the one in use stays',
-    'warn certificate not reloaded, the one in use stays',
-    'info certificate loaded',
+    'info loaded the certificate',
+    'info the certificate has not changed',
+    'warn could not reload the certificate; keeps the one in use',
+    'warn could not reload the certificate; keeps the one in use',
+    'info loaded the certificate',
   ])
 })

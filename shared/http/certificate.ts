@@ -82,7 +82,8 @@ export class Certificate implements Part {
     this.#problem = undefined
     const before = this.#inUse
     await this.#check()
-    if (this.#inUse === before && this.#problem === undefined) this.#log.info({}, 'certificate unchanged')
+    if (this.#inUse === before && this.#problem === undefined)
+      this.#log.info({}, 'the certificate has not changed')
   }
 
   /** Seconds since 1970; not a number before the start. */
@@ -115,7 +116,7 @@ export class Certificate implements Part {
     for (const server of this.#servers) server.setSecureContext(secureOptions(pair))
     this.#inUse = pair
     const { subject, expiresAtMs } = pair
-    this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'certificate loaded')
+    this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'loaded the certificate')
     this.#checkValidity(pair)
   }
 
@@ -123,7 +124,7 @@ export class Certificate implements Part {
   #warn(problem: string): void {
     if (problem === this.#problem) return
     this.#problem = problem
-    this.#log.warn({ reason: problem }, 'certificate not reloaded, the one in use stays')
+    this.#log.warn({ reason: problem }, 'could not reload the certificate; keeps the one in use')
   }
 
   #checkValidityDaily(): void {
@@ -135,9 +136,9 @@ export class Certificate implements Part {
     const nowMs = this.#clock.nowMs()
     this.#validityCheckedAtMs = nowMs
     const fields = { subject, validFrom: toIso(validFromMs), expiresAt: toIso(expiresAtMs) }
-    if (nowMs >= expiresAtMs) this.#log.warn(fields, 'certificate has expired')
-    else if (nowMs < validFromMs) this.#log.warn(fields, 'certificate is not valid yet')
-    else if (nowMs >= expiresAtMs - EXPIRY_WARNING_MS) this.#log.warn(fields, 'certificate expires soon')
+    if (nowMs >= expiresAtMs) this.#log.warn(fields, 'the certificate has expired')
+    else if (nowMs < validFromMs) this.#log.warn(fields, 'the certificate is not valid yet')
+    else if (nowMs >= expiresAtMs - EXPIRY_WARNING_MS) this.#log.warn(fields, 'the certificate expires soon')
   }
 }
 

@@ -71,7 +71,7 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
     if (error instanceof HTTPException && error.status < 500) {
       return respond(c, problemOf(new AppError('invalid', 'invalid_request', error.message), requestId))
     }
-    log.error({ requestId, reason: error.stack ?? String(error) }, 'request failed')
+    log.error({ requestId, reason: error.stack ?? String(error) }, 'an HTTP request failed')
     const body = problemBody(
       500,
       { code: 'internal_error', message: 'something went wrong here', errors: undefined },

@@ -32,12 +32,14 @@ export class Refusals {
     this.counts.add(reason)
     const nowMs = performance.now()
     if (nowMs >= this.#windowEndsAtMs) {
-      if (this.#suppressed > 0) this.#log.warn({ count: this.#suppressed }, 'more refused than logged')
+      if (this.#suppressed > 0)
+        this.#log.warn({ count: this.#suppressed }, 'refused more MQTT clients or messages than were logged')
       this.#windowEndsAtMs = nowMs + WINDOW_MS
       this.#lines = 0
       this.#suppressed = 0
     }
-    if (this.#lines < LINES_A_WINDOW) this.#log.warn({ refused: reason, ...fields }, 'mqtt refused')
+    if (this.#lines < LINES_A_WINDOW)
+      this.#log.warn({ refused: reason, ...fields }, 'refused an MQTT client or message')
     else this.#suppressed++
     this.#lines++
   }

@@ -51,8 +51,8 @@ export class ClockMark implements Part {
     if (clock.isTrusted !== this.#wasTrusted) {
       this.#wasTrusted = clock.isTrusted
       const now = toIso(nowMs)
-      if (this.#wasTrusted) log.info({ now }, 'the clock is set')
-      else log.warn({ now }, 'the clock is not set: times are a guess until it is')
+      if (this.#wasTrusted) log.info({ now }, 'the clock is set now')
+      else log.warn({ now }, 'the clock is not set: times are estimates until it is')
     }
     if (Math.abs(nowMs - this.#markMs) >= MINUTE_MS) {
       this.#writing ??= this.#write().finally(() => {
@@ -67,7 +67,7 @@ export class ClockMark implements Part {
       await this.#deps.store.write('recordClockMark', { atMs })
       this.#markMs = atMs
     } catch (error) {
-      this.#deps.log.debug({ reason: String(error) }, 'clock mark not written')
+      this.#deps.log.debug({ reason: String(error) }, 'could not store the clock mark')
     }
   }
 }

@@ -217,7 +217,10 @@ export class CommandDelivery implements Part {
     try {
       if (!downlink.send(row.hardwareId, commandTopic(row), payload)) return
     } catch (error) {
-      log.error({ commandId: row.commandId, reason: describeError(error) }, 'command not sent')
+      log.error(
+        { commandId: row.commandId, reason: describeError(error) },
+        'could not send a command; tries again later',
+      )
       return
     }
     command.contact = this.#contactOf(row.hardwareId)
@@ -301,9 +304,12 @@ export class CommandDelivery implements Part {
   #watch(write: Promise<unknown>, onFailed: () => void): void {
     const watched = write
       .catch((error: unknown) => {
-        // that the store is unusable has been told, once
+        // the store has logged already that it is unusable
         if (!(error instanceof UnavailableError))
-          this.#deps.log.error({ reason: describeError(error) }, 'progress of commands not written')
+          this.#deps.log.error(
+            { reason: describeError(error) },
+            'could not store the progress of commands; tries again later',
+          )
         onFailed()
       })
       .finally(() => {

@@ -94,7 +94,7 @@ export class Ingest implements Appender<QueuedMessage> {
 
   refused(message: QueuedMessage, reason: string): void {
     const sender = isUplink(message) ? { hardwareId: message.device.row.hardwareId } : {}
-    this.#log.error({ ...sender, reason }, 'message refused by the store')
+    this.#log.error({ ...sender, reason }, 'the store refused a message')
     this.dropped.add('store_refused')
     message.onRefused('not_stored')
   }

@@ -57,7 +57,10 @@ export class IntentInbox {
     this.#undecided.delete(intent.seq)
     const { intent_id, kind } = intent
     if (known === undefined)
-      this.#deps.log.info({ intentId: intent_id, kind, status, reason }, 'intent of the head office')
+      this.#deps.log.info(
+        { intentId: intent_id, kind, status, reason },
+        'decided an intent of the head office',
+      )
     return { intent_id, status, reason }
   }
 
@@ -74,7 +77,10 @@ export class IntentInbox {
     } catch (error) {
       if (error instanceof UnavailableError) throw error
       if (!(error instanceof AppError))
-        this.#deps.log.error({ intentId: intent.intent_id, reason: describeError(error) }, 'intent failed')
+        this.#deps.log.error(
+          { intentId: intent.intent_id, reason: describeError(error) },
+          'could not perform an intent of the head office',
+        )
       return this.#record(intent, refusalOf(error))
     }
   }

@@ -153,7 +153,10 @@ export class SyncSource {
     const { store, damage, maintenance, clock, log } = this.#deps
     await maintenance.take(async () => {
       if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-      log.error({ firstSeq }, 'a row of the telemetry log is damaged; it is kept, and counts may be too high')
+      log.error(
+        { firstSeq },
+        'put a damaged row of the telemetry log into quarantine; record counts may be too high',
+      )
       damage.load()
     })
   }

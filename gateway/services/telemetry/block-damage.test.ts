@@ -84,7 +84,11 @@ test('what cannot be put aside now is tried again when it is reported again', as
   table.connection.db.exec('BEGIN IMMEDIATE')
   damage.report([wrongChecksum(blockId)])
   await maintenance.idle()
-  assert.ok(lines.some(({ msg }) => msg === 'damaged blocks are not put aside yet'))
+  assert.ok(
+    lines.some(
+      ({ msg }) => msg === 'could not move damaged blocks into quarantine; tries again when they are read',
+    ),
+  )
   assert.equal(damage.summary.blocks, 0)
   table.connection.db.exec('ROLLBACK')
   while (damage.summary.blocks === 0) {

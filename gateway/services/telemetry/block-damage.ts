@@ -53,7 +53,7 @@ export class BlockDamage {
     try {
       this.#summary = this.#deps.store.read.damagedBlocks()
     } catch (error) {
-      this.#deps.log.warn({ reason: String(error) }, 'damaged blocks not counted')
+      this.#deps.log.warn({ reason: String(error) }, 'could not count the damaged blocks in quarantine')
     }
   }
 
@@ -93,7 +93,10 @@ export class BlockDamage {
       }
     } catch (error) {
       this.#waiting.clear()
-      log.warn({ reason: String(error) }, 'damaged blocks are not put aside yet')
+      log.warn(
+        { reason: String(error) },
+        'could not move damaged blocks into quarantine; tries again when they are read',
+      )
     }
     this.load()
   }
@@ -103,21 +106,25 @@ export class BlockDamage {
     for (const { blockId, hardwareId, stream, firstMs, lastMs, count, reason } of moved) {
       this.unreadable.add(reason)
       const range = { from: toIso(firstMs), to: toIso(lastMs), records: count }
-      log.error({ blockId, hardwareId, stream, ...range, reason }, 'telemetry block damaged: put aside')
+      log.error(
+        { blockId, hardwareId, stream, ...range, reason },
+        'moved a damaged telemetry block into quarantine',
+      )
     }
     for (const blockId of intact) {
       this.unreadable.add('misread')
-      log.warn({ blockId }, 'telemetry block read wrongly, but it is whole')
+      log.warn({ blockId }, 'a read of a telemetry block failed, but the block is intact')
     }
     for (const blockId of newer) this.#noteNewer(blockId)
-    if (dropped > 0) log.warn({ blocks: dropped }, 'too many damaged blocks: the oldest are deleted')
+    if (dropped > 0)
+      log.warn({ blocks: dropped }, 'deleted the oldest damaged blocks: the quarantine is full')
   }
 
   #noteNewer(blockId: number): void {
     if (this.#newer.has(blockId) || this.#newer.size === MAX_REMEMBERED) return
     // after a step back to an older program there are many: one line says it
     if (this.#newer.size === 0)
-      this.#deps.log.error({ blockId }, 'telemetry of a newer version of this program cannot be read')
+      this.#deps.log.error({ blockId }, 'cannot read telemetry that a newer version of this program wrote')
     this.#newer.add(blockId)
     this.unreadable.add('newer_version')
   }

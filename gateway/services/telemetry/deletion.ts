@@ -56,7 +56,7 @@ export class TelemetryDeletion {
     // a wrong clock may be years ahead: it would delete what is wanted
     if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
     const purged = await this.#deleteBefore(cutoffMs, 'purge', TURN_STEPS)
-    log.info({ cutoff: toIso(cutoffMs), ...purged }, 'telemetry purged')
+    log.info({ cutoff: toIso(cutoffMs), ...purged }, 'an admin purged old telemetry')
     return { cutoffMs, purged }
   }
 
@@ -86,7 +86,7 @@ export class TelemetryDeletion {
         if (step.isDone) return
       }
     })
-    log.info({ hardwareId, ...deleted }, 'telemetry deleted')
+    log.info({ hardwareId, ...deleted }, 'deleted the telemetry of a device')
     return deleted
   }
 

@@ -122,7 +122,10 @@ export class DiskGuard implements Part {
       this.#isFruitless = this.#level() >= DELETE_SENT.from && hasUpstream
     } catch (error) {
       if (!this.#stopping.signal.aborted)
-        log.warn({ reason: describeError(error) }, 'the disk budget is not looked after')
+        log.warn(
+          { reason: describeError(error) },
+          'could not check the disk budget; tries again at the next check',
+        )
     }
     return this.#use
   }
@@ -160,11 +163,11 @@ export class DiskGuard implements Part {
     this.#use = { state, ...bytes }
     if (state === was) return
     const { log } = this.#deps
-    if (state === 'ok') log.info(bytes, 'the disk budget is kept again')
+    if (state === 'ok') log.info(bytes, 'disk use is within the budget again')
     else
       log[state === 'critical' ? 'error' : 'warn'](
         { ...bytes, detail: this.detail },
-        'the disk is filling up',
+        'disk use is close to the budget',
       )
   }
 
@@ -177,7 +180,7 @@ export class DiskGuard implements Part {
     }
     this.counts.deletedSent += deleted.gps + deleted.battery
     if (deleted.gps + deleted.battery > 0)
-      this.#deps.log.info(deleted, 'telemetry the head office has deleted, to make room')
+      this.#deps.log.info(deleted, 'deleted telemetry that the hub already has, to make room on the disk')
   }
 
   /** Drops what the head office does not have, day by day. */
@@ -197,7 +200,7 @@ export class DiskGuard implements Part {
     }
     this.counts.droppedUnsent += dropped.gps + dropped.battery
     if (dropped.gps + dropped.battery > 0)
-      log.error(dropped, 'telemetry the head office does not have dropped, to make room')
+      log.error(dropped, 'deleted telemetry that the hub does not have, to make room on the disk')
   }
 
   async #delete(blockIds: readonly number[], below: number, deleted: DeletedRecords): Promise<void> {

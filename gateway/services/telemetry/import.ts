@@ -63,7 +63,7 @@ export class TelemetryImport {
       })
     }
     requireRegistered(device)
-    log.debug({ hardwareId, ...stored }, 'telemetry imported')
+    log.debug({ hardwareId, ...stored }, 'imported telemetry')
     const duplicates = {
       gps: gpsSamples.length - stored.gps,
       battery: batterySamples.length - stored.battery,

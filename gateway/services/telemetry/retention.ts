@@ -50,7 +50,7 @@ export class Retention implements Part {
   #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<unknown> = Promise.resolve()
-  #hasToldOfClock = false
+  #hasWarnedOfClock = false
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps
@@ -86,12 +86,12 @@ export class Retention implements Part {
         startedAtMs = this.#deps.clock.monotonicMs()
       })
       const fields = { cutoff: toIso(cutoffMs), ...deleted }
-      if (deleted.gps + deleted.battery > 0) log.info(fields, 'telemetry past its retention deleted')
-      else log.debug(fields, 'no telemetry is past its retention')
+      if (deleted.gps + deleted.battery > 0) log.info(fields, 'retention deleted old telemetry')
+      else log.debug(fields, 'retention found nothing to delete')
       return deleted
     } catch (error) {
       if (!signal.aborted)
-        log.warn({ reason: describeError(error) }, 'telemetry past its retention is still there')
+        log.warn({ reason: describeError(error) }, 'retention failed; tries again at the next run')
       return null
     }
   }
@@ -101,11 +101,11 @@ export class Retention implements Part {
     const { clock, fleet, days, log } = this.#deps
     const nowMs = clock.nowMs()
     if (!clock.isTrusted) {
-      if (!this.#hasToldOfClock) log.warn({}, 'the clock is not set: no telemetry is deleted for its age')
-      this.#hasToldOfClock = true
+      if (!this.#hasWarnedOfClock) log.warn({}, 'retention paused: the clock is not set')
+      this.#hasWarnedOfClock = true
       return null
     }
-    this.#hasToldOfClock = false
+    this.#hasWarnedOfClock = false
     let newestMs = 0
     for (const { reported } of fleet.all()) {
       newestMs = Math.max(newestMs, reported.gps?.atMs ?? 0, reported.battery?.atMs ?? 0)

@@ -98,7 +98,7 @@ export class Sealing implements Part {
           this.#seal(this.#doneThroughSeq + 1, throughSeq, 1),
         )
       }
-      if (this.#failuresInARow > 0) this.#deps.log.info({}, 'telemetry is sealed again')
+      if (this.#failuresInARow > 0) this.#deps.log.info({}, 'sealing of telemetry works again')
       this.#failuresInARow = 0
     } catch (error) {
       if (this.#isRunning) this.#fail(error)
@@ -143,7 +143,10 @@ export class Sealing implements Part {
     this.#failuresInARow++
     const { log } = this.#deps
     const level = this.#failuresInARow === 1 ? 'error' : 'debug'
-    log[level]({ reason: describeError(error) }, 'telemetry not sealed; it stays in the log')
+    log[level](
+      { reason: describeError(error) },
+      'could not seal telemetry; it stays in the log until the next attempt',
+    )
   }
 
   /** Makes passes from one row of the log to another, `passes` at most. False when there was nothing. */
@@ -190,7 +193,7 @@ export class Sealing implements Part {
     if (keptSeqs.size > 0) {
       this.#deps.log.warn(
         { rows: keptSeqs.size },
-        'telemetry of a newer version is in the way; rows stay in the log',
+        'left rows in the telemetry log: the block they belong to was written by a newer version',
       )
     }
     await this.#drop({ fromSeq, throughSeq, keptSeqs: [...keptSeqs], limit: STEP_ROWS })
@@ -229,7 +232,10 @@ export class Sealing implements Part {
     const { store, onSetAside, clock, log } = this.#deps
     this.#requireRunning()
     if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-    log.error({ firstSeq }, 'a row of the telemetry log is damaged; it is kept, and counts may be too high')
+    log.error(
+      { firstSeq },
+      'put a damaged row of the telemetry log into quarantine; record counts may be too high',
+    )
     onSetAside()
   }
 

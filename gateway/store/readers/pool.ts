@@ -180,7 +180,7 @@ export class ReaderPool implements Part {
     const thread: Thread = { worker, job: undefined, rest: undefined, idle: undefined }
     this.#threads.add(thread)
     worker.on('message', (answer: ReaderAnswer) => this.#answered(thread, answer))
-    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'reader thread failed'))
+    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'a reader thread failed'))
     worker.on('exit', () => this.#forget(thread))
     return thread
   }

@@ -164,7 +164,10 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     clearTimeout(timer)
     this.#rejectWaitingWrites()
     if (this.#rows === 0) return
-    this.#log.error({ rows: this.#rows, reason: this.#fault }, 'not stored, and so not acknowledged')
+    this.#log.error(
+      { rows: this.#rows, reason: this.#fault },
+      'stopped before all rows were stored; their messages are not acknowledged',
+    )
   }
 
   #start(): void {
@@ -311,12 +314,12 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #isRefused(batch: readonly Message[], reason: string): boolean {
     const [only] = batch
     if (batch.length !== 1 || only === undefined) return false
-    this.#log.error({ reason }, 'message cannot be stored')
+    this.#log.error({ reason }, 'could not store a message: the database refuses it')
     this.#free(batch)
     try {
       this.#appender?.refused(only, reason)
     } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'refused, but not told')
+      this.#log.error({ reason: describeError(error) }, 'could not report a refused message')
     }
     return true
   }
@@ -326,7 +329,10 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     try {
       this.#appender?.committed(messages, result)
     } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'stored, but not taken up')
+      this.#log.error(
+        { reason: describeError(error) },
+        'stored messages, but could not update the state in memory',
+      )
     }
   }
 
@@ -344,7 +350,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       this.#appender?.announce(message)
     } catch (error) {
       // it is stored, whoever stumbled over it
-      this.#log.error({ reason: describeError(error) }, 'stored, but not told')
+      this.#log.error({ reason: describeError(error) }, 'stored a message, but could not announce it')
     }
   }
 
@@ -352,7 +358,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     try {
       message.onStored()
     } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'acknowledgement failed')
+      this.#log.error({ reason: describeError(error) }, 'stored a message, but could not acknowledge it')
     }
   }
 
@@ -388,14 +394,14 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   #fail(reason: string): void {
-    if (this.#fault === null) this.#log.error({ reason }, 'store unusable')
+    if (this.#fault === null) this.#log.error({ reason }, 'the store is unusable')
     this.#fault = reason
     this.#rejectWaitingWrites()
   }
 
   #recover(): void {
     if (this.#fault === null) return
-    this.#log.info({}, 'store usable again')
+    this.#log.info({}, 'the store is usable again')
     this.#fault = null
     this.emit('usable')
   }

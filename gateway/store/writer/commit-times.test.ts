@@ -18,10 +18,10 @@ test('a disk that is slow for ten seconds is told once, and so is that it is fas
   for (let i = 0; i < 5; i++) times.add(1_900)
   assert.deepEqual(lines, [])
   for (let i = 0; i < 5; i++) times.add(1_900)
-  assert.deepEqual(lines, ['slow disk'])
+  assert.deepEqual(lines, ['the disk is slow to commit'])
   times.add(3)
   times.add(3)
-  assert.deepEqual(lines, ['slow disk', 'disk is fast again'])
+  assert.deepEqual(lines, ['the disk is slow to commit', 'the disk commits fast again'])
 })
 
 test('one slow commit between fast ones is not told', () => {

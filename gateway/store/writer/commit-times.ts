@@ -22,8 +22,8 @@ export class CommitTimes {
     const wasSlow = this.#slowForMs >= SLOW_FOR_MS
     this.#slowForMs = tookMs > SLOW_MS ? this.#slowForMs + tookMs : 0
     const isSlow = this.#slowForMs >= SLOW_FOR_MS
-    if (isSlow && !wasSlow) this.#log.warn({ commitMs: Math.round(tookMs) }, 'slow disk')
-    if (wasSlow && !isSlow) this.#log.info({ commitMs: Math.round(tookMs) }, 'disk is fast again')
+    if (isSlow && !wasSlow) this.#log.warn({ commitMs: Math.round(tookMs) }, 'the disk is slow to commit')
+    if (wasSlow && !isSlow) this.#log.info({ commitMs: Math.round(tookMs) }, 'the disk commits fast again')
   }
 
   /** 99th percentile of the last 512 commits in seconds; 0 before the first. */

@@ -55,7 +55,7 @@ export class Writer implements Part {
     ])
     if (answer.kind !== 'written') {
       const reason = answer.kind === 'failed' ? answer.message : 'the disk does not answer'
-      this.#log.warn({ reason }, 'checkpoint failed')
+      this.#log.warn({ reason }, 'could not checkpoint the write-ahead log at the stop')
     }
     this.#worker = undefined
     // a thread that hangs in the system cannot be ended; the process must be able to
@@ -82,7 +82,7 @@ export class Writer implements Part {
     })
     this.#worker = worker
     worker.on('message', (report: WriterReport) => this.#take(report))
-    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'writer thread failed'))
+    worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'the writer thread failed'))
     worker.on('exit', () => {
       if (this.#worker !== worker) return
       this.#worker = undefined
@@ -95,11 +95,14 @@ export class Writer implements Part {
   #take(report: WriterReport): void {
     if (report.faultCode !== null) this.faults.add(report.faultCode)
     if (report.kind === 'checkpoint_failed') {
-      this.#log.error({ reason: report.message }, 'checkpoint failed; the log grows')
+      this.#log.error(
+        { reason: report.message },
+        'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
+      )
       return
     }
     if (report.kind === 'giving_back_failed') {
-      this.#log.warn({ reason: report.message }, 'free space not given back')
+      this.#log.warn({ reason: report.message }, 'could not give free database pages back to the file system')
       return
     }
     const { answer, tookMs } = report

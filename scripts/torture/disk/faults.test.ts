@@ -164,7 +164,10 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await eventually(
       async () => {
         await publishAll(1)
-        return gateway.log.some(({ msg }) => msg === 'checkpoint failed; the log grows')
+        return gateway.log.some(
+          ({ msg }) =>
+            msg === 'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
+        )
       },
       'checkpoint that fails',
       CHECKPOINT_LIMIT_MS,
@@ -204,7 +207,9 @@ describe('the disk fails under a running gateway', { skip }, () => {
     const startedAtMs = performance.now()
     assert.equal(await gateway.stop('SIGTERM'), 0)
     assert.ok(performance.now() - startedAtMs < 8_000)
-    const line = await gateway.logged('not stored, and so not acknowledged')
+    const line = await gateway.logged(
+      'stopped before all rows were stored; their messages are not acknowledged',
+    )
     assert.equal(line.rows, 3)
     assert.equal(device.acknowledged.length, 2)
     faults.clear()
