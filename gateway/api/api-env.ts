@@ -18,7 +18,8 @@ export function createApi(): OpenAPIHono<ApiEnv> {
 
 /** Throws `admin_required`; comes before the resource is looked up. */
 export function requireAdmin(user: User): void {
-  if (!isAdmin(user.caller)) throw new ForbiddenError('admin_required', 'this needs the key of an admin')
+  if (!isAdmin(user.caller))
+    throw new ForbiddenError('admin_required', 'this operation needs the key of an admin')
 }
 
 /** Admits callers with a good key and keeps who they are in `c.var.user`. */

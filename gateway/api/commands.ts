@@ -42,7 +42,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       path: '/devices/{id}/commands',
       summary: 'Send a command',
       description:
-        'Written down, and sent if the device is there; if it is away, when it comes back in time, and never after. Follow it with GET /commands/{id} or command_status on /realtime.',
+        'Records the command and sends it if the device is connected; otherwise when the device connects before expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime.',
       middleware: [jsonBody] as const,
       request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
       responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
@@ -98,7 +98,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       method: 'get',
       path: '/commands/{id}',
       summary: 'Get a command',
-      description: 'What became of it.',
+      description: 'Its status and, once it is over, its outcome.',
       request: { params: commandIdParams },
       responses: { 200: json(commandSchema, 'The command.'), ...problems(403, 404) },
     }),
@@ -110,11 +110,12 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       method: 'post',
       path: '/commands/{id}/retry',
       summary: 'Send a command again',
-      description: 'A new command that names the old one in retry_of; its time begins anew. For admins.',
+      description:
+        'Creates a new command that names the old one in retry_of, with the full time to live. For admins.',
       middleware: [adminOnly] as const,
       request: { params: commandIdParams, headers: idempotencyHeaders },
       responses: {
-        202: json(commandSchema, 'A new command, the same as the old one; its time begins anew.'),
+        202: json(commandSchema, 'A new command with the content of the old one.'),
         ...problems(400, 403, 404, 409),
       },
     }),
@@ -130,7 +131,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       method: 'post',
       path: '/groups/{groupId}/commands',
       summary: 'Send a command to a group',
-      description: 'To each device whose type knows it, in one step. For admins.',
+      description: 'Sends it to each device whose type knows the command, in one step. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {

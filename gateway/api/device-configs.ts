@@ -41,7 +41,7 @@ export function createDeviceConfigsApi({
       method: 'get',
       path: '/groups/{groupId}/config',
       summary: 'Get the configuration of a group',
-      description: 'Its layer for each device type. For admins.',
+      description: 'The layer for each device type. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
       responses: {
@@ -86,11 +86,12 @@ export function createDeviceConfigsApi({
       method: 'put',
       path: '/groups/{groupId}/config/{type}',
       summary: 'Set a layer of a group',
-      description: 'Replaces it, and tells each device for which something changes. For admins.',
+      description:
+        'Replaces the layer, and publishes the configuration to each device for which it changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupConfigParams, body: body(newLayerSchema) },
       responses: {
-        200: json(groupConfigPutSchema, 'The layer as it is now; its devices have been told.'),
+        200: json(groupConfigPutSchema, 'The layer as it is now; changed configurations are published.'),
         ...problems(400, 403, 404, 413, 415),
       },
     }),
@@ -110,7 +111,7 @@ export function createDeviceConfigsApi({
       middleware: [adminOnly] as const,
       request: { params: groupConfigParams },
       responses: {
-        200: json(groupConfigPutSchema, 'The layer is empty; its devices have been told.'),
+        200: json(groupConfigPutSchema, 'The layer is empty; changed configurations are published.'),
         ...problems(400, 403, 404),
       },
     }),
@@ -127,11 +128,11 @@ export function createDeviceConfigsApi({
       path: '/devices/{id}/config',
       summary: 'Get the configuration of a device',
       description:
-        'What it is to be set to, the layers that comes from, and what it has applied. For admins.',
+        'The configuration, the layers it is merged from, and the version the device has applied. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams, query: deviceConfigQuerySchema },
       responses: {
-        200: json(deviceConfigSchema, 'What the device is to be set to, and the layers it comes from.'),
+        200: json(deviceConfigSchema, 'The configuration and the layers it is merged from.'),
         ...problems(400, 403, 404),
       },
     }),
@@ -150,7 +151,7 @@ export function createDeviceConfigsApi({
       path: '/devices/{id}/config',
       summary: 'Set the layer of a device',
       description:
-        'The most specific one: replaces it, and tells the device if something changes. For admins.',
+        'Replaces the most specific layer, and publishes the configuration if it changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: deviceIdParams, body: body(newLayerSchema) },
       responses: {
@@ -173,7 +174,7 @@ export function createDeviceConfigsApi({
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {
-        200: json(deviceConfigPutSchema, 'The configuration without a layer of its own.'),
+        200: json(deviceConfigPutSchema, 'The configuration, now without a layer of the device.'),
         ...problems(403, 404),
       },
     }),
@@ -196,5 +197,5 @@ function toGroupConfigJson(groupId: number, deviceType: string, outcome: LayerOu
 }
 
 function toWarning(name: string) {
-  return { name, code: 'unknown_key' as const, detail: 'is not known to the device type' }
+  return { name, code: 'unknown_key' as const, detail: 'the device type does not know this key' }
 }

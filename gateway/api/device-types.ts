@@ -46,12 +46,12 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
     createRoute({
       method: 'put',
       path: '/device-types/{type}',
-      summary: 'Make or replace a device type',
-      description: 'Its devices are told what their configuration comes to then. For admins.',
+      summary: 'Create or replace a device type',
+      description: 'Devices of the type receive their configuration if it changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: newDeviceTypeParams, body: body(deviceTypePutSchema) },
       responses: {
-        200: json(putDeviceTypeSchema, 'The type, made or replaced.'),
+        200: json(putDeviceTypeSchema, 'The type as it is now.'),
         ...problems(400, 403, 413, 415),
       },
     }),

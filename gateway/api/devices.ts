@@ -167,7 +167,7 @@ export function createDevicesApi({
       method: 'patch',
       path: '/devices/{id}',
       summary: 'Rename a device',
-      description: 'What everybody who may see the device may change.',
+      description: 'The name is what every user with the device in its scope may change.',
       middleware: [jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: {
@@ -186,7 +186,7 @@ export function createDevicesApi({
       method: 'put',
       path: '/devices/{id}',
       summary: 'Change a device',
-      description: 'Name, type and group; what is left out stays as it is. For admins.',
+      description: 'Changes name, type and group; a field that is left out stays as it is. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: {
@@ -230,7 +230,7 @@ export function createDevicesApi({
       method: 'post',
       path: '/devices/{id}/rotate-mqtt-password',
       summary: 'Issue a new MQTT password',
-      description: 'The old one is void at once and an open connection is closed. For admins.',
+      description: 'The old password is void at once, and the gateway closes an open connection. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
       responses: {

@@ -18,9 +18,9 @@ export function createDocsContent(settings: readonly Setting[]): DocsContent {
 }
 
 function renderRealtime(origin: string): Html {
-  return html`<p>A WebSocket that speaks JSON: the key is the parameter <code>api_key</code>, or the header <code>X-API-Key</code>.
-    A bad key is refused with 401. Pings come every 30 seconds. Close codes: 1001 the gateway stops, 1003 no text, 1008
-    abuse, 1009 over 64 KiB, 1013 reads too slowly, 4401 the key is void.</p>
+  return html`<p>A WebSocket with JSON messages: send the key in the parameter <code>api_key</code>, or the header <code>X-API-Key</code>.
+    A bad key is refused with 401. Pings come every 30 seconds. Close codes: 1001 the gateway stops, 1003 a message was not text, 1008
+    the client broke the rules, 1009 a message is over 64 KiB, 1013 the client reads too slowly, 4401 the key is void.</p>
     ${shell(`${origin.replace(/^http/, 'ws')}${REALTIME_PATH}?api_key=$KEY`)}
     ${table(
       ['Message', 'From', 'What it is'],

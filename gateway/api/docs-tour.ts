@@ -18,13 +18,13 @@ export const TOUR: Tour = {
   keyPrefix: 'flt_',
   steps: [
     {
-      title: 'See that it is there',
-      text: 'The one question that needs no key. With an admin key it tells more.',
+      title: 'Check that the gateway runs',
+      text: 'This request needs no key. With an admin key the answer has more.',
       actions: [{ method: 'GET', path: '/health' }],
     },
     {
       title: 'Create a user',
-      text: 'For each program and each tablet, with the devices it may see. The answer has its api_key, which is shown only once; your own admin key was printed when the gateway first started.',
+      text: 'Create one for each program and each tablet, with the devices it may see. The answer has its api_key, which is shown only once; your own admin key was printed when the gateway first started.',
       actions: [
         {
           method: 'POST',
@@ -46,7 +46,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Publish as that device',
-      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. Once it is acknowledged it is on the disk.',
+      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. The gateway acknowledges a message once it is on the disk.',
       actions: [
         { command: 'PASSWORD=…' },
         { publish: { topic: 'dev/cart-07/st', payload: { online: true, fw: '1.4.2', type: 'teebox' } } },
@@ -82,7 +82,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Configure the group',
-      text: 'What the type sets is overridden by the group, and that by the device. Each device is sent its own configuration, retained, on dev/{hardware_id}/cfg.',
+      text: 'Settings of the group override defaults of the type, and settings of the device override both. The gateway publishes the result for each device, retained, on dev/{hardware_id}/cfg.',
       actions: [
         { method: 'PUT', path: '/groups/42/config/teebox', body: { realtime_enabled: true } },
         { method: 'PUT', path: '/devices/cart-07/config', body: { key_keyless_state: 'keyless' } },
@@ -90,7 +90,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Draw a zone',
-      text: 'GeoJSON, longitude first; the whole set of the group is replaced. Tee boxes get it on sit/42/sz.',
+      text: 'Send GeoJSON, longitude first; it replaces all zones of the group. Tee boxes receive them on sit/42/sz.',
       actions: [
         {
           method: 'PUT',
@@ -101,7 +101,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Send a command',
-      text: 'It waits up to its time to live for the device, and never longer. Its status tells what became of it.',
+      text: 'The command waits for the device up to its time to live, and never longer. Its status shows the outcome.',
       actions: [
         {
           method: 'POST',
@@ -121,7 +121,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'See what it drove',
-      text: 'Trips and stops of up to 31 days, found in the GPS history, and whether it drives now. With -H "Accept: application/geo+json" the list is a map.',
+      text: 'The gateway finds trips and stops of up to 31 days in the GPS history, and says whether the device drives now. With -H "Accept: application/geo+json" the list is a map.',
       actions: [
         { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
         { method: 'GET', path: '/trips/cart-07/active' },

@@ -47,7 +47,7 @@ export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAP
     const apiKey = c.req.header('x-api-key')
     if (apiKey !== undefined) requireAdmin(keyGuard.admit(apiKey, addressOf(c)))
     else if (token === '')
-      throw new UnauthenticatedError('invalid_token', 'a token or an admin key is needed')
+      throw new UnauthenticatedError('invalid_token', 'send a token of fetch_geofences or an admin key')
     else {
       const said = keyGuard.admitToken(token, addressOf(c), geofenceTokens)
       geofenceTokens.require(said, id)
@@ -60,12 +60,12 @@ export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAP
       path: '/geofences/{id}/download',
       summary: 'Download the zones of a group',
       description:
-        'For cartcaddies: with the token of the command fetch_geofences, or with an admin key. Answers 304 to the ETag it gave.',
+        'For cartcaddies: needs the token that the command fetch_geofences carries, or an admin key. Answers 304 if If-None-Match has the current ETag.',
       security: [],
       request: { params: geofenceIdParams, query: geofenceDownloadQuerySchema },
       responses: {
         200: json(groupGeofencesSchema, 'The zones, with an ETag.'),
-        304: { description: 'They are what If-None-Match says.' },
+        304: { description: 'The zones have not changed since the version in If-None-Match.' },
         ...problems(400, 403, 404),
       },
     }),

@@ -37,7 +37,7 @@ export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono
       method: 'get',
       path: '/geofence-events',
       summary: 'List geofence events',
-      description: 'What carts in scope entered and left, newest first.',
+      description: 'Zones that the devices in scope entered and left, newest first.',
       request: { query: geofenceEventQuerySchema },
       responses: {
         200: json(geofenceEventListSchema, 'Events of devices in scope, newest first.'),

@@ -94,11 +94,11 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
       path: '/groups/{groupId}/geofences',
       summary: 'Set the zones of a group',
       description:
-        'Replaces all of them and tells the teeboxes; cartcaddies need the command fetch_geofences. For admins.',
+        'Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command fetch_geofences. For admins.',
       middleware: [adminOnly, geofencesBody] as const,
       request: { params: groupIdParams, body: body(newGeofencesSchema) },
       responses: {
-        200: json(changedGeofencesSchema, 'These are the zones of the group now; teeboxes have been told.'),
+        200: json(changedGeofencesSchema, 'The zones of the group as they are now; published to teeboxes.'),
         ...problems(400, 403, 404, 413, 415),
       },
     }),
@@ -142,7 +142,7 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
       middleware: [isLegacy, adminOnly, geofencesBody] as const,
       request: { params: geofenceIdParams, body: body(newGeofencesSchema) },
       responses: {
-        200: json(changedGeofencesSchema, 'These are the zones under this id now, group or not.'),
+        200: json(changedGeofencesSchema, 'The zones under this id as they are now.'),
         ...problems(400, 403, 413, 415),
       },
     }),
@@ -162,7 +162,7 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
       middleware: [isLegacy, adminOnly] as const,
       request: { params: geofenceIdParams },
       responses: {
-        200: json(changedGeofencesSchema, 'No zones are left; teeboxes have been told.'),
+        200: json(changedGeofencesSchema, 'The zones are deleted; an empty set is published to teeboxes.'),
         ...problems(400, 403, 404),
       },
     }),

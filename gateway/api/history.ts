@@ -93,11 +93,11 @@ function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, 
     method: 'get',
     path: `/devices/{id}/${stream}`,
     summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
-    description: `The newest records, or all between from and to, however many: the answer is streamed. As a file with Accept or format: ${files.join(', ')}.`,
+    description: `Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file: ${files.join(', ')}.`,
     request: { params: deviceIdParams, query: historyQuerySchema(formats) },
     responses: {
       200: {
-        description: 'Records, newest first unless told.',
+        description: 'Records, newest first unless sort says otherwise.',
         content: historyContent(schema, formats),
       },
       ...problems(400, 403, 404),

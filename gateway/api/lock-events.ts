@@ -29,7 +29,7 @@ export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<Api
       method: 'get',
       path: '/lock-events',
       summary: 'List lock events',
-      description: 'Also of devices that are deleted by now. A device outside the scope has none.',
+      description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
       responses: {
         200: json(lockEventListSchema, 'Events of devices in scope, newest first.'),

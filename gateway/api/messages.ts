@@ -41,11 +41,11 @@ type Described<Message extends { type: string }> = {
 const FROM_CLIENT: Described<ClientMessage> = {
   subscribe: {
     description:
-      'Watch these too; ["*"] is everything in scope, now and later. id is optional and comes back.',
+      'Watch these devices too; ["*"] is every device in scope, now and later. id is optional; the answer repeats it.',
     example: { type: 'subscribe', hardwareIds: ['cart-07', 'cart-08'], id: '1' },
   },
   unsubscribe: {
-    description: 'Watch these no longer.',
+    description: 'Stop watching these devices.',
     example: { type: 'unsubscribe', hardwareIds: ['cart-07'] },
   },
   command: {
@@ -64,19 +64,21 @@ const FROM_CLIENT: Described<ClientMessage> = {
 
 const FROM_GATEWAY: Described<ServerMessage> = {
   connected: {
-    description: 'The key is good. No state is sent: GET it, then apply what is newer.',
+    description: 'The key is valid. The gateway sends no state: GET it, then apply newer messages.',
     example: { type: 'connected', connectionId: '8f1c…' },
   },
   subscribed: {
-    description: 'denied are those that are unknown or out of scope.',
+    description: 'The answer to subscribe; denied are devices that are unknown or out of scope.',
     example: { type: 'subscribed', hardwareIds: ['cart-07'], denied: ['cart-08'], id: '1' },
   },
   unsubscribed: {
-    description: 'Also unasked, with reason "scope", when the scope of the user became narrower.',
+    description:
+      'The answer to unsubscribe; also sent with reason "scope" when the scope of the user becomes narrower.',
     example: { type: 'unsubscribed', hardwareIds: ['cart-07'] },
   },
   device_data: {
-    description: 'Only the values that moved: one message may have a position, the next a voltage.',
+    description:
+      'The values that changed, and no others: one message may have a position, the next a voltage.',
     example: {
       type: 'device_data',
       hardwareId: 'cart-07',
@@ -87,7 +89,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   device_status: {
-    description: 'It came or went.',
+    description: 'The device connected or disconnected.',
     example: { type: 'device_status', hardwareId: 'cart-07', payload: { is_online: false }, timestamp: AT },
   },
   device_locked: {
@@ -124,7 +126,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   command_status: {
-    description: 'What became of a command you sent; error says why it failed.',
+    description: 'The new status of a command this connection sent; error says why it failed.',
     example: {
       type: 'command_status',
       commandId: '1b9d…',
@@ -135,20 +137,20 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   geofence_enter: {
-    description: 'It went into a zone; time and place are those of the edge it crossed.',
+    description: 'The device entered a zone; time and place are those at which it crossed the edge.',
     example: { type: 'geofence_enter', ...CROSSING },
   },
   geofence_exit: {
-    description: 'It went out of a zone.',
+    description: 'The device left a zone.',
     example: { type: 'geofence_exit', ...CROSSING },
   },
   device_backfill: {
-    description: 'Old samples came in; they are in the history and move nothing.',
+    description: 'Old samples arrived; they are in the history, and the latest state has not changed.',
     example: { type: 'device_backfill', hardwareId: 'cart-07', from: AT, to: AT, count: 214 },
   },
   pong: { description: 'The answer to ping.', example: { type: 'pong', id: 3 } },
   error: {
-    description: 'A message was not understood or refused; the connection stays.',
+    description: 'The gateway did not understand or refused a message; the connection stays open.',
     example: { type: 'error', code: 'invalid_message', message: 'hardwareIds must be an array', id: '1' },
   },
 }
@@ -167,13 +169,13 @@ function listed(
   return Object.entries(described).map(([type, one]) => ({ from, type, ...one }))
 }
 
-/** What is said on each topic of a device: a topic without a description does not compile. */
+/** The messages on each topic of a device: a topic without a description does not compile. */
 const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>> = {
   tlm: {
     qos: 1,
     retained: false,
     description:
-      'Telemetry: any of these keys and others of its own, with ts in milliseconds or without; an array of such; or {"boot","up","s":[…]} from a device without a clock. Up to 500 samples, 64 KiB.',
+      'Telemetry: one sample with any of these keys and further ones, with or without ts in milliseconds; an array of samples; or {"boot","up","s":[…]} from a device without a clock. Up to 500 samples, 64 KiB.',
     example: {
       ts: 1765967400123,
       lat: 28.41,
@@ -193,33 +195,34 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
   st: {
     qos: 1,
     retained: true,
-    description: 'Says hello; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}.',
+    description:
+      'The device is connected; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}.',
     example: { online: true, fw: '1.4.2', type: 'teebox', boot: 17 },
   },
   ack: {
     qos: 1,
     retained: false,
     description:
-      'What became of a command: acknowledged, completed, or failed with err. Or which configuration or zones it has: {"cfg":12}, {"sz":7}.',
+      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration or zones it has applied: {"cfg":12}, {"sz":7}.',
     example: { id: '1b9d…', st: 'completed' },
   },
   cmd: {
     qos: 1,
     retained: false,
-    description:
-      'A command; ts and ttl in milliseconds and seconds. One that comes later than that is ignored.',
+    description: 'A command; ts is in milliseconds, ttl in seconds. The device ignores it after ts plus ttl.',
     example: { id: '1b9d…', cmd: 'unlock', params: {}, ts: 1765967400123, ttl: 60 },
   },
   cfg: {
     qos: 1,
     retained: true,
-    description: 'Its configuration, with a version that only grows; the group says which zones to read.',
+    description:
+      'The configuration of the device, with a version that only grows; group_id says which zones to read.',
     example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
   },
   tq: {
     qos: 0,
     retained: false,
-    description: 'Asks for the time; up comes back.',
+    description: 'The device asks for the time; the answer repeats up.',
     example: { up: 81234 },
   },
   ta: {

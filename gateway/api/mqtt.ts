@@ -122,7 +122,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
       middleware: [adminOnly] as const,
       request: { query: mqttClientListQuerySchema },
       responses: {
-        200: json(mqttClientListSchema, 'Connections and sessions that are kept, by client_id.'),
+        200: json(mqttClientListSchema, 'Connections and kept sessions, by client_id.'),
         ...problems(400, 403),
       },
     }),
@@ -150,21 +150,22 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
     createRoute({
       method: 'delete',
       path: '/mqtt/clients/{client_id}',
-      summary: 'Forget an MQTT client',
+      summary: 'Delete an MQTT client',
       description:
-        'Closes its connection and forgets its session: subscriptions, and what waits for it. It may connect again.',
+        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {
-        200: json(removedMqttClientSchema, 'Its connection is closed and its session forgotten.'),
+        200: json(removedMqttClientSchema, 'The connection is closed and the session deleted.'),
         ...problems(403, 404),
       },
     }),
     async (c) => {
-      if (!store.health.isUsable) throw new UnavailableError('nothing can be forgotten for good now')
+      if (!store.health.isUsable)
+        throw new UnavailableError('the store cannot be written, so the session cannot be deleted')
       const removed = await mqtt.removeClient(c.req.valid('param').client_id)
       if (removed === undefined)
-        throw new NotFoundError('client_not_found', 'there is no such client, connected or away')
+        throw new NotFoundError('client_not_found', 'there is no MQTT client with this client_id')
       const { isClosed, isSessionDiscarded } = removed
       return c.json({ success: true as const, closed: isClosed, session_discarded: isSessionDiscarded }, 200)
     },
@@ -186,7 +187,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
       method: 'get',
       path: '/mqtt/quarantine',
       summary: 'List messages that could not be read',
-      description: 'The newest 1000.',
+      description: 'The newest 1000 messages.',
       middleware: [adminOnly] as const,
       responses: {
         200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),

@@ -13,7 +13,7 @@ import {
 import { TAGS } from './tags.ts'
 
 export interface GatewayDocument extends OpenApiDocument {
-  /** What OpenAPI has no words for: the messages of the WebSocket, and the topics of the broker. */
+  /** What OpenAPI cannot describe: the messages of the WebSocket, and the topics of the broker. */
   'x-realtime': { path: string; messages: readonly RealtimeMessage[] }
   'x-mqtt': { topics: readonly MqttTopic[] }
 }

@@ -29,7 +29,7 @@ const NOT_CONFIGURED: SyncStatusJson = {
   configured: false,
   state: 'not_configured',
   explanation:
-    'This gateway has no head office, and needs none. To have it replicated, set CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID.',
+    'This gateway has no head office, and needs none. To replicate it, set CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID.',
   details: null,
 }
 
@@ -101,10 +101,10 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
     createRoute({
       method: 'get',
       path: '/sync/status',
-      summary: 'Ask how the replication to the head office is doing',
+      summary: 'Get the state of the replication to the head office',
       middleware: [adminOnly] as const,
       responses: {
-        200: json(syncStatusSchema, 'State, explanation, and the figures behind them.'),
+        200: json(syncStatusSchema, 'State, explanation and figures.'),
         ...problems(403),
       },
     }),
@@ -117,10 +117,10 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       path: '/sync/audit',
       summary: 'Compare everything with the head office',
       description:
-        'Counts and sums of all rows, by device and day; what the head office lacks is sent again. GET /sync/status tells how it went.',
+        'Compares counts and sums of all rows by device and day, and sends again what the head office lacks. GET /sync/status has the result.',
       middleware: [adminOnly] as const,
       responses: {
-        202: json(startedAuditSchema, 'It runs as soon as what waits has been sent.'),
+        202: json(startedAuditSchema, 'The comparison starts as soon as all waiting rows are sent.'),
         ...problems(403, 409),
       },
     }),
@@ -135,9 +135,9 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       method: 'get',
       path: '/sync/export',
       operationId: 'exportSync',
-      summary: 'Write what the head office lacks into a file',
+      summary: 'Export what the head office lacks as a file',
       description:
-        'For a site without a network: the file is carried to the head office and posted to its /sites/:site/import. It is streamed; it is whole only if its last line is there, which the head office checks. npm run sync:export does this.',
+        'For a site without a network: carry the file to the head office and post it to /sites/:site/import of the hub. The file is streamed; it is complete only with its last line, which the hub checks. npm run sync:export does this.',
       middleware: [adminOnly] as const,
       responses: {
         200: { description: 'The file.', content: { [GZIP]: { schema: z.string() } } },
@@ -161,13 +161,13 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       method: 'post',
       path: '/sync/receipts',
       operationId: 'takeSyncReceipt',
-      summary: 'Say that the head office has taken a file',
+      summary: 'Confirm that the head office has imported a file',
       description:
-        'The answer of the head office to the last file, as it is. From then on what was in it need not be kept for the head office.',
+        'The body is the answer of the hub to the last file, unchanged. Afterwards the gateway no longer keeps the content of the file for the hub.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(syncFileReceiptSchema) },
       responses: {
-        200: json(takenReceiptSchema, 'It is known now.'),
+        200: json(takenReceiptSchema, 'The gateway has recorded the answer of the hub.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),

@@ -47,10 +47,10 @@ export function createHealthApi({
     createRoute({
       method: 'get',
       path: '/health',
-      summary: 'Ask whether all is well',
+      summary: 'Get the health of the gateway',
       description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
       responses: {
-        200: json(healthSchema, 'Running; more of it for an admin key.'),
+        200: json(healthSchema, 'The gateway runs; an admin key gets details.'),
         503: json(healthSchema, 'The store is unusable.'),
       },
     }),

@@ -6,7 +6,7 @@ export const TAGS: Tags = {
   rules: [
     {
       name: 'Commands',
-      description: 'Tell a device to do something, and learn what became of it.',
+      description: 'Send a command to a device, and follow it to its outcome.',
       nouns: ['commands'],
     },
     {
@@ -16,12 +16,12 @@ export const TAGS: Tags = {
     },
     {
       name: 'Geofences',
-      description: 'The zones of a group, and who went in and out.',
+      description: 'The zones of a group, and the devices that entered and left them.',
       nouns: ['geofences', 'geofence-events'],
     },
     {
       name: 'Telemetry',
-      description: 'GPS and battery: the newest record, the history, files of it, and how to delete it.',
+      description: 'GPS and battery: the newest record, the history, its export as files, and its deletion.',
       nouns: ['gps', 'battery', 'telemetry'],
     },
     { name: 'Groups', description: 'Devices that belong together.', nouns: ['groups'] },
@@ -32,14 +32,14 @@ export const TAGS: Tags = {
     },
     {
       name: 'Lock events',
-      description: 'Who locked and unlocked what, when and with what.',
+      description: 'Which device was locked or unlocked, when, and by which tag, code or command.',
       nouns: ['lock-events'],
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     { name: 'Users', description: 'People and programs, their keys and scopes.', nouns: ['users'] },
     {
       name: 'MQTT',
-      description: 'The broker: who is connected, and what could not be read.',
+      description: 'The broker: its clients, its figures, and the messages it could not read.',
       nouns: ['mqtt'],
     },
     {
@@ -49,7 +49,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'System',
-      description: 'How the gateway is doing, and these documents.',
+      description: 'The health and the figures of the gateway, and these documents.',
       nouns: ['health', 'stats', 'metrics', 'docs', 'openapi.json'],
     },
   ],

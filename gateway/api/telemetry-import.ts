@@ -30,11 +30,11 @@ export function createTelemetryImportApi({
       method: 'post',
       path: '/devices/{id}/telemetry/import',
       summary: 'Add records to the history of a device',
-      description: `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. They are checked like what the device sends; what is not usable is counted by reason and the rest is stored. Sending the same again is harmless. The newest record may become another one; attributes, zones and live messages do not change.`,
+      description: `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. The gateway checks them like samples of the device, counts unusable ones by reason and stores the rest. Repeating the request is harmless. The newest record may change; attributes, zone events and live messages do not.`,
       middleware: [adminOnly, importBody] as const,
       request: { params: deviceIdParams, body: body(telemetryImportSchema) },
       responses: {
-        200: json(importedTelemetrySchema, 'What was stored, and what was not.'),
+        200: json(importedTelemetrySchema, 'The numbers of records stored, and of those refused by reason.'),
         ...problems(400, 403, 404, 413, 415),
       },
     }),

@@ -83,10 +83,10 @@ export function createTelemetryApi({
       method: 'delete',
       path: '/devices/{id}/telemetry',
       summary: 'Delete all telemetry of a device',
-      description: 'GPS and battery records; the latest state of the device stays.',
+      description: 'Deletes GPS and battery records; the latest state of the device stays.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: { 200: json(purgedDeviceSchema, 'Deleted, so many.'), ...problems(403, 404) },
+      responses: { 200: json(purgedDeviceSchema, 'The number of records deleted.'), ...problems(403, 404) },
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -103,7 +103,10 @@ export function createTelemetryApi({
         summary: `Delete the ${stream === 'gps' ? 'GPS' : 'battery'} records of a device`,
         middleware: [adminOnly] as const,
         request: { params: deviceIdParams },
-        responses: { 200: json(deletedRecordsSchema, 'Deleted, so many.'), ...problems(403, 404) },
+        responses: {
+          200: json(deletedRecordsSchema, 'The number of records deleted.'),
+          ...problems(403, 404),
+        },
       }),
       async (c) => {
         const device = fleet.require(c.req.valid('param').id)
@@ -119,11 +122,11 @@ export function createTelemetryApi({
       path: '/telemetry/purge',
       summary: 'Delete old telemetry of all devices',
       description:
-        'GPS and battery records that are older than so many days. Refused while the clock of the gateway cannot be right.',
+        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the gateway is not set.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(purgeSchema) },
       responses: {
-        200: json(purgedFleetSchema, 'What is older is gone, so many records. Asking again is harmless.'),
+        200: json(purgedFleetSchema, 'The number of records deleted. A repeated request is harmless.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),

@@ -55,7 +55,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     throw invalidQuery({
       name: 'hardware_ids',
       code: 'missing_parameter',
-      detail: 'is required of users who are no admins',
+      detail: 'is required unless the user is an admin',
     })
   }
 
@@ -90,9 +90,9 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       operationId: 'listActiveTrips',
       method: 'get',
       path: '/trips/active',
-      summary: 'List who is on a trip now',
+      summary: 'List devices that are on a trip now',
       description:
-        'Devices in scope that move, or stand for less than minimalParkingDuration in a trip that is open. What makes a trip too short for a list does not count here.',
+        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here.',
       request: { query: activeTripsQuerySchema },
       responses: {
         200: json(activeTripsSchema, 'Devices in motion, by hardware_id.'),
@@ -122,7 +122,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       method: 'get',
       path: '/trips',
       summary: 'List trips and stops of devices',
-      description: `Found on demand in GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and those outside the scope are left out. For a map with Accept: ${GEO_JSON}.`,
+      description: `The gateway finds them in the GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and those outside the scope are left out. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { query: tripsQuerySchema },
       responses: { 200: tripAnswer(tripsSchema), ...problems(400) },
     }),
@@ -145,7 +145,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       method: 'get',
       path: '/trips/{hardwareId}',
       summary: 'List trips and stops of a device',
-      description: `Found on demand in GPS history. For a map with Accept: ${GEO_JSON}.`,
+      description: `The gateway finds them in the GPS history. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { params: tripDeviceParams, query: deviceTripsQuerySchema },
       responses: { 200: tripAnswer(deviceTripsSchema), ...problems(400, 403, 404) },
     }),
@@ -194,9 +194,9 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       method: 'get',
       path: '/trips/{hardwareId}/summary',
       summary: 'Sum up the trips of a device',
-      description: 'Of the last 24 hours, or from and to.',
+      description: 'The range is from and to, by default the last 24 hours.',
       request: { params: tripDeviceParams, query: tripSummaryQuerySchema },
-      responses: { 200: json(tripSummarySchema, 'What the trips add up to.'), ...problems(400, 403, 404) },
+      responses: { 200: json(tripSummarySchema, 'The totals of the trips.'), ...problems(400, 403, 404) },
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)

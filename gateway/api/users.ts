@@ -64,7 +64,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       path: '/users',
       summary: 'Create a user',
       description:
-        'Issues its API key, which is shown only here. A user that is no admin sees the devices in allowed_hardware_ids and nothing else.',
+        'Issues its API key, which is shown only here. A user who is not an admin sees only the devices in allowed_hardware_ids.',
       middleware: [adminOnly, userBody] as const,
       request: { body: body(newUserSchema) },
       responses: {
@@ -103,7 +103,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       path: '/users/{id}',
       summary: 'Change a user',
       description:
-        'RFC 7396: what is left out stays; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
+        'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
       middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(userPatchSchema) },
       responses: {
@@ -129,10 +129,13 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       method: 'delete',
       path: '/users/{id}',
       summary: 'Delete a user',
-      description: 'Its key is void at once and its connections are closed.',
+      description: 'The key is void at once, and the gateway closes its connections.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: { 200: json(deletedUserSchema, 'Gone, and its key with it.'), ...problems(403, 404, 409) },
+      responses: {
+        200: json(deletedUserSchema, 'The user is deleted and its key is void.'),
+        ...problems(403, 404, 409),
+      },
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -146,11 +149,11 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       method: 'post',
       path: '/users/{id}/rotate-key',
       summary: 'Issue a new API key',
-      description: 'The old key is void at once and connections that use it are closed.',
+      description: 'The old key is void at once, and the gateway closes connections that use it.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {
-        200: json(rotatedKeySchema, 'The new key, shown only here; the old one is dead.'),
+        200: json(rotatedKeySchema, 'The new key, shown only here; the old one is void.'),
         ...problems(403, 404),
       },
     }),

@@ -9,11 +9,11 @@ export const teebox: DeviceType = {
   configSchema: {
     type: 'object',
     properties: {
-      realtime_enabled: { type: 'boolean', description: 'Send every reading as it is taken.' },
+      realtime_enabled: { type: 'boolean', description: 'Send each sample as soon as it is measured.' },
       key_keyless_state: {
         type: 'string',
         enum: ['key', 'keyless'],
-        description: 'Whether the cart is started with its key or without.',
+        description: 'Whether the cart starts with its key or without it.',
       },
     },
   },

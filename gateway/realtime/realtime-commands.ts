@@ -73,7 +73,7 @@ export class RealtimeCommands {
   #unexpected(error: unknown): { code: string; message: string } {
     const reason = error instanceof Error ? error.stack : String(error)
     this.#deps.log.error({ reason }, 'could not perform a command of a realtime client')
-    return { code: 'internal_error', message: 'something went wrong here' }
+    return { code: 'internal_error', message: 'the gateway failed; its log has the reason' }
   }
 }
 

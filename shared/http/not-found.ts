@@ -10,7 +10,7 @@ export function createNotFoundHandler<Env extends RequestEnv>(app: OpenAPIHono<E
   const refuseMethod = methodNotAllowed<Env>({
     app,
     onMethodNotAllowed: (c, methods) => {
-      const refusal = new AppError('invalid', 'method_not_allowed', `${c.req.method} is not possible here`)
+      const refusal = new AppError('invalid', 'method_not_allowed', `this path has no method ${c.req.method}`)
       const { body, headers } = problemOf(refusal, c.var.requestId)
       return c.body(JSON.stringify({ ...body, status: 405, title: 'Method Not Allowed' }), 405, {
         ...headers,

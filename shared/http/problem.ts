@@ -74,7 +74,7 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
     log.error({ requestId, reason: error.stack ?? String(error) }, 'an HTTP request failed')
     const body = problemBody(
       500,
-      { code: 'internal_error', message: 'something went wrong here', errors: undefined },
+      { code: 'internal_error', message: 'the server failed; its log has the reason', errors: undefined },
       requestId,
     )
     return respond(c, { status: 500, headers: { 'content-type': 'application/problem+json' }, body })

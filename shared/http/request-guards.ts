@@ -51,7 +51,7 @@ export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */
 async function readText(request: Request, maxBytes: number): Promise<string> {
   const tooLarge = () =>
-    new AppError('payload_too_large', 'payload_too_large', `the body may have ${maxBytes} bytes`)
+    new AppError('payload_too_large', 'payload_too_large', `the body may have at most ${maxBytes} bytes`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
   if (request.body === null) return ''
   const chunks: Uint8Array[] = []

@@ -69,7 +69,7 @@ export function openBlock(view: DataView): BlockHeader {
   }
   const end = columnsEnd(view)
   if (checksum(view, end) !== view.getUint32(end, true)) {
-    throw new DamagedBlockError('wrong_checksum', 'its checksum is another')
+    throw new DamagedBlockError('wrong_checksum', 'its checksum does not match')
   }
   const version = view.getUint8(3)
   if (version > VERSION) throw new NewerBlockError(version, VERSION)

@@ -72,7 +72,8 @@ export function decodeBlock<R extends Records>(
   }
   const reader = new ColumnReader(view, HEADER_BYTES, columnsEnd(view))
   reader.readTimes(firstMs, atMs, offset, count)
-  if (atMs[offset + count - 1] !== lastMs) throw new DamagedBlockError('impossible_content', 'two last times')
+  if (atMs[offset + count - 1] !== lastMs)
+    throw new DamagedBlockError('impossible_content', 'its last time does not match its header')
   const columns = kind.columnsOf(into)
   for (const [i, rule] of kind.rules.entries()) {
     const column = columns[i]

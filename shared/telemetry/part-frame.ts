@@ -41,7 +41,7 @@ export function openFrame(format: FrameFormat, bytes: Uint8Array): Uint8Array {
   }
   const end = bytes.length - CHECKSUM_BYTES
   if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true)) {
-    throw new DamagedBlockError('wrong_checksum', 'its checksum is another')
+    throw new DamagedBlockError('wrong_checksum', 'its checksum does not match')
   }
   if (version > format.version) throw new NewerBlockError(version, format.version)
   if (version !== format.version) throw new DamagedBlockError('impossible_content', `version ${version}`)

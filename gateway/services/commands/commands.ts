@@ -255,7 +255,7 @@ export class Commands {
 /** Throws `intent_expired` when there is not a second left. */
 function ttlWithin(ttlS: number, nowMs: number, expiresAtMs = Number.POSITIVE_INFINITY): number {
   const withinS = Math.min(ttlS, Math.floor((expiresAtMs - nowMs) / 1000))
-  if (withinS < 1) throw new ConflictError('intent_expired', 'it came too late')
+  if (withinS < 1) throw new ConflictError('intent_expired', 'the intent arrived after it had expired')
   return withinS
 }
 

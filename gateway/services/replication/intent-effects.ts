@@ -63,7 +63,8 @@ export async function performIntent(
   record: Record,
 ): Promise<boolean> {
   const kind = intentKindSchema.safeParse(intent.kind)
-  if (!kind.success) throw new InvalidRequestError('unknown_intent', `${intent.kind} is not known here`)
+  if (!kind.success)
+    throw new InvalidRequestError('unknown_intent', `this gateway does not know the kind ${intent.kind}`)
   return PERFORMERS[kind.data](deps, intent, record)
 }
 

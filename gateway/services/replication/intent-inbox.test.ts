@@ -163,7 +163,7 @@ test('what comes too late is not done', async () => {
     ['command.send', { hardware_id: 'late-1', command: 'unlock' }],
   ] as const) {
     const result = await receive(kind, body, { expires_at_ms: clock.nowMs() })
-    assert.deepEqual([result.status, result.reason], ['expired', 'it came too late'])
+    assert.deepEqual([result.status, result.reason], ['expired', 'the intent arrived after it had expired'])
     assertToldOnce(result)
   }
   // less than a second is left: no command can be that short
@@ -199,7 +199,10 @@ test('what was changed here in the meantime stays', async () => {
   for (const [kind, body, rev] of cases) {
     assert.equal((await receive(kind, body, { base_rev: rev })).status, 'applied', kind)
     const again = await receive(kind, body, { base_rev: rev })
-    assert.deepEqual([again.status, again.reason], ['superseded', 'it was changed here in the meantime'])
+    assert.deepEqual(
+      [again.status, again.reason],
+      ['superseded', 'the site has changed it since the intent was made'],
+    )
     assertToldOnce(again)
   }
   const { version } = await get(`/groups/${groupId}/geofences`)
@@ -213,7 +216,7 @@ test('what was changed here in the meantime stays', async () => {
 test('what cannot be done is rejected, in words', async () => {
   await g.register('bad-1', 'cartcaddie')
   const cases: [string, Record<string, unknown>, RegExp][] = [
-    ['reboot.all', {}, /reboot\.all is not known here/],
+    ['reboot.all', {}, /does not know the kind reboot\.all/],
     ['config.set', { hardware_id: 'nobody', config: {} }, /there is no device nobody/],
     ['config.set', { hardware_id: 'bad-1' }, /config/],
     ['config.set', { group_id: 4711, device_type: 'teebox', config: {} }, /4711/],

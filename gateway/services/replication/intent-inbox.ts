@@ -68,7 +68,7 @@ export class IntentInbox {
     const { clock } = this.#deps
     const nowMs = clock.nowMs()
     if (clock.isTrusted && nowMs >= intent.expires_at_ms)
-      return this.#record(intent, { status: 'expired', reason: 'it came too late' })
+      return this.#record(intent, { status: 'expired', reason: 'the intent arrived after it had expired' })
     const applied: StoredIntent = { status: 'applied', reason: null }
     try {
       const record = (subject: IntentSubject | null) => this.#recordOf(intent, applied, subject)

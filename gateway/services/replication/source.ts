@@ -135,7 +135,7 @@ export class SyncSource {
       if (damagedSeq === null) return part
       await this.#setAsideRow(damagedSeq)
     }
-    throw new UnavailableError('a damaged row of the telemetry log is in the way')
+    throw new UnavailableError('a damaged row of the telemetry log could not be moved into quarantine')
   }
 
   async #nextHistoryPart(after: number, limits: PartLimits, options: JobOptions): Promise<StreamPart | null> {
@@ -146,7 +146,7 @@ export class SyncSource {
       if (part !== null || damaged === null) return part
       await maintenance.take(() => damage.judge([damaged]))
     }
-    throw new UnavailableError('a damaged telemetry block is in the way')
+    throw new UnavailableError('a damaged telemetry block could not be moved into quarantine')
   }
 
   async #setAsideRow(firstSeq: number): Promise<void> {

@@ -173,7 +173,7 @@ test('without a head office nothing is ever deleted, and it is said why', async 
   assert.equal(table.times(1, 'gps').length, before)
   assert.match(
     guard.detail ?? '',
-    /200 % of the disk budget is used; nothing is deleted, because no head office/,
+    /200 % of the disk budget is used; the gateway deletes nothing, because no head office/,
   )
   assert.deepEqual(
     lines.filter(({ msg }) => msg === 'disk use is close to the budget').map(({ level }) => level),

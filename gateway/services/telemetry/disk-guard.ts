@@ -103,10 +103,10 @@ export class DiskGuard implements Part {
     const percent = Math.min(999, Math.floor((100 * usedBytes) / budgetBytes))
     const full = `${percent} % of the disk budget is used`
     if (!this.#deps.hasUpstream)
-      return `${full}; nothing is deleted, because no head office has the data: make room, keep it for fewer days, or raise the budget`
+      return `${full}; the gateway deletes nothing, because no head office has the data: free disk space, shorten the retention, or raise the budget`
     if (state === 'low')
-      return `${full}; from ${DELETE_SENT.from * 100} % on, history the head office has is deleted here, oldest first`
-    return `${full}; telemetry the head office does not have is dropped, oldest first`
+      return `${full}; from ${DELETE_SENT.from * 100} % on, the gateway deletes history that the hub has, oldest first`
+    return `${full}; the gateway deletes telemetry that the hub does not have, oldest first`
   }
 
   /** Looks, and makes room if it has to. Never throws. */

@@ -221,7 +221,8 @@ export class Sealing implements Part {
         ...damaged.map(({ blockId }) => blockId),
         ...(damagedSeq === null ? [] : [-damagedSeq]),
       ]) {
-        if (obstacles.has(number)) throw new Error('damaged telemetry is in the way')
+        if (obstacles.has(number))
+          throw new Error('cannot seal: damaged telemetry could not be moved into quarantine')
         obstacles.add(number)
       }
       if (damagedSeq !== null) await this.#setAside(damagedSeq)

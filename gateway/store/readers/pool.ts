@@ -237,5 +237,5 @@ function stopping(): UnavailableError {
 }
 
 function abandoned(): UnavailableError {
-  return new UnavailableError('nobody waits for this any more')
+  return new UnavailableError('the request was cancelled')
 }

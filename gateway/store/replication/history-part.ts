@@ -84,7 +84,7 @@ function readEntry(connection: Connection, blockId: number): FoundBlock | null {
   const isAsTold =
     kind === row.stream && count === row.count && firstMs === row.firstMs && lastMs === row.lastMs
   if (!isAsTold || count > MAX_BLOCK_RECORDS) {
-    throw new DamagedBlockError('impossible_content', 'its row says something else')
+    throw new DamagedBlockError('impossible_content', 'its content does not match its row')
   }
   return { hardwareId: row.hardwareId, block, count, firstMs }
 }

@@ -56,7 +56,7 @@ export function recordIntent(connection: Connection, record: IntentRecord): null
   if (findIntent(connection, intentId) !== undefined)
     throw new ConflictError('intent_known', `${intentId} was received before`)
   if (base !== null && entityRev(entityBody(connection, base.table, base.key)) !== base.rev)
-    throw new ConflictError('intent_superseded', 'it was changed here in the meantime')
+    throw new ConflictError('intent_superseded', 'the site has changed it since the intent was made')
   connection.run(
     'INSERT INTO intent_inbox (intent_id, seq, kind, status, reason, received_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
     ...[intentId, seq, kind, status, reason, atMs],

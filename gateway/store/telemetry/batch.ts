@@ -57,7 +57,7 @@ export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
   if ((view.getUint32(0, true) & 0xff_ff_ff) !== MAGIC) throw new DamagedBlockError('not_a_block', 'no "ctl"')
   const end = byteLength - CHECKSUM_BYTES
   if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true))
-    throw new DamagedBlockError('wrong_checksum', 'its checksum is another')
+    throw new DamagedBlockError('wrong_checksum', 'its checksum does not match')
   const version = view.getUint8(3)
   if (version > VERSION) throw new NewerBlockError(version, VERSION)
   const count = view.getUint32(4, true)

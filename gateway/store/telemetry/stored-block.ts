@@ -29,7 +29,7 @@ export function decodeStoredBlock<R extends Records>(
   const count = decode(() => decodeBlock(kind, bytes, records))
   const { atMs } = records
   const isAsTold = count === row.count && atMs[0] === row.firstMs && atMs[count - 1] === row.lastMs
-  if (!isAsTold) throw new DamagedBlockError('impossible_content', 'its row says something else')
+  if (!isAsTold) throw new DamagedBlockError('impossible_content', 'its content does not match its row')
   return kind.view(records, 0, count)
 }
 

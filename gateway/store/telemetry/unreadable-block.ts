@@ -29,6 +29,6 @@ export function readBlock(connection: Connection, blockId: number): Uint8Array |
     return row?.records ?? 'gone'
   } catch (error) {
     if (storeFaultCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error
-    throw new DamagedBlockError('wrong_length', 'its pages are not linked any more')
+    throw new DamagedBlockError('wrong_length', 'the links between its database pages are broken')
   }
 }
