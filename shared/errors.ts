@@ -87,7 +87,7 @@ export class UnavailableError extends AppError {
   }
 }
 
-/** A setting that cannot be used, in words for the person who set it. */
+/** A setting that cannot be used, with a message for the person who set it. */
 export class ConfigError extends Error {}
 
 /** The part of an `AppError` that crosses a thread boundary. */

@@ -27,7 +27,7 @@ export function newApiKey(): string {
   return `flt_${randomBytes(32).toString('base64url')}`
 }
 
-/** The key of somebody of the head office: 32 random bytes, shown once, kept only as its hash. */
+/** The key of a user of the head office: 32 random bytes, shown once, kept only as its hash. */
 export function newHubKey(): string {
   return `cbh_${randomBytes(32).toString('base64url')}`
 }

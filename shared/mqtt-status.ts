@@ -13,7 +13,7 @@ export interface MqttFlow {
 /** One client of the broker: a connection, or a session that waits for one. */
 export interface MqttClientStatus {
   clientId: string
-  /** Whoever logged in, in the words of who let it in. */
+  /** The login, as the part that accepted it describes it. */
   owner: string
   cleanSession: boolean
   subscriptions: { topicFilter: string; qos: number }[]

@@ -2,7 +2,7 @@ import { RateLimitedError } from './errors.ts'
 import type { MonotonicClock } from './time.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** Holds each caller to its request rate, whatever the clock is set to. */
+/** Holds each caller to its request rate, independent of the system clock. */
 export class RequestRates {
   readonly #clock: MonotonicClock
   readonly #requestsPerSecond: number

@@ -2,7 +2,7 @@
 export class Tally {
   readonly #counts: Map<string, number>
 
-  /** Reasons that are told of with 0 before they have come up. */
+  /** Reasons that are reported with 0 before they occur. */
   constructor(reasons: readonly string[] = []) {
     this.#counts = new Map(reasons.map((reason) => [reason, 0]))
   }

@@ -3,7 +3,7 @@ export interface Clock {
   nowMs(): number
 }
 
-/** Milliseconds since some start, whatever anybody sets the clock to: for windows, rates and time limits. */
+/** Milliseconds since some start, independent of changes of the system clock: for windows, rates and time limits. */
 export interface MonotonicClock {
   monotonicMs(): number
 }

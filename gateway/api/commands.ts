@@ -32,7 +32,7 @@ interface CommandsApiDeps {
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
 
-/** `/commands`: what devices are told to do, and what became of it. */
+/** `/commands`: commands to devices, and their status. */
 export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 

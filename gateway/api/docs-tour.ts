@@ -113,7 +113,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Read the events',
-      text: 'Who locked and unlocked it, and which zones it went into and out of.',
+      text: 'When and by which tag, code or command it was locked and unlocked, and which zones it entered and left.',
       actions: [
         { method: 'GET', path: '/lock-events?hardware_id=cart-07' },
         { method: 'GET', path: '/geofence-events?hardware_id=cart-07' },

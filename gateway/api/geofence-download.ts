@@ -29,7 +29,7 @@ interface Representation {
 export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAPIHono<ApiEnv> {
   const { geofenceTokens, keyGuard } = deps
   const api = createApi()
-  // a fleet that is told to fetch asks for the same at the same time
+  // a fleet that got the command fetch_geofences asks for the same at the same time
   const representations = new WeakMap<GeofenceSet, Representation>()
 
   function representationOf(set: GeofenceSet): Representation {

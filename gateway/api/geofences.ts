@@ -21,7 +21,7 @@ import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 export interface GeofencesApiDeps {
   geofences: Geofences
   groups: Pick<Groups, 'has' | 'require' | 'devicesOf'>
-  /** Whether devices of this kind download their zones when they are told to. */
+  /** Whether devices of this kind download their zones on the command fetch_geofences. */
   fetchesGeofences: (deviceType: string) => boolean
 }
 

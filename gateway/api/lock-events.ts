@@ -20,7 +20,7 @@ function toLockEventJson(row: LockEventRow): LockEventJson {
   }
 }
 
-/** `/lock-events`: who locked and unlocked what, when and with what. */
+/** `/lock-events`: which device was locked or unlocked, when, and by which tag, code or command. */
 export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<ApiEnv> {
   const api = createApi()
 

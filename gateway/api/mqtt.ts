@@ -110,7 +110,7 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
   }
 }
 
-/** `/mqtt/…`: who is connected to the broker, how it is doing, and what it could not read. All for admins. */
+/** `/mqtt/…`: the clients and figures of the broker, and the messages it could not read. All for admins. */
 export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 

@@ -2,7 +2,7 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 
 export type LoginResult<Login> =
-  /** `owner` names who it is: a session of one owner is never taken up by another. */
+  /** `owner` identifies the user or device: a session of one owner is never taken up by another. */
   { ok: true; login: Login; owner: string } | { ok: false; reason: string }
 
 /** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
@@ -13,11 +13,11 @@ export interface BrokerPort<Login> {
     password: Buffer | undefined,
     address: string,
   ): LoginResult<Login>
-  /** Someone who is not connected, to speak for: whose last will is published after a restart. */
+  /** The login of a client that is not connected, whose last will is published after a restart. */
   resume(owner: string): Login | undefined
   canSubscribe(owner: string, topicFilter: string): boolean
   canRead(owner: string, topic: string): boolean
-  /** A kind of device message, a plain message for whoever subscribed, or undefined for a topic that is not theirs. */
+  /** A kind of device message, a plain message for its subscribers, or undefined for a topic that is not theirs. */
   publishRight(login: Login, topic: string): Uplink | 'message' | undefined
   mayLeaveWill(login: Login, topic: string): boolean
   connected(login: Login): void

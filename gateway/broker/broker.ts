@@ -251,13 +251,13 @@ export class Broker<Login> {
     return this.#aedes.connectedClients
   }
 
-  /** Sends a message to whoever is there and subscribed to the topic, QoS 0. */
+  /** Sends a message to connected subscribers of the topic, QoS 0. */
   publish(topic: string, payload: string): void {
     emit(this.#aedes, { topic, payload })
   }
 
   /**
-   * Matches a message of the gateway's own with everybody it is for, QoS 1. The changes are the caller's to write, in
+   * Matches a message of the gateway with its subscribers, QoS 1. The changes are the caller's to write, in
    * the transaction that makes the message true.
    */
   prepare({
@@ -276,7 +276,7 @@ export class Broker<Login> {
       ...routed,
       commit: () => {
         routed.commit()
-        // written by a gateway that is stopping: those who come back will find it
+        // written by a gateway that is stopping: clients find it when they come back
         if (this.#isStarted) emit(this.#aedes, { topic, payload: bytes, qos: 1 })
       },
     }
@@ -335,14 +335,14 @@ export class Broker<Login> {
   claim(clientId: string, owner: string): void {
     if (!this.#isTaken(clientId, owner)) return
     this.disconnect(clientId)
-    this.sessions.discard(clientId).catch(NOBODY_WAITS)
+    this.sessions.discard(clientId).catch(IGNORE_FAILURE)
   }
 
   /** Closes the connection of a client id and forgets all that is kept of it, and the retained messages below a topic. */
   forget(clientId: string, topicPrefix: string): void {
     this.disconnect(clientId)
-    this.sessions.discard(clientId).catch(NOBODY_WAITS)
-    this.sessions.deleteWill(clientId).catch(NOBODY_WAITS)
+    this.sessions.discard(clientId).catch(IGNORE_FAILURE)
+    this.sessions.deleteWill(clientId).catch(IGNORE_FAILURE)
     this.sessions.retained.deleteBelow(topicPrefix)
   }
 
@@ -421,7 +421,7 @@ export class Broker<Login> {
     })
   }
 
-  /** Whether a client id is in use by somebody else: no user may take over the connection or the session of another. */
+  /** Whether a client id is in use by another user: no user may take over the connection or the session of another. */
   #isTaken(clientId: string, owner: string): boolean {
     const holder = this.#connectionOf(clientId)?.identity?.owner
     return [holder, this.sessions.get(clientId)?.owner].some((each) => each !== undefined && each !== owner)
@@ -518,7 +518,7 @@ export class Broker<Login> {
   /** Speaks for a client whose connection ended with the process. */
   #publishOrphan({ clientId, owner, message }: StoredWill): void {
     const login = this.#port.resume(owner)
-    const note = () => this.sessions.deleteWill(clientId).catch(NOBODY_WAITS)
+    const note = () => this.sessions.deleteWill(clientId).catch(IGNORE_FAILURE)
     if (login === undefined) {
       void note()
       return
@@ -583,8 +583,8 @@ export class Broker<Login> {
   }
 }
 
-/** The journal has told of the refusal already. */
-const NOBODY_WAITS = () => undefined
+/** For promises without a caller: the journal has reported the failure. */
+const IGNORE_FAILURE = () => undefined
 
 function clampKeepalive(keepaliveS: number | undefined): number {
   // 0 would mean a dead connection is never noticed

@@ -9,7 +9,7 @@ interface IntakeDeps<Login> {
   journal: SessionJournal
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
-  /** Hands a message to those who are there. */
+  /** Hands a message to connected subscribers. */
   deliver: (message: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }) => void
 }
 
@@ -54,7 +54,7 @@ export class Intake<Login> {
     } else if (payload.length > options.maxPayloadBytes) {
       onRefused('packet_too_large')
     } else if (isExactlyOnce && received.has(messageId)) {
-      // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits behind it
+      // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits for it
       journal.append(changes, onStored, onRefused)
     } else if (isExactlyOnce && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
@@ -93,7 +93,7 @@ export class Intake<Login> {
     }
   }
 
-  /** The message as it is kept and sent on; undefined when nobody would get it. */
+  /** The message as it is kept and sent on; undefined when it has no subscriber. */
   #routable(
     { topic, qos, retain }: PublishPacket,
     payload: Buffer,

@@ -23,7 +23,7 @@ const REFUSAL_BY_AEDES_MESSAGE = new Map<string, (typeof LIMIT_REFUSALS)[number]
   ['topic has too many levels', 'too_many_topic_levels'],
 ])
 
-/** The limit behind an error that ended a connection, where it is one that nobody has counted yet. */
+/** The limit behind an error that ended a connection, if it has not been counted yet. */
 export function limitBehind(error: Error): string | undefined {
   // ws: a frame announced more than `maxPayload`
   if ('code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'packet_too_large'

@@ -7,7 +7,8 @@ const TURN_MS = 1
 const HOLD_MAX_MS = 5_000
 /**
  * Most that is taken from a socket at a time: about a turn's worth of small messages. Aedes handles all it was given
- * before anybody else gets a turn, and asks for more only when all of it is acknowledged, so this bounds both how long
+ * before another connection gets a turn, and asks for more only when all of it is acknowledged, so this bounds both
+ * how long
  * the others wait and how many messages of one client stand before theirs in the queue for the disk.
  */
 const PORTION_BYTES = 8192

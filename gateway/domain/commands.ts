@@ -27,7 +27,7 @@ export type CommandEvent =
 /** States in which something may still happen. */
 const UNFINISHED: readonly CommandStatus[] = ['pending', 'published', 'acknowledged']
 
-/** Of these a newer one takes the place of an older one that was not sent yet: the last wish counts. */
+/** Of these a newer one takes the place of an older one that was not sent yet: the last command counts. */
 export const SUPERSEDING: readonly string[] = ['lock', 'unlock']
 
 export function isFinal(status: CommandStatus): boolean {

@@ -25,7 +25,7 @@ export function isPlausibleTime(atMs: unknown, latestMs: number): atMs is number
 /**
  * The time of what a device says without a time: now, but after what it said last (`newestMs`), so that a clock that
  * was set back a little neither mixes up its readings nor makes two of them one. A `newestMs` after `latestMs` was the
- * mistake of a clock and binds nobody.
+ * mistake of a clock and has no effect on others.
  */
 export function receiveTimeMs(nowMs: number, newestMs: number, latestMs: number): number {
   return newestMs >= nowMs && newestMs < latestMs ? newestMs + 1 : nowMs

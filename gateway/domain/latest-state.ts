@@ -30,7 +30,7 @@ export interface LatestState {
   applied: { [What in Applicable]?: AppliedVersion }
 }
 
-/** What a device is told in versions, by the last level of its topic. */
+/** What is published to a device in versions, by the last level of its topic. */
 export type Applicable = 'cfg' | 'sz'
 
 export interface AppliedVersion {

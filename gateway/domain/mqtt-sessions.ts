@@ -17,7 +17,7 @@ export interface StoredSubscription {
 
 export interface StoredSession {
   clientId: string
-  /** Whose session it is; nobody else may take it up. */
+  /** The user or device that owns the session; no other may take it up. */
   owner: string
   /** Whole hours without a connection while the gateway ran. */
   idleHours: number
@@ -80,7 +80,7 @@ export type SessionChange =
   | { kind: 'unretained'; topic: string }
   | ({ kind: 'willed' } & StoredWill)
   | { kind: 'unwilled'; clientId: string }
-  /** So many hours now, not so many more: it may be written twice. */
+  /** The total of hours, not an increment: it may be written twice. */
   | { kind: 'idled'; idle: { clientId: string; hours: number }[] }
 
 /** Rows the changes write, for the size of a transaction. */

@@ -16,7 +16,7 @@ export interface Sample {
   values: Record<string, Scalar>
 }
 
-/** Told of everything that was not taken, by reason; the counters of metrics and device details. */
+/** Counts values and messages that were not taken, by reason; the counters of metrics and device details. */
 export type OnDrop = (reason: string, count?: number) => void
 
 /** A payload no rule can make sense of: it goes to the quarantine. */

@@ -71,7 +71,7 @@ export class RealtimeConnection implements Watcher {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping()
   }
 
-  /** Counts a message of the client; false when it sends more than anybody needs to. */
+  /** Counts a message of the client; false when it sends more than the limit. */
   admitMessage(nowMs: number): boolean {
     if (nowMs >= this.#windowEndsAtMs) {
       this.#windowEndsAtMs = nowMs + WINDOW_MS

@@ -19,7 +19,7 @@ interface RealtimeCommandsDeps {
 
 type Command = GatewayEvents['commandMoved']['command']
 
-/** Commands on `/realtime`: the same as by HTTP, and whoever sent one hears what becomes of it. */
+/** Commands on `/realtime`: the same as by HTTP, and the sender receives each status. */
 export class RealtimeCommands {
   readonly #deps: RealtimeCommandsDeps
   /** The connection each unfinished command came by. */
@@ -51,7 +51,10 @@ export class RealtimeCommands {
     }
   }
 
-  /** Who is told of a command: the connection it came by; if that is gone, or it came by HTTP, all of the same user. */
+  /**
+   * The connections notified of a command: the one it came by; if that is gone, or it came by HTTP, all of the same
+   * user.
+   */
   audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
     const { commandId, requestedBy, hardwareId, status } = command
     const own = [...connections].filter(
@@ -77,7 +80,7 @@ export class RealtimeCommands {
   }
 }
 
-/** What became of a command, for those who are told. */
+/** The status of a command, for the connections that are notified. */
 export function statusMessage(command: Command, atMs: number): ServerMessage {
   const { commandId, hardwareId, status, error } = command
   return {

@@ -1,6 +1,6 @@
 import { type Caller, canSee } from '#domain/access.ts'
 
-/** Someone who can watch devices. */
+/** A connection that can watch devices. */
 export interface Watcher {
   caller: Caller
   /** The devices it named; `watchesAll` beside them. */

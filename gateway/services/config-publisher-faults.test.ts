@@ -65,10 +65,10 @@ function createPublisher(): { publisher: ConfigPublisher; layers: ConfigLayers }
 }
 
 /** How many devices were told each configuration. */
-function toldBy(publisher: ConfigPublisher): Record<string, number> {
+function publishedBy(publisher: ConfigPublisher): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { row } of fleet.all()) {
-    const config = publisher.toldTo(row.hardwareId)?.config ?? 'nothing'
+    const config = publisher.publishedTo(row.hardwareId)?.config ?? 'nothing'
     counts[config] = (counts[config] ?? 0) + 1
   }
   return counts
@@ -76,9 +76,9 @@ function toldBy(publisher: ConfigPublisher): Record<string, number> {
 
 test('a fleet is told in several transactions; whom a fault left out is told afterwards, once', async () => {
   const { publisher, layers } = createPublisher()
-  assert.deepEqual(toldBy(publisher), { nothing: DEVICES })
+  assert.deepEqual(publishedBy(publisher), { nothing: DEVICES })
   await publisher.start()
-  assert.deepEqual(toldBy(publisher), { '{"step":0}': DEVICES })
+  assert.deepEqual(publishedBy(publisher), { '{"step":0}': DEVICES })
 
   writesLeft = 1
   const change = { kind: 'type' as const, deviceType: 'teebox', layer: { step: 1 } }
@@ -89,22 +89,22 @@ test('a fleet is told in several transactions; whom a fault left out is told aft
   assert.deepEqual(layers.of({ hardwareId: 'cart-1', deviceType: 'teebox', groupId: null }).type, { step: 1 })
   // the first with the change itself, one more before the fault
   assert.ok(published > 100 && published < DEVICES, `${published} published`)
-  assert.deepEqual(toldBy(publisher), { '{"step":0}': DEVICES - published, '{"step":1}': published })
+  assert.deepEqual(publishedBy(publisher), { '{"step":0}': DEVICES - published, '{"step":1}': published })
 
   writesLeft = Number.POSITIVE_INFINITY
   await publisher.publishDifferences()
-  assert.deepEqual(toldBy(publisher), { '{"step":1}': DEVICES })
-  const told = fleet.all().map(({ row }) => publisher.toldTo(row.hardwareId))
+  assert.deepEqual(publishedBy(publisher), { '{"step":1}': DEVICES })
+  const before = fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId))
   await publisher.publishDifferences()
   assert.deepEqual(
-    fleet.all().map(({ row }) => publisher.toldTo(row.hardwareId)),
-    told,
+    fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId)),
+    before,
   )
   // what is retained is what was told
   const next = createPublisher().publisher
   assert.deepEqual(
-    fleet.all().map(({ row }) => next.toldTo(row.hardwareId)),
-    told,
+    fleet.all().map(({ row }) => next.publishedTo(row.hardwareId)),
+    before,
   )
 })
 
@@ -114,7 +114,7 @@ test('a start goes on when nobody can be told', async () => {
   await publisher.start()
   writesLeft = Number.POSITIVE_INFINITY
   await publisher.publishDifferences()
-  assert.deepEqual(toldBy(publisher), { '{"step":0}': DEVICES })
+  assert.deepEqual(publishedBy(publisher), { '{"step":0}': DEVICES })
 })
 
 test('a change that fails leaves the next one its turn', async () => {

@@ -11,8 +11,8 @@ import type { ConfigLayers, ConfigSubject, LayerChange } from './config-layers.t
 import { type Downlink, publishWith } from './downlink.ts'
 import type { Fleet } from './fleet.ts'
 
-/** What a device was told last: its retained `cfg` message. */
-export interface ToldConfig {
+/** The configuration last published to a device: its retained `cfg` message. */
+export interface PublishedConfig {
   version: number
   atMs: number
   groupId: number | null
@@ -21,7 +21,8 @@ export interface ToldConfig {
 }
 
 /**
- * Performs a write after which `subjects` are as given and `change` is made, together with what has to be told to them.
+ * Performs a write after which `subjects` are as given and `change` is made, together with the configurations to
+ * publish to them.
  * `write` puts the publication into its transaction, and in its `onWritten` changes memory, then calls `commit`.
  */
 type Publish = <Result>(
@@ -45,18 +46,18 @@ interface News {
   config: string
 }
 
-/** Devices told in one transaction: what is on its way to the disk and to them is then a moment's work. */
+/** Devices a transaction publishes to: one transaction then takes only a moment. */
 const CHUNK = 100
 
-const NOBODY: Publication = { version: null, sessionChanges: [] }
+const NO_PUBLICATION: Publication = { version: null, sessionChanges: [] }
 
 /**
- * Tells devices what they are to be set to, one retained message each, whenever that has changed. What decides it is
- * changed in turns, so what is told is true when it is written.
+ * Publishes the configuration of each device as a retained message, whenever it has changed. Layers, types and groups
+ * change in turns, so a configuration is current when it is stored.
  */
 export class ConfigPublisher implements Part {
   readonly #deps: ConfigPublisherDeps
-  readonly #told = new Map<string, ToldConfig>()
+  readonly #published = new Map<string, PublishedConfig>()
   #version = 0
   readonly #turns = new Turns()
   #isStarted = false
@@ -65,7 +66,7 @@ export class ConfigPublisher implements Part {
     this.#deps = deps
   }
 
-  /** Reads layers and what devices were told; comes before `start`, which needs a broker. */
+  /** Reads layers and published configurations; comes before `start`, which needs a broker. */
   load(): void {
     const { store, layers } = this.#deps
     const { groupLayers, deviceLayers, published, version } = store.read.configs()
@@ -87,23 +88,23 @@ export class ConfigPublisher implements Part {
     this.#isStarted = false
   }
 
-  /** What the device was told last. */
-  toldTo(hardwareId: string): ToldConfig | undefined {
-    return this.#told.get(hardwareId)
+  /** The configuration last published to the device. */
+  publishedTo(hardwareId: string): PublishedConfig | undefined {
+    return this.#published.get(hardwareId)
   }
 
-  /** The device is gone. */
+  /** Forgets a deleted device. */
   forget(hardwareId: string): void {
-    this.#told.delete(hardwareId)
+    this.#published.delete(hardwareId)
     this.#deps.layers.forgetDevice(hardwareId)
   }
 
-  /** Does what changes layers, types, groups or who has them, when nothing else is changing any of it. */
+  /** Performs a change of layers, types, groups or their devices while no other such change runs. */
   inTurn<Result>(work: (publish: Publish) => Promise<Result>): Promise<Result> {
     return this.#turns.take(() => work(this.#publish))
   }
 
-  /** Tells every device that was not told what it is to be set to: those from before, and those a fault left out. */
+  /** Publishes to every device whose published configuration is out of date, after an upgrade or a fault. */
   async publishDifferences(): Promise<void> {
     if (!this.#isStarted) return
     const { fleet, log } = this.#deps
@@ -118,7 +119,7 @@ export class ConfigPublisher implements Part {
     const news = this.#newsFor(subjects, change)
     const first = news.slice(0, CHUNK)
     const { layers } = this.#deps
-    const result = await this.#tell(first, (publication, commit) =>
+    const result = await this.#publishNow(first, (publication, commit) =>
       write(publication, () => {
         if (change !== undefined) layers.set(change)
         commit()
@@ -129,8 +130,8 @@ export class ConfigPublisher implements Part {
   }
 
   /**
-   * Tells devices what is changed already. Returns how many were told: the others will be when the store can be written
-   * again.
+   * Publishes configurations that have changed already. Returns to how many devices; the others follow when the store
+   * can be written again.
    */
   async #publishMore(news: readonly News[]): Promise<number> {
     const { store, log } = this.#deps
@@ -138,7 +139,9 @@ export class ConfigPublisher implements Part {
     try {
       while (published < news.length) {
         const chunk = news.slice(published, published + CHUNK)
-        await this.#tell(chunk, (publication, commit) => store.write('publishConfigs', publication, commit))
+        await this.#publishNow(chunk, (publication, commit) =>
+          store.write('publishConfigs', publication, commit),
+        )
         published += chunk.length
       }
     } catch (error) {
@@ -150,11 +153,11 @@ export class ConfigPublisher implements Part {
     return published
   }
 
-  #tell<Result>(
+  #publishNow<Result>(
     news: readonly News[],
     write: (publication: Publication, commit: () => void) => Promise<Result>,
   ): Promise<Result> {
-    if (news.length === 0) return write(NOBODY, () => undefined)
+    if (news.length === 0) return write(NO_PUBLICATION, () => undefined)
     const { downlink, clock } = this.#deps
     const version = this.#version + 1
     const atMs = clock.nowMs()
@@ -169,21 +172,21 @@ export class ConfigPublisher implements Part {
       write({ version, sessionChanges }, () => {
         this.#version = version
         for (const { hardwareId, groupId, config } of news)
-          this.#told.set(hardwareId, { version, atMs, groupId, config })
+          this.#published.set(hardwareId, { version, atMs, groupId, config })
         commit()
       }),
     )
   }
 
-  /** Those of the devices who are to be set to something else than they were told, or are in another group. */
+  /** The devices whose configuration or group differs from the one last published. */
   #newsFor(subjects: readonly ConfigSubject[], change?: LayerChange): News[] {
     const news: News[] = []
     const texts = new Map<string, string>()
     for (const subject of subjects) {
       const { hardwareId, groupId } = subject
       const config = this.#textFor(subject, change, texts)
-      const told = this.#told.get(hardwareId)
-      if (told?.config !== config || told.groupId !== groupId) news.push({ hardwareId, groupId, config })
+      const last = this.#published.get(hardwareId)
+      if (last?.config !== config || last.groupId !== groupId) news.push({ hardwareId, groupId, config })
     }
     return news
   }
@@ -203,10 +206,10 @@ export class ConfigPublisher implements Part {
   #recall(topic: string, payload: Uint8Array | string): void {
     const hardwareId = topic.split('/')[1]
     const message = configMessageSchema.safeParse(parseOrUndefined(Buffer.from(payload).toString()))
-    // told anew
+    // published anew
     if (hardwareId === undefined || !message.success) return
     const { v: version, ts: atMs, group_id: groupId, config } = message.data
-    this.#told.set(hardwareId, { version, atMs, groupId, config: JSON.stringify(config) })
+    this.#published.set(hardwareId, { version, atMs, groupId, config: JSON.stringify(config) })
   }
 }
 

@@ -12,7 +12,7 @@ import { InvalidRequestError } from '#shared/errors.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { ConfigLayers, LayerChange } from './config-layers.ts'
-import type { ConfigPublisher, ToldConfig } from './config-publisher.ts'
+import type { ConfigPublisher, PublishedConfig } from './config-publisher.ts'
 import type { DeviceTypes } from './device-types.ts'
 import { type Device, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
@@ -52,8 +52,8 @@ export class DeviceConfigs {
     return { ...layers, resolved: mergeLayers(layers) }
   }
 
-  toldTo(device: Device): ToldConfig | undefined {
-    return this.#deps.publisher.toldTo(device.row.hardwareId)
+  publishedTo(device: Device): PublishedConfig | undefined {
+    return this.#deps.publisher.publishedTo(device.row.hardwareId)
   }
 
   groupLayer(groupId: number, deviceType: string): ConfigLayer {

@@ -41,10 +41,10 @@ interface DeviceFields {
   groupId?: number | null | undefined
 }
 
-/** Steps of a deletion until others who wait for the blocks have their turn. */
+/** Steps of a deletion in one maintenance turn. */
 const TURN_STEPS = 50
 
-/** The register of devices: who is in it, what they are called, what they log in with. */
+/** The register of devices: their ids, names, types and passwords. */
 export class Devices {
   readonly #deps: DevicesDeps
   #deleting: Promise<void> = Promise.resolve()
@@ -148,14 +148,14 @@ export class Devices {
       await store.write('deleteDevice', { hardwareId, nowMs: clock.nowMs() }, () => {
         fleet.remove(hardwareId)
         publisher.forget(hardwareId)
-        // now, before one that is registered again under this id is told anything
+        // now, before a device registered again under this id receives anything
         events.emit('deviceRemoved', { hardwareId })
       })
     })
     this.startDeletions()
   }
 
-  /** Goes on deleting the telemetry of deleted devices, also those of before a restart or a fault of the store. */
+  /** Goes on deleting the telemetry of deleted devices, also after a restart or a fault of the store. */
   startDeletions(): void {
     this.#deleting = this.#deleting.then(() => this.#deleteTelemetry())
   }
@@ -164,7 +164,7 @@ export class Devices {
     const { maintenance, damage, log } = this.#deps
     try {
       while (await maintenance.take(() => this.#deleteSome())) {
-        // who waits for the blocks has a turn
+        // between two takes, other maintenance has its turn
       }
       // what was put aside of it is gone, too
       if (damage.summary.blocks > 0) damage.load()

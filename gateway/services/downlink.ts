@@ -1,7 +1,7 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { UnavailableError } from '#shared/errors.ts'
 
-/** A message matched with everybody it is for; nothing shows until `commit`. */
+/** A message matched with its subscribers; nothing shows until `commit`. */
 export interface PreparedMessage {
   /** To be written in the transaction that makes the message true. */
   changes: SessionChange[]
@@ -13,18 +13,18 @@ export interface PreparedMessage {
 
 /** What the services need of the broker to speak to devices. */
 export interface Downlink {
-  /** A QoS 1 message for every subscriber, also those who are away and whose session is kept. */
+  /** A QoS 1 message for every subscriber, also for those away whose session is kept. */
   prepare(message: { topic: string; payload: string; isRetained: boolean }): PreparedMessage
   /**
    * Hands a QoS 1 message to the one connection of a device now; false when it is not connected or has not subscribed to
-   * the topic. It is never kept for later: who sends it remembers what was not answered.
+   * the topic. It is never kept for later: the sender remembers what was not answered.
    */
   send(hardwareId: string, topic: string, payload: string): boolean
 }
 
 /**
  * Performs a write together with what it publishes: both are on the disk or neither is. `write` puts the changes into its
- * transaction, and in its `onWritten` changes memory, then calls `commit`: nobody is sent anything before.
+ * transaction, and in its `onWritten` changes memory, then calls `commit`: nothing is sent before.
  */
 export async function publishWith<Result>(
   messages: readonly PreparedMessage[],

@@ -22,7 +22,7 @@ export interface Device {
   isOnline: boolean
   /** The newest time the gateway gave to what the device said without one. */
   newestReceiveMs: number
-  /** False once it is taken off the register; whoever still holds it must let go. */
+  /** False once it is taken off the register; code that still holds the object must let go of it. */
   isRegistered: boolean
 }
 

@@ -30,7 +30,8 @@ export interface GeofenceToken {
 
 /**
  * Tokens a device downloads the zones of its group with: good for a day, as often as it likes, and dead once the device
- * has left the group or the register. They are signed, not stored; who has one can read zones and do nothing else.
+ * has left the group or the register. They are signed, not stored; a client with a token can read zones and do
+ * nothing else.
  */
 export class GeofenceTokens {
   readonly #deps: GeofenceTokensDeps
@@ -61,7 +62,7 @@ export class GeofenceTokens {
     }
   }
 
-  /** Reads a token. Throws `invalid_token` when it was not signed here: somebody is guessing. */
+  /** Reads a token. Throws `invalid_token` when it was not signed here: the client guesses. */
   read(token: string): GeofenceToken {
     const [, content = '', groupId, deviceId, expiresAtMs, signature = ''] = TOKEN.exec(token) ?? []
     if (!hashesEqual(this.#sign(content), signature)) throw invalidToken('this token is not valid')

@@ -56,7 +56,7 @@ export class Geofences {
     }
   }
 
-  /** Empty at version 0 for an id nobody has used. */
+  /** Empty at version 0 for an id that was never used. */
   of(groupId: number): GeofenceSet {
     return this.#byGroupId.get(groupId) ?? { groupId, version: 0, zones: [] }
   }

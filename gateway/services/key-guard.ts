@@ -43,7 +43,7 @@ export class KeyGuard {
     return user
   }
 
-  /** The same for a token: nobody guesses a signature, so a good one never waits, and a bad one is a failed key. */
+  /** The same for a token: a signature cannot be guessed, so a good one never waits, and a bad one is a failed key. */
   admitToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
     const said = this.#readToken(token, address, tokens)
     this.#take(`device:${said.deviceId}`)

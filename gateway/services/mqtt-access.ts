@@ -65,7 +65,7 @@ interface MqttAccessDeps {
 
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
 
-/** What the broker asks of the gateway: who may log in, read and publish, and what becomes of a message. */
+/** What the broker asks of the gateway: who may log in, read and publish, and what to do with a message. */
 export class MqttAccess {
   readonly #deps: MqttAccessDeps
 
@@ -90,7 +90,7 @@ export class MqttAccess {
     return { ok: true, login: this.#deviceLogin(username, address), owner: deviceOwner(username) }
   }
 
-  /** Someone who is not connected, to publish a last will for. */
+  /** The login of a client that is not connected, to publish its last will. */
   resume(owner: string): MqttLogin | undefined {
     const { kind, id } = parseOwner(owner)
     if (kind === 'user') return this.#deps.users.callerOf(id) && { kind: 'user', userId: id }
@@ -99,7 +99,8 @@ export class MqttAccess {
   }
 
   /**
-   * A device reads its own `cmd`, `cfg` and `ta` and the `sz` of its group, and nothing else: no wildcard, nobody else's. A user may subscribe to
+   * A device reads its own `cmd`, `cfg` and `ta` and the `sz` of its group, and nothing else: no wildcard, no topic
+   * of another device. A user may subscribe to
    * whatever could take in a topic it may read; what it may not read of that is not delivered.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
@@ -129,7 +130,10 @@ export class MqttAccess {
     return root === 'dev' && canSee(caller, hardwareId)
   }
 
-  /** A device publishes its own messages, an admin what is neither a device's nor the gateway's; nobody else publishes. */
+  /**
+   * A device publishes its own messages, an admin what is neither a device's nor the gateway's; other users do not
+   * publish.
+   */
   publishRight(login: MqttLogin, topic: string): Uplink | 'message' | undefined {
     if (login.kind === 'device') {
       if (!topic.startsWith(login.topicPrefix)) return undefined
@@ -140,7 +144,7 @@ export class MqttAccess {
     return caller !== undefined && isAdmin(caller) && isFree ? 'message' : undefined
   }
 
-  /** A last will speaks for a device when nobody can ask it any more: its own status, nothing else. */
+  /** A last will comes when the device is gone and cannot be asked: it may publish its own status, nothing else. */
   mayLeaveWill(login: MqttLogin, topic: string): boolean {
     const right = this.publishRight(login, topic)
     return login.kind === 'device' ? right === 'st' : right !== undefined && !hasWildcard(topic)
@@ -275,7 +279,7 @@ export class MqttAccess {
     }
     const { clock } = this.#deps
     const answer = { t: clock.nowMs(), up: question.data.up }
-    // a device that is told a wrong time dates its readings by it; one that is told nothing counts its uptime
+    // a device with a wrong time dates its samples by it; one without a time counts its uptime
     if (!clock.isTrusted) {
       this.#deps.ingest.dropped.add('clock_not_set')
       return

@@ -2,9 +2,9 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from './db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
-/** What devices are told of their configuration, to be written in the transaction that changes it. */
+/** The configurations published to devices, to be stored in the transaction that changes them. */
 export interface Publication {
-  /** Null when nobody is told anything. */
+  /** Null when nothing is published. */
   version: number | null
   sessionChanges: SessionChange[]
 }
@@ -15,7 +15,7 @@ export interface StoredConfigs {
   deviceLayers: { hardwareId: string; config: string }[]
   /** Payloads of the `cfg` topics. */
   published: { topic: string; payload: Uint8Array | string }[]
-  /** The highest version any device was told. */
+  /** The highest version published to any device. */
   version: number
 }
 
@@ -36,7 +36,7 @@ export function loadConfigs(connection: Connection): StoredConfigs {
   }
 }
 
-/** Writes what devices are told; the caller has the transaction. */
+/** Stores published configurations; the caller has the transaction. */
 export function storePublication(connection: Connection, { version, sessionChanges }: Publication): void {
   if (version !== null) connection.run('UPDATE config_version SET version = ?', version)
   for (const change of sessionChanges) applySessionChange(connection, change)

@@ -5,7 +5,7 @@ import { type CommandRow, countCommands, insertCommand, supersedeCommands } from
 import type { Connection } from './db/connection.ts'
 import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
 
-/** Finished commands are kept for so long, and so many of them. */
+/** How long finished commands are kept, and how many of them. */
 const KEPT_MS = 90 * DAY_MS
 const KEPT_ROWS = 1_000_000
 /** Old commands that go for each new one: there is never a long deletion, and never more and more rows. */
@@ -34,7 +34,7 @@ export function createCommands(connection: Connection, input: NewCommands): Comm
   return superseded
 }
 
-/** Takes back commands of a write that failed, and may be on the disk all the same: nobody was told of them. */
+/** Takes back commands of a write that failed, and may be on the disk all the same: they were never announced. */
 export function withdrawCommands(
   connection: Connection,
   { commandIds }: { commandIds: readonly string[] },

@@ -77,7 +77,7 @@ export class Certificate implements Part {
     await this.#checked
   }
 
-  /** Reads the files now, because somebody asks: says what came of it in any case. */
+  /** Reads the files now, on request, and logs the outcome in any case. */
   async reload(): Promise<void> {
     this.#problem = undefined
     const before = this.#inUse

@@ -1,7 +1,7 @@
 import type { HistoryPage, HistoryRequest } from '#shared/history/page.ts'
 import { type HistoryFrame, recordSeparator } from '#shared/history/text.ts'
 
-/** Rows a page: some 35 KB of text, and less than a millisecond for which anybody has to wait. */
+/** Rows a page: some 35 KB of text, and less than a millisecond during which other requests wait. */
 const PAGE_ROWS = 200
 
 const encoder = new TextEncoder()

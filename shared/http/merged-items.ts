@@ -8,7 +8,8 @@ const COMMA = 0x2c
 
 /**
  * The items of many lists as one list by when they began, of equal times those of the earlier list first: JSON with
- * commas between them, a piece at a time, with a turn for everybody else after each. Between the items of one list there
+ * commas between them, a piece at a time, with a turn for other requests after each. Between the items of one list
+ * there
  * are commas already, so what comes from one list in a row is copied at once.
  */
 export async function* mergedItems(lists: readonly JsonItems[]): AsyncGenerator<Uint8Array> {
@@ -66,7 +67,7 @@ class EarliestFirst {
     return this.#size === 0
   }
 
-  /** The next items of one list, up to an item of another or so many bytes; undefined at the end. */
+  /** The next items of one list, up to an item of another list or a number of bytes; undefined at the end. */
   nextRun(bytes: number): Uint8Array | undefined {
     const list = this.#heap[0] ?? 0
     const items = this.#lists[list]

@@ -54,7 +54,7 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
   return (error, c) => {
     const requestId = c.var.requestId
     if (error instanceof AppError) {
-      // who has left gets no answer, and that is no fault
+      // a client that has left gets no answer, and that is no fault
       if (error.kind === 'unavailable' && !c.req.raw.signal.aborted)
         log.warn({ requestId, reason: describeError(error.cause) }, 'unavailable')
       return respond(c, problemOf(error, requestId))

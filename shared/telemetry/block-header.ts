@@ -82,7 +82,7 @@ export function columnsEnd(view: DataView): number {
   return view.byteLength - CHECKSUM_BYTES
 }
 
-/** More bytes than a block of so many records can have. */
+/** An upper bound for the bytes of a block with this many records. */
 export function mostBlockBytes(columns: number, count: number): number {
   return HEADER_BYTES + headBytes(columns) + (1 + columns) * mostGroupBytes(count) + CHECKSUM_BYTES
 }

@@ -13,7 +13,7 @@ import type { ColumnRule } from './records.ts'
 /** Differences and what they are divided into are less than this wherever numbers of 32 bits are enough. */
 const NARROW_LIMIT = 2 ** 30
 
-/** Room to work in, for columns of up to so many numbers: to be used for one column after the other. */
+/** Room to work in, for columns of a maximum length: to be used for one column after the other. */
 export class ColumnScratch {
   readonly wide: Float64Array
   readonly sorted: Float64Array

@@ -5,7 +5,7 @@ export type DamageReason =
   /** Shorter or longer than its header says. */
   | 'wrong_length'
   | 'wrong_checksum'
-  /** Its checksum is right, so it was written like that: by a faulty program, or by somebody who means harm. */
+  /** Its checksum is right, so it was written like that: by a faulty or hostile program. */
   | 'impossible_content'
 
 /** The bytes of a telemetry block are not what was written. What was decoded of it so far is worthless. */

@@ -4,7 +4,7 @@ import type { Rest, Run, RunSink } from './legs.ts'
 import { Stops } from './stops.ts'
 import type { Track } from './track.ts'
 
-/** There are more trips and stops in a track than whoever asked can take. */
+/** There are more trips and stops in a track than the caller can take. */
 export class TooManyTripsError extends Error {}
 
 /** What was driven since the last confirmed rest. */

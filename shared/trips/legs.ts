@@ -30,7 +30,7 @@ export interface Rest extends Run {
   hasGap: boolean
 }
 
-/** Told of the runs of a track in order; each begins where the one before it ends. */
+/** Receives the runs of a track in order; each begins where the one before it ends. */
 export interface RunSink {
   onRest(rest: Rest): void
   onMove(move: Run): void

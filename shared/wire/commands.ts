@@ -18,10 +18,10 @@ const nameSchema = z
   .min(1)
   .max(64)
   .meta({ description: 'A command of the device type.', example: 'unlock' })
-const paramsSchema = z
-  .record(z.string(), z.unknown())
-  .nullish()
-  .meta({ description: 'As the device type says; left out for commands without any.', example: {} })
+const paramsSchema = z.record(z.string(), z.unknown()).nullish().meta({
+  description: 'Parameters as the device type defines them; left out for commands without any.',
+  example: {},
+})
 const metadataSchema = z
   .record(z.string(), z.unknown())
   .superRefine((metadata, ctx) => {
@@ -34,13 +34,10 @@ const metadataSchema = z
     description: `Kept with the command, and with the lock event it leads to. At most ${METADATA_BYTES} bytes.`,
     example: { name: 'Jane' },
   })
-const ttlSchema = z
-  .number()
-  .int()
-  .min(1)
-  .max(TTL_MAX_S)
-  .optional()
-  .meta({ description: 'Seconds after which it is too late to obey; by default that of the command.' })
+const ttlSchema = z.number().int().min(1).max(TTL_MAX_S).optional().meta({
+  description:
+    'Time to live in seconds: the device ignores the command later; by default that of the command.',
+})
 
 /** What is asked of one device. */
 export const newCommandSchema = z.strictObject({
@@ -67,8 +64,10 @@ export const commandSchema = z
     command_id: z.string().meta({ description: 'Also the id in the message to the device.' }),
     hardware_id: hardwareIdSchema,
     device_id: z.string().meta({ description: 'The short_id of the device.' }),
-    device_type: z.string().meta({ description: 'What it was when it was told.', example: 'teebox' }),
-    command: z.string().meta({ description: 'What it was told to do.', example: 'unlock' }),
+    device_type: z
+      .string()
+      .meta({ description: 'The type of the device when the command was made.', example: 'teebox' }),
+    command: z.string().meta({ description: 'The name of the command.', example: 'unlock' }),
     params: z.record(z.string(), z.unknown()).meta({ description: 'As they were sent.', example: {} }),
     metadata: z
       .record(z.string(), z.unknown())
@@ -77,14 +76,16 @@ export const commandSchema = z
     status: commandStatusSchema.meta({
       description: 'completed, failed and timeout are final; pending is not sent yet.',
     }),
-    requested_by: z.string().meta({ description: 'The user_id of who asked for it.' }),
+    requested_by: z.string().meta({ description: 'The user_id of the caller.' }),
     created_at: isoSchema,
-    expires_at: isoSchema.meta({ description: 'After this it is neither sent nor waited for.' }),
+    expires_at: isoSchema.meta({
+      description: 'After this the gateway neither sends the command nor waits for an answer.',
+    }),
     published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
-    acknowledged_at: timeSchema.meta({ description: 'When the device said that it has it.' }),
-    completed_at: timeSchema.meta({ description: 'When the device said that it is done.' }),
+    acknowledged_at: timeSchema.meta({ description: 'When the device acknowledged it.' }),
+    completed_at: timeSchema.meta({ description: 'When the device reported that it is done.' }),
     error: z.string().nullable().meta({
-      description: 'Why it failed: what the device said, superseded or device_removed.',
+      description: 'Why it failed: the reason the device gave, superseded or device_removed.',
       example: null,
     }),
     retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
@@ -95,7 +96,7 @@ export const commandSchema = z
         timestamp: isoSchema,
       })
       .nullable()
-      .meta({ description: 'What the device said once the command was over; it changes nothing.' }),
+      .meta({ description: 'The answer the device gave after the command was over; it changes nothing.' }),
   })
   .meta({ id: 'Command' })
 export type CommandJson = z.infer<typeof commandSchema>
@@ -105,8 +106,8 @@ export const commandListSchema = z.object({
   pagination: paginationSchema,
 })
 export const groupCommandsSchema = z.object({
-  group_id: z.number().int().meta({ description: 'The group that was told.', example: 42 }),
-  commands: z.array(commandSchema).meta({ description: 'One for each device that was told.' }),
+  group_id: z.number().int().meta({ description: 'The group the command was sent to.', example: 42 }),
+  commands: z.array(commandSchema).meta({ description: 'One for each device.' }),
 })
 
 const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status')

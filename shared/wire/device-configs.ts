@@ -18,7 +18,7 @@ const layerSchema = jsonObjectSchema.meta({
 const published = z
   .number()
   .int()
-  .meta({ description: 'Devices that were told other settings because of it.' })
+  .meta({ description: 'Devices whose configuration changed and was published.' })
 const warnings = z
   .array(
     z.object({
@@ -27,7 +27,7 @@ const warnings = z
       detail: z.string().meta({ description: 'For people.', example: 'is not in the schema' }),
     }),
   )
-  .meta({ description: 'Keys the type does not know; they are stored and sent all the same.' })
+  .meta({ description: 'Keys the type does not know; they are stored and published nevertheless.' })
 
 export const groupConfigParams = groupIdParams.extend({
   type: z.string().meta({ description: 'Name of a device type.', example: 'teebox' }),
@@ -60,7 +60,7 @@ export const deviceConfigQuerySchema = z.object({
 export const deviceConfigSchema = z
   .object({
     hardware_id: hardwareIdSchema,
-    device_type: z.string().meta({ description: 'Whose defaults it has.', example: 'teebox' }),
+    device_type: z.string().meta({ description: 'The type whose defaults apply.', example: 'teebox' }),
     group_id: groupIdSchema.nullable(),
     resolved: layerSchema.meta({ description: 'The layers merged by key: device over group over type.' }),
     layers: z
@@ -76,11 +76,11 @@ export const deviceConfigSchema = z
       .number()
       .int()
       .nullable()
-      .meta({ description: 'The version the device said last it has applied.' }),
+      .meta({ description: 'The version the device last reported as applied.' }),
     applied_at: isoSchema.nullable().meta({ description: 'When it said so.' }),
     schema: objectSchemaSchema
       .optional()
-      .meta({ description: 'With ?schema=true: what is known of the keys.' }),
+      .meta({ description: 'With ?schema=true: the JSON Schema of the type.' }),
   })
   .meta({ id: 'DeviceConfig' })
 

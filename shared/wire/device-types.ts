@@ -10,8 +10,8 @@ const commandDefinitionSchema = z.strictObject({
     .int()
     .min(1)
     .max(TTL_SECONDS_MAX)
-    .meta({ description: 'After so many seconds it is too late to obey.', example: 60 }),
-  params_schema: objectSchemaSchema.meta({ description: 'What the command takes.' }),
+    .meta({ description: 'Time to live in seconds: the device ignores the command later.', example: 60 }),
+  params_schema: objectSchemaSchema.meta({ description: 'JSON Schema of the parameters.' }),
 })
 
 const commandsSchema = z
@@ -20,7 +20,7 @@ const commandsSchema = z
     commandDefinitionSchema,
   )
   .refine((commands) => Object.keys(commands).length <= 100, 'has at most 100 commands')
-  .meta({ description: 'What the devices obey, by name.' })
+  .meta({ description: 'The commands the devices know, by name.' })
 
 const fields = {
   description: z
@@ -32,7 +32,7 @@ const fields = {
     example: { realtime_enabled: true, key_keyless_state: 'key' },
   }),
   config_schema: objectSchemaSchema.meta({
-    description: 'JSON Schema of what is known of configuration keys; others may be set all the same.',
+    description: 'JSON Schema of the known configuration keys; others may be set nevertheless.',
   }),
   commands: commandsSchema,
 }
@@ -61,8 +61,5 @@ export const deviceTypeParams = z.object({
 })
 
 export const putDeviceTypeSchema = deviceTypeSchema.extend({
-  published: z
-    .number()
-    .int()
-    .meta({ description: 'Devices whose configuration came out otherwise and was published.' }),
+  published: z.number().int().meta({ description: 'Devices whose configuration changed and was published.' }),
 })

@@ -32,7 +32,7 @@ export const deviceSchema = z
     is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
     group_id: z.number().int().nullable().meta({ description: 'The group it is in.', example: 42 }),
     created_at: isoSchema,
-    updated_at: isoSchema.meta({ description: 'Of the last change of anything here, telemetry included.' }),
+    updated_at: isoSchema.meta({ description: 'The last change of any field here, telemetry included.' }),
     last_responded_at: isoSchema
       .optional()
       .meta({ description: 'When its last message came in; absent if there was none.' }),
@@ -53,7 +53,7 @@ export const deviceDetailsSchema = deviceSchema
   .extend({
     telemetry: z.object({ gps: streamDetailsSchema, battery: streamDetailsSchema }),
     dropped: z.record(z.string(), z.number().int()).meta({
-      description: 'What was not taken from its messages, by reason.',
+      description: 'Values and messages the gateway refused, by reason.',
       example: { invalid_position: 2 },
     }),
     status: z
@@ -63,7 +63,7 @@ export const deviceDetailsSchema = deviceSchema
     config: deviceConfigSchema,
     geofences: z
       .object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() })
-      .meta({ description: 'The version of the zones it said last it has applied, and when it said so.' }),
+      .meta({ description: 'The version of the zones the device last reported as applied, and when.' }),
     mqtt: z.object({
       connected_since: isoSchema.nullable().meta({ description: 'null while it is away.' }),
       address: z

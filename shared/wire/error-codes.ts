@@ -53,7 +53,7 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   unsupported_geometry: { status: 400, meaning: 'A zone is a Polygon, or a Point with radius_m.' },
   duplicate_id: { status: 400, meaning: 'Two zones have the same id.' },
   missing_api_key: { status: 401, meaning: 'Send your key in the header X-API-Key.' },
-  invalid_api_key: { status: 401, meaning: 'Nobody has this key: mistyped, rotated or deleted.' },
+  invalid_api_key: { status: 401, meaning: 'No user has this key: it was mistyped, rotated or deleted.' },
   user_inactive: { status: 401, meaning: 'The user is disabled.' },
   invalid_token: { status: 401, meaning: 'The download token is missing, wrong or expired.' },
   admin_required: { status: 403, meaning: 'Only for admins.' },
@@ -73,7 +73,7 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
   no_group_id_left: { status: 409, meaning: 'The highest group_id is taken: choose one that is free.' },
   group_not_empty: { status: 409, meaning: 'Devices are still in the group.' },
-  last_admin: { status: 409, meaning: 'Nobody active would be left to administer the gateway.' },
+  last_admin: { status: 409, meaning: 'The change would leave no active admin.' },
   clock_not_set: {
     status: 409,
     meaning: 'The clock of the gateway cannot be right, so nothing is deleted by age.',

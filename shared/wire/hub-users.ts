@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { isoSchema } from './params.ts'
 import { siteIdSchema } from './sites.ts'
 
-/** What somebody of the head office may do: read its sites; wish for things there as well; everything. */
+/**
+ * Roles of the head office: a viewer reads its sites, an operator also makes intents there, an admin does everything.
+ */
 const HUB_ROLES = ['viewer', 'operator', 'admin'] as const
 const hubRoleSchema = z.enum(HUB_ROLES).meta({
   description: 'viewer reads its sites, operator also makes intents there, admin does everything everywhere.',

@@ -35,8 +35,8 @@ export const mqttClientSchema = z
     queue: z.object({ messages: count, bytes: count, in_flight: count, dropped: count }).meta({
       description: 'QoS 1 and 2 messages that are not acknowledged; dropped since the gateway started.',
     }),
-    unread_bytes: count.meta({ description: 'Written, and not yet taken by the network.' }),
-    skipped: count.meta({ description: 'QoS 0 messages left out because it reads too slowly.' }),
+    unread_bytes: count.meta({ description: 'Bytes written that the network has not taken yet.' }),
+    skipped: count.meta({ description: 'QoS 0 messages dropped because the client reads too slowly.' }),
     throttled: count.meta({ description: 'Times it was made to wait because it sent too much.' }),
     idle_hours: count.nullable().meta({ description: 'Hours away; null while connected.' }),
   })
@@ -64,7 +64,7 @@ export const mqttClientListQuerySchema = z.object({
 export const removedMqttClientSchema = z.object({
   success: z.literal(true),
   closed: z.boolean().meta({ description: 'It was connected.' }),
-  session_discarded: z.boolean().meta({ description: 'Its subscriptions and what waited for it are gone.' }),
+  session_discarded: z.boolean().meta({ description: 'Its subscriptions and waiting messages are deleted.' }),
 })
 
 const trafficSchema = z.object({
@@ -85,8 +85,8 @@ export const mqttStatsSchema = z
     connections: z.object({
       open: count.meta({ description: 'Connected, logged in or not.', example: 85 }),
       logged_in: count.meta({ example: 84, description: 'Logged in.' }),
-      maximum: count.meta({ description: 'The most that were logged in at once.' }),
-      limit: count.meta({ description: 'The most that are let in.', example: 10000 }),
+      maximum: count.meta({ description: 'The most clients logged in at once.' }),
+      limit: count.meta({ description: 'The most clients allowed at once.', example: 10000 }),
       by_transport: z
         .object({ tcp: count, tls: count, websocket: count })
         .meta({ description: 'Those that are open.' }),
@@ -102,11 +102,11 @@ export const mqttStatsSchema = z
         bytes: count,
         limits: z.object({ messages: count, bytes: count }).meta({ description: 'The most there may be.' }),
       })
-      .meta({ description: 'What waits for clients.' }),
+      .meta({ description: 'Messages that wait for clients.' }),
     received: trafficSchema,
     sent: trafficSchema,
     refused: countsByReasonSchema.meta({ description: 'Connections and packets refused, by reason.' }),
-    dropped: countsByReasonSchema.meta({ description: 'Messages left out, by reason.' }),
+    dropped: countsByReasonSchema.meta({ description: 'Messages dropped, by reason.' }),
     write_queue_rows: count.meta({ description: 'Rows waiting for the disk.' }),
     waiting_connections: count.meta({ description: 'Connections whose bytes wait to be read.' }),
   })
@@ -118,8 +118,8 @@ export const quarantineSchema = z.array(
   z
     .object({
       received_at: isoSchema,
-      hardware_id: z.string().meta({ description: 'Who sent it.', example: 'cart-07' }),
-      topic: z.string().meta({ example: 'dev/cart-07/tlm', description: 'Where it sent it.' }),
+      hardware_id: z.string().meta({ description: 'The device that sent it.', example: 'cart-07' }),
+      topic: z.string().meta({ example: 'dev/cart-07/tlm', description: 'The topic it was published on.' }),
       reason: z.string().meta({ description: 'Why it could not be read.', example: 'invalid_json' }),
       size_bytes: count.meta({ description: 'Of the whole payload.', example: 8 }),
       payload: z.string().meta({ description: 'The first 4096 bytes, base64.', example: 'bm90IGpzb24=' }),

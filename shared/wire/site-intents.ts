@@ -13,7 +13,7 @@ import { INTENT_KINDS, intentKindSchema } from './sync.ts'
 const DAY_S = 86_400
 const EXPIRES_MAX_S = 90 * DAY_S
 
-/** A wish is worth so long, in seconds, where nothing is said: lock and unlock must never run late. */
+/** Seconds an intent is valid unless it says otherwise: lock and unlock must never run late. */
 export const INTENT_EXPIRES_S = {
   'command.send': 120,
   'config.set': 7 * DAY_S,
@@ -23,40 +23,40 @@ export const INTENT_EXPIRES_S = {
 } as const
 
 const common = {
-  expires_in_s: z
-    .number()
-    .int()
-    .min(1)
-    .max(EXPIRES_MAX_S)
-    .optional()
-    .meta({ description: 'Seconds it is worth; 120 for commands, days for the rest.', example: 120 }),
+  expires_in_s: z.number().int().min(1).max(EXPIRES_MAX_S).optional().meta({
+    description: 'Seconds it is valid; by default 120 for commands, days for the rest.',
+    example: 120,
+  }),
   base_rev: z.string().min(1).max(64).optional().meta({
     description:
-      'The revision it is made on (GET /sites/{site}/revisions): if the thing has another by then, what the site decided stays.',
+      'The revision it is based on (GET /sites/{site}/revisions): if the site has changed it since, the intent is superseded.',
   }),
 }
 
-function wish<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(kind: Kind, body: Body) {
+function intentOf<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(
+  kind: Kind,
+  body: Body,
+) {
   return z.strictObject({ kind: z.literal(kind), body, ...common })
 }
 
-/** What the head office may wish for at a site. */
+/** The intents the head office can make for a site. */
 export const newSiteIntentSchema = z
   .discriminatedUnion('kind', [
-    wish('config.set', configSetSchema).meta({
+    intentOf('config.set', configSetSchema).meta({
       description: 'As PUT /devices/{id}/config or PUT /groups/{groupId}/config/{type} of the gateway.',
     }),
-    wish('geofence.put', geofencePutSchema).meta({
+    intentOf('geofence.put', geofencePutSchema).meta({
       description: 'As PUT /groups/{groupId}/geofences of the gateway.',
     }),
-    wish('command.send', commandSendSchema).meta({
+    intentOf('command.send', commandSendSchema).meta({
       description: 'As POST /devices/{id}/commands of the gateway.',
     }),
-    wish('user.disable', userDisableSchema).meta({
-      description: 'A user of the gateway, whose key is void then.',
+    intentOf('user.disable', userDisableSchema).meta({
+      description: 'Disables a user of the gateway; the key is void then.',
     }),
-    wish('resend', resendSchema).meta({
-      description: 'Compare at once what is here with what is there, and send what is missing.',
+    intentOf('resend', resendSchema).meta({
+      description: 'Compares the data of hub and gateway at once, and sends what the hub lacks.',
     }),
   ])
   .meta({
@@ -72,21 +72,21 @@ export type SiteIntentStatus = z.infer<typeof statusSchema>
 export const siteIntentSchema = z
   .object({
     intent_id: z.string().meta({ description: 'Unique.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
-    site_id: z.string().meta({ description: 'Where it is to be done.', example: 'north' }),
+    site_id: z.string().meta({ description: 'The site it is for.', example: 'north' }),
     kind: intentKindSchema,
     body: z.record(z.string(), z.unknown()).meta({ description: 'As it was given.' }),
     base_rev: z.string().nullable().meta({ description: 'As it was given; null for none.' }),
     status: statusSchema.meta({
-      description: 'pending: the gateway has not told yet what became of it. The others are final.',
+      description: 'pending: the gateway has not reported the outcome yet. The others are final.',
     }),
     reason: z.string().nullable().meta({ description: 'Why it was not applied, for people.' }),
     is_fetched: z
       .boolean()
       .meta({ description: 'The gateway has asked for it; from then on it cannot be withdrawn.' }),
-    requested_by: z.string().meta({ description: 'The user_id of who made it.' }),
+    requested_by: z.string().meta({ description: 'The user_id of its author.' }),
     issued_at: isoSchema,
-    expires_at: isoSchema.meta({ description: 'After this it is not done any more.' }),
-    finished_at: isoSchema.nullable().meta({ description: 'When it was known what became of it.' }),
+    expires_at: isoSchema.meta({ description: 'The gateway does not perform it later than this.' }),
+    finished_at: isoSchema.nullable().meta({ description: 'When its outcome was known.' }),
   })
   .meta({ id: 'SiteIntent' })
 export type SiteIntentJson = z.infer<typeof siteIntentSchema>
@@ -104,7 +104,7 @@ export const siteIntentListSchema = z.object({
 })
 
 const siteRevisionSchema = z.object({
-  kind: intentKindSchema.meta({ description: 'Of the intents it is for.' }),
+  kind: intentKindSchema.meta({ description: 'The kind of intent it is for.' }),
   hardware_id: z.string().optional().meta({ description: 'The device it is of.', example: 'cart-07' }),
   group_id: z.number().int().optional().meta({ description: 'The group it is of.', example: 42 }),
   device_type: z
@@ -118,9 +118,9 @@ export type SiteRevision = z.infer<typeof siteRevisionSchema>
 
 export const siteRevisionsSchema = z
   .object({
-    revisions: z.array(siteRevisionSchema).meta({ description: 'Of what there is.' }),
+    revisions: z.array(siteRevisionSchema).meta({ description: 'The revision of each object that exists.' }),
     none: z.string().meta({
-      description: 'The revision of everything that is not in the list.',
+      description: 'The revision of every object that is not in the list.',
       example: '74234e98afe7498f',
     }),
   })

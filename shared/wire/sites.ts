@@ -55,7 +55,7 @@ export const revokedSiteKeysSchema = z.object({
 const SITE_STATES = ['two_gateways', 'never_seen', 'silent', 'quarantined', 'behind', 'ok'] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
-    'two_gateways: two push as this site. never_seen: no gateway has come yet. silent: not heard of for two minutes. quarantined: something of it could not be read. behind: more than ten minutes of data are still to come.',
+    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data.',
 })
 export type SiteState = z.infer<typeof siteStateSchema>
 
@@ -68,23 +68,23 @@ export const siteSchema = z
     created_at: isoSchema,
     state: siteStateSchema,
     explanation: z.string().meta({
-      description: 'The state in words, with what else is worth knowing.',
+      description: 'The state as a sentence, with details.',
       example: 'All is well: last heard of 4 seconds ago, everything is here.',
     }),
     warnings: z
       .array(z.enum(['two_gateways', 'quarantined']))
-      .meta({ description: 'What somebody should look at.' }),
+      .meta({ description: 'Problems an operator should look at.' }),
     devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
     freshness: z.object({
       last_seen: isoSchema
         .nullable()
-        .meta({ description: 'When its gateway was last heard of; null for never.' }),
+        .meta({ description: 'The last request of its gateway; null for never.' }),
       seconds: z.number().nullable().meta({ description: 'Seconds since then.', example: 4 }),
     }),
     backlog: z.object({
       rows: rowsSchema
         .nullable()
-        .meta({ description: 'Records its gateway still has to send; null while it has said nothing.' }),
+        .meta({ description: 'Records its gateway still has to send; null before its first report.' }),
       oldest: isoSchema.nullable().meta({ description: 'Of the oldest of them.' }),
     }),
     gaps: z.object({
@@ -116,10 +116,13 @@ export const siteSchema = z
         .number()
         .int()
         .nullable()
-        .meta({ description: 'How far its clock is ahead of ours.', example: 12 }),
+        .meta({ description: 'How far its clock is ahead of that of the hub.', example: 12 }),
       is_trusted: z.boolean().nullable().meta({ description: 'Whether the gateway believes its own clock.' }),
     }),
-    program: z.string().nullable().meta({ description: 'What its gateway runs.', example: 'cartbarn 0.1.0' }),
+    program: z
+      .string()
+      .nullable()
+      .meta({ description: 'The program and version of its gateway.', example: 'cartbarn 0.1.0' }),
     epochs: z
       .array(
         z.object({
@@ -133,7 +136,7 @@ export const siteSchema = z
           reason: z
             .string()
             .nullable()
-            .meta({ description: 'Why it did, for people.', example: 'restored from a backup' }),
+            .meta({ description: 'Why it began, for people.', example: 'restored from a backup' }),
           first_seen: isoSchema,
           last_seen: isoSchema,
         }),

@@ -92,6 +92,7 @@ export const syncStatusSchema = z
   .meta({ id: 'SyncStatus' })
 export type SyncStatusJson = z.infer<typeof syncStatusSchema>
 
-export const startedAuditSchema = z
-  .object({ success: z.literal(true) })
-  .meta({ id: 'StartedSyncAudit', description: 'It runs as soon as what waits has been sent.' })
+export const startedAuditSchema = z.object({ success: z.literal(true) }).meta({
+  id: 'StartedSyncAudit',
+  description: 'The comparison starts as soon as all waiting rows are sent.',
+})

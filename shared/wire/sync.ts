@@ -275,7 +275,10 @@ export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
 
-/** A wish of the head office. `base_rev`: the revision it was made on; if the thing has another by now, local wins. */
+/**
+ * An intent of the head office. `base_rev`: the revision it was made on; if the site has changed it since, the site
+ * wins.
+ */
 export const intentSchema = z.object({
   intent_id: z.string().min(1).max(64),
   seq: seqSchema,

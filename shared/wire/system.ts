@@ -12,7 +12,7 @@ export const subscriptionsSchema = z
       .record(z.string(), z.number().int())
       .meta({ description: 'How many watch each.', example: { 'cart-07': 2, 'cart-08': 1 } }),
   })
-  .meta({ id: 'Subscriptions', description: 'Who watches what on /realtime.' })
+  .meta({ id: 'Subscriptions', description: 'The subscriptions of clients on /realtime.' })
 
 const damagedBlockSchema = z
   .object({
@@ -26,10 +26,10 @@ const damagedBlockSchema = z
     }),
     from: isoSchema.meta({ description: 'When the first record was measured; of log, when it was noticed.' }),
     to: isoSchema.meta({ description: 'When the last record was measured; of log, when it was noticed.' }),
-    records: z
-      .number()
-      .int()
-      .meta({ description: 'Records that cannot be read; of log it is 0, for nobody knows.', example: 2048 }),
+    records: z.number().int().meta({
+      description: 'Records that cannot be read; 0 for the log, where the number is not known.',
+      example: 2048,
+    }),
     reason: z
       .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content'])
       .meta({ description: 'What is wrong with it.' }),
@@ -54,7 +54,8 @@ export const damagedSchema = z
 export const diskUseSchema = z
   .object({
     state: z.enum(['low', 'critical']).meta({
-      description: 'low: 80 % of the budget is used. critical: 98 %, and what nobody else has is in danger.',
+      description:
+        'low: 80 % of the budget is used. critical: 98 %, and data that exists nowhere else is in danger.',
     }),
     used_bytes: z.number().int().meta({ description: 'What the data folder uses.', example: 24_100_000_000 }),
     budget_bytes: z.number().int().meta({ description: 'What it may use.', example: 29_800_000_000 }),

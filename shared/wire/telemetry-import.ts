@@ -59,7 +59,7 @@ export const importedTelemetrySchema = z.object({
     .array(
       z.object({
         reason: z.string().meta({ description: 'As for telemetry of devices.', example: 'implausible_time' }),
-        count: z.number().int().meta({ description: 'So many times.', example: 2 }),
+        count: z.number().int().meta({ description: 'The number of records.', example: 2 }),
       }),
     )
     .meta({ description: 'What could not be used, most often first. invalid_speed costs only the speed.' }),

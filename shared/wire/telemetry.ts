@@ -76,14 +76,14 @@ export function historyQuerySchema<Format extends HistoryFormat>(formats: readon
         minimum: 1,
         maximum: HISTORY_LIMIT_MAX,
         default: 100,
-        description: 'So many records, the newest; ignored when from and to are given.',
+        description: 'The number of newest records; ignored when from and to are given.',
       }),
     from: dateParam
       .optional()
       .meta({ description: 'ISO 8601, included. Together with to: then all records between.' }),
     to: dateParam.optional().meta({ description: 'ISO 8601, included. Together with from.' }),
     order: z.enum(['asc', 'desc']).default('desc').meta({
-      description: 'By time; newest first unless told. GPX is always written oldest first.',
+      description: 'The order by time, by default newest first. GPX is always oldest first.',
     }),
     format: choiceParam(formats, 'invalid_format')
       .optional()

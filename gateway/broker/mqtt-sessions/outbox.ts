@@ -64,7 +64,7 @@ export class Outbox {
   #lastPacketId = 0
   #dropped = 0
 
-  /** Counts itself into `totals`; `onDropped` is told of every message that had to make room. */
+  /** Counts itself into `totals`; `onDropped` is called for every message that had to make room. */
   constructor(
     limits: OutboxLimits,
     totals: OutboxTotals,

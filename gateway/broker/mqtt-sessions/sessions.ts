@@ -51,8 +51,8 @@ export interface RoutedMessage {
 
 const HOUR_MS = 3_600_000
 
-/** The journal has told of the refusal already. */
-const NOBODY_WAITS = () => undefined
+/** For promises without a caller: the journal has reported the failure. */
+const IGNORE_FAILURE = () => undefined
 
 /**
  * All sessions, retained messages and last wills: in memory, and written down by way of the journal in the order in
@@ -199,7 +199,7 @@ export class Sessions implements Part {
 
   discardOwned(owner: string): void {
     for (const session of [...this.#byClientId.values()]) {
-      if (session.owner === owner) this.discard(session.clientId).catch(NOBODY_WAITS)
+      if (session.owner === owner) this.discard(session.clientId).catch(IGNORE_FAILURE)
     }
   }
 
@@ -223,12 +223,12 @@ export class Sessions implements Part {
     )
   }
 
-  /** Subscriptions of everybody, connected or not. */
+  /** Subscriptions of all clients, connected or not. */
   get allSubscriptionCount(): number {
     return this.#interest.size
   }
 
-  /** Whether anybody has subscribed to the topic. */
+  /** Whether the topic has a subscriber. */
   isWanted(topic: string): boolean {
     return this.#interest.isWanted(topic)
   }
@@ -350,7 +350,7 @@ export class Sessions implements Part {
     return this.#append(changes)
   }
 
-  /** One more hour has passed: counts it for those who are away and forgets who was away for too long. */
+  /** One more hour has passed: counts it for sessions that are away and deletes those away for too long. */
   ageSessions(): void {
     const limitHours = this.#limits.expiryDays * 24
     const away = [...this.#byClientId.values()].filter((session) => session.connection === undefined)
@@ -358,7 +358,7 @@ export class Sessions implements Part {
     for (const { clientId, idleHours } of away) {
       if (limitHours === 0 || idleHours < limitHours) continue
       this.dropped.add('session_expired')
-      this.discard(clientId).catch(NOBODY_WAITS)
+      this.discard(clientId).catch(IGNORE_FAILURE)
     }
     const kept = away.filter(({ isGone }) => !isGone)
     const idle = kept.map(({ clientId, idleHours }) => ({ clientId, hours: idleHours }))
@@ -371,9 +371,9 @@ export class Sessions implements Part {
     })
   }
 
-  /** Writes changes down that nobody waits for. */
+  /** Stores changes that no caller waits for. */
   #note(...changes: SessionChange[]): void {
-    this.write(...changes).catch(NOBODY_WAITS)
+    this.write(...changes).catch(IGNORE_FAILURE)
   }
 
   #addSubscription(session: Session, subscription: StoredSubscription): void {
@@ -442,7 +442,7 @@ function forgetUnkept({ outbox }: Session): void {
   for (const entry of [...outbox.entries()]) if (entry.seq === 0) outbox.remove(entry)
 }
 
-/** Whether messages are written down for the subscription; others are sent to whoever is there. */
+/** Whether messages are written down for the subscription; others are sent to connected subscribers only. */
 function isQueued(session: Session, subscription: StoredSubscription): boolean {
   return session.isPersistent && subscription.qos > 0
 }

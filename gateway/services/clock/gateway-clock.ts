@@ -8,7 +8,7 @@ interface GatewayClockDeps {
   isSynchronized: () => boolean
 }
 
-/** A system clock that runs away from the monotonic one by this much at once was set by somebody. */
+/** A system clock that jumps from the monotonic one by this much was set by NTP or a person. */
 const SET_MS = MINUTE_MS
 
 /**
@@ -16,7 +16,8 @@ const SET_MS = MINUTE_MS
  * in 1970, or where it was when the power went. Then this clock runs on from what the gateway knew last (the mark),
  * so that order is kept, and says that it is not to be trusted, until
  *
- * - the system clock is set while the gateway runs, either way: whoever does that (NTP, a person) knows better; or
+ * - the system clock is set while the gateway runs, forwards or backwards: NTP or the person who sets it knows
+ * better; or
  * - the system clock is not behind this one any more; or
  * - the operating system says that its clock is synchronized; or
  * - two devices that know the time confirm the system clock: it was the mark that was wrong.
@@ -28,7 +29,7 @@ export class GatewayClock implements Clock, MonotonicClock {
   readonly #witnesses = new ClockWitnesses()
   /** What this clock runs on from while the system clock is not believed. */
   #own: { atMs: number; monotonicMs: number } | null = null
-  /** System clock less monotonic clock when they were last read: it changes only when somebody sets the clock. */
+  /** System clock less monotonic clock when they were last read: it changes only when the clock is set. */
   #offsetMs: number
 
   constructor(deps: GatewayClockDeps) {

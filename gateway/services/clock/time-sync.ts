@@ -5,7 +5,7 @@ const TIMESYNC_FILE = '/run/systemd/timesync/synchronized'
 
 /**
  * Whether systemd-timesyncd has set the clock since the machine started. Where something else keeps the time there is no
- * such file, unless somebody who knows that the clock is right makes it.
+ * such file, unless an operator who knows that the clock is right creates it.
  */
 export function isTimeSynchronized(): boolean {
   return existsSync(TIMESYNC_FILE)

@@ -33,20 +33,20 @@ interface CommandsDeps {
   clock: GatewayClock
 }
 
-/** Who asks, and how often the same may be asked. */
+/** The caller of a request for commands, and what makes the request idempotent. */
 export interface Asking {
   caller: Caller
   /** The same key means the same request. */
   idempotencyKey?: string | undefined
-  /** Called as soon as the commands are written down, before anything else becomes of them. */
+  /** Called as soon as the commands are stored, before they are sent or change in any way. */
   onWritten?: (commands: readonly CommandRow[]) => void
-  wish?: Wish
+  intent?: CommandIntent
 }
 
-/** What makes a command one that somebody else has written down already, and counts on. */
-export interface Wish {
+/** The intent of the head office that a command comes from. */
+export interface CommandIntent {
   commandId: string
-  /** After this it is too late, however long the command would have. */
+  /** The command expires then, even if its time to live is longer. */
   expiresAtMs: number
   /** Written in the same transaction, or refuses it. */
   also: NamedWrite
@@ -58,7 +58,7 @@ export interface Asked {
   isRepeated: boolean
 }
 
-/** Commands a device may have waiting: more is a mistake, and nobody would want them all obeyed. */
+/** Commands a device may have waiting: more is a mistake of the client. */
 const MAX_UNFINISHED = 1000
 
 /** Tells devices what to do, and knows what became of it. */
@@ -80,7 +80,8 @@ export class Commands {
   }
 
   /**
-   * Tells all devices of a group, in one transaction; those whose kind does not know the command are left out, unless
+   * Creates commands for all devices of a group, in one transaction; devices whose type does not know the command are
+   * left out, unless
    * `deviceType` names that kind.
    */
   async createForGroup(
@@ -171,11 +172,16 @@ export class Commands {
         delivery.take(commands, superseded, askedAtMs)
         asking.onWritten?.(commands)
       }
-      await store.write('createCommands', { commands, idempotencyKey, trustedNowMs }, take, asking.wish?.also)
+      await store.write(
+        'createCommands',
+        { commands, idempotencyKey, trustedNowMs },
+        take,
+        asking.intent?.also,
+      )
     } catch (error) {
       isGivenUp = true
       if (isTried && !(error instanceof NotFoundError))
-        delivery.doubt(commands, asking.wish === undefined ? 'withdraw' : 'keep')
+        delivery.doubt(commands, asking.intent === undefined ? 'withdraw' : 'keep')
       throw error
     }
   }
@@ -225,7 +231,7 @@ export class Commands {
     device: Device,
     { command, params, metadata, ttlS }: CommandRequest,
     definition: CommandDefinition,
-    { caller, wish }: Asking,
+    { caller, intent }: Asking,
     retryOf: string | null,
   ): CommandRow {
     const { delivery, downloadFor, clock } = this.#deps
@@ -237,14 +243,14 @@ export class Commands {
     const createdAtMs = clock.nowMs()
     return {
       ...NEW_COMMAND,
-      commandId: wish?.commandId ?? newUuid(),
+      commandId: intent?.commandId ?? newUuid(),
       hardwareId,
       shortId,
       deviceType,
       command,
       paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? downloadFor(device) : params),
       metadataJson: metadata === null ? null : JSON.stringify(metadata),
-      ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, wish?.expiresAtMs),
+      ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, intent?.expiresAtMs),
       requestedBy: caller.userId,
       retryOf,
       createdAtMs,

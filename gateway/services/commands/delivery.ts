@@ -116,7 +116,8 @@ export class CommandDelivery implements Part {
   }
 
   /**
-   * Commands of a write that failed without an answer. Those nobody was told of must go, should they be on the disk; those
+   * Commands of a write that failed without an answer. Those that were never announced must go, should they be on the
+   * disk; those
    * that are known from elsewhere are taken up then.
    */
   doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
@@ -144,7 +145,7 @@ export class CommandDelivery implements Part {
     })
   }
 
-  /** Writes down what has been sent, at once; programs that listen to the devices' commands are told with it. */
+  /** Stores at once what has been sent; programs that subscribe to the devices' commands are notified with it. */
   mark(): void {
     const sent = this.#unmarked.splice(0).filter(({ command }) => this.#isCurrent(command))
     if (sent.length === 0) return
@@ -344,7 +345,10 @@ function toMessage(row: CommandRow, atMs: number, remainingMs: number): CommandM
   }
 }
 
-/** What is left of a command's time after a restart; nothing where its creation lies ahead, as nobody can tell then. */
+/**
+ * What is left of a command's time after a restart; nothing where its creation lies ahead, because the time passed is
+ * then unknown.
+ */
 function remainingOf({ createdAtMs, ttlS }: CommandRow, nowMs: number): number {
   return nowMs < createdAtMs ? 0 : Math.max(0, createdAtMs + ttlS * 1000 - nowMs)
 }

@@ -2,7 +2,7 @@ import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
 import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { type Misfit, misfits } from '#shared/wire/object-schema.ts'
 
-/** What somebody wants devices to do. */
+/** What a caller asks devices to do. */
 export interface CommandRequest {
   command: string
   params: Record<string, unknown>

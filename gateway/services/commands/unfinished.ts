@@ -6,7 +6,7 @@ export interface UnfinishedCommand {
   row: CommandRow
   /** When it is too late, by the monotonic clock. */
   deadlineMs: number
-  /** Of an earlier life of the gateway, and nobody knows how long ago: not sent until the clock is set. */
+  /** From before a restart, of unknown age: not sent until the clock is set. */
   isHeld: boolean
   /** It went out, though that may not be written down yet. */
   isSent: boolean

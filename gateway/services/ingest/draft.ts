@@ -51,7 +51,7 @@ export class Drafts {
       sessionChanges: [],
     }
     for (const message of messages) {
-      // what a deleted device says is kept for nobody
+      // messages of a deleted device are not stored
       if (isUplink(message) && !message.device.isRegistered) continue
       if (message.sessionChanges.length > 0) batch.sessionChanges.push(...message.sessionChanges)
     }

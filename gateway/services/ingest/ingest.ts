@@ -53,7 +53,8 @@ export class Ingest implements Appender<QueuedMessage> {
 
   /**
    * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
-   * and `onStored` is called all the same: nobody waits for an acknowledgement. `onRefused` is called instead when the
+   * and `onStored` is called all the same: the client has had its acknowledgement. `onRefused` is called instead when
+   * the
    * store will not take the message: what is not on the disk is not acknowledged. `sessionChanges` are written with it.
    */
   accept(

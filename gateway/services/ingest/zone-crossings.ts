@@ -46,7 +46,7 @@ export function crossings(
   set: WatchedSet | null,
   { device, liveFromMs: fromMs, latestMs, content }: WatchedMessage,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
-  // what was known of other zones is forgotten: whoever comes back to them is seen there for the first time
+  // the state of other zones is forgotten: a device that returns to one is seen there for the first time
   if (set === null) return { state: state.last === null ? state : UNWATCHED, events: NOTHING }
   const live = content.samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
   if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
@@ -73,7 +73,7 @@ export function crossings(
   return { state: known, events: events ?? NOTHING }
 }
 
-/** A crossing as it is told. */
+/** A crossing as it is announced. */
 export function crossingOf({ latE7, longE7, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
   return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
 }

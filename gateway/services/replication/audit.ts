@@ -10,7 +10,7 @@ import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
 import type { Store } from '#store/store.ts'
 
-/** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
+/** Owner of these reader jobs: another than that of new rows, which would wait for its turns. */
 const OWNER = 'audit'
 
 /** Reads what is stored, day by day, to be compared with what a head office has. */

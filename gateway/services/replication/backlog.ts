@@ -18,7 +18,7 @@ interface KnownChunk extends StreamBacklog {
   readonly entries: number
 }
 
-/** For whom reader threads do this: not for whoever sends what is new, which would wait for its turns. */
+/** Owner of these reader jobs: another than that of new rows, which would wait for its turns. */
 const OWNER = 'backlog'
 /** Counted again whatever there is. */
 const NEVER = -1
@@ -72,7 +72,7 @@ export class SyncBacklog {
       return { ...found, entries }
     } catch (error) {
       if (signal.aborted) throw error
-      // a damaged page: whoever sends the blocks reports it, and each has a record at least
+      // a damaged page: the lane that sends the blocks reports it, and each has a record at least
       return { rows: entries, oldestMs: null, entries: NEVER }
     }
   }

@@ -8,9 +8,9 @@ test('the id of an intent that is a UUID is that of its command', () => {
 })
 
 test('any other id makes a UUID, always the same', () => {
-  const id = intentCommandId('wish-1')
+  const id = intentCommandId('intent-1')
   // version 8 and the variant of RFC 9562
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  assert.equal(intentCommandId('wish-1'), id)
-  assert.notEqual(intentCommandId('wish-2'), id)
+  assert.equal(intentCommandId('intent-1'), id)
+  assert.notEqual(intentCommandId('intent-2'), id)
 })

@@ -54,7 +54,7 @@ type Record = (subject: IntentSubject | null) => NamedWrite
 const HEAD_OFFICE: Caller = { userId: 'head office', role: 'admin', allowedHardwareIds: null }
 
 /**
- * Does what an intent wishes, as the API would for an admin; `record` goes into the same transaction. Returns false for
+ * Performs an intent, as the API would for an admin; `record` goes into the same transaction. Returns false for
  * one that writes nothing itself. Throws the rule's `AppError` when it must not be done.
  */
 export async function performIntent(
@@ -83,13 +83,13 @@ async function setConfig(
   { body }: Intent,
   record: Record,
 ): Promise<boolean> {
-  const wish = parse(configSetSchema, body)
-  if ('hardware_id' in wish) {
-    const device = fleet.require(wish.hardware_id)
+  const change = parse(configSetSchema, body)
+  if ('hardware_id' in change) {
+    const device = fleet.require(change.hardware_id)
     const subject = { table: 'device_config' as const, key: device.row.hardwareId }
-    await deviceConfigs.setDeviceLayer(device, wish.config, record(subject))
+    await deviceConfigs.setDeviceLayer(device, change.config, record(subject))
   } else {
-    const { group_id: groupId, device_type: deviceType, config } = wish
+    const { group_id: groupId, device_type: deviceType, config } = change
     const subject = { table: 'group_config' as const, key: `${groupId}/${deviceType}` }
     await deviceConfigs.setGroupLayer(groupId, deviceType, config, record(subject))
   }
@@ -101,9 +101,9 @@ async function putGeofences(
   { body }: Intent,
   record: Record,
 ): Promise<boolean> {
-  const wish = parse(geofencePutSchema, body)
-  const { groupId } = groups.require(wish.group_id)
-  const zones = readZones(wish.geofences)
+  const change = parse(geofencePutSchema, body)
+  const { groupId } = groups.require(change.group_id)
+  const zones = readZones(change.geofences)
   const subject = { table: 'geofence_set' as const, key: String(groupId) }
   await geofences.replace(groupId, zones, () => groups.require(groupId), record(subject))
   return true
@@ -115,12 +115,12 @@ async function sendCommand(
   record: Record,
 ): Promise<boolean> {
   const { hardware_id, command, params, metadata, ttl_s: ttlS } = parse(commandSendSchema, body)
-  // nobody knows whether it is too late
+  // without a clock the gateway cannot tell whether the intent has expired
   if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
   const device = fleet.require(hardware_id)
   const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS }
-  const wish = { commandId: intentCommandId(intentId), expiresAtMs, also: record(null) }
-  await commands.create(device, request, { caller: HEAD_OFFICE, wish })
+  const commandIntent = { commandId: intentCommandId(intentId), expiresAtMs, also: record(null) }
+  await commands.create(device, request, { caller: HEAD_OFFICE, intent: commandIntent })
   return true
 }
 

@@ -18,20 +18,20 @@ interface IntentInboxDeps extends IntentEffectsDeps {
 const REASON_LENGTH = 1000
 
 /**
- * Does what the head office wishes, once: what becomes of an intent is recorded in the transaction that does it, together
+ * Performs the intents of the head office, each once: its outcome is recorded in the transaction that does it, together
  * with the note that tells so. One that comes again finds its record.
  */
 export class IntentInbox {
   readonly #deps: IntentInboxDeps
   readonly #turns = new Turns()
-  /** Those of which nobody knows whether they were applied, by `seq`: the store did not answer. */
+  /** Intents that may have been applied or not, by `seq`: the store did not answer. */
   readonly #undecided = new Map<number, Intent>()
 
   constructor(deps: IntentInboxDeps) {
     this.#deps = deps
   }
 
-  /** Behind it the next ones are to be asked for. Throws `store_unavailable`. */
+  /** The `seq` after which the agent asks for the next intents. Throws `store_unavailable`. */
   lastSeq(): number {
     const lastSeq = this.#deps.store.read.lastIntentSeq()
     return Math.min(lastSeq, ...[...this.#undecided.keys()].map((seq) => seq - 1))
@@ -39,7 +39,7 @@ export class IntentInbox {
 
   /**
    * Applies an intent, however often it comes, and tells what became of it. Throws `store_unavailable` only: then it is
-   * to be given again, before those behind it.
+   * to be given again, before those after it.
    */
   receive(intent: Intent): Promise<IntentResult> {
     return this.#turns.take(async () => {

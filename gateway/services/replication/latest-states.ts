@@ -7,7 +7,7 @@ interface LatestStatesDeps {
   toDeviceJson: (device: Device) => Record<string, unknown>
 }
 
-/** Which devices have changed since somebody last asked, and what the API says of them. */
+/** The devices that changed since the last call, as the API shows them. */
 export class LatestStates {
   readonly #deps: LatestStatesDeps
   #changed = new Set<string>()
@@ -27,7 +27,7 @@ export class LatestStates {
     })
   }
 
-  /** Hardware ids of devices whose state changed since the last call; null when all are to be told. */
+  /** Hardware ids of devices whose state changed since the last call; null when all are to be sent. */
   takeChanged(): ReadonlySet<string> | null {
     const changed = this.#isAny ? null : this.#changed
     this.#changed = new Set()

@@ -21,7 +21,7 @@ interface SyncSourceDeps {
   log: Log
 }
 
-/** For whom reader threads read what is new; what is old is somebody else's, whom this does not wait for. */
+/** Owner of reader jobs that read new rows; old rows have an owner of their own, so new ones never wait for them. */
 const OWNER = 'sync'
 const HISTORY_OWNER = 'history'
 const BACKLOG_KEPT_MS = 15_000
@@ -77,7 +77,8 @@ export class SyncSource {
 
   /**
    * The next part of a stream behind a position; null when there is nothing, or nothing that may be sent before the note
-   * of an erasure is acknowledged. Damage in the way is put aside first, so that it is recorded before a cursor passes it.
+   * of an erasure is acknowledged. Damaged blocks and rows are moved into quarantine first, so that it is recorded
+   * before a cursor passes it.
    */
   async nextPart(
     stream: SyncStream,

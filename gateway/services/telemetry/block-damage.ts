@@ -8,7 +8,7 @@ import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 
 interface BlockDamageDeps {
   store: Pick<Store, 'read' | 'write'>
-  /** Blocks do not change under whoever has a turn. */
+  /** Blocks do not change while one has a maintenance turn. */
   maintenance: Turns
   clock: Clock
   log: Log
@@ -16,7 +16,7 @@ interface BlockDamageDeps {
 
 /** Blocks looked at in one write. */
 const STEP_BLOCKS = 64
-/** More than so many are forgotten: they are reported again whenever they are read. */
+/** Reports beyond this number are forgotten: each later read reports the block again. */
 const MAX_REMEMBERED = 10_000
 
 const REASONS = [
@@ -43,12 +43,12 @@ export class BlockDamage {
     this.#deps = deps
   }
 
-  /** What is put aside now. */
+  /** The quarantine as it is now. */
   get summary(): DamagedBlocks {
     return this.#summary
   }
 
-  /** Reads again what is put aside: at the start, and after some of it was deleted. */
+  /** Reads the quarantine again: at the start, and after blocks in it were deleted. */
   load(): void {
     try {
       this.#summary = this.#deps.store.read.damagedBlocks()
@@ -57,7 +57,7 @@ export class BlockDamage {
     }
   }
 
-  /** Has blocks judged that somebody could not read. The same ones may be reported any number of times. */
+  /** Has blocks judged that a reader could not read. The same block may be reported any number of times. */
   report(blocks: readonly UnreadableBlock[]): void {
     this.#note(blocks)
     if (this.#waiting.size === 0 || this.#isLooking) return
@@ -69,7 +69,7 @@ export class BlockDamage {
       })
   }
 
-  /** The same at once, for whoever has the turn of maintenance and came upon them. Never rejects. */
+  /** The same at once, for a caller that has the maintenance turn. Never rejects. */
   async judge(blocks: readonly UnreadableBlock[]): Promise<void> {
     this.#note(blocks)
     if (this.#waiting.size > 0) await this.#look()

@@ -12,7 +12,7 @@ import type { BlockDamage } from './block-damage.ts'
 
 /** Moves what is in the log into blocks. */
 export interface Sealing {
-  /** All that is in the log now; for whoever has the turn of maintenance. */
+  /** Seals the whole log; for a caller that has the maintenance turn. */
   sealNow(): Promise<void>
 }
 
@@ -29,15 +29,15 @@ interface TelemetryDeps {
   hasUpstream: boolean
 }
 
-/** Steps until others who wait for the blocks have their turn: about a second. */
+/** Steps of a deletion in one maintenance turn: about a second. */
 const TURN_STEPS = 50
 
-/** Between two steps of a deletion that nobody waits for. */
+/** Rests between two steps of a deletion that no client waits for. */
 export type Rest = () => Promise<void>
 
 /**
  * Deletes records, in short transactions between those of the devices' messages. What lies in the log is sealed first,
- * so that all of it is in blocks. A deletion goes on when nobody waits for it any more; one that a stop or a fault of the
+ * so that all of it is in blocks. A deletion goes on when its client has left; one that a stop or a fault of the
  * store ended is finished by asking again.
  */
 export class TelemetryDeletion {
@@ -49,7 +49,7 @@ export class TelemetryDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all records measured more than so many days ago. Throws `clock_not_set` when nobody knows what that is. */
+  /** Deletes all records measured more than `olderThanDays` ago. Throws `clock_not_set` while the clock is not set. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
     const { clock, log } = this.#deps
     const cutoffMs = clock.nowMs() - olderThanDays * DAY_MS
@@ -61,10 +61,10 @@ export class TelemetryDeletion {
   }
 
   /**
-   * Deletes all records of before `cutoffMs`, but for those a head office is still to get, one step a turn, with a rest
-   * after each; whoever waits goes first.
+   * Deletes all records of before `cutoffMs`, except those the hub still lacks, one step a maintenance turn,
+   * with a rest after each, so that other maintenance goes first.
    */
-  retire(cutoffMs: number, rest: Rest): Promise<DeletedRecords> {
+  deleteExpired(cutoffMs: number, rest: Rest): Promise<DeletedRecords> {
     return this.#deleteBefore(cutoffMs, 'retention', 1, rest)
   }
 

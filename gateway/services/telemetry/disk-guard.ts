@@ -12,7 +12,10 @@ import { Pace } from './pace.ts'
 /** What the data folder may use. */
 export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }
 
-/** How full the budget is. `low`: it is told. `critical`: what nobody else has is in danger, or is being dropped. */
+/**
+ * How full the budget is. `low`: a warning. `critical`: telemetry that exists nowhere else is in danger, or is being
+ * deleted.
+ */
 export interface DiskUse {
   state: 'ok' | 'low' | 'critical'
   usedBytes: number
@@ -55,7 +58,7 @@ const OWNER = 'disk guard'
 /**
  * Keeps the data folder within its budget. What the head office has goes first, oldest first by the records' own times;
  * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the newest
- * hours of any device. Without a head office nobody else has the data: then it only warns.
+ * hours of any device. Without a head office the gateway has the only copy: then it only warns.
  */
 export class DiskGuard implements Part {
   /** Records that went before the head office had them, and records it had. */
@@ -115,7 +118,7 @@ export class DiskGuard implements Part {
     this.#isFruitless = false
     try {
       this.#folder = await this.#look(dataDir)
-      // as long as there is room what is here may be all there is
+      // the gateway may have the only copy: it keeps it as long as there is room
       const deletesFrom = mayLack?.() === true ? DROP_UNSENT.from : DELETE_SENT.from
       if (hasUpstream && this.#level() >= deletesFrom) await this.#deleteSent(DELETE_SENT.below)
       if (hasUpstream && this.#level() >= DROP_UNSENT.from) await this.#dropUnsent()
@@ -146,7 +149,7 @@ export class DiskGuard implements Part {
     const database = store.read.space()
     const usedBytes = database.usedBytes + otherBytes
     const reservedBytes = Math.min(MAX_RESERVED_BYTES, volumeBytes * RESERVED_SHARE)
-    // others use the volume as well: what they leave
+    // other programs use the volume as well
     const leftBytes = usedBytes + database.freeBytes + volumeFreeBytes - reservedBytes
     const budgetBytes =
       budget.kind === 'bytes' ? budget.bytes : Math.min((volumeBytes * budget.percent) / 100, leftBytes)
@@ -171,7 +174,7 @@ export class DiskGuard implements Part {
       )
   }
 
-  /** Deletes what the head office has, oldest first, until less than a share of the budget is used. */
+  /** Deletes blocks the hub has, oldest first, until less than `below` of the budget is used. */
   async #deleteSent(below: number): Promise<void> {
     const deleted = { gps: 0, battery: 0 }
     for await (const { blockIds } of this.#blocks(false)) {
@@ -183,7 +186,7 @@ export class DiskGuard implements Part {
       this.#deps.log.info(deleted, 'deleted telemetry that the hub already has, to make room on the disk')
   }
 
-  /** Drops what the head office does not have, day by day. */
+  /** Deletes blocks the hub does not have, day by day. */
   async #dropUnsent(): Promise<void> {
     const { store, clock, maintenance, log } = this.#deps
     const dropped = { gps: 0, battery: 0 }

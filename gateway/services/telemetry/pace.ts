@@ -1,4 +1,4 @@
-/** With so many rows waiting for the disk the devices come first. */
+/** While this many rows wait for the disk, maintenance pauses in favour of devices. */
 const BUSY_ROWS = 200
 /** A step waits so long at most, so that the work goes on under a load that never ends. */
 const MAX_WAIT_MS = 200

@@ -10,7 +10,7 @@ import type { Fleet } from '../fleet.ts'
 import type { TelemetryDeletion } from './deletion.ts'
 
 interface RetentionDeps {
-  telemetry: Pick<TelemetryDeletion, 'retire'>
+  telemetry: Pick<TelemetryDeletion, 'deleteExpired'>
   fleet: Fleet
   queue: Pick<Store['queue'], 'waitingRows'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>
@@ -40,7 +40,8 @@ const LOOK_MS = 100
 const MAX_RUSH_MS = 10_000
 
 /**
- * Deletes what is older than so many days, in small steps at quiet moments. It counts back from now or from the newest
+ * Deletes telemetry older than the retention, in small steps at quiet moments. It counts back from now or from the
+ * newest
  * record any device reported, whichever is earlier: a clock that is a year ahead would delete a year otherwise, while
  * what was received tells that no year has passed. Without new records nothing gets old, and nothing needs the room.
  */
@@ -73,13 +74,13 @@ export class Retention implements Part {
   async runOnce(): Promise<DeletedRecords | null> {
     const { telemetry, log, mayLack } = this.#deps
     const cutoffMs = this.#cutoffMs()
-    // what is here may be all there is
+    // the gateway may have the only copy
     if (cutoffMs === null || mayLack?.() === true) return null
     const { signal } = this.#stopping
     try {
       await this.#quiet(signal)
       let startedAtMs = this.#deps.clock.monotonicMs()
-      const deleted = await telemetry.retire(cutoffMs, async () => {
+      const deleted = await telemetry.deleteExpired(cutoffMs, async () => {
         const tookMs = this.#deps.clock.monotonicMs() - startedAtMs
         await this.#sleep(Math.min(Math.max(MIN_REST_MS, tookMs * REST_PER_WORK), MAX_REST_MS), signal)
         await this.#quiet(signal)
@@ -96,7 +97,7 @@ export class Retention implements Part {
     }
   }
 
-  /** Null while nobody knows what is old. */
+  /** Null while the clock is not set. */
   #cutoffMs(): number | null {
     const { clock, fleet, days, log } = this.#deps
     const nowMs = clock.nowMs()

@@ -25,7 +25,7 @@ interface SealingDeps {
   onSetAside: () => void
   clock: Clock
   log: Log
-  /** The log is sealed from so many samples on. */
+  /** The number of samples in the log from which it is sealed. */
   minSamples: number
   /**
    * Up to which sequence number a head office has the samples of the log; null without one. What it has not yet is left
@@ -36,10 +36,12 @@ interface SealingDeps {
 
 /** For whom reader threads make its plans. */
 const OWNER = 'sealing'
-/** The log is sealed from so many samples a device on, if not from more: smaller portions would be written too often. */
+/**
+ * The log is sealed from this many samples a device on, if that is more: smaller portions would be written too often.
+ */
 const SAMPLES_A_DEVICE = 128
 const PASS_SAMPLES = 250_000
-/** From so many times as many on it is sealed whoever has it: nobody knows when the head office can be reached again. */
+/** At this multiple the log is sealed even if the hub lacks it: the link may stay down for long. */
 const UNREACHABLE_TIMES = 4
 /** What one transaction adds at most, and drops. */
 const STEP_BLOCKS = 64
@@ -106,7 +108,8 @@ export class Sealing implements Part {
   }
 
   /**
-   * Seals all that is in the log when it is called. It takes no turn: whoever calls it has one. Throws when the store
+   * Seals all that is in the log when it is called. It takes no maintenance turn: the caller has one. Throws when the
+   * store
    * cannot be used, and `store_unavailable` when the gateway stops.
    */
   async sealNow(): Promise<void> {
@@ -202,7 +205,7 @@ export class Sealing implements Part {
     return throughSeq
   }
 
-  /** Plans, again if something damaged was in the way and could be taken out of it. */
+  /** Plans, and plans again after it has moved damaged blocks or rows into quarantine. */
   async #plan(range: Omit<LogRange, 'maxSamples'>, afterDeviceId: number | null): Promise<SealPlan> {
     const { store, onUnreadable } = this.#deps
     const request = { ...range, maxSamples: PASS_SAMPLES, afterDeviceId }

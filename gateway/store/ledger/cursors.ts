@@ -81,7 +81,7 @@ export function forkEpoch(connection: Connection, { reason }: { reason: string }
   return syncIdentity(connection)
 }
 
-// There are more of them by the year than of anything else. Who has been told that one is gone need not be told again.
+// There are more of them by the year than of anything else. A hub that has the note of a deletion needs no second one.
 function forgetGoneCommands(connection: Connection, afterSeq: number, throughSeq: number): void {
   connection.run(
     `DELETE FROM change_log WHERE seq > ? AND seq <= ? AND entity = 'command'

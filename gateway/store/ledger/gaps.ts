@@ -24,7 +24,7 @@ const NAMED_DEVICES = 100
 
 /**
  * Collects what a transaction takes that a head office was still to get, for a note a stream. What is left of deleted
- * devices does not count: a head office is told to delete it as well.
+ * devices does not count: the hub is sent a note to delete it as well.
  */
 export class Gaps {
   readonly #connection: Connection
@@ -41,7 +41,7 @@ export class Gaps {
     this.#extend(stream, firstMs, lastMs, count).hardwareIds.add(hardwareId)
   }
 
-  /** Nobody knows whose they were. */
+  /** The device of the records is not known. */
   addUnknown(stream: TelemetryStream, firstMs: number, lastMs: number, count: number): void {
     this.#extend(stream, firstMs, lastMs, count)
   }

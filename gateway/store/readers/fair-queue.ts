@@ -1,4 +1,4 @@
-/** What waits, in a line for each owner: owners take turns, so that whoever asks for much waits for its own only. */
+/** A queue for each owner: owners take turns, so that an owner with many jobs waits only for its own. */
 export class FairQueue<Item> {
   /** In the order of their turns; none is empty. */
   readonly #lines = new Map<string, Set<Item>>()

@@ -20,9 +20,9 @@ const HEAP_MB = 512
 export interface JobOptions {
   /** Owners take turns: the id of the user who asks, or a name of what the gateway itself does. */
   owner: string
-  /** When it is aborted nobody waits any more: what has not begun is not done. */
+  /** Aborted when the caller no longer waits: a job that has not begun is dropped. */
   signal?: AbortSignal
-  /** Over in a moment, and somebody waits for it: there is a thread more for such jobs. */
+  /** A short job that a caller waits for: there is an extra thread for such jobs. */
   isShort?: boolean
   /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
   isPartOfLongRead?: boolean
@@ -46,7 +46,7 @@ interface Thread {
 const MAX_ATTEMPTS = 2
 /** After a part of a long read its thread rests from them so many times as long as the part took. */
 const REST_RATIO = 1
-/** How long a thread without work is kept: it costs some 15 MB, and most of the day nobody reads history. */
+/** How long a thread without work is kept: it costs some 15 MB, and history is read only now and then. */
 const IDLE_MS = 60_000
 /** A thread that dies at its start must not be started again in a tight loop. */
 const RESTART_MS = 100
@@ -55,7 +55,7 @@ const STOP_MS = 3000
 
 /**
  * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
- * many long reads take turns, none holds a snapshot open, and one that nobody wants any more simply stops asking.
+ * many long reads take turns, none holds a snapshot open, and a cancelled one simply stops asking.
  */
 export class ReaderPool implements Part {
   readonly #faults: Tally
@@ -218,7 +218,7 @@ export class ReaderPool implements Part {
     clearTimeout(thread.rest)
     if (!this.#isRunning) job?.reject(stopping())
     else if (job === undefined) {
-      // somebody may wait for its place
+      // a job may wait for its place
       this.#dispatch()
     } else {
       this.#restart ??= setTimeout(() => {

@@ -122,7 +122,7 @@ function decoded(samples: Uint8Array): TelemetryBatch | null {
   try {
     return decodeBatch(samples)
   } catch {
-    // whoever sends or seals it reports it
+    // the lane that sends it, or the sealing, reports it
     return null
   }
 }

@@ -16,7 +16,7 @@ import type { PartLimits, StreamPart } from './part.ts'
 /** Blocks of the block log; null when there is nothing that may be sent. */
 export interface HistoryPart {
   readonly part: StreamPart | null
-  /** A damaged block that comes next: it must be put aside before anything from behind it is sent. */
+  /** A damaged block that comes next: it must go into quarantine before later blocks are sent. */
   readonly damaged: UnreadableBlock | null
   /** Blocks of a newer program, which were left out. */
   readonly newer: readonly UnreadableBlock[]

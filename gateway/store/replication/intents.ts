@@ -6,7 +6,7 @@ import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { type EntityTable, entityBody } from './entities.ts'
 
-/** Received intents are kept for so long, and so many of them. */
+/** How long received intents are kept, and how many of them. */
 const KEPT_MS = 90 * DAY_MS
 const KEPT_ROWS = 10_000
 /** Old ones that go for each new one: there is never a long deletion, and never more and more rows. */

@@ -11,7 +11,7 @@ import type { PartLimits, StreamPart } from './part.ts'
 /** A part of the log; null when there is nothing that may be sent. */
 export interface LogPart {
   readonly part: StreamPart | null
-  /** A damaged row that comes next: it must be put aside before anything from behind it is sent. */
+  /** A damaged row that comes next: it must go into quarantine before later rows are sent. */
   readonly damagedSeq: number | null
 }
 

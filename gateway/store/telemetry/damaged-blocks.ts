@@ -28,15 +28,15 @@ export interface QuarantinedBlocks {
   moved: DamagedBlock[]
   /** Whole, but written by a newer program. */
   newer: number[]
-  /** As they were written: whoever read something else read wrongly. */
+  /** Intact blocks: a reader that found them damaged read wrongly. */
   intact: number[]
-  /** Of those put aside before, so many had to go to make room. */
+  /** How many older blocks of the quarantine were deleted to make room. */
   dropped: number
 }
 
-/** Kept for whoever may repair them, some 17 MB: where more are damaged a backup is what helps. */
+/** Kept for a repair, some 17 MB: if more are damaged, restore a backup instead. */
 const MAX_DAMAGED_BLOCKS = 1000
-/** Shown to whoever asks. */
+/** The number of damaged blocks that the API shows. */
 const SHOWN_BLOCKS = 20
 
 /**

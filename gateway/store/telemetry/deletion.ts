@@ -40,7 +40,7 @@ export interface PurgeRequest {
   /** Where the step before ended; null for the first. */
   readonly after?: PurgePosition | null
   readonly nowMs: number
-  /** What a head office is told of records it was still to get. */
+  /** The note for the hub of deleted records that it still lacked. */
   readonly reason?: 'purge' | 'disk'
   /** Blocks that a head office is still to get are left alone. */
   readonly keepsUnsent?: boolean

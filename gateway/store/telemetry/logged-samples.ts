@@ -116,7 +116,7 @@ export class LoggedSamples {
     try {
       batch = decodeBatch(bytes)
     } catch {
-      // whoever seals it reports it
+      // the sealing of this row reports it
       return
     }
     const begin = this.#count

@@ -20,7 +20,7 @@ export interface SealPlan {
   /** Of the last sample of the last row it is about; null when there was no row. Later parts are asked for with it. */
   readonly throughSeq: number | null
   readonly sampleCount: number
-  /** Of the thread that planned; whoever waits for the plan may wait for the thread as well. */
+  /** Time in the reader thread; the caller may have waited for a thread as well. */
   readonly tookMs: number
   /** The last device of this part, if there are more. */
   readonly lastDeviceId: number | null
@@ -46,7 +46,7 @@ export function planSealing(connection: Connection, request: SealRequest): SealP
   if (isLaterPart && samples.throughSeq !== request.throughSeq) {
     throw new Error('the log is not what the plan was begun with')
   }
-  // after the log: whoever has samples in it was registered before them
+  // after the log: a device with samples in it was registered before them
   const registered = new Set(
     connection
       .all<{ deviceId: number }>('SELECT device_id AS deviceId FROM device')

@@ -75,7 +75,7 @@ export function appendSamples(
   return flags
 }
 
-/** Throws `RangeError` for what no block could hold: it is found now, while the device can still be told. */
+/** Throws `RangeError` for what no block could hold: it is found now, while the message can still be refused. */
 function toBatch(samples: Float64Array): TelemetryBatch {
   const batch = allocateBatch(samples.length / SAMPLE_NUMBERS)
   for (let i = 0; i < batch.count; i++) {
@@ -130,7 +130,7 @@ export interface ImportInput {
 
 /**
  * Stores records that did not come from the device itself: they move none of its state. Returns what of each is new.
- * Throws `device_not_found`: what is imported for a device that is gone would be reachable by nobody.
+ * Throws `device_not_found`: no request could reach records of a deleted device.
  */
 export function importTelemetry(connection: WriterTables, { deviceId, samples }: ImportInput): Uint8Array {
   if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined)

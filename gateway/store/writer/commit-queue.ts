@@ -19,7 +19,7 @@ export interface Appendable {
   onRefused: (reason: string) => void
 }
 
-/** Who makes messages into rows and is told of the outcome. */
+/** Turns messages into rows, and hears the outcome. */
 export interface Appender<Message extends Appendable> {
   /**
    * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
@@ -78,7 +78,7 @@ const OVERLAP_ROWS = 200
 /** Acknowledgements a turn of the event loop. */
 const ACKNOWLEDGEMENTS_A_TURN = 50
 const RETRY_MS = 500
-/** A disk that answers nothing for so long is as good as none: those who ask are told. */
+/** A disk that does not answer for this long counts as unusable: waiting callers are refused. */
 const STALL_MS = 10_000
 /** What is queued has so long to reach the disk when the gateway stops. */
 const STOP_MS = 5_000
@@ -89,7 +89,7 @@ const STOP_MS = 5_000
  *
  * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
  * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
- * is probed, so that it is usable again without anybody asking.
+ * is probed, so that it becomes usable again without a request.
  */
 export class CommitQueue<Message extends Appendable = Appendable> extends EventEmitter<QueueEvents> {
   readonly #writer: WriterPort
@@ -349,7 +349,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     try {
       this.#appender?.announce(message)
     } catch (error) {
-      // it is stored, whoever stumbled over it
+      // the message is stored, even if a listener failed
       this.#log.error({ reason: describeError(error) }, 'stored a message, but could not announce it')
     }
   }
@@ -407,7 +407,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   #rejectWaitingWrites(): void {
-    // one in the writer's hands has an outcome already, or none that anybody could wait for
+    // a row in the writer thread has its outcome already, or will never have one
     this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
     for (let remaining = this.#items.length; remaining > 0; remaining--) {
       const item = this.#items.take()

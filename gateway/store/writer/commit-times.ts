@@ -2,7 +2,7 @@ import type { Log } from '#shared/log.ts'
 
 const KEPT = 512
 const SLOW_MS = 1_000
-/** So much time in slow commits, one after the other, is told. */
+/** Slow commits in a row that take this long together are logged. */
 const SLOW_FOR_MS = 10_000
 
 /** How long the last commits took; says in the log when the disk is slow for a while. */

@@ -8,7 +8,10 @@ import { openWriter, WRITER_BUSY_MS } from './open.ts'
 const CHECKPOINT_PAGES = 4000
 /** How much the log grows before a checkpoint that failed is tried again. */
 const CHECKPOINT_RETRY_PAGES = 1000
-/** Longer than any reader of ours takes for a page; somebody else's is not waited for, or every commit would wait. */
+/**
+ * Longer than any reader of the gateway takes for a page; other programs' readers are not waited for, or every commit
+ * would wait.
+ */
 const CHECKPOINT_WAIT_MS = 100
 
 interface Opened {
@@ -49,7 +52,7 @@ export class WriterConnection {
       const result = inTransaction.immediate(() => work(connection))
       connection.tail.committed()
       this.#requireUnmoved()
-      // whoever calls gets what its own `work` returned: a transaction hands it through
+      // the caller gets what its own `work` returned: a transaction hands it through
       return result as Result
     } catch (error) {
       this.#opened?.connection.tail.rolledBack()

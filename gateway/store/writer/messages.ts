@@ -20,7 +20,10 @@ export type WriterAnswer =
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; isStoreFault: boolean }
 
-/** What the thread says: an answer to each request, in order, and in between what failed that nobody asked for. */
+/**
+ * What the thread says: an answer to each request, in order, and in between the failures of work the thread does on
+ * its own.
+ */
 export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
   | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }

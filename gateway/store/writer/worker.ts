@@ -86,7 +86,7 @@ parentPort?.on('message', (request: WriterRequest) => {
     const tookMs = performance.now() - startedAtMs
     report({ kind: 'answer', answer: failureOf(error), tookMs, faultCode: storeFaultCode(error) })
   }
-  // nobody waits for these: what was asked is on the disk and answered
+  // no caller waits for these: requests before are on the disk and answered
   checkpointIfDue()
   if (freeSpaceTimer === undefined) freeSpaceTimer = setTimeout(giveBackSpace, FREE_SPACE_MS)
 })
