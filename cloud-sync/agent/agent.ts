@@ -183,7 +183,10 @@ export class SyncAgent implements Part {
   /** Takes up where it was left; before that nothing is sent. */
   async #load(): Promise<void> {
     const isOlder = await this.#cursors.load()
-    if (isOlder) await this.#link.fork('restored from a backup: this database is older than what it had sent')
+    if (isOlder)
+      await this.#link.fork(
+        'restored from a backup: the gateway had already sent newer data than this database has',
+      )
     await this.#auditor.load()
     this.#isLoaded = true
   }
@@ -225,13 +228,16 @@ export class SyncAgent implements Part {
     const { source } = this.#options
     const isOurs = site === this.#options.site && epoch === source.identity().epoch
     if (!isOurs || !(await this.#cursors.isReconciled(cursors)))
-      throw new ConflictError('unknown_receipt', 'this is no receipt of the last file this gateway wrote')
+      throw new ConflictError(
+        'unknown_receipt',
+        'this receipt does not belong to the last export file of this gateway',
+      )
   }
 
   /** Before anything leaves this gateway it is known whose it is. */
   async #requireOurs(): Promise<void> {
     const { source, site } = this.#options
-    if (!this.#isLoaded) throw new UnavailableError('the replication is starting')
+    if (!this.#isLoaded) throw new UnavailableError('replication is still starting; try again in a moment')
     const { site: claimed } = source.identity()
     if (claimed === null) await source.claim(site)
     else if (claimed !== site)

@@ -76,7 +76,10 @@ export class DayAudit {
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
       // it would keep all other days from being compared for ever
-      log.error({ kind, day, reason: describeError(error) }, 'the head office does not compare a day')
+      log.error(
+        { kind, day, reason: describeError(error) },
+        'the hub refused to compare a day; skipping it in this audit',
+      )
       return { count: { rows: sumOf(groups), confirmed: 0, resent: 0, extra: 0 }, proven: {} }
     } finally {
       const restMs = Math.min(clock.monotonicMs() - startedAtMs, LONGEST_REST_MS)

@@ -144,16 +144,19 @@ export class Auditor {
       }
       counts[kind] = total
       if (total.confirmed < total.rows)
-        log.warn({ kind, ...total }, 'rows are still missing at the head office')
+        log.warn({ kind, ...total }, 'the audit sent rows again, but the hub still lacks some')
       // a hub that has more of a day, as after a purge here, asks for it once to be sure
       else if (total.resent > 0 && total.extra > 0)
-        log.info({ kind, ...total }, 'rows were sent again, the head office has more than is here')
-      else if (total.resent > 0) log.warn({ kind, ...total }, 'rows were missing at the head office')
+        log.info(
+          { kind, ...total },
+          'the audit sent rows again because the hub has more rows than this gateway',
+        )
+      else if (total.resent > 0) log.warn({ kind, ...total }, 'the audit sent rows that the hub lacked')
     }
     this.#compared.clear()
     const last = { startedAtMs, endedAtMs: clock.nowMs(), isEverything: wanted.some(isEverything), counts }
     this.#record = { ...this.#record, last }
-    log.info(counts, 'compared with the head office')
+    log.info(counts, 'finished the audit of the sync')
   }
 
   async #compareDay(kind: AuditKind, day: number | null, signal: AbortSignal): Promise<AuditCount> {
@@ -196,7 +199,7 @@ export class Auditor {
     try {
       await this.#file.write(this.#record)
     } catch (error) {
-      this.#deps.log.warn({ reason: describeError(error) }, 'sync-audit.json could not be written')
+      this.#deps.log.warn({ reason: describeError(error) }, 'cannot write sync-audit.json')
     }
   }
 }

@@ -169,7 +169,7 @@ export class Cursors {
       await this.#file.write(content)
       this.#isFileTold = true
     } catch (error) {
-      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'sync.json could not be written')
+      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'cannot write sync.json')
       this.#isFileTold = false
     }
   }

@@ -10,7 +10,7 @@ function intent(seq: number): Intent {
   }
 }
 
-test('wishes come in order, each once, also after a restart', async (t) => {
+test('intents arrive in order, each once, also after a restart', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [intent(2), intent(1)]
@@ -27,14 +27,14 @@ test('wishes come in order, each once, also after a restart', async (t) => {
   assert.deepEqual(rig.hub.intentQueries, ['?after=0&wait=50', '?after=2&wait=50', '?after=2&wait=50'])
 })
 
-test('one that could not be taken comes again, before those behind it', async (t) => {
+test('an intent that could not be received comes again, before the ones after it', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [intent(1), intent(2)]
   const receive = rig.inbox.receive.bind(rig.inbox)
-  rig.inbox.receive = async (wish) => {
+  rig.inbox.receive = async (intent) => {
     rig.inbox.receive = receive
-    throw new Error(`no room for ${wish.intent_id}`)
+    throw new Error(`no room for ${intent.intent_id}`)
   }
   await rig.step('intents')
   assert.deepEqual(rig.inbox.received, [])
@@ -45,7 +45,7 @@ test('one that could not be taken comes again, before those behind it', async (t
   )
 })
 
-test('a proxy that lets nobody wait long is asked for less, and the link stays up', async (t) => {
+test('behind a proxy with a short timeout the agent asks for shorter waits, and the link stays up', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.faultOf = (path) => (path === 'intents' ? { status: 504, body: '' } : null)

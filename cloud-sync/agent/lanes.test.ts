@@ -107,7 +107,7 @@ test('one row that is too large is said to be, and does not stop the others', as
     rig.source.append(stream, 20)
   refuse(rig, { status: 413 }, hasStream('lock_events'))
   await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
-  assert.match(rig.agent.status.explanation, /lock_events.*one row is too large/)
+  assert.match(rig.agent.status.explanation, /lock_events.*a single row is too large/)
   await rig.until(() => rig.source.cursors().history.seq === rig.source.ends().history, 'the others')
   assert.equal(rig.source.cursors().notes.seq, rig.source.ends().notes)
   assert.equal(rig.source.cursors().lock_events.seq, 0)
@@ -119,7 +119,7 @@ test('a part that is refused three times is said to be, tried again later, and d
     rig.source.append(stream, 5)
   refuse(rig, { status: 400, code: 'invalid_data' }, hasStream('entities'))
   await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
-  assert.match(rig.agent.status.explanation, /a part of entities is not taken.*invalid_data/)
+  assert.match(rig.agent.status.explanation, /does not accept a part of entities.*invalid_data/)
   await rig.until(() => rig.source.cursors().telemetry.seq === rig.source.ends().telemetry, 'the others')
   assert.equal(rig.source.cursors().lock_events.seq, rig.source.ends().lock_events)
   const asked = rig.hub.pushes.length
@@ -145,7 +145,7 @@ test('a stream that cannot be read here is said to be, is tried again, and does 
     }
     await rig.until(() => rig.agent.status.state === 'unreadable', 'said')
     const pattern = new RegExp(
-      `${damaged} cannot be read any further here: the store cannot be read .malformed.`,
+      `the gateway cannot read the rest of ${damaged}: the store cannot be read .malformed.`,
     )
     assert.match(rig.agent.status.explanation, pattern)
     const trouble = rig.agent.status.streams.find(({ stream }) => stream === damaged)?.trouble
@@ -277,7 +277,7 @@ test('a hub that answers while nothing moves is said to be stuck, and greeted ag
   const hellos = rig.hub.hellos.length
   for (let n = 0; n < 1_000 && rig.agent.status.state !== 'stuck'; n++) await rig.round(1_000)
   assert.equal(rig.agent.status.state, 'stuck')
-  assert.match(rig.agent.status.explanation, /takes nothing more of telemetry/)
+  assert.match(rig.agent.status.explanation, /accepts no more data of telemetry/)
   await rig.round()
   assert.ok(rig.hub.hellos.length > hellos)
 })

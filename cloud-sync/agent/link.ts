@@ -47,7 +47,7 @@ const LONGEST_LOCAL_MS = 30_000
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
 const FOREIGN =
-  'the head office has parts that this database did not send: another gateway has its identity, or had'
+  'the head office has parts that this database did not send: another gateway uses, or used, the same identity'
 
 /**
  * The agreement with the hub: begins with hello, in which both say where they are, and ends with every answer that leaves
@@ -169,7 +169,7 @@ export class Link {
       case 'unknown_epoch':
         return this.#down('waiting', outcome.detail, this.#backoff.nextMs())
       case 'ahead':
-        return this.#fork('restored from a backup: the head office has more than this database')
+        return this.#fork('restored from a backup: the head office has more data than this database')
       case 'foreign_epoch':
         return this.#down('other_site', outcome.detail, LONGEST_BACKOFF_MS)
       case 'refused':
@@ -220,7 +220,7 @@ export class Link {
     this.#hubFailingSinceMs = null
     this.#state = 'up'
     this.#detail = ''
-    log.info({ site, epoch: source.identity().epoch }, 'connected to the head office')
+    log.info({ site, epoch: source.identity().epoch }, 'connected to the hub')
     if (reconciled === 'went_back') this.#wentBack()
     this.#deps.onUp()
   }
@@ -231,7 +231,7 @@ export class Link {
   }
 
   #wentBack(): void {
-    this.#deps.log.warn({}, 'the head office has lost data: what it lacks is sent again')
+    this.#deps.log.warn({}, 'the hub has lost data that it had acknowledged; sending it again')
     this.#deps.onWentBack()
   }
 
@@ -240,13 +240,13 @@ export class Link {
     if (!this.#forks.take()) {
       return this.#down(
         'refused',
-        `cursors that nobody knows, again and again: ${reason}`,
+        `too many new epochs within an hour, the last because: ${reason}`,
         LONGEST_BACKOFF_MS,
       )
     }
     const { epoch } = source.identity()
     await cursors.fork(reason)
-    log.warn({ reason, from: epoch, epoch: source.identity().epoch }, 'replication goes on as a new epoch')
+    log.warn({ reason, from: epoch, epoch: source.identity().epoch }, 'started a new replication epoch')
     this.#down('waiting', reason, 0)
   }
 
@@ -271,7 +271,8 @@ export class Link {
 
   #down(state: 'waiting' | 'refused' | 'other_site', detail: string, waitMs: number): void {
     const { clock, log } = this.#deps
-    if (this.#state !== state || state !== 'waiting') log.warn({ state, detail }, 'no replication for now')
+    if (this.#state !== state || state !== 'waiting')
+      log.warn({ state, detail }, 'replication is interrupted')
     this.#state = state
     this.#detail = detail
     this.#helloAtMs = clock.monotonicMs() + waitMs

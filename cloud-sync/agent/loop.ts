@@ -61,7 +61,11 @@ export class Loop {
       } catch (error) {
         const nextMs = this.#backoff.nextMs()
         const { name, log } = this.#deps
-        if (!signal.aborted) log.warn({ lane: name, reason: describeError(error) }, 'replication failed here')
+        if (!signal.aborted)
+          log.warn(
+            { lane: name, reason: describeError(error) },
+            'a replication lane failed; retrying after a pause',
+          )
         return nextMs
       }
     })

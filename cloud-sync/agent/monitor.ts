@@ -113,8 +113,11 @@ export class Monitor {
     const isNew = stuck.some((stream) => !this.#stuck.includes(stream))
     this.#stuck = stuck
     if (!isNew) return
-    log.error({ streams: stuck, backlog }, 'the head office answers, but its cursors do not move')
-    link.renew(`nothing moved of ${stuck.join(', ')}`)
+    log.error(
+      { streams: stuck, backlog },
+      'streams do not advance although the hub answers; saying hello again',
+    )
+    link.renew(`no cursor of ${stuck.join(', ')} advanced for five minutes`)
   }
 }
 

@@ -57,17 +57,18 @@ export function readOutcome<Schema extends z.ZodType>(
   if (status === 200) {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { kind: 'ok', answer: parsed.data }
-    return retry('bad_answer', 'the answer is not one of a hub that this gateway understands')
+    return retry('bad_answer', 'the answer does not have the format of a hub that this gateway understands')
   }
   const problem = problemSchema.safeParse(value)
   if (status === 429 || status >= 500) {
     const isBusy = status === 429 || problem.data?.code === 'busy'
-    const words = `the hub answers ${status}`
+    const words = `the hub answered with status ${status}`
     return retry(isBusy ? 'busy' : 'unavailable', words, { retryAfterMs: readRetryAfter(retryAfter) })
   }
   // a proxy on the way refuses large bodies in words of its own
   if (status === 413) return { kind: 'too_large', detail: detailOf(problem.data, status) }
-  if (!problem.success) return retry('bad_answer', `answered with ${status}, and not by a hub`)
+  if (!problem.success)
+    return retry('bad_answer', `a server that is not a hub answered with status ${status}`)
   const detail = detailOf(problem.data, status)
   const { code } = problem.data
   if (status === 401 || status === 403 || code === 'unsupported_protocol') return { kind: 'refused', detail }
@@ -84,8 +85,8 @@ function readConflict(code: string, detail: string, value: unknown): Outcome<nev
 }
 
 function detailOf(problem: z.infer<typeof problemSchema> | undefined, status: number): string {
-  if (problem === undefined) return `answered with ${status}`
-  return `${problem.detail ?? 'no words for it'} (${problem.code})`.slice(0, MAX_DETAIL)
+  if (problem === undefined) return `the hub answered with status ${status}`
+  return `${problem.detail ?? 'no reason given'} (${problem.code})`.slice(0, MAX_DETAIL)
 }
 
 function parseJson(text: string): unknown {

@@ -45,38 +45,40 @@ export function explain(state: SyncState, situation: Situation): string {
   const { forkedFrom } = situation.identity
   if (forkedFrom !== null)
     sentences.push(
-      `This database goes on as a new epoch, after ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps both, and nothing is lost.`,
+      `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps both epochs, and no data is lost.`,
     )
   if (situation.warnings.includes('quarantined'))
     sentences.push(
-      'The head office has put something aside that it could not read; whoever runs it can look at it there.',
+      'The head office received data that it could not read and keeps it in quarantine, where its admins can inspect it.',
     )
   return sentences.join(' ')
 }
 
 const WORDS: Record<SyncState, (situation: Situation) => string> = {
   connecting: ({ host }) => `Connecting to the head office at ${host} for the first time since the start.`,
-  in_sync: () => 'The head office has everything but what came in the last seconds, which is on its way.',
-  draining: () => 'Connected. What is waiting is being sent; what is new goes first.',
+  in_sync: () =>
+    'The head office has all data except that of the last seconds, which the gateway is sending.',
+  draining: () => 'Connected. The gateway is sending its backlog; new data goes first.',
   waiting: ({ host, detail }) =>
-    `No connection to the head office at ${host}: ${detail}. Nothing is lost; it is tried again by itself. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
+    `No connection to the head office at ${host}: ${detail}. No data is lost, and the gateway retries automatically. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
   refused: ({ host, detail }) =>
-    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or have a new site key made there. Nothing is lost meanwhile.`,
+    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or ask the head office for a new site key. No data is lost meanwhile.`,
   other_site: ({ site, detail }) =>
-    `Nothing is sent: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct it; if this disk is a copy of another gateway's, start with an empty data folder.`,
-  forked: () => 'Connected. This database is sent anew, as it is not the one that was replicated before.',
+    `The gateway sends nothing: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct it; if this disk is a copy of another gateway's, start with an empty data folder.`,
+  forked: () =>
+    'Connected. The gateway is sending the whole database again, because it is not the one that was replicated before.',
   stuck: ({ stuck }) =>
-    `Connected, but the head office takes nothing more of ${stuck.join(', ')}. See the log of the gateway and of the head office.`,
+    `Connected, but the head office accepts no more data of ${stuck.join(', ')}. See the log output of the gateway and of the hub.`,
   unreadable: ({ troubles }) =>
-    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The rest goes on. The disk or the database is damaged: see the log of the gateway, replace the disk if there are more such lines, and restore a backup; it is tried again by itself.`,
+    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The disk or the database is damaged: see the log output of the gateway, replace the disk if it reports more read errors, and restore a backup. The gateway retries automatically.`,
   part_refused: ({ troubles }) =>
-    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The rest goes on. The head office may need an upgrade; it is tried again by itself.`,
+    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need an upgrade. The gateway retries automatically.`,
   two_gateways: ({ site }) =>
-    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. Nothing is lost: the head office keeps what both send.`,
+    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. No data is lost: the head office keeps what both send.`,
 }
 
 function describeTrouble({ stream, state, detail }: Situation['troubles'][number]): string {
   return state === 'unreadable'
-    ? `${stream} cannot be read any further here: ${detail}`
-    : `a part of ${stream} is not taken: ${detail}`
+    ? `the gateway cannot read the rest of ${stream}: ${detail}`
+    : `the head office does not accept a part of ${stream}: ${detail}`
 }

@@ -197,7 +197,8 @@ export class StreamLane {
     const reason = describeWithCause(error)
     const wasKnown = sender.trouble !== null
     sender.cannotRead(reason)
-    if (!wasKnown) this.#deps.log.warn({ stream: sender.stream, reason }, 'what is to be sent cannot be read')
+    if (!wasKnown)
+      this.#deps.log.warn({ stream: sender.stream, reason }, 'cannot read the next part of a stream to send')
   }
 
   async #gather(senders: readonly StreamSender[], signal: AbortSignal): Promise<Gathered[]> {

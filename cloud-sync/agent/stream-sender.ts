@@ -78,7 +78,7 @@ export class StreamSender {
     this.#taken = 0
     if (!wasAlone) this.#isAlone = true
     else if (rows > 1 && this.#shrink < LARGEST_SHRINK) this.#shrink++
-    else this.#give(`one row is too large for the head office: ${detail}`)
+    else this.#give(`a single row is too large for the head office: ${detail}`)
   }
 
   /** It took too long: a smaller one may get through. */
