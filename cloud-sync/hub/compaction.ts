@@ -46,7 +46,7 @@ export class Compaction implements Part {
         }
       }
     } catch (error) {
-      this.#log.warn({ reason: describeError(error) }, 'segments not compacted')
+      this.#log.warn({ reason: describeError(error) }, 'cannot compact segments into blocks; retrying later')
     }
   }
 

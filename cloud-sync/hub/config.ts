@@ -15,7 +15,7 @@ const rate = z.preprocess(
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
   HUB_HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
-  HUB_PORT: { schema: port.default(8090), help: 'port of HTTP; 0 takes any free port' },
+  HUB_PORT: { schema: port.default(8090), help: 'HTTP port; 0 takes any free port' },
   HUB_DATABASE_URL: {
     schema: z
       .string()
@@ -25,15 +25,15 @@ const SETTINGS = {
   },
   HUB_DATA_DIR: {
     schema: z.string().min(1).default('./hub-data'),
-    help: 'folder of the embedded database, which is used without a URL; created 0700',
+    help: 'folder of the embedded database, which the hub uses without a URL; created with mode 0700',
   },
   HUB_ADMIN_API_KEY: {
     schema: z.string().min(24).optional(),
-    help: "the first admin's key, at the first start only; at least 24 characters",
+    help: 'key of the first admin, used at the first start only; at least 24 characters',
   },
   HUB_REQUESTS_PER_SECOND: {
     schema: rate.default(50),
-    help: 'request rate of each user, with bursts of four times that; 0 is no limit',
+    help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
   HUB_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -41,7 +41,7 @@ const SETTINGS = {
   },
   HUB_TLS_CERT: {
     schema: z.string().min(1).optional(),
-    help: 'PEM file of the certificate and its chain; with it HTTP is HTTPS; a new file is noticed',
+    help: 'PEM file of the certificate and its chain, which turns on HTTPS; the hub reloads a changed file',
   },
   HUB_TLS_KEY: {
     schema: z.string().min(1).optional(),
@@ -84,7 +84,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
   const s = parsed.data
   if ((s.HUB_TLS_CERT === undefined) !== (s.HUB_TLS_KEY === undefined)) {
-    throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: one needs the other`)
+    throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: set both or neither`)
   }
   return {
     host: s.HUB_HOST,
@@ -113,7 +113,9 @@ export function describeHubSettings(): { name: string; defaultValue: string; hel
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${PREFIX}${key} is no setting of the hub; --help lists them`).join('\n')
+    return issue.keys
+      .map((key) => `${PREFIX}${key} is not a setting of the hub; --help lists all settings`)
+      .join('\n')
   }
   return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
 }

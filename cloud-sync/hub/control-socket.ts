@@ -44,7 +44,7 @@ export class ControlSocket implements Part {
       this.#server = server
     } catch (error) {
       const fields = { path: this.#path, reason: describeError(error) }
-      this.#log.warn(fields, 'no commands while the hub runs')
+      this.#log.warn(fields, 'cannot open the control socket; site commands will not work while the hub runs')
     }
   }
 

@@ -84,7 +84,7 @@ export class IntentWatch implements Part {
         if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
       }
     } catch (error) {
-      this.#log.warn({ reason: describeError(error) }, 'intents not looked for')
+      this.#log.warn({ reason: describeError(error) }, 'cannot check for new intents; retrying')
     }
   }
 }

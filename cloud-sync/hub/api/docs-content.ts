@@ -3,35 +3,36 @@ import { type Setting, settingsChapter } from '#shared/http/docs/settings.ts'
 import type { Tour } from '#shared/http/docs/tour.ts'
 import { renderSync } from './sync-docs.ts'
 
-/** What `/docs` says of the head office besides its operations. */
+/** The tour and the chapters that `/docs` shows beside the operations. */
 export function createDocsContent(settings: readonly Setting[]): DocsContent {
   return {
     tour: TOUR,
     chapters: [
-      { id: 'replication', title: 'What gateways say', render: renderSync },
+      { id: 'replication', title: 'Sync protocol', render: renderSync },
       settingsChapter('head office', settings),
     ],
   }
 }
 
 export const TOUR: Tour = {
-  title: 'From nothing to a cart that is locked from afar',
-  intro: 'Copy these into a shell, one after the other. First, where the head office is, and your admin key:',
+  title: 'From a new head office to a cart locked from afar',
+  intro:
+    'Copy these commands into a shell, one after the other. First set the address of the head office and your admin key:',
   keyPrefix: 'cbh_',
   steps: [
     {
-      title: 'See that it is there',
-      text: 'The one question that needs no key.',
+      title: 'Check that the head office runs',
+      text: 'This request needs no key.',
       actions: [{ method: 'GET', path: '/health' }],
     },
     {
       title: 'Add a site',
-      text: 'The answer has the key of its gateway, which is shown only once. Start the gateway with CARTBARN_SITE_ID, CARTBARN_UPSTREAM_URL and this key.',
+      text: 'The answer has the key for the gateway of the site; it is shown only once. Start the gateway with CARTBARN_SITE_ID, CARTBARN_UPSTREAM_URL and this key.',
       actions: [{ method: 'POST', path: '/sites', body: { site_id: 'north', name: 'North course' } }],
     },
     {
-      title: 'See how it is doing',
-      text: 'How fresh it is, what is still to come, what was compared: for programs, and in words.',
+      title: 'Check the state of the site',
+      text: 'The answer says how fresh the data is, what is still to come and what the last audit compared: as fields for programs and as a sentence for people.',
       actions: [
         { method: 'GET', path: '/sites' },
         { method: 'GET', path: '/sites/north' },
@@ -39,14 +40,14 @@ export const TOUR: Tour = {
     },
     {
       title: 'Create a user',
-      text: 'A viewer reads its sites, an operator also makes intents there. The answer has its api_key, which is shown only once.',
+      text: 'A viewer reads its sites, an operator may also create intents there. The answer has the api_key of the user; it is shown only once.',
       actions: [
         { method: 'POST', path: '/users', body: { name: 'Jane', role: 'operator', site_ids: ['north'] } },
       ],
     },
     {
-      title: 'See where everything is',
-      text: 'The latest state of each device of all sites in scope; below a site as at its gateway.',
+      title: 'List devices and events',
+      text: 'The first request lists the latest state of each device of all sites in scope; the others answer as the gateway of the site does.',
       actions: [
         { method: 'GET', path: '/devices' },
         { method: 'GET', path: '/sites/north/devices' },
@@ -55,7 +56,7 @@ export const TOUR: Tour = {
     },
     {
       title: 'Lock a cart',
-      text: 'The gateway of the site fetches the wish within seconds and tells what became of it. A command that comes too late is never obeyed.',
+      text: 'The gateway of the site fetches the intent within seconds and reports the result. It never applies a command that has expired.',
       actions: [
         {
           method: 'POST',

@@ -24,13 +24,14 @@ export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
 }
 
 export const adminOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
-  if (!isHubAdmin(c.var.user)) throw new ForbiddenError('admin_required', 'this needs the key of an admin')
+  if (!isHubAdmin(c.var.user))
+    throw new ForbiddenError('admin_required', 'this request needs the key of an admin')
   await next()
 }
 
-/** For those who may wish for something at a site: operators, and admins. */
+/** For users who may create intents: operators and admins. */
 export const operatorOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
   if (c.var.user.role === 'viewer')
-    throw new ForbiddenError('operator_required', 'this needs the key of an operator or an admin')
+    throw new ForbiddenError('operator_required', 'this request needs the key of an operator or an admin')
   await next()
 }

@@ -21,9 +21,9 @@ export function createHealthApi({ sql, clock }: { sql: Sql; clock: Clock }): Ope
       method: 'get',
       path: '/health',
       summary: 'Ask whether all is well',
-      description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
+      description: 'Needs no key and ignores a wrong one, so that a probe is never locked out.',
       responses: {
-        200: json(hubHealthSchema, 'Running, and the database answers.'),
+        200: json(hubHealthSchema, 'The head office runs and its database answers.'),
         503: json(hubHealthSchema, 'The database does not answer.'),
       },
     }),

@@ -26,7 +26,7 @@ before(async () => {
 
 after(() => hub.stop())
 
-async function wish(body: object): Promise<string> {
+async function createIntent(body: object): Promise<string> {
   const answer = await people.request('POST', path, { body, key: keys['an operator'] })
   assert.equal(answer.status, 201, JSON.stringify(answer.body))
   assert.equal(answer.headers.get('location'), `${path}/${answer.body.intent_id}`)
@@ -34,7 +34,7 @@ async function wish(body: object): Promise<string> {
 }
 
 for (const [who, status, code] of REFUSED_AS_NO_OPERATOR) {
-  test(`${who} wishes for nothing`, async () => {
+  test(`${who} cannot create or withdraw intents`, async () => {
     for (const [method, at, body] of [
       ['POST', path, LOCK],
       ['DELETE', `${path}/x`, undefined],
@@ -46,7 +46,7 @@ for (const [who, status, code] of REFUSED_AS_NO_OPERATOR) {
 }
 
 for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
-  test(`${who} does not learn what was wished for`, async () => {
+  test(`${who} cannot read intents`, async () => {
     for (const at of [path, `${path}/x`]) {
       const answer = await people.request('GET', at, { key: keys[who] })
       assert.deepEqual([answer.status, answer.body.code], [status, code])
@@ -54,10 +54,10 @@ for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
   })
 }
 
-test('a gateway that waits gets a wish at once, and what it tells is what became of it', async () => {
+test('a waiting gateway gets an intent at once, and its report becomes the result', async () => {
   const waiting = site.request('GET', '/intents?after=0&wait=20')
   while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
-  const id = await wish(LOCK)
+  const id = await createIntent(LOCK)
   const { intents } = (await waiting).body
   assert.equal(intents.length, 1)
   const [intent] = intents
@@ -77,21 +77,21 @@ test('a gateway that waits gets a wish at once, and what it tells is what became
   assert.deepEqual([late.status, late.body.code], [409, 'intent_over'])
 })
 
-test('a wish nobody fetched can be withdrawn, and one that was fetched cannot', async () => {
-  const fetched = await wish(LOCK)
+test('an intent can be withdrawn until its gateway has fetched it', async () => {
+  const fetched = await createIntent(LOCK)
   const { intents } = (await site.request('GET', '/intents?after=0')).body
   const seq = intents.find((one: { intent_id: string }) => one.intent_id === fetched).seq
   await site.request('GET', `/intents?after=${seq}`)
   assert.equal((await people.request('DELETE', `${path}/${fetched}`)).body.code, 'intent_fetched')
-  const id = await wish(LOCK)
+  const id = await createIntent(LOCK)
   const withdrawn = await people.request('DELETE', `${path}/${id}`, { key: keys['an operator'] })
   assert.deepEqual([withdrawn.status, withdrawn.body.status], [200, 'withdrawn'])
   const left = (await site.request('GET', `/intents?after=${seq}`)).body.intents
   assert.deepEqual(left, [])
 })
 
-test('what a gateway did with a wish that was withdrawn too late is what counts', async () => {
-  const id = await wish(LOCK)
+test('the result of a gateway counts for an intent that was withdrawn too late', async () => {
+  const id = await createIntent(LOCK)
   await site.request('GET', '/intents?after=0')
   assert.equal((await people.request('DELETE', `${path}/${id}`)).body.status, 'withdrawn')
   const body = { intent_id: id, status: 'applied', reason: null }
@@ -100,12 +100,15 @@ test('what a gateway did with a wish that was withdrawn too late is what counts'
   assert.equal((await people.request('GET', `${path}/${id}`)).body.status, 'applied')
 })
 
-test('a wish that was not fetched in time has expired, in lists too', async () => {
-  const id = await wish({ ...LOCK, expires_in_s: 5 })
+test('an intent that was not fetched in time has expired, in lists too', async () => {
+  const id = await createIntent({ ...LOCK, expires_in_s: 5 })
   hub.clock.aheadMs += 60_000
   try {
     const { body } = await people.request('GET', `${path}/${id}`)
-    assert.deepEqual([body.status, body.reason], ['expired', 'its gateway did not fetch it in time'])
+    assert.deepEqual(
+      [body.status, body.reason],
+      ['expired', 'the gateway did not fetch the intent before it expired'],
+    )
     const { intents } = (await people.request('GET', `${path}?status=expired&kind=command.send`)).body
     assert.ok(intents.some((one: { intent_id: string }) => one.intent_id === id))
     const pending = (await people.request('GET', `${path}?status=pending`)).body.intents
@@ -115,8 +118,8 @@ test('a wish that was not fetched in time has expired, in lists too', async () =
   }
 })
 
-test('numbers of wishes that are made at once are all different and without gaps', async () => {
-  const ids = await Promise.all(Array.from({ length: 12 }, () => wish(LOCK)))
+test('intents that are created at once have different numbers without gaps', async () => {
+  const ids = await Promise.all(Array.from({ length: 12 }, () => createIntent(LOCK)))
   assert.equal(new Set(ids).size, 12)
   const rows = await hub.hub.database.all<{ seq: number }>(
     'SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq',
@@ -148,8 +151,8 @@ for (const body of [
   { kind: 'resend', body: { kind: 'gps', day: '2026-05-01' } },
   { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'message', params: { text: 'hi' } } },
 ]) {
-  test(`a wish of this kind goes as it was made: ${JSON.stringify(body).slice(0, 50)}`, async () => {
-    const id = await wish(body)
+  test(`a gateway gets the body of an intent unchanged: ${JSON.stringify(body).slice(0, 50)}`, async () => {
+    const id = await createIntent(body)
     const read = (await people.request('GET', `${path}/${id}`)).body
     assert.deepEqual(read.body, body.body)
     assert.equal(read.base_rev, 'base_rev' in body ? body.base_rev : null)
@@ -171,13 +174,13 @@ for (const [body, code] of [
   [{ kind: 'config.set', body: { config: {} } }, 'invalid_field'],
   ['nonsense', 'invalid_json'],
 ] as const) {
-  test(`a wish is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+  test(`an intent is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
     const answer = await people.request('POST', path, { body })
     assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
   })
 }
 
-test('what a wish is made on is told to those who may wish', async () => {
+test('operators and admins can list the revisions that intents name', async () => {
   const gateway = await hub.site()
   const config = { hardware_id: 'cart-1', config: '{}', updated_at_ms: 5 }
   const entity = (seq: number, table: string, key: string, body: object | null) => ({ seq, table, key, body })

@@ -29,14 +29,14 @@ import { operatorOnly } from './guards.ts'
 interface IntentsApiDeps {
   database: Database
   clock: Clock
-  /** There is something new for the gateway of this site. */
+  /** A new intent waits for the gateway of this site. */
   onIntent: (siteId: string) => void
 }
 
 /** A set of a hundred zones fits. */
 const intentBody = jsonBodyUpTo(1024 * 1024)
 
-/** `/sites/:site/intents`: what the head office wishes for at a site, and what became of it. */
+/** `/sites/:site/intents`: changes that the head office asks the gateway of a site for, and their results. */
 export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
@@ -51,25 +51,25 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
     createRoute({
       method: 'post',
       path: '/sites/{site}/intents',
-      summary: 'Wish for something at a site',
+      summary: 'Create an intent for a site',
       description:
-        'Its gateway fetches it within seconds while it is connected, does it once or not at all, and tells what became of it. For operators and admins.',
+        'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not at all, and reports the result. For operators and admins.',
       middleware: [operatorOnly, intentBody] as const,
       request: { params: siteParams, body: body(newSiteIntentSchema) },
       responses: {
-        201: json(siteIntentSchema, 'Waiting to be fetched.'),
+        201: json(siteIntentSchema, 'The intent, which waits for its gateway.'),
         ...problems(400, 403, 404, 413, 415),
       },
     }),
     async (c) => {
       const { site: siteId } = c.req.valid('param')
-      const { kind, body: wish, expires_in_s, base_rev } = c.req.valid('json')
+      const { kind, body: content, expires_in_s, base_rev } = c.req.valid('json')
       const { user } = c.var
       await requireSite(database, user, siteId)
       const intentId = newUuid()
       const nowMs = clock.nowMs()
       await insertIntent(database, {
-        ...{ siteId, intentId, kind, body: JSON.stringify(wish), requestedBy: user.userId },
+        ...{ siteId, intentId, kind, body: JSON.stringify(content), requestedBy: user.userId },
         ...{
           issuedAtMs: nowMs,
           expiresAtMs: nowMs + (expires_in_s ?? INTENT_EXPIRES_S[kind]) * 1000,
@@ -86,7 +86,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
     createRoute({
       method: 'get',
       path: '/sites/{site}/intents',
-      summary: 'List what was wished for at a site',
+      summary: 'List the intents of a site',
       request: { params: siteParams, query: siteIntentListQuerySchema },
       responses: { 200: json(siteIntentListSchema, 'Intents, newest first.'), ...problems(400, 403, 404) },
     }),
@@ -105,7 +105,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
     createRoute({
       method: 'get',
       path: '/sites/{site}/intents/{id}',
-      summary: 'Get what became of a wish',
+      summary: 'Get an intent and its result',
       request: { params: siteIntentParams },
       responses: { 200: json(siteIntentSchema, 'The intent.'), ...problems(403, 404) },
     }),
@@ -121,12 +121,12 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
       method: 'delete',
       path: '/sites/{site}/intents/{id}',
       operationId: 'withdrawSiteIntent',
-      summary: 'Withdraw a wish',
+      summary: 'Withdraw an intent',
       description:
-        'While it is pending and its gateway has not asked for it. Should the gateway be fetching it in this moment, what it tells counts. For operators and admins.',
+        'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it at the same moment, the result that the gateway reports counts. For operators and admins.',
       middleware: [operatorOnly] as const,
       request: { params: siteIntentParams },
-      responses: { 200: json(siteIntentSchema, 'Withdrawn.'), ...problems(403, 404, 409) },
+      responses: { 200: json(siteIntentSchema, 'The withdrawn intent.'), ...problems(403, 404, 409) },
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
@@ -144,7 +144,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
 }
 
 function toIntentJson(row: IntentRow, nowMs: number): SiteIntentJson {
-  // nobody writes down that an intent which nobody fetched is over
+  // the row of an intent that no gateway fetched stays pending after it expires
   const isMissed = row.status === 'pending' && !row.is_fetched && row.expires_at_ms < nowMs
   return {
     intent_id: row.intent_id,
@@ -153,7 +153,7 @@ function toIntentJson(row: IntentRow, nowMs: number): SiteIntentJson {
     body: JSON.parse(row.body),
     base_rev: row.base_rev,
     status: isMissed ? 'expired' : row.status,
-    reason: isMissed ? 'its gateway did not fetch it in time' : row.reason,
+    reason: isMissed ? 'the gateway did not fetch the intent before it expired' : row.reason,
     is_fetched: row.is_fetched,
     requested_by: row.requested_by,
     issued_at: toIso(row.issued_at_ms),

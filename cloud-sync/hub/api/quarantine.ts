@@ -25,8 +25,9 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     createRoute({
       method: 'get',
       path: '/sites/{site}/quarantine',
-      summary: 'List what could not be applied',
-      description: 'Parts and rows that came whole and could not be read, newest first. For admins.',
+      summary: 'List the quarantine of a site',
+      description:
+        'Parts and rows that arrived undamaged but that the hub could not read, newest first. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams, query: pageQuerySchema },
       responses: { 200: json(quarantineListSchema, 'Pieces, newest first.'), ...problems(400, 403, 404) },
@@ -50,8 +51,8 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     createRoute({
       method: 'get',
       path: '/sites/{site}/quarantine/{id}',
-      summary: 'Download what could not be applied',
-      description: 'Its bytes as the gateway sent them. For admins.',
+      summary: 'Download a piece of the quarantine',
+      description: 'The bytes as the gateway sent them. For admins.',
       middleware: [adminOnly] as const,
       request: { params: quarantineParams },
       responses: {
@@ -64,7 +65,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       await requireSite(database, c.var.user, site)
       const bytes = await quarantinedBytes(database, site, id)
       if (bytes === undefined)
-        throw new NotFoundError('quarantine_not_found', `nothing is in quarantine as ${id}`)
+        throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
       c.header('content-disposition', `attachment; filename="quarantine-${site}.bin"`)
       c.header('x-content-type-options', 'nosniff')
       // a copy that is no part of a larger buffer; the types only know values
@@ -76,18 +77,22 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     createRoute({
       method: 'delete',
       path: '/sites/{site}/quarantine/{id}',
-      summary: 'Forget what could not be applied',
+      summary: 'Delete a piece of the quarantine',
       description:
-        'One piece, once somebody has looked at it or has a copy: it is gone, and the site is not told to be in quarantine for it any more. For admins.',
+        'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined because of it. For admins.',
       middleware: [adminOnly] as const,
       request: { params: quarantineParams },
-      responses: { 200: json(clearedQuarantineSchema, 'It is gone.'), ...problems(403, 404) },
+      responses: {
+        200: json(clearedQuarantineSchema, 'How many pieces were deleted: one.'),
+        ...problems(403, 404),
+      },
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
       await requireSite(database, c.var.user, site)
       const cleared = await clearQuarantine(database, site, { quarantineId: id })
-      if (cleared === 0) throw new NotFoundError('quarantine_not_found', `nothing is in quarantine as ${id}`)
+      if (cleared === 0)
+        throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
       return c.json({ success: true as const, cleared }, 200)
     },
   )
@@ -97,12 +102,15 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       method: 'delete',
       path: '/sites/{site}/quarantine',
       operationId: 'clearSiteQuarantine',
-      summary: 'Forget all that could not be applied',
+      summary: 'Empty the quarantine of a site',
       description:
-        'Everything up to `through`, which is the received_at of the newest piece you have seen. For admins.',
+        'Deletes all pieces up to `through`: the received_at of the newest piece that you have inspected. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams, query: clearQuarantineQuerySchema },
-      responses: { 200: json(clearedQuarantineSchema, 'They are gone.'), ...problems(400, 403, 404) },
+      responses: {
+        200: json(clearedQuarantineSchema, 'How many pieces were deleted.'),
+        ...problems(400, 403, 404),
+      },
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -30,7 +30,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       operationId: 'listDevices',
       summary: 'List devices of all sites',
       description:
-        'For a map: the devices of all sites in the scope of the caller, with their latest states.',
+        'The devices of all sites in the scope of the caller, with their latest states, for example for a map.',
       request: { query: hubDeviceListQuerySchema },
       responses: {
         200: json(hubDeviceListSchema, 'Devices in scope, by site_id, then hardware_id.'),
@@ -57,7 +57,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       method: 'get',
       path: '/sites/{site}/devices',
       summary: 'List the devices of a site',
-      description: 'As GET /devices of its gateway: the latest states, by hardware_id.',
+      description: 'The same answer as GET /devices of the gateway: the latest states, by hardware_id.',
       request: { params: siteParams, query: deviceListQuerySchema },
       responses: { 200: json(deviceListSchema, 'Devices, by hardware_id.'), ...problems(400, 403, 404) },
     }),
@@ -83,7 +83,10 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       path: '/sites/{site}/devices/{id}',
       summary: 'Get a device',
       request: { params: siteDeviceParams },
-      responses: { 200: json(deviceSchema, 'The device as its gateway told last.'), ...problems(403, 404) },
+      responses: {
+        200: json(deviceSchema, 'The device as its gateway last reported it.'),
+        ...problems(403, 404),
+      },
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')

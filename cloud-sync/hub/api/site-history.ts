@@ -144,10 +144,13 @@ function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, 
     method: 'get',
     path: `/sites/{site}/devices/{id}/${stream}`,
     summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
-    description: `The newest records, or all between from and to, however many: the answer is streamed. As a file with Accept or format: ${files.join(', ')}.`,
+    description: `The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format: ${files.join(', ')}.`,
     request: { params: siteDeviceParams, query: historyQuerySchema(formats) },
     responses: {
-      200: { description: 'Records, newest first unless told.', content: historyContent(schema, formats) },
+      200: {
+        description: 'Records, newest first unless order says otherwise.',
+        content: historyContent(schema, formats),
+      },
       ...problems(400, 403, 404),
     },
   })
@@ -162,6 +165,9 @@ function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
     path: `/sites/{site}/devices/{id}/${stream}/latest`,
     summary: `Get the newest ${stream} record`,
     request: { params: siteDeviceParams },
-    responses: { 200: json(schema, `The newest ${stream} record that is here.`), ...problems(403, 404) },
+    responses: {
+      200: json(schema, `The newest ${stream} record that the head office has.`),
+      ...problems(403, 404),
+    },
   })
 }

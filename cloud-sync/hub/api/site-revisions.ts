@@ -27,12 +27,12 @@ export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
     createRoute({
       method: 'get',
       path: '/sites/{site}/revisions',
-      summary: 'List what intents can be made on',
+      summary: 'List the revisions that intents can name',
       description:
-        'The revision of each thing that an intent can change, as the gateway told it last: give it as base_rev, and a change made at the site meanwhile is not overwritten. For operators and admins.',
+        'The revision of each object that an intent can change, as the gateway last reported it. Give it as base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators and admins.',
       middleware: [operatorOnly] as const,
       request: { params: siteParams },
-      responses: { 200: json(siteRevisionsSchema, 'All of the site.'), ...problems(403, 404) },
+      responses: { 200: json(siteRevisionsSchema, 'All revisions of the site.'), ...problems(403, 404) },
     }),
     async (c) => {
       const { site } = c.req.valid('param')

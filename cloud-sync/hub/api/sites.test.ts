@@ -22,7 +22,7 @@ before(async () => {
 after(() => hub.stop())
 
 for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
-  test(`${who} is told nothing of a site`, async () => {
+  test(`${who} cannot read a site`, async () => {
     for (const path of ['/sites/north', '/sites/north/gaps']) {
       const { status: answered, body } = await people.request('GET', path, { key: keys[who] })
       assert.deepEqual([answered, body.code], [status, code], path)
@@ -147,7 +147,7 @@ test('a site says how it is doing, for programs and in words', async () => {
     [well.state, well.devices, well.backlog, well.keys],
     ['ok', 1, { rows: 0, oldest: null }, 1],
   )
-  assert.match(well.explanation, /^All is well: last heard of \d+ seconds? ago, everything is here\.$/)
+  assert.match(well.explanation, /^All is well: last contact \d+ seconds? ago, all data is here\.$/)
   assert.equal(well.audit, null)
   assert.equal(well.program, 'cartbarn 0.1.0')
   await gateway.latest({ backlog: { rows: 12_345, oldest_ms: Date.UTC(2026, 0, 1) } })
@@ -158,7 +158,7 @@ test('a site says how it is doing, for programs and in words', async () => {
   const silent = (await people.request('GET', path)).body
   hub.clock.aheadMs -= 3_600_000
   assert.equal(silent.state, 'silent')
-  assert.match(silent.explanation, /^Not heard of since 20/)
+  assert.match(silent.explanation, /^Not connected since 20/)
   assert.ok(silent.freshness.seconds >= 3600)
   assert.equal((await people.request('GET', '/sites/north')).body.state, 'never_seen')
 })
@@ -190,7 +190,7 @@ test('what was dropped before it was sent is listed with its reason', async () =
   ])
   const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
   assert.deepEqual(site.gaps, { count: 1, rows: 42 })
-  assert.match(site.explanation, /42 records were dropped/)
+  assert.match(site.explanation, /deleted up to 42 records/)
 })
 
 test('what could not be read can be looked at as it came', async () => {
@@ -238,10 +238,14 @@ test('what was looked at is cleared, one by one or all, and the site is well aga
       .body.warnings,
     [],
   )
-  assert.deepEqual((await poison('one')).body.warnings, ['quarantined'], 'what comes again is told again')
+  assert.deepEqual(
+    (await poison('one')).body.warnings,
+    ['quarantined'],
+    'a part that comes again is put into quarantine again',
+  )
 })
 
-test('a restore is told in words', async () => {
+test('the explanation of a site mentions a restore', async () => {
   const gateway = await hub.site()
   const before = gateway.epoch
   gateway.epoch = 'f'.repeat(32)
@@ -251,5 +255,5 @@ test('a restore is told in words', async () => {
     site.epochs.map((one: { forked_from: string | null }) => one.forked_from),
     [before, null],
   )
-  assert.match(site.explanation, /another one than before \(restored from a backup\)/)
+  assert.match(site.explanation, /a different database than before \(restored from a backup\)/)
 })

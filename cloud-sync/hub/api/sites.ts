@@ -28,7 +28,7 @@ import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 import { toSiteJson } from './site-json.ts'
 
-const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+const KEY_WARNING = 'Keep this key: the head office does not store it and cannot show it again.'
 
 interface SitesApiDeps {
   database: Database
@@ -54,7 +54,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
 
   async function oneJson(site: SiteRow): Promise<SiteJson> {
     const [only] = await toJson([site])
-    if (only === undefined) throw new Error(`nothing was counted of ${site.site_id}`)
+    if (only === undefined) throw new Error(`no figures for site ${site.site_id}`)
     return only
   }
 
@@ -63,7 +63,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       method: 'get',
       path: '/sites',
       summary: 'List sites',
-      description: 'The sites in the scope of the caller and how they are doing, by site_id.',
+      description: 'The sites in the scope of the caller and the state of each, by site_id.',
       request: { query: siteListQuerySchema },
       responses: { 200: json(siteListSchema, 'Sites in scope, by site_id.'), ...problems(400) },
     }),
@@ -80,7 +80,8 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       method: 'post',
       path: '/sites',
       summary: 'Add a site',
-      description: 'Issues the key its gateway replicates with, which is shown only here. For admins.',
+      description:
+        'Issues the key with which the gateway of the site connects; only this answer shows it. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { body: body(newSiteSchema) },
       responses: {
@@ -102,7 +103,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       path: '/sites/{site}',
       summary: 'Get a site',
       request: { params: siteParams },
-      responses: { 200: json(siteSchema, 'The site and how it is doing.'), ...problems(403, 404) },
+      responses: { 200: json(siteSchema, 'The site and its state.'), ...problems(403, 404) },
     }),
     async (c) =>
       c.json(await oneJson(await requireSite(database, c.var.user, c.req.valid('param').site)), 200),
@@ -137,10 +138,13 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       operationId: 'rotateSiteKey',
       summary: 'Issue a new key for a site',
       description:
-        'The keys it had are void at once; its gateway goes on alone until it has the new one. For admins.',
+        'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but works on and loses no data. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams },
-      responses: { 200: json(rotatedSiteKeySchema, 'The new key, shown only here.'), ...problems(403, 404) },
+      responses: {
+        200: json(rotatedSiteKeySchema, 'The new key, which only this answer shows.'),
+        ...problems(403, 404),
+      },
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -155,10 +159,11 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       method: 'delete',
       path: '/sites/{site}/keys',
       summary: 'Revoke all keys of a site',
-      description: 'What is here stays; nothing more comes in. For admins.',
+      description:
+        'The head office keeps the data of the site and accepts no more until the site has a new key. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams },
-      responses: { 200: json(revokedSiteKeysSchema, 'Void at once, so many.'), ...problems(403, 404) },
+      responses: { 200: json(revokedSiteKeysSchema, 'How many keys were revoked.'), ...problems(403, 404) },
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -173,9 +178,9 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       method: 'post',
       path: '/sites/{site}/import',
       operationId: 'importSite',
-      summary: 'Take a file that was carried here',
+      summary: 'Import a sync file of a gateway',
       description:
-        'What GET /sync/export of the gateway wrote, as the body. It goes through the same compare-and-set as what gateways send: the same file again is harmless. Give the answer back to the gateway (POST /sync/receipts), or let it find out by itself when it is online. For admins.',
+        'The body is the file that GET /sync/export of the gateway wrote. The head office checks it as it checks what gateways send, so importing the same file twice is harmless. Give the answer back to the gateway (POST /sync/receipts), or let the gateway find out when it is online. For admins.',
       middleware: [adminOnly] as const,
       request: {
         params: siteParams,
@@ -199,8 +204,8 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
     createRoute({
       method: 'get',
       path: '/sites/{site}/gaps',
-      summary: 'List what will never come',
-      description: 'Records that were dropped at the site before they could be sent, newest first.',
+      summary: 'List the gaps of a site',
+      description: 'Records that the gateway deleted before it could send them, newest first.',
       request: { params: siteParams, query: pageQuerySchema },
       responses: { 200: json(gapListSchema, 'Gaps, newest first.'), ...problems(400, 403, 404) },
     }),

@@ -58,10 +58,10 @@ async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer> {
     return await unzip(bytes, { maxOutputLength: maxBytes })
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(maxBytes)
-    throw new InvalidRequestError('invalid_body', 'the body is not gzip')
+    throw new InvalidRequestError('invalid_body', 'the body is not valid gzip data')
   }
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return new AppError('payload_too_large', 'payload_too_large', `the body may have ${maxBytes} bytes`)
+  return new AppError('payload_too_large', 'payload_too_large', `the body may have at most ${maxBytes} bytes`)
 }

@@ -8,45 +8,47 @@ const ENDPOINTS = [
     call: 'POST /sync/v1/hello',
     body: 'protocol, site, epoch, instance, forked_from, program, clock_ms, clock_trusted, ends',
     meaning:
-      'First of all, and again after each start. The answer: server_time_ms, cursors, limits, warnings. 409 ahead: the hub has more of this epoch than the gateway ever had, so go on as a new epoch. 409 foreign_epoch: the database is of another site. 400 unsupported_protocol: update the hub.',
+      'Send it first, and again after each start. The answer: server_time_ms, cursors, limits, warnings. 409 ahead: the hub has more of this epoch than the database of the gateway, so start a new epoch. 409 foreign_epoch: the database belongs to another site. 400 unsupported_protocol: update the hub.',
   },
   {
     call: 'POST /sync/v1/push',
     body: 'epoch, instance, parts: stream, from, to, count, prev_hash, hash, encoding, data (base64), is_resend',
     meaning:
-      'All parts are taken or none. The answer: acked (committed), limits, intents_waiting, warnings. 409 cursor: they do not begin where the streams are; cursors says where that is. 409 unknown_epoch: say hello. 400 invalid_hash, invalid_data, wrong_count, invalid_body: damaged on its way.',
+      'The hub takes all parts or none. The answer: acked (the cursors it has committed), limits, intents_waiting, warnings. 409 cursor: the parts do not continue at the cursors of the hub, which the answer lists. 409 unknown_epoch: send hello. 400 invalid_hash, invalid_data, wrong_count, invalid_body: the parts were damaged on their way.',
   },
   {
     call: 'POST /sync/v1/latest',
     body: 'epoch, instance, at_ms, is_complete, devices, backlog',
-    meaning: 'The newest states of devices, as GET /devices/{id} of the gateway. Only the newest matters.',
+    meaning:
+      'The newest states of devices, as GET /devices/{id} of the gateway returns them. The hub keeps only the newest state of each device.',
   },
   {
     call: 'POST /sync/v1/audit',
     body: 'epoch, instance, kind, day_ms, groups: group, count, sum',
     meaning:
-      'Compares the rows of a day. The answer: resend, the groups to send again as parts with is_resend, and extra, those of which the hub has more. A group may be in both, once.',
+      'Compares the rows of one day. The answer: resend, the groups to send again as parts with is_resend, and extra, the groups of which the hub has more rows. A group may be in both lists, but only the first time it is compared.',
   },
   {
     call: 'GET /sync/v1/intents?after=N&wait=50',
     body: '',
     meaning:
-      'What the head office wishes for, behind number N, as soon as there is any; wait is in seconds. What became of each comes back as a note intent_result.',
+      'Returns the intents with a number above N, as soon as there are any; wait is in seconds. The gateway sends the result of each as a note intent_result.',
   },
 ]
 
-/** What gateways say to a hub, for those who write one. */
+/** The chapter on the sync protocol, for developers of a gateway. */
 export function renderSync(): Html {
-  return html`<p>For programs that are a gateway: HTTPS to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
-    the site, bodies of JSON, as gzip if you like (<code>Content-Encoding: gzip</code>), at most ${LIMITS.body_bytes} bytes
-    unpacked and ${LIMITS.parts} parts. Errors are problems as everywhere: 401 missing_site_key, invalid_site_key or
-    revoked_site_key, 403 wrong_site, 413 payload_too_large (send less at once), 429 and 503 with <code>Retry-After</code>.</p>
-    <p>The streams are ${SYNC_STREAMS.join(', ')}. Each has a cursor, which is a sequence number and a hash: a part goes on
-    from it, <code>prev_hash</code> is the cursor's, and its own <code>hash</code> is SHA-256 over the part and that one. What
-    comes again is refused with the cursors, so that nothing is ever there twice; what is acknowledged is on the disk. Rows
-    that cannot be read are acknowledged too, and kept in the quarantine of the site.</p>
+  return html`<p>For programs that act as a gateway. Send HTTPS requests to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
+    the site. Bodies are JSON, which may be compressed (<code>Content-Encoding: gzip</code>), with at most ${LIMITS.body_bytes} bytes
+    when unpacked and ${LIMITS.parts} parts. Errors are problems as in the rest of the API: 401 missing_site_key, invalid_site_key or
+    revoked_site_key, 403 wrong_site, 413 payload_too_large (send fewer parts in one request), 429 and 503 with <code>Retry-After</code>.</p>
+    <p>The streams are ${SYNC_STREAMS.join(', ')}. Each has a cursor: a sequence number and a hash. A part continues at
+    the cursor: its <code>prev_hash</code> is the hash of the cursor, and its own <code>hash</code> is SHA-256 over the part
+    and <code>prev_hash</code>. The hub refuses a part that it already has and answers with its cursors, so that no row is
+    ever stored twice; rows that it has acknowledged are on its disk. It also acknowledges rows that it cannot read, and
+    keeps them in the quarantine of the site.</p>
     ${table(
-      ['Request', 'Body', 'What it is'],
+      ['Request', 'Body', 'Meaning and answer'],
       ENDPOINTS.map(
         ({ call, body, meaning }) => html`<tr>
         <th scope="row"><code>${call}</code></th><td>${body}</td><td>${meaning}</td></tr>`,

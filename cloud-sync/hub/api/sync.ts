@@ -25,7 +25,7 @@ interface SyncEnv {
   Variables: RequestEnv['Variables'] & { siteId: string }
 }
 
-/** Requests with a body in memory at once; more of them would only wait for each other. */
+/** Requests whose bodies may be in memory at once; more of them would only wait for each other. */
 const MAX_BODIES = 64
 const BUSY_RETRY_S = 5
 const MAX_WAIT_S = 55
@@ -45,7 +45,7 @@ const intentsQuerySchema = z.object({
     .transform(Number),
 })
 
-/** What gateways call; `/sync/v1`. */
+/** The endpoints that gateways call: `/sync/v1`. */
 export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   const app = new Hono<SyncEnv>()
   let bodies = 0
@@ -57,7 +57,9 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   app.use(async (c, next) => {
     if (c.req.method !== 'POST') return next()
     if (bodies >= MAX_BODIES) {
-      throw new AppError('unavailable', 'busy', 'the hub is busy', { retryAfterS: BUSY_RETRY_S })
+      throw new AppError('unavailable', 'busy', 'the hub is handling too many requests; try again later', {
+        retryAfterS: BUSY_RETRY_S,
+      })
     }
     bodies++
     try {
@@ -73,12 +75,12 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
     if (protocol > SYNC_PROTOCOL) {
       throw new InvalidRequestError(
         'unsupported_protocol',
-        `this hub speaks protocols up to ${SYNC_PROTOCOL}: update the hub before its gateways`,
+        `this hub supports sync protocols up to ${SYNC_PROTOCOL}: update the hub before its gateways`,
       )
     }
     const { siteId } = c.var
     if (parseBody(siteSchema, body).site !== siteId) {
-      throw new ForbiddenError('wrong_site', `this is the key of the site ${siteId}`)
+      throw new ForbiddenError('wrong_site', `this key belongs to the site ${siteId}`)
     }
     return c.json(await sayHello(deps, siteId, parseBody(helloSchema, body)))
   })
@@ -106,7 +108,7 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   return app
 }
 
-/** An error of these endpoints that says where the streams are; null for all others. */
+/** The answer to a cursor conflict, with the cursors of the hub; null for all other errors. */
 export function cursorProblem(error: Error, requestId: string): Response | null {
   if (!(error instanceof CursorConflictError)) return null
   const { status, body, headers } = problemOf(error, requestId)

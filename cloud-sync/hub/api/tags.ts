@@ -1,12 +1,12 @@
 import type { Tags } from '#shared/http/operation-names.ts'
 
-/** The parts of the API of the head office. */
+/** The chapters of the API of the head office. */
 export const TAGS: Tags = {
   order: ['Sites', 'Devices', 'Telemetry', 'Trips', 'Events', 'Intents'],
   rules: [
     {
       name: 'Intents',
-      description: 'Wish for something at a site, and learn what became of it.',
+      description: 'Ask the gateway of a site for a change, and read the result.',
       nouns: ['intents', 'revisions'],
     },
     {
@@ -16,7 +16,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'Events',
-      description: 'Who locked and unlocked what, and which carts went in and out of zones.',
+      description: 'Which devices were locked and unlocked by whom, and which carts entered and left zones.',
       nouns: ['lock-events', 'geofence-events'],
     },
     {
@@ -26,17 +26,17 @@ export const TAGS: Tags = {
     },
     {
       name: 'Devices',
-      description: 'The latest state of each device, of a site or of all, and their groups.',
+      description: 'The latest state of each device, of one site or of all sites, and the groups of devices.',
       nouns: ['devices', 'groups'],
     },
     {
       name: 'Sites',
-      description: 'The sites there are, how each is doing, and the keys of their gateways.',
+      description: 'The sites, the state of each, and the keys of their gateways.',
       nouns: ['sites'],
     },
     {
       name: 'Replication',
-      description: 'What gateways say: for programs that are one.',
+      description: 'The sync protocol of gateways.',
       nouns: ['sync'],
     },
     {
@@ -46,7 +46,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'System',
-      description: 'How the head office is doing, and these documents.',
+      description: 'The health of the head office, and this documentation.',
       nouns: ['health', 'docs', 'openapi.json'],
     },
   ],

@@ -19,7 +19,7 @@ import {
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
-const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+const KEY_WARNING = 'Keep this key: the head office does not store it and cannot show it again.'
 /** Five thousand sites of the longest name fit. */
 const userBody = jsonBodyUpTo(256 * 1024)
 const idParams = z.object({
@@ -53,7 +53,7 @@ export function createHubUsersApi({
       path: '/users',
       summary: 'List users',
       middleware: [adminOnly] as const,
-      responses: { 200: json(z.array(hubUserSchema), 'By the time of creation.'), ...problems(403) },
+      responses: { 200: json(z.array(hubUserSchema), 'Users, oldest first.'), ...problems(403) },
     }),
     async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200),
   )
@@ -63,11 +63,12 @@ export function createHubUsersApi({
       method: 'post',
       path: '/users',
       summary: 'Create a user',
-      description: 'Sees no site unless site_ids names some, or is null for all. Its key is shown only here.',
+      description:
+        'The user sees the sites in site_ids: null means all sites, and without it the user sees none. Only this answer shows the key of the user.',
       middleware: [adminOnly, userBody] as const,
       request: { body: body(newHubUserSchema) },
       responses: {
-        201: json(issuedHubKeySchema, 'The user and its key, which is shown only here.'),
+        201: json(issuedHubKeySchema, 'The user and its key, which only this answer shows.'),
         ...problems(400, 403, 413, 415),
       },
     }),
@@ -96,11 +97,12 @@ export function createHubUsersApi({
       method: 'patch',
       path: '/users/{id}',
       summary: 'Change a user',
-      description: 'RFC 7396: what is left out stays. A narrower scope and is_active false act at once.',
+      description:
+        'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false take effect at once.',
       middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(hubUserPatchSchema) },
       responses: {
-        200: json(hubUserSchema, 'The user as it is now.'),
+        200: json(hubUserSchema, 'The changed user.'),
         ...problems(400, 403, 404, 409, 413, 415),
       },
     }),
@@ -116,11 +118,11 @@ export function createHubUsersApi({
       method: 'delete',
       path: '/users/{id}',
       summary: 'Delete a user',
-      description: 'Its key is void at once.',
+      description: 'The key of the user is void at once.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {
-        200: json(deletedHubUserSchema, 'Gone, and its key with it.'),
+        200: json(deletedHubUserSchema, 'The deleted user.'),
         ...problems(403, 404, 409),
       },
     }),
@@ -140,7 +142,7 @@ export function createHubUsersApi({
       middleware: [adminOnly] as const,
       request: { params: idParams },
       responses: {
-        200: json(rotatedHubKeySchema, 'The new key, shown only here; the old one is dead.'),
+        200: json(rotatedHubKeySchema, 'The new key, which only this answer shows; the old key is void.'),
         ...problems(403, 404),
       },
     }),

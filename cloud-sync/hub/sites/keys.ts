@@ -20,14 +20,14 @@ export function newSiteKey(siteId: string): string {
 export async function authenticateSite(sql: Sql, authorization: string | undefined): Promise<string> {
   const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (key === undefined) {
-    throw refusal('missing_site_key', 'send the key of the site as Authorization: Bearer …')
+    throw refusal('missing_site_key', 'send the site key as Authorization: Bearer …')
   }
   const siteId = SITE_KEY.exec(key)?.[1]
   const state = siteId === undefined ? 'unknown' : await siteKeyState(sql, siteId, hashSecret(key))
   if (siteId === undefined || state === 'unknown') {
-    throw refusal('invalid_site_key', 'this is not the key of a site')
+    throw refusal('invalid_site_key', 'this is not a valid site key')
   }
-  if (state === 'revoked') throw refusal('revoked_site_key', 'this key of the site was revoked')
+  if (state === 'revoked') throw refusal('revoked_site_key', 'this site key was revoked')
   return siteId
 }
 

@@ -17,14 +17,20 @@ export class Sites {
     this.#clock = clock
   }
 
-  /** Makes a site; returns its key, which nobody can be shown again. Throws `invalid_site_id` or `site_exists`. */
+  /** Adds a site and returns its key, which cannot be shown again. Throws `invalid_site_id` or `site_exists`. */
   async add(name: string, id?: string): Promise<{ siteId: string; key: string }> {
     const siteId = id ?? siteIdFor(name)
     if (!isSiteId(siteId)) {
-      throw new InvalidRequestError('invalid_site_id', 'the id of a site is 1 to 32 of a-z, 0-9 and -')
+      throw new InvalidRequestError(
+        'invalid_site_id',
+        'the id of a site must have 1 to 32 characters of a-z, 0-9 and -',
+      )
     }
     if (name.trim() === '' || name.length > MAX_NAME) {
-      throw new InvalidRequestError('invalid_site_name', `the name of a site is 1 to ${MAX_NAME} characters`)
+      throw new InvalidRequestError(
+        'invalid_site_name',
+        `the name of a site must have 1 to ${MAX_NAME} characters`,
+      )
     }
     const key = newSiteKey(siteId)
     await insertSite(this.#database, {

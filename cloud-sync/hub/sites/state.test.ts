@@ -30,13 +30,13 @@ const FIGURES: SiteFigures = {
 const FORK = { site_id: 'north', epoch: 'b', forked_from: 'a', reason: 'restored from a backup' }
 
 for (const [state, words, site, figures] of [
-  ['ok', /^All is well: last heard of 4 seconds ago, everything is here\.$/, {}, {}],
-  ['ok', /what is missing is on its way/, { backlog_rows: 3, backlog_oldest_ms: NOW_MS - 5000 }, {}],
-  ['never_seen', /give its key to the gateway/, { last_seen_ms: null }, {}],
+  ['ok', /^All is well: last contact 4 seconds ago, all data is here\.$/, {}, {}],
+  ['ok', /the rest is being sent/, { backlog_rows: 3, backlog_oldest_ms: NOW_MS - 5000 }, {}],
+  ['never_seen', /give the site key .* to the gateway/, { last_seen_ms: null }, {}],
   ['never_seen', /the site has no key/, { last_seen_ms: null }, { keys: 0 }],
   [
     'silent',
-    /^Not heard of since 2026-05-01T11:57:00.000Z: it has no power/,
+    /^Not connected since 2026-05-01T11:57:00.000Z: it has no power/,
     { last_seen_ms: NOW_MS - 3 * MINUTE_MS },
     {},
   ],
@@ -47,38 +47,38 @@ for (const [state, words, site, figures] of [
     { backlog_rows: 1000, backlog_oldest_ms: NOW_MS - 11 * MINUTE_MS },
     {},
   ],
-  ['quarantined', /^2 pieces of its data could not be read/, {}, { quarantined: 2 }],
-  ['two_gateways', /^Two gateways push as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
+  ['quarantined', /^The hub could not read 2 pieces of its data/, {}, { quarantined: 2 }],
+  ['two_gateways', /^Two gateways send as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
   ['ok', /^All is well/, { two_gateways_ms: NOW_MS - 60 * MINUTE_MS }, {}],
-  ['ok', /Its clock is 10 minutes ahead\.$/, { clock_offset_ms: 10 * MINUTE_MS }, {}],
+  ['ok', /The clock of the gateway is 10 minutes ahead\.$/, { clock_offset_ms: 10 * MINUTE_MS }, {}],
   [
     'ok',
-    /does not know what time it is\.$/,
+    /The clock of the gateway is not set\.$/,
     { is_clock_trusted: false, clock_offset_ms: 10 * MINUTE_MS },
     {},
   ],
-  ['ok', /Up to 42 records were dropped/, {}, { gapCount: 1, gapRows: 42 }],
+  ['ok', /deleted up to 42 records before it could send them/, {}, { gapCount: 1, gapRows: 42 }],
   [
     'ok',
     /\(restored from a backup\)/,
     {},
     { epochs: [{ ...FORK, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
   ],
-  ['ok', /everything is here\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
+  ['ok', /all data is here\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
 ] as const) {
   test(`${state}: ${words.source}`, () => {
-    // the table is of literals, which are lists and records that nobody writes to
+    // the table has read-only literals; the code under test does not write to the figures
     const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, NOW_MS)
     assert.equal(health.state, state)
     assert.match(health.explanation, words)
   })
 }
 
-test('the worst is the state, and all that is wrong is said', () => {
+test('the worst problem is the state, and the explanation lists all problems', () => {
   const site = { ...WELL, two_gateways_ms: NOW_MS, last_seen_ms: NOW_MS - 60 * MINUTE_MS }
   const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, NOW_MS)
   assert.equal(state, 'two_gateways')
-  for (const words of [/Two gateways/, /Not heard of/, /1 piece of its data/])
+  for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/])
     assert.match(explanation, words)
   assert.deepEqual(warnings, ['two_gateways', 'quarantined'])
 })

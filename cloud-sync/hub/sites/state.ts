@@ -28,7 +28,7 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): 
   if (isTwice) {
     found.push([
       'two_gateways',
-      'Two gateways push as this site, most likely a copied card or disk. Nothing is lost, but stop one of them, or give it a site and a key of its own.',
+      'Two gateways send as this site, most likely because a disk was copied. No data is lost, but stop one of them, or give it a site and a key of its own.',
     ])
   }
   if (silentMs === null) found.push(['never_seen', neverSeen(figures)])
@@ -36,7 +36,7 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): 
   if (figures.quarantined > 0) {
     found.push([
       'quarantined',
-      `${count(figures.quarantined, 'piece')} of its data could not be read and is kept as it came: see its quarantine.`,
+      `The hub could not read ${count(figures.quarantined, 'piece')} of its data: see the quarantine of the site.`,
     ])
   }
   if (behindMs > BEHIND_MS && (site.backlog_rows ?? 0) > 0) found.push(['behind', behind(site)])
@@ -56,23 +56,23 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): 
 
 function neverSeen({ keys }: SiteFigures): string {
   return keys === 0
-    ? 'No gateway has come yet, and none can: the site has no key.'
-    : 'No gateway has come yet: give its key to the gateway, with the address of this head office.'
+    ? 'No gateway has connected yet, and none can: the site has no key.'
+    : 'No gateway has connected yet: give the site key and the address of this head office to the gateway.'
 }
 
 function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures): string {
   const reason = keys === 0 ? 'its key is revoked' : 'it has no power or no network, or was stopped'
-  return `Not heard of since ${toIso(last_seen_ms ?? 0)}: ${reason}. Its gateway goes on without us and sends everything later.`
+  return `Not connected since ${toIso(last_seen_ms ?? 0)}: ${reason}. The gateway works without the head office and sends all data later.`
 }
 
 function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {
   const verb = backlog_rows === 1 ? 'is' : 'are'
-  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; what is newest came first.`
+  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; the newest data has arrived already.`
 }
 
 function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
-  const rest = (backlog_rows ?? 0) === 0 ? 'everything is here' : 'what is missing is on its way'
-  return `All is well: last heard of ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
+  const rest = (backlog_rows ?? 0) === 0 ? 'all data is here' : 'the rest is being sent'
+  return `All is well: last contact ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
 }
 
 /** What is no state, and worth knowing. */
@@ -83,14 +83,14 @@ function* remarks(
 ): Generator<string> {
   for (const { forked_from, reason, first_seen_ms } of epochs) {
     if (forked_from === null || nowMs - first_seen_ms > FORK_TOLD_MS) continue
-    yield `Since ${toIso(first_seen_ms)} its database is another one than before (${reason ?? 'no reason given'}): what it has is sent again and counted once.`
+    yield `Since ${toIso(first_seen_ms)} the gateway has a different database than before (${reason ?? 'no reason given'}): it sends its data again, and the hub stores each record once.`
   }
   if (gapCount > 0)
-    yield `Up to ${count(gapRows, 'record')} were dropped at the site before they could be sent: see its gaps.`
+    yield `The gateway deleted up to ${count(gapRows, 'record')} before it could send them: see the gaps of the site.`
   const offsetMs = site.clock_offset_ms ?? 0
-  if (site.is_clock_trusted === false) yield 'Its gateway does not know what time it is.'
+  if (site.is_clock_trusted === false) yield 'The clock of the gateway is not set.'
   else if (Math.abs(offsetMs) > CLOCK_OFF_MS)
-    yield `Its clock is ${count(Math.round(Math.abs(offsetMs) / MINUTE_MS), 'minute')} ${offsetMs > 0 ? 'ahead' : 'behind'}.`
+    yield `The clock of the gateway is ${count(Math.round(Math.abs(offsetMs) / MINUTE_MS), 'minute')} ${offsetMs > 0 ? 'ahead' : 'behind'}.`
 }
 
 function count(number: number, noun: string): string {

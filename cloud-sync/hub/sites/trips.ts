@@ -138,8 +138,8 @@ export class SiteTrips {
     let count = 0
     const pending = await pendingTelemetry(this.#sql, GPS, device, { fromMs, toMs })
     for (let nextMs = fromMs; nextMs <= toMs; ) {
-      // who has left gets no answer: what would be read for it is not
-      if (signal.aborted) throw new UnavailableError('the caller has left')
+      // the client has closed the connection: reading on would be wasted
+      if (signal.aborted) throw new UnavailableError('the client closed the connection')
       const range = { fromMs: nextMs, toMs, limit: PAGE_ROWS }
       const page = await readTelemetry(this.#sql, GPS, device, range, pending)
       const { length } = page.atMs

@@ -1,7 +1,7 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Database, Sql } from './database/database.ts'
 
-/** What of a site whoever writes to it needs to know. */
+/** What a transaction that writes to a site needs to know of it. */
 export interface LockedSite {
   readonly siteId: string
   readonly intentSeq: number
@@ -54,7 +54,7 @@ export function inHeardSite<Result>(
   })
 }
 
-/** For whoever names a site that is not there. */
+/** The error for a site that does not exist. */
 export function siteNotFound(siteId: string): NotFoundError {
   return new NotFoundError('site_not_found', `there is no site ${siteId}`)
 }
@@ -77,7 +77,7 @@ export async function insertSite(
          ON CONFLICT DO NOTHING`,
       [siteId, name, nowMs],
     )
-    if (inserted === 0) throw new ConflictError('site_exists', `there is a site ${siteId} already`)
+    if (inserted === 0) throw new ConflictError('site_exists', `the site ${siteId} exists already`)
     await insertSiteKey(sql, siteId, keyHash, nowMs)
   })
 }

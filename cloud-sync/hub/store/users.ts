@@ -2,7 +2,7 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { Database, Sql } from './database/database.ts'
 
-/** Somebody of the head office. */
+/** A user of the head office. */
 export interface HubUser {
   readonly userId: string
   readonly name: string
@@ -80,7 +80,7 @@ type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'k
 /** What is undefined stays as it is. */
 export type HubUserChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
-/** Throws `user_not_found`, and `last_admin` when nobody would be left to administer the head office. */
+/** Throws `user_not_found`, and `last_admin` when the head office would have no active admin left. */
 export function changeHubUser(database: Database, userId: string, change: HubUserChange): Promise<HubUser> {
   return database.transaction(async (sql) => {
     await lockAdmins(sql)
@@ -115,5 +115,5 @@ async function lockAdmins(sql: Sql): Promise<void> {
 
 async function requireAdminLeft(sql: Sql): Promise<void> {
   if (!(await hasHubAdmin(sql)))
-    throw new ConflictError('last_admin', 'nobody active would be left to administer the head office')
+    throw new ConflictError('last_admin', 'the head office must keep at least one active admin')
 }

@@ -22,7 +22,7 @@ export async function answerAudit(
 ): Promise<AuditAnswer> {
   const { kind, day_ms, groups } = audit
   if ((day_ms === null) !== (kind === 'entities') || (day_ms !== null && day_ms % DAY_MS !== 0)) {
-    throw new InvalidRequestError('invalid_body', `day_ms: cannot be ${day_ms} for ${kind}`)
+    throw new InvalidRequestError('invalid_body', `day_ms must not be ${day_ms} for ${kind}`)
   }
   const startedAtMs = clock.nowMs()
   await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>

@@ -30,7 +30,7 @@ export async function* fileLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
     }
   } catch (error) {
     if (error instanceof InvalidRequestError) throw error
-    throw new InvalidRequestError('invalid_file', 'this is no file of sync:export, or not all of one')
+    throw new InvalidRequestError('invalid_file', 'this is not a file of sync:export, or it is incomplete')
   }
   if (restBytes > 0) throw new InvalidRequestError('invalid_file', 'the file ends in the middle of a line')
 }

@@ -43,7 +43,7 @@ export async function sayHello(
 ): Promise<HelloAnswer> {
   const { epoch, ends } = hello
   if (await isEpochOfAnother(database, siteId, epoch)) {
-    throw new ConflictError('foreign_epoch', 'this database was replicated as another site')
+    throw new ConflictError('foreign_epoch', 'this database has already been replicated as another site')
   }
   return inSite(database, siteId, async (sql, site) => {
     const nowMs = clock.nowMs()
@@ -52,7 +52,7 @@ export async function sayHello(
     if (ahead.length > 0) {
       throw new CursorConflictError(
         'ahead',
-        `the hub has more of ${ahead.join(', ')} than was ever there`,
+        `the hub has more of ${ahead.join(', ')} than this database ever had`,
         cursors,
       )
     }

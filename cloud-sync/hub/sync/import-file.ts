@@ -41,18 +41,19 @@ export async function importFile(
   for await (const line of fileLines(body)) {
     const content = readLine(line)
     if ('head' in content) {
-      if (file !== undefined) throw new InvalidRequestError('invalid_file', 'the file begins twice')
+      if (file !== undefined) throw new InvalidRequestError('invalid_file', 'the file has a second head line')
       file = await FileImport.begin(deps, siteId, content.head)
       continue
     }
-    if (file === undefined) throw new InvalidRequestError('invalid_file', 'the file has no beginning')
+    if (file === undefined)
+      throw new InvalidRequestError('invalid_file', 'the file does not begin with a head line')
     if ('part' in content) await file.add(content.part)
     else if ('devices' in content) file.keep(content.devices)
     else return await file.finish(content.end)
   }
   throw new InvalidRequestError(
     'invalid_file',
-    'the file ends early: copy it again, what is here already is passed over',
+    'the file ends early: copy it again; the hub skips the parts that it already has',
   )
 }
 
@@ -62,7 +63,7 @@ function readLine(line: string): z.infer<typeof syncFileLineSchema> {
   } catch {
     throw new InvalidRequestError(
       'invalid_file',
-      `this is no line of a file for a head office: ${line.slice(0, 40)}`,
+      `this line does not belong in a file of sync:export: ${line.slice(0, 40)}`,
     )
   }
 }
@@ -104,9 +105,13 @@ class FileImport {
   static async begin(deps: ImportDeps, siteId: string, head: SyncFileHead): Promise<FileImport> {
     const { database, clock } = deps
     const { epoch } = head
-    if (head.site !== siteId) throw new ForbiddenError('wrong_site', `this file is of the site ${head.site}`)
+    if (head.site !== siteId)
+      throw new ForbiddenError('wrong_site', `this file belongs to the site ${head.site}`)
     if (await isEpochOfAnother(database, siteId, epoch))
-      throw new ConflictError('foreign_epoch', 'this database was replicated as another site')
+      throw new ConflictError(
+        'foreign_epoch',
+        'the database of this file has already been replicated as another site',
+      )
     return await inSite(database, siteId, async (sql) => {
       const nowMs = clock.nowMs()
       const supersededMs = await supersededAt(sql, siteId, head)
@@ -125,16 +130,16 @@ class FileImport {
     const { stream, from, to, hash } = part
     const before = this.#at[stream]
     if (part.is_resend === true || to <= from || from !== before.seq || part.prev_hash !== before.hash)
-      throw damaged(`a part of ${stream} does not follow the one before it`)
+      throw damaged(`a part of ${stream} does not continue the part before it`)
     this.#parts++
     this.#at = { ...this.#at, [stream]: { seq: to, hash } }
     const at = this.#cursors[stream]
     if (to <= at.seq) {
       if (partHash(part, Buffer.from(part.data, 'base64')) !== hash)
-        throw damaged(`a part of ${stream} has another hash`)
+        throw damaged(`the hash of a part of ${stream} does not match its data`)
       if (to === at.seq && hash !== at.hash) {
-        const copy = 'two gateways may have gone on from one database, or it went back to a backup'
-        throw new ConflictError('cursor', `the hub has another ${stream} up to ${to}: ${copy}`)
+        const copy = 'two gateways may run on copies of one database, or it was restored from a backup'
+        throw new ConflictError('cursor', `the hub has different ${stream} data up to ${to}: ${copy}`)
       }
       this.#known++
       return
@@ -142,7 +147,7 @@ class FileImport {
     if (from !== at.seq || part.prev_hash !== at.hash) {
       throw new ConflictError(
         'cursor',
-        `${stream} goes on at ${from} in the file, but the hub is at ${at.seq}: have the gateway write a new file`,
+        `the file continues ${stream} at ${from}, but the hub is at ${at.seq}: export a new file from the gateway`,
       )
     }
     this.#waiting.push(checkFilePart(part))
@@ -162,7 +167,7 @@ class FileImport {
       const { seq, hash } = end.cursors[stream]
       return seq === this.#at[stream].seq && hash === this.#at[stream].hash
     })
-    if (!isWhole || end.parts !== this.#parts) throw damaged('parts are missing in the file')
+    if (!isWhole || end.parts !== this.#parts) throw damaged('the file lacks parts')
     await this.#apply()
     const site = this.#siteId
     const { epoch } = this.#head

@@ -27,19 +27,25 @@ export interface CheckedPart {
 export function checkPart(part: SyncPart): CheckedPart {
   const { stream, from, to, is_resend } = part
   if (is_resend === true ? from !== 0 || to !== 0 : to <= from) {
-    throw new InvalidRequestError('invalid_body', `a part of ${stream} from ${from} to ${to} cannot be`)
+    throw new InvalidRequestError('invalid_body', `a part of ${stream} cannot go from ${from} to ${to}`)
   }
   const data = Buffer.from(part.data, 'base64')
   if (data.toString('base64') !== part.data) {
     throw new InvalidRequestError('invalid_data', `the data of ${stream} is not base64`)
   }
   if (partHash(part, data) !== part.hash) {
-    throw new InvalidRequestError('invalid_hash', `the part of ${stream} up to ${to} has another hash`)
+    throw new InvalidRequestError(
+      'invalid_hash',
+      `the hash of the ${stream} part up to ${to} does not match its data`,
+    )
   }
   const content = readContent(part, data)
   const count = countOf(content)
   if (count !== undefined && count !== part.count) {
-    throw new InvalidRequestError('wrong_count', `the part of ${stream} has ${count} rows, not ${part.count}`)
+    throw new InvalidRequestError(
+      'wrong_count',
+      `the ${stream} part has ${count} rows, but its count says ${part.count}`,
+    )
   }
   return { part, data, content }
 }

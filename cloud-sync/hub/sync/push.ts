@@ -21,7 +21,11 @@ export async function takeParts(
   push: Push,
 ): Promise<PushAnswer> {
   if (push.parts.length > LIMITS.parts) {
-    throw new AppError('payload_too_large', 'payload_too_large', `a push may have ${LIMITS.parts} parts`)
+    throw new AppError(
+      'payload_too_large',
+      'payload_too_large',
+      `a push may have at most ${LIMITS.parts} parts`,
+    )
   }
   const parts = push.parts.map(checkPart)
   const { epoch } = push
@@ -133,5 +137,5 @@ function reaches(seq: number, before: number, end: number): boolean {
 }
 
 function conflict(cursors: SyncCursors): CursorConflictError {
-  return new CursorConflictError('cursor', 'the parts do not begin where the streams are', cursors)
+  return new CursorConflictError('cursor', 'the parts do not continue at the cursors of the hub', cursors)
 }

@@ -23,7 +23,7 @@ export async function meetSender(
 ): Promise<KnownSender & { readonly isOneOfTwo: boolean }> {
   const known = await findSender(sql, site.siteId, sender, nowMs - TWO_GATEWAYS_SHOWN_MS)
   if (known === undefined) {
-    throw new ConflictError('unknown_epoch', 'this epoch and instance have not said hello to this hub')
+    throw new ConflictError('unknown_epoch', 'the hub has received no hello from this epoch and instance')
   }
   await recordSeen(sql, site.siteId, sender, known, nowMs)
   const isOneOfTwo = known.newerSinceMs !== null && known.newerSinceMs < nowMs - OLD_INSTANCE_MS

@@ -36,7 +36,9 @@ export class PostgresDatabase implements Database {
       types: { getTypeParser },
     })
     // of connections nobody uses at the moment: the pool makes new ones
-    this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
+    this.#pool.on('error', (error) =>
+      log.warn({ reason: describeError(error) }, 'lost an idle database connection'),
+    )
   }
 
   /** Throws when the database cannot be reached. */
