@@ -29,9 +29,9 @@ export interface AgentOptions {
   readonly inbox: IntentInbox
   readonly latest: LatestStates
   readonly upstream: UpstreamOptions
-  /** As which site this gateway is replicated. */
+  /** The id of the site that this gateway belongs to. */
   readonly site: string
-  /** How long new readings wait for others to go with; `HELD` without it. */
+  /** How long the newest samples are held so that more go with them; `HELD` by default. */
   readonly holdMs?: number
   /** Between two attempts to reach a hub that does not answer. */
   readonly longestBackoffMs?: number
@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly program: string
   readonly clock: AgentClock
   readonly log: Log
-  /** Devices wait for the disk. */
+  /** Whether devices wait for the disk. */
   readonly isBusy: () => boolean
   /** Stands for chance, from 0 to 1. */
   readonly random?: () => number
@@ -59,20 +59,20 @@ const FAILURES = [
 ]
 
 const NOT_HELD = { ms: 0, positions: 1 }
-/** p95 of what is held is then below ten seconds at the hub; with so many waiting, more would not make them smaller. */
+/** With this hold 95 % of samples reach the hub within ten seconds; more than 20,000 positions compress no better. */
 const HELD = { ms: 6_500, positions: 20_000 }
 const ROWS = 20_000
 
 /**
- * Replicates a gateway to its head office: live data first, what has piled up behind it, and whatever the head office
- * turns out to lack. Nothing counts as sent before the hub has said that it has it.
+ * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing there.
+ * Data counts as sent only when the hub has acknowledged it.
  */
 export class SyncAgent implements Part {
   /** How requests failed, by reason. */
   readonly failures = new Tally(FAILURES)
-  /** Bytes sent, by what was asked. */
+  /** Bytes sent, by kind of request. */
   readonly sentBytes: Tally
-  /** The loops, for whoever wants one step of them and not the timers. */
+  /** The loops, for tests that run single steps without timers. */
   readonly loops: Readonly<
     Record<'link' | 'events' | 'latest' | 'telemetry' | 'history' | 'intents' | 'audit' | 'monitor', Loop>
   >
@@ -171,7 +171,7 @@ export class SyncAgent implements Part {
     for (const loop of Object.values(this.loops)) loop.start()
   }
 
-  /** Ends what is under way; what the hub took of it is found out at the next start. */
+  /** Aborts requests under way; the hello at the next start finds out what the hub took of them. */
   async stop(): Promise<void> {
     this.#upstream.close()
     if (!this.#isStarted) return
@@ -180,7 +180,7 @@ export class SyncAgent implements Part {
     if (this.#isLoaded) await this.#cursors.save()
   }
 
-  /** Takes up where it was left; before that nothing is sent. */
+  /** Loads cursors and audits; nothing is sent before. */
   async #load(): Promise<void> {
     const isOlder = await this.#cursors.load()
     if (isOlder)
@@ -191,24 +191,24 @@ export class SyncAgent implements Part {
     this.#isLoaded = true
   }
 
-  /** Something new is to be sent. */
+  /** There is new data to send. */
   wake(): void {
     this.loops.events.wake()
     this.loops.latest.wake()
   }
 
-  /** Compares everything with the hub, or what `scope` says of it, as soon as what is waiting has been sent. */
+  /** Compares `scope` with the hub (everything by default) as soon as the backlog has been sent. */
   async audit(scope: AuditScope = EVERYTHING): Promise<void> {
     await this.#auditor.request(scope)
     this.loops.audit.wake()
   }
 
-  /** It is not known whether the hub still has what it acknowledged: it lost data, or nobody has asked yet. */
+  /** Whether the hub may lack data that it acknowledged: it lost data, or the first audit is still to come. */
   get mayLack(): boolean {
     return !this.#isLoaded || this.#auditor.isEverythingWanted
   }
 
-  /** All that is not acknowledged, as the lines of a file to be carried to the hub. */
+  /** All data that is not acknowledged, as the lines of a file that is carried to the hub. */
   async *exportLines(signal: AbortSignal): AsyncGenerator<string> {
     const { source, site, program, clock, latest } = this.#options
     await this.#requireOurs()
@@ -222,7 +222,7 @@ export class SyncAgent implements Part {
     })
   }
 
-  /** Takes what a hub said of a file. Throws `unknown_receipt` unless the file was written here and taken to its end. */
+  /** Takes the receipt of a hub for a file. Throws `unknown_receipt` unless the file was written here and taken to its end. */
   async takeReceipt({ site, epoch, cursors }: SyncFileReceipt): Promise<void> {
     await this.#requireOurs()
     const { source } = this.#options
@@ -234,14 +234,14 @@ export class SyncAgent implements Part {
       )
   }
 
-  /** Before anything leaves this gateway it is known whose it is. */
+  /** Nothing leaves this gateway before its database belongs to a site. */
   async #requireOurs(): Promise<void> {
     const { source, site } = this.#options
     if (!this.#isLoaded) throw new UnavailableError('replication is still starting; try again in a moment')
     const { site: claimed } = source.identity()
     if (claimed === null) await source.claim(site)
     else if (claimed !== site)
-      throw new ConflictError('other_site', `this database is replicated as site ${claimed}`)
+      throw new ConflictError('other_site', `this database already belongs to site ${claimed}`)
   }
 
   get status(): SyncStatus {
@@ -298,7 +298,7 @@ export class SyncAgent implements Part {
     for (const loop of Object.values(this.loops)) loop.wake()
   }
 
-  /** Sends what has come so far, also what is held; ends when nothing moves any more. What comes meanwhile can wait. */
+  /** Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait. */
   async #flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
     const ends = this.#options.source.ends()

@@ -27,11 +27,11 @@ export interface DayAuditDeps {
   readonly priorities: Priorities
   readonly clock: MonotonicClock
   readonly log: Log
-  /** Sends what has come so far. */
+  /** Sends all data up to now. */
   readonly flush: (signal: AbortSignal) => Promise<void>
 }
 
-/** What became of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
+/** The result of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
 export interface ComparedDay {
   readonly count: AuditCount
   readonly proven: ProvenGroups
@@ -41,10 +41,10 @@ const PRIORITY = 4
 const LONGEST_REST_MS = 2_000
 const RESEND_ROWS = 20_000
 
-/** The hub could not be asked now, or what was read is not to be sent any more: the audit goes on later where it is. */
+/** The hub is unreachable, or the rows read have been erased meanwhile: the audit continues later where it stopped. */
 export class InterruptedError extends Error {}
 
-/** The hub cannot take what it was asked, now or later. */
+/** The hub refuses the request, now and later. */
 class RefusedError extends Error {}
 
 interface Compared {
@@ -61,7 +61,7 @@ export class DayAudit {
     this.#deps = deps
   }
 
-  /** `proven` is what the last comparison of the day has proven. */
+  /** `proven` is the result of the last comparison of the day. */
   async compare(
     kind: AuditKind,
     day: number | null,
@@ -95,7 +95,7 @@ export class DayAudit {
     signal: AbortSignal,
   ): Promise<ComparedDay> {
     const { source, flush } = this.#deps
-    // what these counts include is to be there before they are compared
+    // the hub must have all counted rows before they are compared
     await flush(signal)
     const first = await this.#ask(kind, day, before, signal)
     if (first.missing.size + first.extra.size === 0) return judged(before, first, first, 0)
@@ -144,7 +144,7 @@ export class DayAudit {
     const { notes } = source.ends()
     let rows = 0
     for await (const part of source.resendParts(kind, day, group, limits, signal)) {
-      // it may have been erased since it was read, and would come to life again behind the note that says so
+      // a row that was erased since it was read would reappear after the note of its erasure
       if (source.ends().notes !== notes) throw new InterruptedError()
       const { epoch } = source.identity()
       const push = { epoch, instance: link.instance, parts: [toResentPart(kind, part)] }
@@ -212,7 +212,7 @@ function isUnchanged({ group, count, sum }: AuditGroup, before: readonly AuditGr
   return before.some((other) => other.group === group && other.count === count && other.sum === sum)
 }
 
-/** Resent parts say no position; their stream tells what they are. */
+/** Resent parts have no position; their stream says what kind of rows they have. */
 function toResentPart(kind: AuditKind, { count, encoding, data }: SourcePart): SyncPart {
   const head = {
     stream: streamOf(kind, encoding),

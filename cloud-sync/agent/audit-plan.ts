@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DAY_MS, startOfDayMs } from '#shared/time.ts'
 import { type AuditKind, auditKindSchema } from '#shared/wire/sync.ts'
 
-/** Of one kind, what an audit compared. */
+/** The rows of one kind that an audit compared. */
 export const auditCountSchema = z.object({
   /** Rows here. */
   rows: z.number().int(),
@@ -16,14 +16,14 @@ export const auditCountSchema = z.object({
 export type AuditCount = z.infer<typeof auditCountSchema>
 
 /**
- * Groups of which the hub has more than there is here, and to which all there is here was sent once more: as long as these
- * counts are the same, nothing of it can be missing there.
+ * Groups of which the hub has more rows than the gateway, and which the gateway has sent completely once more: as long as
+ * both counts stay the same, the hub lacks none of their rows.
  */
 const provenGroupsSchema = z.record(z.string(), z.string())
 export type ProvenGroups = Readonly<z.infer<typeof provenGroupsSchema>>
 
 const auditScopeSchema = z.object({ kind: auditKindSchema.nullable(), dayMs: z.number().nullable() })
-/** What is to be compared: all kinds and all days where it says null. */
+/** What to compare; null means all kinds or all days. */
 export type AuditScope = Readonly<z.infer<typeof auditScopeSchema>>
 export const EVERYTHING: AuditScope = { kind: null, dayMs: null }
 
@@ -42,17 +42,17 @@ export const auditRecordSchema = z.object({
   days: z.partialRecord(auditKindSchema, z.record(z.string(), z.number())),
   /** The day of the last nightly audit. */
   nightMs: z.number().nullable(),
-  /** What was asked for and is not over. */
+  /** Requested audits that are not finished. */
   wanted: z.array(auditScopeSchema),
   /** By kind and day. */
   proven: z.record(z.string(), provenGroupsSchema),
 })
 export type AuditRecord = z.infer<typeof auditRecordSchema>
 
-/** More wishes than these are one for everything. */
+/** More requested scopes than these become one for everything. */
 const MAX_WANTED = 100
 
-/** Adds a wish, unless one of `wanted` is the same or includes it. */
+/** Adds a requested scope, unless one of `wanted` is the same or includes it. */
 export function withWanted(wanted: readonly AuditScope[], scope: AuditScope): AuditScope[] {
   if (wanted.some((known) => includes(known, scope))) return [...wanted]
   const others = wanted.filter((known) => !includes(scope, known))
@@ -86,8 +86,8 @@ const RECENT_DAYS = 7
 const ROTATION_DAYS = 25
 
 /**
- * The days to compare tonight: the newest ones, and of the older ones those that were compared longest ago, so many that
- * all have their turn. `days` are oldest first.
+ * The days to compare tonight: the newest ones, and the older ones that were compared longest ago, enough to compare each
+ * day within `ROTATION_DAYS`. `days` are oldest first.
  */
 export function daysOfTonight(
   days: readonly (number | null)[],
@@ -107,7 +107,7 @@ export function daysOfTonight(
 }
 
 const WINDOW_FROM_H = 2
-/** Nightly audits begin within so many minutes, and are over by five. */
+/** Nightly audits begin at a random minute of this window, which starts at two; none begins after five. */
 const WINDOW_MINUTES = 120
 
 /**

@@ -21,18 +21,18 @@ interface AuditDeps extends DayAuditDeps {
   readonly clock: AgentClock
   readonly random: () => number
   readonly dataDir: string
-  /** Whether everything but the newest is at the hub. */
+  /** Whether the hub has all data except the newest. */
   readonly isDrained: () => boolean
 }
 
 const LOOK_MS = 15_000
 const DRAIN_LOOK_MS = 1_000
-/** Of more groups than these it is not kept that the hub lacks nothing: they are sent again. */
+/** Proofs that are kept that the hub lacks nothing of a group; without a proof the group is sent again. */
 const MAX_PROVEN = 20_000
 
 /**
- * Compares what is here with what the hub has: count and sum of the rows of each device and day. What the hub lacks is
- * sent again, and compared once more. Every night the newest days and some older ones; and what is asked for.
+ * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends again what the hub lacks,
+ * and compares once more. It audits the newest and some older days every night, and whatever is requested.
  */
 export class Auditor {
   readonly #deps: AuditDeps
@@ -43,7 +43,7 @@ export class Auditor {
   #isLoaded = false
   /** What the audit under way has compared, by kind and day: after an interruption it goes on there. */
   readonly #compared = new Map<string, AuditCount>()
-  /** What the audit under way was asked for; null while there is none. */
+  /** The scopes of the audit under way; null while there is none. */
   #running: readonly AuditScope[] | null = null
 
   constructor(deps: AuditDeps) {
@@ -63,12 +63,12 @@ export class Auditor {
     return this.#record.wanted.length > 0 ? 'wanted' : 'idle'
   }
 
-  /** Whether all is to be compared: until then nobody knows whether the hub has what it had. */
+  /** Whether a full audit is pending: until it ends the hub may lack data that it acknowledged. */
   get isEverythingWanted(): boolean {
     return this.#record.wanted.some(isEverything)
   }
 
-  /** What earlier starts have left. */
+  /** Loads pending audits and results of earlier runs. */
   async load(): Promise<void> {
     const { epoch } = this.#deps.source.identity()
     const record = await this.#file.read()
@@ -79,13 +79,13 @@ export class Auditor {
     for (const scope of wanted) await this.request(scope)
   }
 
-  /** Compares it as soon as what is waiting has been sent; also what was compared a moment ago. */
+  /** Requests an audit of `scope` once the backlog has been sent, even if it has just been compared. */
   async request(scope: AuditScope): Promise<void> {
     this.#compared.clear()
-    // what is under way may be past it
+    // the audit under way may have passed this scope
     const running = this.#running ?? []
     const others = this.#record.wanted.filter((known) => !running.includes(known))
-    // each wish is one of its own, also if it is the same
+    // a request counts on its own, even if an equal one is under way
     this.#record = { ...this.#record, wanted: [...running, ...withWanted(others, { ...scope })] }
     if (this.#isLoaded) await this.#save()
   }
@@ -104,7 +104,7 @@ export class Auditor {
     const { wanted } = this.#record
     if (wanted.length === 0 && !isNight) return LOOK_MS
     if (link.holdMs > 0) return Math.min(link.holdMs, LOOK_MS)
-    // what is still to be sent would be missing, and be sent twice
+    // rows still to be sent would look missing, and be sent twice
     if (!isDrained()) return DRAIN_LOOK_MS
     this.#running = wanted
     try {
@@ -122,7 +122,7 @@ export class Auditor {
     return this.#record.wanted.length > 0 || (isNight && !isNightDone) ? DRAIN_LOOK_MS : LOOK_MS
   }
 
-  /** What is wanted, or what is due at night if nothing is. */
+  /** Compares the requested scopes, or the days of the nightly audit if there are none. */
   async #compareAll(wanted: readonly AuditScope[], startedAtMs: number, signal: AbortSignal): Promise<void> {
     const { source, clock, log } = this.#deps
     const counts: Partial<Record<AuditKind, AuditCount>> = {}
@@ -177,12 +177,12 @@ export class Auditor {
     this.#record = { ...this.#record, proven: hasAny ? { ...others, [nameOf(kind, day)]: groups } : others }
     if (day === null) return
     const { [day]: _before, ...otherDays } = days[kind] ?? {}
-    // what is still missing there has its turn first, as a day that never had one
+    // a day with missing rows is due first, like a day that was never compared
     const noted = isConfirmed ? { ...otherDays, [day]: this.#deps.clock.nowMs() } : otherDays
     this.#record = { ...this.#record, days: { ...days, [kind]: noted } }
   }
 
-  /** Keeps nothing of days that are not held any more. */
+  /** Forgets days whose rows retention has deleted. */
   #forgetOthers(kind: AuditKind, all: readonly (number | null)[]): void {
     const { days, proven } = this.#record
     const held = new Set(all.map((day) => nameOf(kind, day)))

@@ -11,7 +11,7 @@ const LEAST_MS = 100
 
 /**
  * How long to wait after failures: anything up to a ceiling that doubles with each ("full jitter"), so that thousands
- * who lost the hub at the same moment do not come back at the same moment.
+ * of gateways that lost the hub at the same moment do not come back at the same moment.
  */
 export class Backoff {
   readonly #random: () => number

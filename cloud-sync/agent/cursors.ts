@@ -22,7 +22,7 @@ interface CursorsDeps {
   readonly onAcked: (stream: SyncStream, rows: number) => void
 }
 
-/** What was known at some moment. */
+/** The cursors that were known at some moment. */
 export interface KnownCursors {
   readonly generation: number
   readonly acked: SyncCursors
@@ -30,19 +30,19 @@ export interface KnownCursors {
 
 /** How the hub's cursors compare to what is known here. */
 export type Reconciled =
-  /** The same, or those of parts whose answers were lost. */
+  /** The same cursors, or those after parts whose answers were lost. */
   | 'known'
   /** The hub has less than it once acknowledged; its cursors hold now. */
   | 'went_back'
-  /** Nobody here ever sent what the hub has. */
+  /** The hub has parts that this gateway never sent. */
   | 'foreign'
 
 /** More attempts than these on one stream without knowing what became of any are not remembered. */
 const MAX_ATTEMPTS = 128
 
 /**
- * Where each stream is. The hub's word counts; what is kept here says which of its cursors this gateway can have caused.
- * Every change has its turn, and what belongs to an epoch, or to cursors before they went back, is not taken later.
+ * The cursor of each stream. The cursors of the hub count; the attempts that are kept here tell which of them this gateway
+ * can have caused. Changes are made one after the other; an answer from before a fork or a reset changes nothing.
  */
 export class Cursors {
   readonly #deps: CursorsDeps
@@ -68,7 +68,7 @@ export class Cursors {
     return this.#acked[stream]
   }
 
-  /** Takes up where it was left. Returns true when the database turned out to be older than what it had sent. */
+  /** Loads the cursors. Returns true when the database is older than the data that it had sent. */
   async load(): Promise<boolean> {
     const { source, site } = this.#deps
     const content = await this.#file.read()
@@ -88,7 +88,7 @@ export class Cursors {
     return false
   }
 
-  /** Remembers, on the disk, what is about to be sent. */
+  /** Stores on the disk what is about to be sent. */
   async sending(attempts: readonly (Attempt & { stream: SyncStream })[]): Promise<void> {
     for (const { stream, ...attempt } of attempts) {
       const known = this.#attempts.get(stream) ?? []
@@ -98,7 +98,7 @@ export class Cursors {
     await this.save()
   }
 
-  /** The hub said so, to what was sent when `asked` was known. Returns false when that is over. */
+  /** Takes the hub's answer to a request made when `asked` was known. Returns false when the answer is out of date. */
   acknowledge(
     cursors: Partial<Record<SyncStream, SyncCursor>>,
     { generation }: KnownCursors,

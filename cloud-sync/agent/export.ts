@@ -10,7 +10,7 @@ import {
 import type { SyncFileEnd, SyncFileHead } from '#shared/wire/sync-file.ts'
 import type { PartLimits, SyncSource } from './source.ts'
 
-/** As much as a request to a hub may have: whoever imports the file sends it on. */
+/** The limits of a request to a hub, because the import sends the lines on. */
 const LIMITS: PartLimits = { bytes: 256 << 10, rows: 200_000 }
 
 /** Where a file begins and ends, stream by stream, and how many rows that is. */

@@ -16,18 +16,18 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
-/** The answer is longer than anything a hub says. */
+/** The answer is longer than any answer of a hub. */
 export class LongAnswerError extends Error {}
 
-/** One request and its answer over connections that are kept. Never follows a redirect: the key is for this host. */
+/** Sends requests over kept-alive connections. Never follows a redirect: the key is for this host only. */
 export class HttpExchange {
   readonly #base: URL
   readonly #agent: HttpAgent | HttpsAgent
 
-  /** Of a gateway, each lane has a request in flight, and the intents another: they never wait for a connection. */
+  /** Each lane of a gateway has a request in flight, and the intents another: none waits for a connection. */
   constructor(base: URL, maxSockets = 8) {
     this.#base = base
-    // most recently used first, for the hub closes idle ones
+    // most recently used first, because the hub closes idle connections
     const options = { keepAlive: true, maxSockets, scheduling: 'lifo' as const }
     this.#agent = base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
   }

@@ -12,16 +12,16 @@ interface IntentsDeps {
   readonly link: Link
   readonly random: () => number
   readonly failures: Tally
-  /** There are results to tell. */
+  /** There are results to send. */
   readonly onReceived: () => void
 }
 
 const LONGEST_WAIT_S = 50
 const SHORTEST_WAIT_S = 5
-/** Between two questions that had no answer worth having. */
+/** Pause after a request without intents. */
 const PAUSE_MS = 1_000
 
-/** Asks the hub what the head office wishes, and hands it over: each wish once, in order. */
+/** Fetches intents from the hub and hands them to the inbox: each once, in order. */
 export class Intents {
   readonly #deps: IntentsDeps
   readonly #backoff: Backoff
@@ -41,7 +41,7 @@ export class Intents {
     const outcome = await upstream.intents(this.#lastSeq, this.#waitS, signal)
     if (signal.aborted) return 0
     if (outcome.kind === 'retry') {
-      // a proxy may not let anybody wait so long; whether the hub is there, the lanes will find out
+      // a proxy may end long requests; the lanes find out whether the hub is reachable
       failures.add(outcome.reason)
       this.#waitS = Math.max(SHORTEST_WAIT_S, Math.floor(this.#waitS / 2))
       return this.#backoff.nextMs(outcome.retryAfterMs)

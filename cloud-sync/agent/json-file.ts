@@ -14,7 +14,7 @@ export class JsonFile<Schema extends z.ZodType> {
     this.#schema = schema
   }
 
-  /** Undefined when there is none, or none that can be read: it is written again soon. */
+  /** Undefined when the file is missing or unreadable: it is written again soon. */
   async read(): Promise<z.output<Schema> | undefined> {
     try {
       const parsed = this.#schema.safeParse(JSON.parse(await readFile(this.#path, 'utf8')))
@@ -24,7 +24,7 @@ export class JsonFile<Schema extends z.ZodType> {
     }
   }
 
-  /** On the disk when the promise is kept. What comes while a write is under way goes with the next, together. */
+  /** Resolves when the content is on the disk. Calls during a write share the next one. */
   async write(content: z.output<Schema>): Promise<void> {
     this.#wanted = content
     while (this.#wanted !== undefined) {
@@ -33,7 +33,7 @@ export class JsonFile<Schema extends z.ZodType> {
       })
       await this.#writing
     }
-    // somebody else may have begun to write it
+    // another call may have begun to write this content
     await this.#writing
   }
 

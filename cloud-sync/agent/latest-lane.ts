@@ -19,9 +19,9 @@ interface LatestLaneDeps {
 const FIRST_PRIORITY = 0
 const PRIORITY = 1
 const LOOK_MS = 1_000
-/** So often the hub hears of this gateway even when nothing changes. */
+/** How often the hub hears of this gateway when nothing changes. */
 const HEARTBEAT_MS = 30_000
-/** What changes without anybody saying so, as a name does, is put right so often. */
+/** How often all states are sent, because some changes, such as a new name, announce themselves to no one. */
 const ALL_MS = 900_000
 const ENVELOPE_BYTES = 1_024
 
@@ -78,7 +78,7 @@ export class LatestLane {
     const pages = [...this.#pages(hardwareIds)]
     for (const devices of pages) {
       if (await this.#sendPage(devices, isAll && pages.length === 1, signal)) continue
-      // whatever became of the others, the newest of all these is still to be told
+      // some pages may have arrived; the newest states of all these devices are sent again
       if (isAll) this.#isAllUnsent = true
       else for (const hardwareId of hardwareIds) this.#unsent.add(hardwareId)
       if (link.state === 'up') this.#sentAtMs = clock.monotonicMs()

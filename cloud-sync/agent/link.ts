@@ -27,13 +27,13 @@ interface LinkDeps {
   readonly longestBackoffMs: number
   /** The hub has said hello. */
   readonly onUp: () => void
-  /** Hello is to be said again, now or soon. */
+  /** The agent has to say hello again, now or soon. */
   readonly onDown: () => void
   /** The hub has less than it once acknowledged. */
   readonly onWentBack: () => void
 }
 
-/** What a hub that has not been heard yet can surely take. */
+/** Limits that every hub accepts, until the hub has told its own. */
 const FIRST_LIMITS: SyncLimits = {
   part_bytes: 65_536,
   body_bytes: 262_144,
@@ -41,17 +41,17 @@ const FIRST_LIMITS: SyncLimits = {
   min_interval_ms: 1000,
   latest_interval_ms: 5000,
 }
-/** What never got to the hub does it no harm: a line that comes and goes is noticed soon. */
+/** Attempts that never reach the hub do not load it: a short backoff finds out soon that the network is back. */
 const LONGEST_LOCAL_MS = 30_000
-/** After the hub was away so long, a backlog begins at some time within `DRAIN_SPREAD_MS`: all sites have one then. */
+/** After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`. */
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
 const FOREIGN =
   'the head office has parts that this database did not send: another gateway uses, or used, the same identity'
 
 /**
- * The agreement with the hub: begins with hello, in which both say where they are, and ends with every answer that leaves
- * in doubt what the hub has. Nothing is sent without it.
+ * The connection with the hub in terms of the protocol: it begins with hello, in which both sides state their positions,
+ * and ends with every answer that leaves in doubt what the hub has. Nothing is sent without it.
  */
 export class Link {
   readonly instance = newUuid()
@@ -80,7 +80,7 @@ export class Link {
     return this.#state
   }
 
-  /** Why it is not up, in words. */
+  /** Why the link is not up, for people. */
   get detail(): string {
     return this.#detail
   }
@@ -101,23 +101,23 @@ export class Link {
     return this.#contact?.atMs ?? null
   }
 
-  /** Whether the hub has answered within so many milliseconds. */
+  /** Whether the hub has answered within the last `ms` milliseconds. */
   heardWithin(ms: number): boolean {
     return this.#contact !== null && this.#deps.clock.monotonicMs() - this.#contact.monotonicMs <= ms
   }
 
-  /** When hello is said again, from now; 0 while there is no need. */
+  /** Milliseconds until the next hello; 0 while the link is up. */
   get retryInMs(): number {
     return this.#state === 'up' ? 0 : Math.max(0, this.#helloAtMs - this.#deps.clock.monotonicMs())
   }
 
-  /** How long to send nothing; Infinity until the link is up. */
+  /** Milliseconds for which nothing may be sent; Infinity until the link is up. */
   get holdMs(): number {
     if (this.#state !== 'up') return Number.POSITIVE_INFINITY
     return Math.max(0, this.#busyUntilMs - this.#deps.clock.monotonicMs())
   }
 
-  /** The same for a backlog. */
+  /** The same for the backlog. */
   get drainHoldMs(): number {
     return Math.max(this.holdMs, this.#drainAtMs - this.#deps.clock.monotonicMs())
   }
@@ -142,7 +142,7 @@ export class Link {
     return this.state === 'up' ? Number.POSITIVE_INFINITY : this.retryInMs
   }
 
-  /** An answer that took what was sent. */
+  /** The hub took the request. */
   succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
     this.#heard()
     this.#backoff.reset()
@@ -150,7 +150,7 @@ export class Link {
     if (warnings !== undefined) this.#warnings = warnings
   }
 
-  /** Any other answer. What is wrong with a part itself is its sender's to mend. */
+  /** The request failed. Its sender handles parts that the hub refuses. */
   async failed<Answer>(
     outcome: Exclude<Outcome<Answer>, { kind: 'ok' }>,
     asked: KnownCursors,
@@ -159,9 +159,9 @@ export class Link {
     failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
     if (outcome.kind !== 'retry') this.#heard()
     if ('detail' in outcome) this.#note(outcome.detail)
-    // another lane has begun anew since: the answer is to what nobody says any more
+    // another lane has reset the cursors since: the answer is out of date
     if (asked.generation !== cursors.known.generation) return
-    // one lane after the other finds out what the first one told
+    // each lane gets the same failure; the first one has handled it
     if (this.#state !== 'up' && !this.#isGreeting) return
     switch (outcome.kind) {
       case 'cursor':
@@ -178,17 +178,17 @@ export class Link {
         return this.#wait(outcome)
       case 'too_large':
       case 'rejected':
-        // of a hello: nothing that waiting would mend, but a hub may be replaced
+        // a refused hello: waiting does not help, but the hub may be upgraded
         if (this.#state !== 'up') this.#down('refused', outcome.detail, LONGEST_BACKOFF_MS)
     }
   }
 
-  /** Begins with hello again, as after a while in which nothing moved. */
+  /** Says hello again, for example when streams are stuck. */
   renew(reason: string): void {
     if (this.#state === 'up') this.#down('waiting', reason, 0)
   }
 
-  /** This database is not what was replicated: goes on as a new epoch. */
+  /** This database is not the one that was replicated: continues as a new epoch. */
   async fork(reason: string): Promise<void> {
     await this.#fork(reason)
   }
@@ -263,7 +263,7 @@ export class Link {
   }
 
   #beOtherSite(site: string): number {
-    const detail = `this database is replicated as site ${site}`
+    const detail = `this database already belongs to site ${site}`
     if (this.#state !== 'other_site') this.#note(detail)
     this.#down('other_site', detail, LONGEST_BACKOFF_MS)
     return LONGEST_BACKOFF_MS

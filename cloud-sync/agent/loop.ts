@@ -5,16 +5,16 @@ import { Backoff } from './backoff.ts'
 
 interface LoopDeps {
   readonly name: string
-  /** Does what is due; returns in how many milliseconds to look again. */
+  /** Does the work that is due; returns in how many milliseconds to look again. */
   readonly step: (signal: AbortSignal) => Promise<number>
   readonly random: () => number
   readonly log: Log
 }
 
-/** Timers cannot wait longer than 24 days, and a loop that looks in vain costs nothing. */
+/** Timers cannot wait longer than 24 days, and a step without work costs nothing. */
 const LONGEST_MS = 60_000
 
-/** Steps that go on for ever: when the last one said, or at once when woken. An error is logged and backed off from. */
+/** Repeats a step: after the time that the last one returned, or at once when woken. Logs errors and backs off. */
 export class Loop {
   readonly #deps: LoopDeps
   readonly #turns = new Turns()

@@ -21,18 +21,18 @@ interface MonitorDeps {
 const LOOK_MS = 10_000
 const STUCK_MS = 5 * MINUTE_MS
 const HEARD_MS = MINUTE_MS
-/** The newest readings are held for some seconds, so that they go together: that is no backlog. */
+/** The newest samples are held for some seconds, so that they go together: they are no backlog. */
 const LIVE_MS = 30_000
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
-/** Looks now and then at what is waiting, and notices when it waits although the hub answers. */
+/** Counts the backlog now and then, and notices streams that do not advance although the hub answers. */
 export class Monitor {
   readonly #deps: MonitorDeps
   #counted: Record<SyncStream, StreamBacklog> = byStream(() => NOTHING)
-  /** Rows that had been acknowledged when that was counted. */
+  /** Rows that had been acknowledged when the backlog was counted. */
   #ackedRows: Record<SyncStream, number> = byStream(() => 0)
   #isKnown = false
-  /** How far telemetry went, now and then; the first is from some seconds ago. */
+  /** The end of telemetry at several times; the first is from some seconds ago. */
   #telemetryEnds: { atMs: number; seq: number }[] = []
   #stuck: readonly SyncStream[] = []
 
@@ -40,7 +40,7 @@ export class Monitor {
     this.#deps = deps
   }
 
-  /** What is waiting: what was when it was last counted, without what has gone since. */
+  /** The backlog: the last count without the rows that have been acknowledged since. */
   get backlog(): Readonly<Record<SyncStream, StreamBacklog>> {
     const { source, cursors, progress } = this.#deps
     const ends = source.ends()
@@ -56,7 +56,7 @@ export class Monitor {
     return this.#stuck
   }
 
-  /** All of it: rows, and the oldest of them. */
+  /** The backlog of all streams: rows, and the time of the oldest. */
   get total(): StreamBacklog {
     const all = Object.values(this.backlog)
     const times = all.flatMap(({ oldestMs }) => (oldestMs === null ? [] : [oldestMs]))
@@ -67,15 +67,15 @@ export class Monitor {
   }
 
   /**
-   * Whether the hub has all telemetry that had come some seconds ago. By positions: what devices say of the time may be
-   * long past, as of one that was out of reach, or whose clock is wrong.
+   * Whether the hub has all telemetry that had arrived some seconds ago. It compares positions, because the times of
+   * devices may be long past, as after a time out of reach, or wrong.
    */
   get isLive(): boolean {
     const [reference] = this.#telemetryEnds
     return reference !== undefined && this.#deps.cursors.at('telemetry').seq >= reference.seq
   }
 
-  /** Whether nothing waits but what has just come. */
+  /** Whether the hub has all data except the newest. */
   get isDrained(): boolean {
     return this.#isKnown && !hasBacklog(this)
   }
@@ -106,7 +106,7 @@ export class Monitor {
     const { backlog } = this
     const stuck: SyncStream[] = []
     for (const { stream, trouble } of senders) {
-      // without a link, or while the hub says what is wrong, nobody need wonder
+      // without a link, or when the hub says what is wrong, the cause is known
       if (!isUp || trouble !== null || backlog[stream].rows === 0) progress.moved(stream)
       else if (progress.stillMs(stream) >= STUCK_MS) stuck.push(stream)
     }

@@ -1,34 +1,34 @@
 import { z } from 'zod'
 import { cursorProblemSchema, type SyncCursors } from '#shared/wire/sync.ts'
 
-/** Why a request is to be made again, for a tally. */
+/** Why a request has to be repeated, as counted by a tally. */
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'
 
 /** What became of a request to the hub. */
 export type Outcome<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
-  /** The streams are elsewhere; nothing was taken. */
+  /** The cursors of the hub are different; it took nothing. */
   | { readonly kind: 'cursor'; readonly cursors: SyncCursors }
   | Failure
 
 export type Failure =
   | { readonly kind: 'unknown_epoch' | 'ahead' | 'foreign_epoch'; readonly detail: string }
-  /** Nothing will be taken until somebody does something. */
+  /** The hub will take nothing until an admin acts. */
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'too_large'; readonly detail: string }
   /** The hub cannot take this, now or later. */
   | { readonly kind: 'rejected'; readonly code: string; readonly detail: string }
-  /** Nobody knows whether it was taken, except that what is `busy` was not. */
+  /** It is unknown whether the hub took the request, except that a `busy` one did not. */
   | {
       readonly kind: 'retry'
       readonly reason: RetryReason
       readonly detail: string
       readonly retryAfterMs: number
-      /** It never got as far as the hub. */
+      /** The request never reached the hub. */
       readonly isLocal: boolean
     }
 
-/** An answer as it came. */
+/** An answer before it is parsed. */
 export interface RawAnswer {
   readonly status: number
   readonly text: string
@@ -48,7 +48,7 @@ export function retry(
   return { kind: 'retry', reason, detail, retryAfterMs, isLocal }
 }
 
-/** Reads an answer; whatever is no answer of a hub is a reason to try again. */
+/** Reads an answer; one that is not from a hub is a reason to retry. */
 export function readOutcome<Schema extends z.ZodType>(
   { status, text, retryAfter }: RawAnswer,
   schema: Schema,
@@ -65,7 +65,7 @@ export function readOutcome<Schema extends z.ZodType>(
     const words = `the hub answered with status ${status}`
     return retry(isBusy ? 'busy' : 'unavailable', words, { retryAfterMs: readRetryAfter(retryAfter) })
   }
-  // a proxy on the way refuses large bodies in words of its own
+  // a proxy may refuse large bodies with a body of its own
   if (status === 413) return { kind: 'too_large', detail: detailOf(problem.data, status) }
   if (!problem.success)
     return retry('bad_answer', `a server that is not a hub answered with status ${status}`)

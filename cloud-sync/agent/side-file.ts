@@ -10,7 +10,7 @@ const attemptSchema = z.object({
   rows: z.number().int().min(0),
 })
 
-/** A part that was sent and of which nobody knows whether it was taken. */
+/** A part that was sent, without an answer whether the hub took it. */
 export type Attempt = z.infer<typeof attemptSchema>
 
 /**
@@ -32,7 +32,7 @@ export function isOlderThan(
   { epoch, forkedFrom }: SyncIdentity,
   ends: Record<SyncStream, number>,
 ): boolean {
-  // of another site it tells nothing; and what was noticed already is told of in the identity
+  // a file of another site proves nothing; a restore that was noticed before is part of the identity
   if (content.site !== site || (content.epoch !== epoch && forkedFrom?.epoch === content.epoch)) return false
   return SYNC_STREAMS.some((stream) => (content.acked[stream] ?? 0) > ends[stream])
 }

@@ -9,18 +9,18 @@ import type {
   SyncStream,
 } from '#shared/wire/sync.ts'
 
-/** A piece of a stream as the gateway has it: everything behind the position asked for up to `to`. */
+/** A piece of a stream: all rows after the position asked for, up to `to`. */
 export interface SourcePart {
   readonly to: number
-  /** Rows; 0 when there is nothing between the positions any more. */
+  /** Rows; 0 when all rows between the positions have been deleted. */
   readonly count: number
   readonly encoding: PartEncoding
   readonly data: Uint8Array
-  /** When the oldest of it was received or measured; null when `count` is 0. */
+  /** When the oldest row was received or measured; null when `count` is 0. */
   readonly oldestMs: number | null
 }
 
-/** What a part may be at most; one row always fits. */
+/** The largest part; one row always fits. */
 export interface PartLimits {
   readonly bytes: number
   readonly rows: number
@@ -34,20 +34,20 @@ export interface SyncIdentity {
   readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
 }
 
-/** What is still to be sent of a stream. */
+/** The rows of a stream that are still to be sent. */
 export interface StreamBacklog {
   readonly rows: number
   readonly oldestMs: number | null
 }
 
-/** What the agent needs of the gateway's store. Everything is on the disk when a promise is kept. */
+/** What the agent needs of the gateway's store. When a promise resolves, the change is on the disk. */
 export interface SyncSource {
   identity(): SyncIdentity
   /** The last position ever given in each stream. */
   ends(): Record<SyncStream, number>
-  /** What the hub was known to have when this was last written. */
+  /** The cursors of the hub when they were last written. */
   cursors(): SyncCursors
-  /** Reads in a reader thread. Null when there is nothing behind `after`, or not yet. */
+  /** Reads in a reader thread. Null when there is no data after `after`, or none that can be sent yet. */
   nextPart(
     stream: SyncStream,
     after: number,
@@ -56,11 +56,11 @@ export interface SyncSource {
   ): Promise<SourcePart | null>
   /** The hub has everything up to these cursors. */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void>
-  /** The hub has less than was acknowledged: takes its cursors, so that logs go on there. */
+  /** The hub has less than it acknowledged: takes its cursors, so that the streams continue there. */
   adopt(cursors: SyncCursors): Promise<void>
-  /** Becomes a new epoch: cursors begin at nothing; what was acknowledged stays so. */
+  /** Starts a new epoch: its cursors begin at 0; acknowledged data stays acknowledged. */
   fork(reason: string): Promise<SyncIdentity>
-  /** Says as which site this database is replicated; for the first time only. */
+  /** Stores which site this database belongs to; for the first time only. */
   claim(site: string): Promise<void>
   backlog(signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>>
 
@@ -77,11 +77,11 @@ export interface SyncSource {
   ): AsyncIterable<SourcePart>
 }
 
-/** What the agent needs to do what the head office wishes. */
+/** What the agent needs to apply intents of the head office. */
 export interface IntentInbox {
   /** The `seq` of the last one that was received. */
   lastSeq(): number
-  /** Applies it once, however often it comes; its result is a note. Never throws for what is wrong with the intent. */
+  /** Applies an intent once, however often it comes; its result is a note. Never throws because of a bad intent. */
   receive(intent: Intent): Promise<IntentResult>
 }
 

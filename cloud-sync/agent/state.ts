@@ -4,7 +4,7 @@ import type { LinkState } from './link.ts'
 import type { StreamBacklog, SyncIdentity } from './source.ts'
 import type { StreamTrouble } from './stream-sender.ts'
 
-/** What the state of the replication follows from. */
+/** All that determines the state of the replication. */
 export interface Situation {
   readonly link: LinkState
   /** Why the link is not up. */
@@ -14,15 +14,15 @@ export interface Situation {
   readonly identity: SyncIdentity
   readonly warnings: readonly SyncWarning[]
   readonly backlog: Readonly<Record<SyncStream, StreamBacklog>>
-  /** Streams that did not move for long. */
+  /** Streams that have not advanced for long. */
   readonly stuck: readonly SyncStream[]
-  /** What stands in the way of a stream. */
+  /** Problems of single streams. */
   readonly troubles: readonly (StreamTrouble & { readonly stream: SyncStream })[]
   /** The hub has all telemetry that had come some seconds ago. */
   readonly isLive: boolean
 }
 
-/** The state in one word: what needs people first. */
+/** The state in one word; problems that people must solve come first. */
 export function stateOf(situation: Situation): SyncState {
   const { link, warnings, stuck, troubles, identity } = situation
   if (link !== 'up') return link
@@ -34,12 +34,12 @@ export function stateOf(situation: Situation): SyncState {
   return identity.forkedFrom === null ? 'draining' : 'forked'
 }
 
-/** Whether anything waits besides what has just come. */
+/** Whether rows wait besides the newest. */
 export function hasBacklog({ backlog, isLive }: Pick<Situation, 'backlog' | 'isLive'>): boolean {
   return SYNC_STREAMS.some((stream) => backlog[stream].rows > 0 && !(stream === 'telemetry' && isLive))
 }
 
-/** The state in words for people, and what they are to do about it. */
+/** The state as sentences, with what people should do about it. */
 export function explain(state: SyncState, situation: Situation): string {
   const sentences = [WORDS[state](situation)]
   const { forkedFrom } = situation.identity

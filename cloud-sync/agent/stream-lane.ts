@@ -12,14 +12,14 @@ import type { Density, Upstream } from './upstream.ts'
 export interface LaneOptions {
   readonly priority: number
   readonly senders: readonly StreamSender[]
-  /** Of a part, at most. */
+  /** Rows of a part, at most. */
   readonly rows: number
   readonly density: Density
-  /** What has come is held so long, so that more can go with it; unless so many positions wait. */
+  /** New data is held for `ms`, so that more goes in one request, or until `positions` wait. */
   readonly hold: { readonly ms: number; readonly positions: number }
   /** Keeps the hub's interval between two pushes. */
   readonly keepsInterval: boolean
-  /** It is a backlog, which gives way to devices and, after a failure of the hub, to other sites. */
+  /** The lane sends a backlog, which gives way to devices and, after an outage of the hub, to other sites. */
   readonly isBacklog: boolean
 }
 
@@ -31,17 +31,17 @@ export interface LaneDeps {
   readonly priorities: Priorities
   readonly clock: AgentClock
   readonly log: Log
-  /** Devices wait for the disk. */
+  /** Whether devices wait for the disk. */
   readonly isBusy: () => boolean
   /** The hub has intents for this site. */
   readonly onIntents: () => void
 }
 
-/** How often a lane looks by itself whether there is something new. */
+/** How often a lane looks for new data by itself. */
 const LOOK_MS = 500
 /** The fields of a part besides its data, with room to spare. */
 const PART_BYTES = 600
-/** A body is written in one go, in which nobody else has a turn. */
+/** A body is serialised in one go, which blocks the event loop. */
 const MAX_BODY_BYTES = 1_048_576
 const LEAST_PART_BYTES = 256
 const BUSY_LOOK_MS = 20
@@ -53,7 +53,7 @@ interface Gathered {
   readonly part: SyncPart
 }
 
-/** Sends streams part by part: reads behind their cursors, pushes, and moves them when the hub says so. */
+/** Sends streams part by part: reads after their cursors, pushes, and moves the cursors when the hub acknowledges. */
 export class StreamLane {
   readonly #deps: LaneDeps
   readonly #options: LaneOptions
@@ -66,7 +66,7 @@ export class StreamLane {
     this.#options = options
   }
 
-  /** Sends what is due, as much as one request holds. Returns in how many milliseconds to look again. */
+  /** Sends one request with data that is due. Returns in how many milliseconds to look again. */
   async step(signal: AbortSignal): Promise<number> {
     const waitMs = this.#waitMs()
     if (waitMs > 0) return waitMs
@@ -75,7 +75,7 @@ export class StreamLane {
     const { clock, priorities, isBusy } = this.#deps
     const { priority, isBacklog } = this.#options
     return priorities.run(priority, signal, async () => {
-      // whoever went first may have found the hub gone
+      // a lane that went first may have found the hub unreachable
       if (this.#deps.link.holdMs > 0) return this.#deps.link.holdMs
       const startedAtMs = clock.monotonicMs()
       const nextMs = await this.#sendOnce(due, signal)
@@ -84,12 +84,12 @@ export class StreamLane {
     })
   }
 
-  /** Holds nothing back in the next step: for what needs the hub to have it now. */
+  /** Sends held data in the next step, for an audit that needs it at the hub. */
   hurry(): void {
     for (const { stream } of this.#options.senders) this.#heldSinceMs.set(stream, Number.NEGATIVE_INFINITY)
   }
 
-  /** What is left of the hub's interval between two pushes. */
+  /** Milliseconds left of the hub's interval between two pushes. */
   get intervalMs(): number {
     const { link, clock } = this.#deps
     if (!this.#options.keepsInterval) return 0
@@ -184,7 +184,7 @@ export class StreamLane {
     return 0
   }
 
-  /** `ends` are those of before the request: what it had no room for has been held long enough. */
+  /** `ends` are from before the request: data that did not fit into it has been held long enough. */
   #settle(senders: readonly StreamSender[], ends: Record<SyncStream, number>): void {
     for (const sender of senders) {
       const { stream } = sender
@@ -209,7 +209,7 @@ export class StreamLane {
     for (const sender of senders) {
       const { stream, shrink, isAlone } = sender
       let from = cursors.at(stream)
-      // what had to be made smaller goes one by one
+      // parts that had to shrink go one by one
       const most = isAlone || shrink > 0 ? 1 : parts - gathered.length
       for (let n = 0; n < most && gathered.length < parts; n++) {
         const bytes = Math.floor(Math.min(part_bytes, ((leftBytes - PART_BYTES) * 3) / 4) / 2 ** shrink)
@@ -228,9 +228,9 @@ export class StreamLane {
           sender.isAtEnd()
           break
         }
-        if (read.to <= from.seq) throw new Error(`a part of ${stream} that leads nowhere`)
+        if (read.to <= from.seq) throw new Error(`a part of ${stream} does not advance its cursor`)
         const part = toSyncPart(stream, from, read)
-        // what one row needs is only known once it is read: it goes with the next request, alone
+        // the size of a row is only known once it is read: this one goes alone, with the next request
         if (gathered.length > 0 && part.data.length + PART_BYTES > leftBytes) return gathered
         gathered.push({ sender, part })
         leftBytes -= part.data.length + PART_BYTES
@@ -241,7 +241,7 @@ export class StreamLane {
   }
 }
 
-/** Those that may share a request; one that may not goes first, by itself. */
+/** The streams that share the next request; one that must go alone goes first. */
 function chooseSenders(due: readonly StreamSender[]): readonly StreamSender[] {
   const alone = due.find(({ isAlone }) => isAlone)
   return alone === undefined ? due : [alone]
@@ -251,7 +251,7 @@ function largestOf(gathered: readonly Gathered[], sender: StreamSender): number 
   return Math.max(...gathered.filter((one) => one.sender === sender).map(({ part }) => part.count))
 }
 
-/** Of each stream that was sent, the cursor behind its last part. */
+/** Whether `acked` has the cursor after the last part of each stream that was sent, and no other. */
 function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolean {
   const last = new Map(parts.map((part) => [part.stream, part]))
   return (
@@ -262,7 +262,7 @@ function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolea
   )
 }
 
-/** A store says that it cannot be read; the cause says why, which is for admins. */
+/** The message of the store, and its cause, which only admins see. */
 function describeWithCause(error: unknown): string {
   const words = describeError(error)
   const cause = error instanceof Error && error.cause !== undefined ? describeError(error.cause) : ''

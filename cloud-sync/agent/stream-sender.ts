@@ -4,21 +4,21 @@ import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 import type { SourcePart } from './source.ts'
 
-/** What stands in a stream's way that only people can clear. */
+/** A problem of a stream that only people can solve. */
 export interface StreamTrouble {
   readonly state: 'part_refused' | 'unreadable'
   readonly detail: string
 }
 
-/** So often the same is refused before it is said that it will be refused for ever. */
+/** Refusals of the same part before the stream reports it. */
 const REJECTIONS = 3
-/** So often it cannot be read before that is said: a store that stops or is busy is well again soon. */
+/** Failed reads before the stream reports them: a store that is stopping or busy recovers soon. */
 const UNREAD = 3
 const LARGEST_SHRINK = 20
-/** Parts that were taken before they may be larger again. */
+/** Accepted parts before the next may be larger again. */
 const GROW_AFTER = 8
 
-/** How the parts of one stream fare: how large they may be, when the next may be tried, and whether it goes alone. */
+/** The state of sending one stream: how large parts may be, when the next is tried, and whether it goes alone. */
 export class StreamSender {
   readonly stream: SyncStream
   readonly #clock: MonotonicClock
@@ -46,7 +46,7 @@ export class StreamSender {
     return this.#trouble
   }
 
-  /** One of those of its last request was refused: until it is known which, it shares none. */
+  /** A shared request was refused: until it is known whose part it was, the stream shares none. */
   get isAlone(): boolean {
     return this.#isAlone
   }
@@ -56,7 +56,7 @@ export class StreamSender {
     return Math.max(0, this.#notBeforeMs - this.#clock.monotonicMs())
   }
 
-  /** So often its parts were halved. */
+  /** How often its parts have been halved. */
   get shrink(): number {
     return this.#shrink
   }
@@ -73,7 +73,7 @@ export class StreamSender {
     }
   }
 
-  /** Its request was too large, or took too long; `rows` are those of its part. */
+  /** Its request was too large; `rows` are those of its part. */
   tooLarge(rows: number, wasAlone: boolean, detail: string): void {
     this.#taken = 0
     if (!wasAlone) this.#isAlone = true
@@ -81,13 +81,13 @@ export class StreamSender {
     else this.#give(`a single row is too large for the head office: ${detail}`)
   }
 
-  /** It took too long: a smaller one may get through. */
+  /** The request took too long: a smaller one may get through. */
   tookTooLong(): void {
     this.#taken = 0
     this.#shrink = Math.min(this.#shrink + 1, LARGEST_SHRINK)
   }
 
-  /** The hub cannot read or apply it. */
+  /** The hub cannot read or apply the part. */
   rejected(wasAlone: boolean, detail: string): void {
     if (!wasAlone) {
       this.#isAlone = true
@@ -98,14 +98,14 @@ export class StreamSender {
     else this.hold()
   }
 
-  /** What comes next cannot be read here; the other streams need not wait for it. */
+  /** The gateway cannot read the next part; the other streams need not wait for it. */
   cannotRead(detail: string): void {
     this.#unread++
     if (this.#unread >= UNREAD) this.#trouble = { state: 'unreadable', detail }
     this.hold()
   }
 
-  /** There is nothing more: what could not be read is gone. */
+  /** The stream is at its end: the unreadable rows have been deleted. */
   isAtEnd(): void {
     this.#unread = 0
     if (this.#trouble?.state === 'unreadable') this.#trouble = null

@@ -30,7 +30,7 @@ export interface UpstreamOptions {
   readonly isInsecureAllowed: boolean
   /** Stands for the times requests may take, in milliseconds. */
   readonly timeoutsMs?: Partial<Timeouts>
-  /** Connections to the address that others use too; they are theirs to close. */
+  /** Shared connections to the hub; their owner closes them. */
   readonly exchange?: HttpExchange
 }
 
@@ -45,15 +45,15 @@ interface Timeouts {
 const TIMEOUTS_MS: Timeouts = { short: 20_000, push: 90_000, audit: 120_000, intents: 20_000 }
 const ANSWER_BYTES = 1_048_576
 const LONG_ANSWER_BYTES = 16_777_216
-/** A host that was never reached: no route, no name, no network. */
+/** Errors before the hub was reached: no route, no name, no network. */
 const LOCAL_CODES = ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EAI_AGAIN', 'ENOTFOUND']
 
-/** How well a body can be made smaller: base64 of what is dense already gives six of its eight bits back, at once. */
+/** How well a body compresses: of base64 of dense data, Huffman coding alone removes the two unused bits in eight. */
 export type Density = 'loose' | 'dense'
 
-/** The hub, over HTTP: every request has its time, every answer its size and its form. Never throws. */
+/** The hub over HTTP: each request has a timeout, each answer a maximum size and a schema. Never throws. */
 export class Upstream {
-  /** Bytes of bodies, as they went over the wire, by what was asked. */
+  /** Bytes of compressed bodies, by kind of request. */
   readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit'])
   readonly host: string
   readonly #exchange: HttpExchange
@@ -153,7 +153,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** An attempt at several addresses of a host has no words of its own. */
+/** An error for several addresses of a host has an empty message. */
 function describeNetworkError(error: unknown): string {
   const words = describeError(error)
   return words === '' ? codeOf(error) || 'no connection' : words

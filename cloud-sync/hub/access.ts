@@ -9,7 +9,7 @@ export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'
 }
 
-/** The sites somebody may see; null is all of them. */
+/** The sites that a user may see; null means all sites. */
 export function visibleSites(user: HubUser): readonly string[] | null {
   return isHubAdmin(user) ? null : user.siteIds
 }
@@ -23,7 +23,7 @@ export async function requireSite(sql: Sql, user: HubUser, siteId: string): Prom
   return site
 }
 
-/** A device of a site, as far as reads of its history need to know it. */
+/** The fields of a device that reads of its history need. */
 export interface SiteDevice {
   readonly siteId: string
   readonly hardwareId: string

@@ -8,7 +8,7 @@ import type { Clock } from '#shared/time.ts'
 
 const CHECK_EVERY_MS = 20_000
 
-/** Makes segments into blocks where there are enough of them. */
+/** Compacts the segments of a site into blocks when there are enough of them. */
 export class Compaction implements Part {
   readonly #database: Database
   readonly #clock: Clock
@@ -34,12 +34,12 @@ export class Compaction implements Part {
     await this.#running
   }
 
-  /** Now; a failure is logged and tried again with the next time. */
+  /** Compacts now. Logs a failure; the next run tries again. */
   async run(): Promise<void> {
     try {
       const due = (await segmentBacklogs(this.#database)).filter((site) => isDue(site, this.#clock.nowMs()))
       for (const { siteId } of due) {
-        // those that come meanwhile wait for the next time
+        // segments that arrive meanwhile wait for the next run
         let left = true
         while (left && !this.#isStopping) {
           left = (await compactSegments(this.#database, siteId, this.#clock.nowMs())) > 1
@@ -50,7 +50,7 @@ export class Compaction implements Part {
     }
   }
 
-  // several hubs of one database should not do it at the same moment
+  // a random delay, so that several hubs of one database do not compact at the same moment
   #schedule(): void {
     const delayMs = CHECK_EVERY_MS * (0.5 + Math.random())
     this.#timer = setTimeout(() => {

@@ -12,13 +12,13 @@ import type { Log } from '#shared/log.ts'
 const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })
 type Answer = z.infer<typeof answerSchema>
 
-/** The path of a socket is kept in so many bytes, less one. */
+/** The operating system stores the path of a socket in 108 bytes, of which one ends it. */
 const MAX_PATH_BYTES = 107
 const MAX_REQUEST_CHARACTERS = 65_536
 
 /**
- * Takes the commands of `cartbarn hub site …` while this process has the folder of the embedded database: whoever may read
- * the folder may give them.
+ * Runs the commands of `cartbarn hub site …` while this process has the embedded database open. The permissions of its
+ * folder decide who may send commands.
  */
 export class ControlSocket implements Part {
   readonly #path: string
@@ -33,7 +33,7 @@ export class ControlSocket implements Part {
   }
 
   async start(): Promise<void> {
-    // the folder is ours: what is there was left by a process that was killed
+    // this process has locked the folder: an existing socket was left by a process that was killed
     rmSync(this.#path, { force: true })
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#answer(socket))
     try {

@@ -25,7 +25,7 @@ export interface Hub extends Part {
   url(): string
 }
 
-/** What tests put in the place of what a hub has of the machine. */
+/** The clock and the database that tests use instead of the real ones. */
 export interface HubOverrides {
   clock?: Clock
   /** One that may be shared; the hub starts and stops it all the same. */
@@ -34,11 +34,11 @@ export interface HubOverrides {
 
 /** How long requests under way may take at the end. */
 const DRAIN_MS = 5_000
-/** Longer than balancers in front keep a connection, and than gateways rest: who sends just when it is closed fails. */
+/** Longer than load balancers and gateways keep an idle connection: a request fails if the hub closes it just then. */
 const KEEP_ALIVE_MS = 75_000
 const TLS_SETTINGS = { cert: 'CARTBARN_HUB_TLS_CERT', key: 'CARTBARN_HUB_TLS_KEY' }
 
-/** Builds a hub: every part, and who knows whom. */
+/** Builds a hub: creates every part and connects them. */
 export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
   const clock = overrides.clock ?? systemClock
   const database =
@@ -72,7 +72,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     config.databaseUrl === undefined
       ? [new ControlSocket(config.dataDir, (command) => runSiteCommand(sites, command), log)]
       : []
-  // stopped last to first: the door, then those that wait, then what still works
+  // stopped in reverse order: first the HTTP listener, then waiting gateways, then background work
   const parts: Partial<Part>[] = [
     ...(certificate === undefined ? [] : [certificate]),
     database,

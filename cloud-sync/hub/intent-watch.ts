@@ -13,8 +13,8 @@ interface Waiter {
 }
 
 /**
- * Gateways that wait for intents: those made in this process wake them at once, those of other hubs when the table is
- * looked at, which is once for all of them.
+ * Gateways that wait for intents. An intent that this hub creates wakes its gateway at once; those of other hubs are
+ * found by polling the table, with one query for all gateways.
  */
 export class IntentWatch implements Part {
   readonly #sql: Sql
@@ -40,7 +40,7 @@ export class IntentWatch implements Part {
     }, this.#pollMs)
   }
 
-  /** Whoever waits is sent home. */
+  /** Ends all waits, so that the waiting requests are answered. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)
@@ -57,7 +57,7 @@ export class IntentWatch implements Part {
     return this.#waiters.size
   }
 
-  /** Resolves when there may be an intent behind `after`, or after a while, or when nobody listens any more. */
+  /** Resolves when there may be an intent behind `after`, after `waitMs`, or when the client has closed the connection. */
   async wait(siteId: string, after: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isStopped || signal.aborted || waitMs <= 0) return
     await new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ import type { IntentWatch } from './intent-watch.ts'
 
 const INTENTS_AT_ONCE = 100
 
-/** The intents of a site behind `after`, as soon as there are any; none when there are none for `waitMs`. */
+/** The intents of a site behind `after`, as soon as there are any; an empty list after `waitMs` without one. */
 export async function nextIntents(
   { database, intentWatch }: { database: Database; intentWatch: IntentWatch },
   siteId: string,
@@ -16,7 +16,7 @@ export async function nextIntents(
   const read = async () => ({ intents: await readIntents(database, siteId, after) })
   const found = await read()
   if (found.intents.length > 0 || waitMs === 0) return found
-  // those up to the last one are over: they are no reason to look
+  // all intents up to the last one have a result: no need to read them
   await intentWatch.wait(siteId, Math.max(after, last), waitMs, signal)
   return signal.aborted ? { intents: [] } : read()
 }

@@ -22,7 +22,7 @@ export class HubKeyGuard {
     this.#rates = new RequestRates(clock, requestsPerSecond)
   }
 
-  /** Whose key this is, counted as one request. Throws what a missing key, a bad one or too many requests call for. */
+  /** Whose key this is, counted as one request. Throws the error for a missing key, a wrong key or too many requests. */
   async admit(apiKey: string | undefined, address: string): Promise<HubUser> {
     if (apiKey === undefined || apiKey === '')
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')

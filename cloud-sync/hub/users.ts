@@ -6,7 +6,7 @@ import type { HubRole } from '#shared/wire/hub-users.ts'
 /** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
 const FIRST_ADMIN_ID = 'admin'
 
-/** Makes the first admin if there is none. Returns its key when this made it up, to be shown once. */
+/** Creates the first admin if there is none. Returns its key if the key was generated here, to be shown once. */
 export async function ensureHubAdmin(
   database: Database,
   givenKey: string | undefined,

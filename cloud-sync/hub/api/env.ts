@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { HubUser } from '#hub/store/users.ts'
 import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
-/** What a handler finds on `c.var`. */
+/** The variables that handlers find on `c.var`. */
 export interface HubEnv {
   Variables: RequestEnv['Variables'] & { user: HubUser }
 }

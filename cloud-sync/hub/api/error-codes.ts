@@ -1,7 +1,7 @@
 import type { ErrorCodes } from '#shared/http/openapi.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 
-/** What the head office answers in the words of a gateway. */
+/** The error codes that the head office shares with gateways. */
 const SHARED_CODES = [
   ...['invalid_request', 'invalid_json', 'invalid_body', 'missing_field', 'invalid_field', 'unknown_field'],
   ...['missing_parameter', 'invalid_parameter', 'invalid_number', 'invalid_date', 'invalid_range'],

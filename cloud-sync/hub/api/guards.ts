@@ -7,7 +7,7 @@ import type { HubEnv } from './env.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** Admits callers with a good key, in `X-API-Key` or as a bearer token, and keeps who they are in `c.var.user`. */
+/** Admits callers with a good key, in `X-API-Key` or as a bearer token, and stores the user in `c.var.user`. */
 export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   return async (c, next) => {
     const apiKey = c.req.header('x-api-key') ?? BEARER.exec(c.req.header('authorization') ?? '')?.[1]
@@ -16,7 +16,7 @@ export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   }
 }
 
-/** Nothing has an id with U+0000, and no database can be asked for one. */
+/** Answers 404 to ids with U+0000: no object has one, and PostgreSQL accepts none in a query. */
 export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
   if (/%00/.test(c.req.path) || c.req.path.includes('\0'))
     throw new NotFoundError('not_found', 'there is nothing at this path')

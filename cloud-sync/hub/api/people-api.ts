@@ -32,9 +32,9 @@ export interface PeopleApiDeps {
   monotonicClock: MonotonicClock
   /** Of each user; 0 is no limit. */
   requestsPerSecond: number
-  /** There is something new for the gateway of this site. */
+  /** A new intent waits for the gateway of this site. */
   onIntent: (siteId: string) => void
-  /** What `/docs` lists. */
+  /** The settings that `/docs` lists. */
   settings: readonly Setting[]
 }
 

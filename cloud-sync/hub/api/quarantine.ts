@@ -17,7 +17,7 @@ import {
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
-/** `/sites/:site/quarantine`: what came whole and could not be applied, as it came. For admins. */
+/** `/sites/:site/quarantine`: undamaged parts and rows that the hub could not apply, unchanged. For admins. */
 export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 

@@ -19,7 +19,7 @@ import {
 } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** The devices of sites with their latest states, as their gateways told them. */
+/** The devices of sites with their latest states, as their gateways reported them. */
 export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
@@ -97,7 +97,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   return api
 }
 
-/** Throws what a wrong name of an attribute calls for. */
+/** Throws the error for a wrong name of an attribute. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
   const { hardware_ids: hardwareIds, device_type: deviceType, search = '', limit, offset, ...others } = query
   const { filters, errors } = attributeFilters(others)

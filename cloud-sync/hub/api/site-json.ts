@@ -3,7 +3,7 @@ import type { AuditFigures, SiteFigures, SiteRow } from '#hub/store/site-figures
 import { toIso } from '#shared/time.ts'
 import type { SiteJson } from '#shared/wire/sites.ts'
 
-/** A site as every list and every answer about one shows it. */
+/** A site as lists and answers show it. */
 export function toSiteJson(site: SiteRow, figures: SiteFigures, nowMs: number): SiteJson {
   const { state, explanation, warnings } = siteHealth(site, figures, nowMs)
   const { last_seen_ms: seenMs } = site

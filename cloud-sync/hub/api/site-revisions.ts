@@ -9,7 +9,7 @@ import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { operatorOnly } from './guards.ts'
 
-/** What of an intent each of these tables is about. */
+/** The kind of object that each of these tables holds, as intents name it. */
 const SUBJECTS = {
   device_config: (key) => ({ kind: 'config.set', hardware_id: key }),
   group_config: (key) => {
@@ -20,7 +20,7 @@ const SUBJECTS = {
   user: (key) => ({ kind: 'user.disable', user_id: key }),
 } as const satisfies Record<string, (key: string) => Omit<SiteRevision, 'rev'>>
 
-/** `/sites/:site/revisions`: what an intent may be made on. */
+/** `/sites/:site/revisions`: the revisions that an intent may name as its base. */
 export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(

@@ -36,7 +36,7 @@ interface SitesApiDeps {
   clock: Clock
 }
 
-/** `/sites`: the sites there are, how each is doing, and what their gateways replicate with. */
+/** `/sites`: the sites, the state of each, and the keys of their gateways. */
 export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 

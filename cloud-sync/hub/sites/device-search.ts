@@ -19,10 +19,10 @@ export interface DeviceSearch extends SiteDeviceQuery {
   readonly offset: number
 }
 
-/** States read at a time; between two of them everybody else has a turn. */
+/** States that one query reads; other requests have their turn between two queries. */
 const PAGE_ROWS = 500
 
-/** The page of the devices that fit, by site and hardware id. Looks no further than it must. */
+/** The page of matching devices, by site and hardware id. Reads only as many devices as the page needs. */
 export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<SiteDeviceRow[]> {
   const found: SiteDeviceRow[] = []
   let left = query.offset
@@ -51,7 +51,7 @@ function isWanted({ hardware_id, body }: SiteDeviceRow, { search, attributes }: 
   return matchesSearch(names, search) && matchesAttributes(attributesOf(device.attributes), attributes)
 }
 
-/** What a gateway calls attributes, as far as it is any. */
+/** The attributes of a device; none if its state has no valid ones. */
 function attributesOf(value: unknown): Record<string, AttributeValue> {
   if (typeof value !== 'object' || value === null) return {}
   return Object.fromEntries(

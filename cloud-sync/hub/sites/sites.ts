@@ -7,7 +7,7 @@ import { isSiteId, newSiteKey } from './keys.ts'
 
 const MAX_NAME = 200
 
-/** Which sites there are, and their keys. */
+/** The sites and their keys. */
 export class Sites {
   readonly #database: Database
   readonly #clock: Clock
@@ -46,12 +46,12 @@ export class Sites {
     return listSites(this.#database)
   }
 
-  /** From now on no key of the site is good; its data stays. Throws `site_not_found`. */
+  /** Revokes all keys of the site; its data stays. Throws `site_not_found`. */
   revoke(siteId: string): Promise<number> {
     return replaceSiteKeys(this.#database, siteId, null, this.#clock.nowMs())
   }
 
-  /** Gives the site another key and revokes the ones it had. Throws `site_not_found`. */
+  /** Issues a new key for the site and revokes its earlier keys. Throws `site_not_found`. */
   async rotate(siteId: string): Promise<string> {
     const key = newSiteKey(siteId)
     await replaceSiteKeys(this.#database, siteId, hashSecret(key), this.#clock.nowMs())

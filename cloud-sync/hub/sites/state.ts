@@ -2,24 +2,24 @@ import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { SiteState } from '#shared/wire/sites.ts'
 
-/** A gateway that is connected is heard of every few seconds. */
+/** A connected gateway sends something every few seconds. */
 const SILENT_MS = 2 * MINUTE_MS
 const BEHIND_MS = 10 * MINUTE_MS
 const CLOCK_OFF_MS = 5 * MINUTE_MS
-/** A restore is worth telling for so long. */
+/** For how long the explanation mentions a restore. */
 const FORK_TOLD_MS = 7 * 86_400_000
 
-/** Two gateways of one identity are shown for so long after they were seen. */
+/** For how long the state says that two gateways of one identity were seen. */
 export const TWO_GATEWAYS_SHOWN_MS = 600_000
 
-/** How a site is doing, for programs and in words for people. */
+/** The state of a site: for programs, and as sentences for people. */
 export interface SiteHealth {
   readonly state: SiteState
   readonly explanation: string
   readonly warnings: ('two_gateways' | 'quarantined')[]
 }
 
-/** Judges a site by what is known of it. The worst is the state; everything that is wrong is in the explanation. */
+/** Derives the state of a site. The worst problem is the state; the explanation lists all problems. */
 export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): SiteHealth {
   const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
   const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
@@ -75,7 +75,7 @@ function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
   return `All is well: last contact ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
 }
 
-/** What is no state, and worth knowing. */
+/** Remarks that do not change the state. */
 function* remarks(
   site: SiteRow,
   { epochs, gapCount, gapRows }: SiteFigures,

@@ -10,7 +10,7 @@ import { toActiveTripJson } from '#shared/trips/json.ts'
 import { type Track, trackOf } from '#shared/trips/track.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 
-/** What would be too much for the memory of a hub; the same as at a gateway. */
+/** Limits that protect the memory of a hub; the same as at a gateway. */
 export interface TripLimits {
   /** Of one device. */
   readonly positions: number
@@ -21,7 +21,7 @@ export interface TripLimits {
 
 const LIMITS: TripLimits = { positions: 4_000_000, foundOfDevice: 100_000, found: 250_000 }
 
-/** Records read at a time: a few milliseconds for which anybody has to wait. */
+/** Records that one query reads: other requests wait for a few milliseconds. */
 const PAGE_ROWS = 50_000
 /** Requests that hold a track in memory at the same time; others wait. */
 const TRACKS_AT_ONCE = 2
@@ -43,7 +43,7 @@ export interface ActiveTripSearch {
   readonly nowMs: number
 }
 
-/** Finds trips in what the gateways sent, on demand, a device at a time. */
+/** Finds trips in the stored telemetry, on demand, one device at a time. */
 export class SiteTrips {
   readonly #sql: Sql
   readonly #limits: TripLimits
@@ -55,7 +55,7 @@ export class SiteTrips {
     this.#limits = limits
   }
 
-  /** What is found for each device, in their order. Throws `too_many_positions` and `too_many_trips`. */
+  /** The trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`. */
   async find(
     devices: readonly TripDevice[],
     { range, config, signal }: { range: Range; config: TripConfig; signal: AbortSignal },

@@ -8,17 +8,17 @@ export interface AuditedDay {
   readonly dayMs: number
 }
 
-/** A group that is sent again, or was. */
+/** A group that the hub has asked a gateway to send again. */
 export interface AuditResend {
   readonly group: string
-  /** Count and sum, as the gateway told them. */
+  /** Count and sum of the rows that the gateway has. */
   readonly gatewayRows: string
-  /** Count and sum of what was here when all of it had come; null before. */
+  /** Count and sum of the hub's rows when all rows of the group had arrived; null before. */
   readonly hubRows: string | null
   readonly resentCount: number
 }
 
-/** What of a day was asked for again. */
+/** The groups of a day that the hub has asked for again. */
 export async function auditResends(
   sql: Sql,
   siteId: string,
@@ -33,7 +33,7 @@ export async function auditResends(
   return new Map(rows.map((row) => [row.group, row]))
 }
 
-/** Remembers these instead of what was remembered of the day. */
+/** Replaces the remembered groups of the day. */
 export async function replaceAuditResends(
   sql: Sql,
   siteId: string,
@@ -56,7 +56,7 @@ export async function replaceAuditResends(
   )
 }
 
-/** Counts rows that came again. */
+/** Counts rows that were sent again. */
 export async function countResent(
   sql: Sql,
   siteId: string,

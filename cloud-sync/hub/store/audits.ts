@@ -6,14 +6,14 @@ export interface AuditRecord {
   /** -1 for entities. */
   readonly dayMs: number
   readonly auditedAtMs: number
-  /** What the gateway says it has. */
+  /** Rows of the gateway. */
   readonly rows: number
   readonly missingGroups: number
-  /** Rows the gateway does not have. */
+  /** Rows that only the hub has. */
   readonly extra: number
 }
 
-/** Writes down how the last comparison of a day ended. Inside the site's lock. */
+/** Stores the result of the last comparison of a day. Inside the site's lock. */
 export async function recordAudit(sql: Sql, siteId: string, record: AuditRecord): Promise<void> {
   const values = [
     ...[siteId, record.kind, record.dayMs, record.auditedAtMs],

@@ -2,7 +2,7 @@ import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '#sha
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 
-/** Where the streams of an epoch are; nothing yet is where each begins. */
+/** The cursors of an epoch; a stream without a row is at its beginning. */
 export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {
   const rows = await sql.all<CursorRow>(
     'SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2',
@@ -40,7 +40,7 @@ export interface CursorMove {
   readonly rows: number
 }
 
-/** Compares and sets: false when the cursor is not where the move begins. */
+/** Compare and set: moves the cursor, or returns false when it is not at `move.from`. */
 export async function moveCursor(
   sql: Sql,
   of: { readonly siteId: string; readonly epoch: string },

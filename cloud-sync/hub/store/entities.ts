@@ -10,8 +10,8 @@ export interface EntityRow {
 }
 
 /**
- * Makes entities what these rows say. A row that is older than what is there of the same epoch leaves it: what an audit
- * sends again may have been read before a change that was sent meanwhile. At most one row for each key.
+ * Stores entities. A row that is older than the stored one of the same epoch is ignored: a row that an audit sends again
+ * may have been read before a newer change was sent. At most one row for each key.
  */
 export async function putEntities(
   sql: Sql,
@@ -37,7 +37,7 @@ export async function putEntities(
   }
 }
 
-/** Deletes what only earlier epochs had: all that this epoch has was sent again. */
+/** Deletes entities that only earlier epochs had: this epoch has sent all of its own. */
 export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: string): Promise<number> {
   return sql.run(
     `DELETE FROM entity WHERE site_id = $1 AND epoch <> $2 AND epoch IN
@@ -48,7 +48,7 @@ export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: str
   )
 }
 
-/** What there is in some tables, by table and key. */
+/** The entities of some tables that are not deleted, by table and key. */
 export async function entitiesOf(
   sql: Sql,
   siteId: string,
@@ -61,7 +61,7 @@ export async function entitiesOf(
   )
 }
 
-/** What there is, without what is gone. */
+/** All entities that are not deleted. */
 export async function livingEntities(
   sql: Sql,
   siteId: string,

@@ -11,7 +11,7 @@ export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string):
   return row !== undefined
 }
 
-/** Writes down that there is this epoch; how many entities it had when it was first heard of does not change. */
+/** Stores the epoch; the number of entities that it had at its first hello does not change. */
 export async function recordEpoch(
   sql: Sql,
   siteId: string,
@@ -26,8 +26,8 @@ export async function recordEpoch(
 }
 
 /**
- * When the site was first heard of as the epoch that went on from this one, or as another one than it was when a file was
- * written; undefined when this epoch is the newest.
+ * When the hub first saw the epoch that followed this one, or another epoch than the one a file was written in;
+ * undefined when this epoch is the newest.
  */
 export async function supersededAt(
   sql: Sql,
@@ -44,7 +44,7 @@ export async function supersededAt(
   return row?.atMs ?? undefined
 }
 
-/** How many entities an epoch had when it was first heard of. */
+/** How many entities an epoch had at its first hello. */
 export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Promise<number> {
   const row = await sql.get<{ end: number }>(
     'SELECT entities_end AS "end" FROM site_epoch WHERE site_id = $1 AND epoch = $2',
@@ -53,7 +53,7 @@ export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Pr
   return row?.end ?? 0
 }
 
-/** Writes down that this epoch and this start of a gateway said hello. */
+/** Stores that this epoch and this instance of a gateway said hello. */
 export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<void> {
   const { epoch, instance } = hello
   await recordEpoch(sql, siteId, hello, nowMs)
@@ -77,7 +77,7 @@ export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs:
   )
 }
 
-/** Forgets starts of gateways that ended long ago. */
+/** Deletes instances of gateways that ended long ago. */
 export async function forgetInstances(sql: Sql, siteId: string, before: number): Promise<void> {
   await sql.run('DELETE FROM site_instance WHERE site_id = $1 AND last_seen_ms < $2', [siteId, before])
 }
@@ -87,13 +87,13 @@ export interface Sender {
   readonly instance: string
 }
 
-/** What the hub knows of who sends, and of its site. */
+/** What the hub knows of a sender and its site. */
 export interface KnownSender {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
-  /** About. */
+  /** May lag behind a little: it is not written with every request. */
   readonly lastSeenMs: number
-  /** When the next start of a gateway that is heard of these minutes was first seen. */
+  /** When a newer instance that is still sending was first seen; null if there is none. */
   readonly newerSinceMs: number | null
   readonly hasQuarantine: boolean
   /** The furthest any erasure of this epoch reaches; null for none. */
@@ -102,7 +102,7 @@ export interface KnownSender {
   readonly cursors: SyncCursors
 }
 
-/** Undefined before its hello. `aliveSinceMs`: a gateway nobody has heard of since is none. */
+/** Undefined before its hello. `aliveSinceMs`: instances that have sent nothing since do not count. */
 export async function findSender(
   sql: Sql,
   siteId: string,
@@ -132,10 +132,10 @@ export async function findSender(
   return first === undefined ? undefined : { ...first, cursors: cursorsOf(rows) }
 }
 
-/** The site's time is what people look at, and written with its lock; those below may be behind by so much. */
+/** People see the time of the site, which its lock updates; those of epoch and instance may be this much older. */
 const SEEN_EVERY_MS = 30_000
 
-/** Writes down that this epoch and this start of a gateway were heard. */
+/** Stores when this epoch and this instance of a gateway last sent something. */
 export async function recordSeen(
   sql: Sql,
   siteId: string,

@@ -12,7 +12,7 @@ export interface EventRow {
   readonly body: string
 }
 
-/** Which of these events are there already. */
+/** Which of these events the hub has already. */
 export async function knownEvents(
   sql: Sql,
   siteId: string,
@@ -48,7 +48,7 @@ export async function insertEvents(
   )
 }
 
-/** The events of a time, its end not included. */
+/** The events between two times; the end is not included. */
 export async function eventsBetween(
   sql: Sql,
   siteId: string,

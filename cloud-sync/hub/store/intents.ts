@@ -71,7 +71,7 @@ function skipNumbers(database: Database, siteId: string, after: number): Promise
   })
 }
 
-/** Writes down what became of an intent, also of one that was withdrawn too late; the first result stays. */
+/** Stores the result of an intent, also of one that was withdrawn too late; the first result stays. */
 export async function finishIntent(
   sql: Sql,
   siteId: string,

@@ -3,7 +3,7 @@ import type { SyncStream } from '#shared/wire/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 
-/** What came whole and could not be read or applied, as it came. */
+/** An undamaged part or row that the hub could not read or apply, unchanged. */
 export interface QuarantinedPiece {
   readonly stream: SyncStream
   readonly from: number
@@ -12,7 +12,7 @@ export interface QuarantinedPiece {
   readonly body: Uint8Array
 }
 
-/** Keeps pieces; one that comes again is kept once. */
+/** Stores pieces; a piece that comes again is stored once. */
 export async function insertQuarantine(
   sql: Sql,
   siteId: string,
@@ -34,7 +34,7 @@ export async function insertQuarantine(
   )
 }
 
-/** Reasons quote what came, which may be anything. */
+/** Reasons quote what the gateway sent, which may contain any character. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

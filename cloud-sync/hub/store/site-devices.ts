@@ -1,6 +1,6 @@
 import { JSON_BODY, type Sql } from './database/database.ts'
 
-/** The latest state of a device, as JSON of the gateway's own making. */
+/** The latest state of a device, as the JSON that the gateway wrote. */
 export interface SiteDeviceRow {
   site_id: string
   hardware_id: string

@@ -1,7 +1,7 @@
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
-/** A site with what its gateway said last. Times in milliseconds. */
+/** A site with the last report of its gateway. Times in milliseconds. */
 export interface SiteRow {
   site_id: string
   name: string
@@ -24,7 +24,7 @@ export interface SiteEpochRow {
   last_seen_ms: number
 }
 
-/** What was counted of a site. */
+/** The counts of a site. */
 export interface SiteFigures {
   devices: number
   keys: number
@@ -74,7 +74,7 @@ export async function renameSite(database: Database, siteId: string, name: strin
 
 type Counted = { site_id: string; count: number }
 
-/** Of each of these sites what is counted of it. */
+/** The counts of each of these sites. */
 export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise<Map<string, SiteFigures>> {
   const figures = new Map<string, SiteFigures>()
   if (siteIds.length === 0) return figures

@@ -3,7 +3,7 @@ import type { IntentKind } from '#shared/wire/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
-/** A wish of the head office, and what became of it. */
+/** A change that the head office asks a site for, and its result. */
 export interface IntentRow {
   site_id: string
   intent_id: string
@@ -17,7 +17,7 @@ export interface IntentRow {
   status: SiteIntentStatus
   reason: string | null
   finished_at_ms: number | null
-  /** The gateway has asked for what comes after it. */
+  /** The gateway has asked for intents after this one, so it has this one. */
   is_fetched: boolean
 }
 
@@ -66,7 +66,7 @@ export interface IntentQuery {
   readonly offset: number
 }
 
-/** Newest first. One nobody fetched in time counts as expired, though nobody wrote that down. */
+/** Newest first. An intent that was not fetched in time counts as expired, although its row still says pending. */
 export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promise<IntentRow[]> {
   const { status, kind, nowMs, limit, offset } = query
   return sql.all<IntentRow>(
@@ -79,7 +79,7 @@ export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promi
   )
 }
 
-/** Takes back an intent the gateway has not asked for; returns false when it is too late. */
+/** Withdraws an intent that the gateway has not fetched; returns false when it is too late. */
 export function withdrawIntent(
   database: Database,
   siteId: string,

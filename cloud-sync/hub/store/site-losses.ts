@@ -17,7 +17,7 @@ export interface GapRow {
   at_ms: number
 }
 
-/** What was dropped before it was sent, newest first. */
+/** Records that the gateway deleted before it could send them, newest first. */
 export function listGaps(sql: Sql, siteId: string, { limit, offset }: Page): Promise<GapRow[]> {
   return sql.all<GapRow>(
     `SELECT note_id, stream, from_ms, to_ms, row_count, reason, at_ms FROM gap
@@ -37,7 +37,7 @@ export interface QuarantineRow {
   bytes: number
 }
 
-/** What could not be applied, newest first, without what it is. */
+/** The pieces in quarantine, newest first, without their bytes. */
 export function listQuarantine(sql: Sql, siteId: string, { limit, offset }: Page): Promise<QuarantineRow[]> {
   return sql.all<QuarantineRow>(
     `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
@@ -46,7 +46,7 @@ export function listQuarantine(sql: Sql, siteId: string, { limit, offset }: Page
   )
 }
 
-/** Forgets one piece, or all that came up to a time. Returns how many it were. */
+/** Deletes one piece, or all that arrived up to a time. Returns how many it deleted. */
 export function clearQuarantine(
   database: Database,
   siteId: string,
@@ -78,7 +78,7 @@ export async function quarantinedBytes(
   return row?.body
 }
 
-/** Keeps in mind what will never come. */
+/** Stores a gap: records that the gateway deleted before it could send them. */
 export async function insertGap(
   sql: Sql,
   siteId: string,

@@ -13,8 +13,8 @@ const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS
   two_gateways_ms AS "twoGatewaysMs"`
 
 /**
- * One transaction at a time for each site, over all hubs of a database: each begins with this lock, and nothing of a site
- * is written without it.
+ * Runs one transaction at a time for each site, over all hubs of a database: each takes this lock first, and no row of a
+ * site is written without it.
  */
 export function inSite<Result>(
   database: Database,
@@ -30,7 +30,7 @@ export function inSite<Result>(
   })
 }
 
-/** As `inSite`, when its gateway was heard: the lock is what writes that down, and how much it still has to send. */
+/** As `inSite`, for a request of the gateway: the locking statement also stores the time and the gateway's backlog. */
 export function inHeardSite<Result>(
   database: Database,
   siteId: string,

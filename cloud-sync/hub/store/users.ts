@@ -77,7 +77,7 @@ export async function hasHubAdmin(sql: Sql): Promise<boolean> {
 
 type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'keyHash'>
 
-/** What is undefined stays as it is. */
+/** Undefined fields keep their values. */
 export type HubUserChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** Throws `user_not_found`, and `last_admin` when the head office would have no active admin left. */

@@ -25,7 +25,7 @@ export interface RowsTarget {
   readonly isResend: boolean
 }
 
-/** Keeps the rows of a part; returns those that cannot be kept. */
+/** Stores the rows of a part; returns those that it cannot store. */
 export async function applyRows(
   sql: Sql,
   stream: 'notes' | 'lock_events' | 'geofence_events' | 'entities',
@@ -98,7 +98,7 @@ function checkNote({ kind, body }: NoteSyncRow): string | undefined {
   return parsed.success ? undefined : describeError(parsed.error)
 }
 
-/** Does what a note says. After a fork notes come again: then it was done, and data may have come since. */
+/** Applies a note. After a fork notes come again; a known one has been applied, and new data may have arrived since. */
 async function applyNote(
   sql: Sql,
   note: NoteSyncRow,
@@ -111,11 +111,11 @@ async function applyNote(
   }
   if (kind !== 'erase') return
   const erase = eraseSchema.parse(body)
-  // of another epoch too: the positions of its database go on
+  // also for a new epoch: its database continues the positions of the earlier one
   await insertErasure(sql, siteId, epoch, note_id, erase, { atMs: at_ms, nowMs })
   if (isKnown) return
   const erased = { hardwareId: erase.hardware_id, streams: erase.kinds }
-  // what an audit sends again comes behind data that was measured since
+  // a note that an audit sends again may arrive after newer data
   await eraseRecords(sql, siteId, erased, isResend ? at_ms : undefined)
 }
 

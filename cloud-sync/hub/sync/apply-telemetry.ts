@@ -7,7 +7,7 @@ import { encodeRuns } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/sync.ts'
 import type { PartContent } from './part-content.ts'
 
-/** What is sent again may have been read before it was erased, and be on its way for so long. */
+/** A resent part may have been read before an erasure, and be on its way this long. */
 const RESEND_ON_ITS_WAY_MS = 600_000
 
 /** The furthest positions any erasure of the epoch reaches; null for none. */
@@ -16,13 +16,13 @@ export interface Erased {
   readonly historyErasedThrough: number | null
 }
 
-/** Each erasure must be looked for. */
+/** Bounds that make each part look for erasures. */
 export const EVERYTHING: Erased = {
   telemetryErasedThrough: Number.MAX_SAFE_INTEGER,
   historyErasedThrough: Number.MAX_SAFE_INTEGER,
 }
 
-/** Keeps the records of a part, but for those that were erased after it was made. */
+/** Stores the records of a part, except those that were erased after it was built. */
 export async function applyTelemetry(
   sql: Sql,
   { siteId, epoch, nowMs }: { siteId: string; epoch: string; nowMs: number },
@@ -73,7 +73,7 @@ async function keepSegment(
     firstMs = Math.min(firstMs, atMs[0] ?? firstMs)
     lastMs = Math.max(lastMs, atMs[atMs.length - 1] ?? lastMs)
   }
-  // in the newest encoding, whatever it came in
+  // stored in the newest encoding, whatever the gateway used
   const body = encodeRuns(runs)
   await insertSegment(sql, siteId, { epoch, from, to, rows, firstMs, lastMs, body }, nowMs)
 }

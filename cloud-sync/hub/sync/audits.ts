@@ -14,7 +14,7 @@ import { type Clock, DAY_MS } from '#shared/time.ts'
 import type { Audit, AuditAnswer, AuditKind } from '#shared/wire/sync.ts'
 import { meetSender } from './senders.ts'
 
-/** Compares what a gateway has with what is here, group by group. */
+/** Compares the rows of a gateway with those of the hub, group by group. */
 export async function answerAudit(
   { database, clock }: { database: Database; clock: Clock },
   siteId: string,
@@ -52,7 +52,7 @@ export async function answerAudit(
     if (mine.count > count && before !== undefined && isAllThere(before, compared)) {
       resends.push({ ...before, hubRows: compared.hubRows })
     } else if (count > 0) {
-      // who has more may lack some of it all the same: it is sent once, and inserted where it is missing
+      // a hub with more rows may still lack some: the gateway sends the group once, and missing rows are inserted
       resend.push(group)
       resends.push({ group, gatewayRows: compared.gatewayRows, hubRows: null, resentCount: 0 })
     }
@@ -71,7 +71,7 @@ export async function answerAudit(
   return { resend, extra }
 }
 
-/** Whether all the gateway has of a group came again since it was asked for, and nothing has changed since then. */
+/** Whether the gateway has sent the whole group again since it was asked to, and nothing has changed since then. */
 function isAllThere(
   before: AuditResend,
   { count, gatewayRows, hubRows }: { count: number; gatewayRows: string; hubRows: string },
@@ -107,7 +107,7 @@ async function sumsOf(
   return sums
 }
 
-/** One device after the other: those of a day may be millions of records. */
+/** One device after the other: all devices may have millions of records in a day. */
 async function recordSums<R extends Records>(
   sql: Database,
   siteId: string,
@@ -115,7 +115,7 @@ async function recordSums<R extends Records>(
   { dayMs, nowMs }: { dayMs: number; nowMs: number },
   groups: readonly string[],
 ): Promise<Map<string, RowSum>> {
-  // or each device would have to be looked for in each of them
+  // else each device would have to be looked up in each segment
   while ((await compactSegments(sql, siteId, nowMs)) > 0);
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
   const devices = new Set([...groups, ...(await devicesBetween(sql, siteId, kind.name, range))])

@@ -2,16 +2,16 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { InvalidRequestError } from '#shared/errors.ts'
 
-/** Of one line: a part of the most bytes a hub takes, in base64, and what it says of itself. */
+/** Bytes of one line: the largest part a hub takes, in base64, and its other fields. */
 const MAX_LINE_BYTES = 4 << 20
 const NEWLINE = 0x0a
 
 /**
- * The lines of a gzip file, as they come. Throws `invalid_file` for what is no gzip, ends in the middle, or has a line of
- * more than 4 MB: what it unpacks to is never in memory as a whole.
+ * The lines of a gzip file, one at a time: the unpacked file is never in memory as a whole. Throws `invalid_file` if it is
+ * not gzip, ends early, or has a line of more than 4 MB.
  */
 export async function* fileLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  // what goes wrong on the way comes out of the loop
+  // errors of the pipeline are thrown by the loop
   const unpacked = pipeline(Readable.from(body), createGunzip(), () => undefined)
   let rest: Buffer[] = []
   let restBytes = 0

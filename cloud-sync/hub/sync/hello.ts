@@ -14,7 +14,7 @@ import {
 } from '#shared/wire/sync.ts'
 import { meetSender, warningsFor } from './senders.ts'
 
-/** What a hub takes. A request is at most this large when it is unpacked, a part this large before base64. */
+/** The limits of a hub. A request is at most this large when it is unpacked, a part this large before base64. */
 export const LIMITS: SyncLimits = {
   part_bytes: 1_048_576,
   body_bytes: 8_388_608,
@@ -23,7 +23,7 @@ export const LIMITS: SyncLimits = {
   latest_interval_ms: 5_000,
 }
 
-/** Parts do not begin where their streams are, or a gateway never had what the hub has; nothing was taken. */
+/** Parts do not continue at the cursors, or the hub has more than the gateway ever had; the hub took nothing. */
 export class CursorConflictError extends ConflictError {
   readonly cursors: SyncCursors
 
@@ -35,7 +35,7 @@ export class CursorConflictError extends ConflictError {
 
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 
-/** Meets a gateway. Throws `foreign_epoch`, or `ahead` when it never had what the hub has of its epoch. */
+/** Registers a gateway. Throws `foreign_epoch`, or `ahead` when the hub has more of its epoch than it ever had. */
 export async function sayHello(
   { database, clock }: { database: Database; clock: Clock },
   siteId: string,
@@ -60,7 +60,7 @@ export async function sayHello(
     await insertCursors(sql, siteId, epoch, nowMs)
     await forgetInstances(sql, siteId, nowMs - INSTANCES_KEPT_MS)
     const sender = await meetSender(sql, site, hello, nowMs)
-    // nothing was there to be sent again
+    // this epoch has no entities of its own to send
     if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
     const warnings = warningsFor(site, sender, nowMs)
     return { server_time_ms: nowMs, cursors, limits: LIMITS, warnings }

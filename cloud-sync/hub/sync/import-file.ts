@@ -27,10 +27,10 @@ interface ImportDeps {
 }
 
 /**
- * Takes a file that a gateway wrote (shared/wire/sync-file.ts), through the same compare-and-set as if it had sent the
- * parts itself: some parts a transaction, and what is there already is passed over. Of a file that turns out to be damaged
- * some parts from its beginning may have been taken; it may come again. The receipt says where the hub is, and is only
- * given when every part of the file is here. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
+ * Imports a file that a gateway wrote (shared/wire/sync-file.ts) with the same compare-and-set as parts that a gateway
+ * sends: some parts in each transaction, and parts that the hub has are skipped. When a file turns out to be damaged, the
+ * parts before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a file
+ * whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
  */
 export async function importFile(
   deps: ImportDeps,
@@ -73,11 +73,11 @@ class FileImport {
   readonly #siteId: string
   readonly #head: SyncFileHead
   readonly #entitiesEnd: number
-  /** The site went on as another database since: what was configured in this one is over. */
+  /** The site has a newer epoch since: the entities of this one are out of date. */
   readonly #isPast: boolean
-  /** Where the hub is with what waits here. */
+  /** The cursors of the hub once the waiting parts are applied. */
   #cursors: SyncCursors
-  /** Where the file is. */
+  /** The position in the file. */
   #at: SyncCursors
   #parts = 0
   #waiting: CheckedPart[] = []
@@ -119,7 +119,7 @@ class FileImport {
       await recordEpoch(sql, siteId, head, isPast ? supersededMs - 1 : nowMs)
       await insertCursors(sql, siteId, epoch, nowMs)
       const entitiesEnd = await entitiesEndOf(sql, siteId, epoch)
-      // nothing was there to be sent again
+      // this epoch has no entities of its own to send
       if (entitiesEnd === 0 && !isPast) await deleteEarlierEntities(sql, siteId, epoch)
       const cursors = await readCursors(sql, siteId, epoch)
       return new FileImport(deps, siteId, { head, entitiesEnd, isPast, cursors })
@@ -157,7 +157,7 @@ class FileImport {
       await this.#apply()
   }
 
-  /** The states of some devices when the file was written; in all, they are those of all. */
+  /** The states of some devices when the file was written; the calls together have those of all devices. */
   keep(devices: Latest['devices']): void {
     this.#states = new Map([...(this.#states ?? []), ...statesOf(devices)])
   }
@@ -173,7 +173,7 @@ class FileImport {
     const { epoch } = this.#head
     const { database, clock } = this.#deps
     const cursors = await inSite(database, site, async (sql) => {
-      // a gateway that does not know what time it is wrote it before now all the same
+      // the file was written before now, even if the clock of the gateway says otherwise
       const atMs = Math.min(this.#head.exported_at_ms, clock.nowMs())
       if (this.#states !== undefined) await putOlderStates(sql, site, atMs, this.#states)
       await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })

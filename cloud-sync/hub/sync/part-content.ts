@@ -8,22 +8,22 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/sync.ts'
 
-/** What is in a part. */
+/** The decoded content of a part. */
 export type PartContent =
   | { readonly type: 'rows'; readonly rows: readonly unknown[] }
   | { readonly type: 'runs'; readonly runs: readonly TelemetryRun[] }
   | { readonly type: 'blocks'; readonly blocks: readonly ReadBlock[] }
-  /** It is as the gateway wrote it, and this hub can do nothing with it. */
+  /** The part is undamaged, but this hub cannot read it. */
   | { readonly type: 'unreadable'; readonly reason: string }
 
-/** A part that is as it was sent. */
+/** A part that arrived undamaged. */
 export interface CheckedPart {
   readonly part: SyncPart
   readonly data: Buffer
   readonly content: PartContent
 }
 
-/** Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count`: then it was damaged on its way. */
+/** Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged on its way. */
 export function checkPart(part: SyncPart): CheckedPart {
   const { stream, from, to, is_resend } = part
   if (is_resend === true ? from !== 0 || to !== 0 : to <= from) {
@@ -52,7 +52,7 @@ export function checkPart(part: SyncPart): CheckedPart {
 
 function readContent({ stream, encoding, count }: SyncPart, data: Buffer): PartContent {
   const isTelemetry = stream === 'telemetry' || stream === 'history'
-  // nothing is left between the positions: in whatever encoding
+  // a part without rows has no data, in any encoding
   if (data.length === 0 && count === 0) return { type: 'rows', rows: [] }
   try {
     if (encoding === 'rows-1' && !isTelemetry) return readRows(data)
@@ -88,7 +88,7 @@ function readBlocks(data: Buffer): ReadBlock[] {
 function recordsOf<R extends Records>(kind: RecordKind<R>, block: Uint8Array): R {
   const records = kind.allocate(MAX_BLOCK_RECORDS)
   const view = kind.view(records, 0, decodeBlock(kind, block, records))
-  // as many as there are, and not room for a full block, for as long as the part is in memory
+  // copies of the exact length: the originals keep room for a full block as long as the part is in memory
   const copy = kind.allocate(view.atMs.length)
   copy.atMs.set(view.atMs)
   for (const [i, column] of kind.columnsOf(view).entries()) kind.columnsOf(copy)[i]?.set(column)

@@ -14,7 +14,7 @@ import { type CheckedPart, checkPart } from './part-content.ts'
 import { resentRows } from './resent-rows.ts'
 import { meetSender, warningsFor } from './senders.ts'
 
-/** Takes parts, all of them or none. Throws what is wrong with them, or `cursor` when they do not fit. */
+/** Takes all parts or none. Throws why a part is invalid, or `cursor` when they do not continue at the cursors. */
 export async function takeParts(
   { database, clock }: { database: Database; clock: Clock },
   siteId: string,
@@ -45,7 +45,7 @@ export async function takeParts(
 
 export interface KnownEpoch extends Erased {
   readonly entitiesEnd: number
-  /** As they are in the same transaction. */
+  /** Read in the same transaction. */
   readonly cursors: SyncCursors
 }
 
@@ -53,13 +53,13 @@ export interface PartsTarget {
   readonly siteId: string
   readonly epoch: string
   readonly nowMs: number
-  /** The site went on as another epoch since: it says what entities are. */
+  /** The site has a newer epoch, which decides what its entities are. */
   readonly isPast?: boolean
 }
 
 /**
- * Takes parts that were checked, inside a transaction that has the site; returns where their streams are then. Throws
- * `cursor` when one does not begin where its stream is.
+ * Applies checked parts inside a transaction that holds the lock of the site; returns the new cursors. Throws `cursor`
+ * when a part does not continue at the cursor of its stream.
  */
 export async function moveAndApply(
   sql: Sql,
@@ -90,7 +90,7 @@ interface Move {
   rows: number
 }
 
-/** Where each stream will be. Throws when a part does not begin where its stream is by then. */
+/** The new cursor of each stream. Throws when a part does not continue at the cursor or the part before it. */
 function planMoves(parts: readonly CheckedPart[], cursors: SyncCursors): Map<SyncStream, Move> {
   const moves = new Map<SyncStream, Move>()
   for (const { part } of parts) {

@@ -11,7 +11,7 @@ export interface ResentRows {
   count: number
 }
 
-/** How many rows of which groups are in a part that comes again. */
+/** How many rows of which groups are in a resent part. */
 export function resentRows(stream: SyncStream, content: PartContent): ResentRows[] {
   const groups = new Map<string, ResentRows>()
   const add = (kind: AuditKind, dayMs: number, group: string) => {

@@ -11,10 +11,10 @@ import type { LockedSite } from '#hub/store/sites.ts'
 import { ConflictError } from '#shared/errors.ts'
 import type { SyncWarning } from '#shared/wire/sync.ts'
 
-/** A gateway that was started anew may have left requests on their way; what comes later is another gateway. */
+/** Requests that a gateway sent before a restart may arrive this late; later ones come from another gateway. */
 const OLD_INSTANCE_MS = 60_000
 
-/** Notes who sends, in a site that was locked as heard. Throws `unknown_epoch` before its hello. */
+/** Stores that a sender is active; `site` is locked by `inHeardSite`. Throws `unknown_epoch` before its hello. */
 export async function meetSender(
   sql: Sql,
   site: LockedSite,
@@ -31,7 +31,7 @@ export async function meetSender(
   return { ...known, isOneOfTwo }
 }
 
-/** What the gateway is to be told besides. */
+/** The warnings for the answer to a gateway. */
 export function warningsFor(
   site: LockedSite,
   { isOneOfTwo, hasQuarantine }: { isOneOfTwo: boolean; hasQuarantine: boolean },

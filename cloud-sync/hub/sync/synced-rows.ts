@@ -2,20 +2,20 @@ import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
 import { isNestedTooDeep } from '#shared/wire/json-object.ts'
 
-/** A row that is what its schema says, and all of it. */
+/** A row that fits its schema, with all its fields. */
 export interface GoodRow<Row> {
   readonly row: Row
-  /** JSON of it as it came, without its position. */
+  /** The JSON of the row as the gateway sent it, without its position. */
   readonly body: string
 }
 
-/** A row that is not, as it came. */
+/** A row that does not fit, as the gateway sent it. */
 export interface BadRow {
   readonly reason: string
   readonly body: Uint8Array
 }
 
-/** Divides rows; fields the schema does not know are kept. */
+/** Separates rows that fit the schema from those that do not; unknown fields are kept. */
 export function readRows<Row>(
   schema: z.ZodType<Row>,
   rows: readonly unknown[],
@@ -48,7 +48,7 @@ function findProblem(schema: z.ZodType, row: unknown): string | undefined {
   return text === undefined ? undefined : 'a text no database can hold'
 }
 
-/** PostgreSQL has no U+0000 in texts, and half a character would come back as another. */
+/** PostgreSQL accepts no U+0000 in texts, and would replace half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }

@@ -1,6 +1,6 @@
 import type { Part } from '#shared/lifecycle.ts'
 
-/** What PostgreSQL takes as a parameter here; times and sequence numbers are numbers, bytes are Uint8Array. */
+/** The types of parameters; times and sequence numbers are numbers, bytes are Uint8Array. */
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
 
 /** A database, or a transaction of one. BIGINT comes back as a number, BYTEA as a Uint8Array. */
@@ -11,9 +11,9 @@ export interface Sql {
   run(text: string, values?: readonly SqlValue[]): Promise<number>
 }
 
-/** PostgreSQL, something that speaks like it, or PGlite in a folder. */
+/** PostgreSQL, a compatible database, or PGlite in a folder. */
 export interface Database extends Sql, Part {
-  /** Runs again what the database broke off to keep transactions apart (40001, 40P01): `work` must not act elsewhere. */
+  /** Repeats a transaction that a concurrent one made fail (40001, 40P01): `work` must have no other effects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
 }
 

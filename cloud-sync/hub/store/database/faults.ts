@@ -1,12 +1,12 @@
 import { describeError, InvalidRequestError, UnavailableError } from '#shared/errors.ts'
 
-/** Serialization failure and deadlock: the database broke off one of two transactions that were in each other's way. */
+/** Serialization failure and deadlock: the database aborted one of two conflicting transactions. */
 const RETRIED = new Set(['40001', '40P01'])
 const MAX_ATTEMPTS = 12
 const FIRST_DELAY_MS = 10
 const MAX_DELAY_MS = 1_000
 
-/** Tries again what was broken off, after a random time that grows. */
+/** Repeats an aborted transaction, after a random pause that grows. */
 export async function withRetries<Result>(
   work: () => Promise<Result>,
   isRetried: (error: unknown) => boolean = isBrokenOff,
@@ -22,7 +22,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** The SQLSTATE of an error of the database, or the code of one of the network. */
+/** The SQLSTATE of a database error, or the code of a network error. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -34,7 +34,7 @@ function isBrokenOff(error: unknown): boolean {
 // connections (08), resources (53), the operator (57), the system (58); 25006: a server that became a standby
 const SQLSTATE_GONE = /^(08...|53...|57...|58...|25006)$/
 const NETWORK_GONE = /^(E[A-Z]+|ENOTFOUND|EAI_AGAIN)$/
-/** What pg says without a code. */
+/** Messages of pg that have no code. */
 const CONNECTION_GONE =
   /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
 
@@ -42,13 +42,16 @@ const CONNECTION_GONE =
 const NO_TEXT = '22021'
 
 /**
- * The same error; an `UnavailableError` when the database is what is missing, or `invalid_parameter` for a text that it
- * cannot hold.
+ * Returns an `UnavailableError` when the database cannot be reached, `invalid_parameter` for a text that it cannot hold,
+ * or the same error.
  */
 export function asAppError(error: unknown): unknown {
   const code = codeOf(error)
   if (code === NO_TEXT) {
-    return new InvalidRequestError('invalid_parameter', 'a text has U+0000, which no database can hold')
+    return new InvalidRequestError(
+      'invalid_parameter',
+      'a text contains U+0000, which the database cannot store',
+    )
   }
   const isGone =
     code === undefined

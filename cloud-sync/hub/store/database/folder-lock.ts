@@ -4,12 +4,12 @@ import { describeError } from '#shared/errors.ts'
 
 const SQLITE_BUSY = 5
 
-/** Another process has the data folder. */
+/** Another process uses the data folder. */
 export class FolderInUseError extends Error {}
 
 /**
- * Keeps a second process off the folder of an embedded database, which two would destroy. An exclusive transaction on an
- * empty file of its own: the system drops it however the process ends.
+ * Keeps a second process off the folder of an embedded database, which two processes would destroy. The lock is an
+ * exclusive transaction on an empty SQLite file: the operating system releases it however the process ends.
  */
 export class FolderLock {
   readonly #path: string
@@ -19,7 +19,7 @@ export class FolderLock {
     this.#path = join(folder, 'hub.lock')
   }
 
-  /** Throws `FolderInUseError` when another process has it. */
+  /** Throws `FolderInUseError` when another process holds the lock. */
   take(): void {
     let db: DatabaseSync | undefined
     try {
@@ -30,7 +30,7 @@ export class FolderLock {
       if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) {
         throw new FolderInUseError(`another hub is using the data folder (${this.#path})`, { cause: error })
       }
-      throw new Error(`the data folder cannot be written (${this.#path}): ${describeError(error)}`, {
+      throw new Error(`cannot write to the data folder (${this.#path}): ${describeError(error)}`, {
         cause: error,
       })
     }

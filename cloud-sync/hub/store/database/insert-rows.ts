@@ -1,9 +1,9 @@
 import type { Sql, SqlValue } from './database.ts'
 
-/** Of one statement: a protocol message knows 65,535 parameters. */
+/** Parameters of one statement: the protocol allows 65,535. */
 const ROWS_AT_ONCE = 250
 
-/** Inserts rows, many with each statement; those whose key is taken are left out. Returns how many it inserted. */
+/** Inserts rows, many with each statement, and skips rows whose key exists. Returns how many it inserted. */
 export async function insertRows(
   sql: Sql,
   table: string,

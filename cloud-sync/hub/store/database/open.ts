@@ -11,7 +11,7 @@ export interface DatabaseOptions {
   readonly log: Log
 }
 
-/** The database of a hub; it has the schema once it is started. */
+/** The database of a hub; `start` creates the schema. */
 export function openDatabase({ url, dataDir, log }: DatabaseOptions): Database {
   return url === undefined ? new PgliteDatabase(dataDir) : new PostgresDatabase({ url, log })
 }

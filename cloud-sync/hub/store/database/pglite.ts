@@ -17,7 +17,7 @@ export class PgliteDatabase implements Database {
   readonly #lock: FolderLock | undefined
   #db: PGlite | undefined
 
-  /** `template`: what an empty database is, which takes seconds to make. */
+  /** `template`: a copy of an empty database, which would take seconds to create. */
   constructor(folder?: string, template?: Blob) {
     this.#folder = folder
     this.#template = template

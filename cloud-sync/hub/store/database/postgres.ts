@@ -8,16 +8,16 @@ import { createSchema } from './schema.ts'
 export interface PostgresOptions {
   readonly url: string
   readonly log: Log
-  /** At once; further ones wait. */
+  /** Connections at the same time; further queries wait. */
   readonly connections?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
-/** A statement that takes longer is waiting for something that does not come. */
+/** A statement that takes longer hangs. */
 const STATEMENT_TIMEOUT_MS = 60_000
 
-/** PostgreSQL, or what speaks like it, over a bounded number of connections. */
+/** PostgreSQL, or a compatible database, over a bounded number of connections. */
 export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
@@ -35,7 +35,7 @@ export class PostgresDatabase implements Database {
       application_name: 'cartbarn-hub',
       types: { getTypeParser },
     })
-    // of connections nobody uses at the moment: the pool makes new ones
+    // errors of idle connections: the pool opens new ones
     this.#pool.on('error', (error) =>
       log.warn({ reason: describeError(error) }, 'lost an idle database connection'),
     )
@@ -82,7 +82,7 @@ export class PostgresDatabase implements Database {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw asAppError(error)
     })
-    // while it is ours its loss is told here as well as by the query, and nobody listening would end the process
+    // a lost connection emits 'error' here besides failing the query; without a listener it would end the process
     client.on('error', ignore)
     let isUsable = true
     try {
@@ -121,7 +121,7 @@ export class PostgresDatabase implements Database {
 const INT8 = 20
 const NUMERIC = 1700
 
-/** Everything that is counted and timed here fits a number: bigint, and numeric, which sums of bigint are. */
+/** Counts and times fit a JavaScript number: bigint, and numeric, the type of sums of bigint. */
 const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) => {
   const isNumber = oid === INT8 || oid === NUMERIC
   return isNumber ? Number : pg.types.getTypeParser(oid, format)
@@ -132,14 +132,14 @@ function ignore(): void {
 }
 
 const MAX_NAMES = 256
-/** Longer ones are lists of rows, each time of another length. */
+/** Longer statements are lists of rows, whose length differs each time. */
 const MAX_TEXT = 600
 
 /** Names for statements that come again and again, so that a connection prepares each of them once. */
 class StatementNames {
   readonly #names = new Map<string, string>()
 
-  /** Undefined for one that is not worth it. */
+  /** Undefined for a statement that is not worth preparing. */
   nameOf(text: string): string | undefined {
     const known = this.#names.get(text)
     if (known !== undefined) return known

@@ -14,10 +14,10 @@ export function schemaStatements(): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** Two that create the same table at once: IF NOT EXISTS looks first, and only one of them finds nothing in its way. */
+/** Two hubs create the same table at once: IF NOT EXISTS checks before it creates, so one of them can still fail. */
 const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '40P01'])
 
-/** Creates what is not there yet. Several hubs may do so at once. Throws for the tables of a later program. */
+/** Creates missing tables and indexes. Several hubs may do so at once. Throws for the schema of a later version. */
 export async function createSchema(sql: Sql): Promise<void> {
   for (const statement of schemaStatements()) {
     await withRetries(
@@ -44,7 +44,7 @@ export async function createSchema(sql: Sql): Promise<void> {
 /** Tables that belong to no site: every node of a cluster has all of them. */
 const REFERENCE_TABLES = ['hub_user', 'hub_schema_version']
 
-/** What spreads the tables of a new database over the nodes of a Citus cluster, by site. */
+/** The SQL that distributes the tables of a new database over the nodes of a Citus cluster, by site. */
 export function citusStatements(): string[] {
   const tables = schemaStatements().flatMap((statement) => {
     const name = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]

@@ -6,12 +6,12 @@ import { inSite } from '../sites.ts'
 import { addRuns } from './device-telemetry.ts'
 import { deleteSegments, oldestSegments, type SegmentBacklog } from './segments.ts'
 
-/** Of one transaction: the site waits meanwhile, and all of them are in memory. */
+/** Rows of one transaction: the site waits for it, and the rows are all in memory. */
 const ROWS_AT_ONCE = 131_072
-/** From so many on, blocks are worth their heads. */
+/** From this number of rows on, blocks are worth their heads. */
 const ROWS_PER_DEVICE = 512
 const OLDEST_MS = 86_400_000
-/** Whoever reads or erases goes through all of them. */
+/** Each read and each erasure goes through all segments, so their number is bounded. */
 const MAX_SEGMENTS = 2048
 
 /** Whether the segments of a site should become blocks now. */
@@ -21,7 +21,7 @@ export function isDue({ rows, segments, oldestMs, devices }: SegmentBacklog, now
 }
 
 /**
- * Makes the oldest segments of a site into blocks, by device; returns how many segments that were, 0 when there are none.
+ * Compacts the oldest segments of a site into blocks, by device. Returns how many segments it compacted.
  * Any hub may do it at any time.
  */
 export async function compactSegments(
@@ -38,7 +38,7 @@ export async function compactSegments(
         for (const run of decodeRuns(body)) runs.push(run)
       } catch (error) {
         // it could be read when it came
-        const reason = `damaged in the database: ${describeError(error)}`
+        const reason = `the segment is damaged in the database: ${describeError(error)}`
         await insertQuarantine(
           sql,
           siteId,

@@ -12,7 +12,7 @@ import { insertBlocks } from './blocks.ts'
 import { firstMs, lastMs, mergeAll } from './merged-records.ts'
 import { StreamBlocks } from './stream-blocks.ts'
 
-/** A block as it came and what is in it. */
+/** A block as the gateway sent it, and its decoded records. */
 export type ReadBlock =
   | {
       readonly hardwareId: string
@@ -27,7 +27,7 @@ export type ReadBlock =
       readonly block: Uint8Array
     }
 
-/** Puts blocks in, as they are where nothing of them is there yet. Inside the site's lock. */
+/** Inserts blocks, unchanged where the hub has none of their records. Inside the site's lock. */
 export async function addBlocks(sql: Sql, siteId: string, blocks: readonly ReadBlock[]): Promise<void> {
   for (const [hardwareId, ofDevice] of byDevice(blocks)) {
     const of = { siteId, hardwareId }

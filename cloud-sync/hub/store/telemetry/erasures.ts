@@ -7,13 +7,13 @@ import { blockSpans, type DeviceOfSite, insertBlocks, readBlocks } from './block
 import { lastMs } from './merged-records.ts'
 import { deleteSegments, replaceSegment, segmentsBetween } from './segments.ts'
 
-/** Which records of which device are erased. */
+/** The records of a device that are erased. */
 export interface ErasedStream {
   readonly hardwareId: string
   readonly streams: readonly ('gps' | 'battery')[]
 }
 
-/** Keeps an erasure in mind: parts that were made before it may still come. */
+/** Stores an erasure: parts that were built before it may still arrive. */
 export async function insertErasure(
   sql: Sql,
   siteId: string,
@@ -33,7 +33,7 @@ export async function insertErasure(
   )
 }
 
-/** What is erased from parts of this epoch that end at this position. */
+/** The erasures that apply to parts of this epoch that end at this position. */
 export async function erasedFrom(
   sql: Sql,
   siteId: string,
@@ -49,7 +49,7 @@ export async function erasedFrom(
   return rows.map(readStreams)
 }
 
-/** What was erased since this time of the hub, whatever the position. */
+/** The erasures since this time (clock of the hub), whatever their position. */
 export async function erasedSince(sql: Sql, siteId: string, sinceMs: number): Promise<ErasedStream[]> {
   const rows = await sql.all<{ hardwareId: string; streams: string }>(
     'SELECT hardware_id AS "hardwareId", streams FROM erasure WHERE site_id = $1 AND received_at_ms >= $2',
@@ -58,7 +58,7 @@ export async function erasedSince(sql: Sql, siteId: string, sinceMs: number): Pr
   return rows.map(readStreams)
 }
 
-/** Leaves out what is erased. */
+/** Leaves out erased records. */
 export function withoutErased<T extends { readonly hardwareId: string; readonly stream: 'gps' | 'battery' }>(
   items: readonly T[],
   erased: readonly ErasedStream[],

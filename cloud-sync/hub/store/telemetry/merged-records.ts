@@ -1,7 +1,7 @@
 import { mergeRecords } from '#shared/telemetry/merge.ts'
 import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 
-/** All records of several pieces, each ascending, in one. Where two have a time, that of the earlier piece stays. */
+/** Merges pieces of ascending records. Of two records of one time, the one of the earlier piece stays. */
 export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonly R[]): R {
   const sorted = pieces.filter(({ atMs }) => atMs.length > 0).sort((a, b) => firstMs(a) - firstMs(b))
   const chain: R[] = []

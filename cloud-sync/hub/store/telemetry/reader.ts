@@ -17,8 +17,8 @@ export interface TelemetryRange {
 const BLOCKS_AT_ONCE = 16
 
 /**
- * The records of a device in a time, oldest first in any case, wherever they are kept. Whoever reads page after page gives
- * what `pendingTelemetry` found for all of them: it is among the records of all devices.
+ * The records of a device between two times, always oldest first, from blocks and segments. A caller that reads several
+ * pages passes the result of `pendingTelemetry` with each: finding them reads the segments of all devices.
  */
 export async function readTelemetry<R extends Records>(
   sql: Sql,
@@ -28,7 +28,7 @@ export async function readTelemetry<R extends Records>(
   pending?: readonly R[],
 ): Promise<R> {
   const { order = 'asc', limit = Number.POSITIVE_INFINITY } = range
-  // segments first: what is moved from them meanwhile is in the blocks then
+  // segments first: records that a compaction moves meanwhile are then found in the blocks
   const pieces = (pending ?? (await pendingTelemetry(sql, kind, of, range))).map((each) =>
     clip(kind, each, range),
   )
@@ -66,7 +66,7 @@ export async function devicesBetween(
   return devices
 }
 
-/** At least how many different records lie before all that is still to be read. */
+/** A lower bound for the number of different records before all that is still to be read. */
 function countFinal(pieces: readonly Records[], next: BlockSpan, order: 'asc' | 'desc'): number {
   const times = new Set<number>()
   for (const { atMs } of pieces) {

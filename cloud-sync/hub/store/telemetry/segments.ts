@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts'
 
-/** A part of the stream telemetry as it came. */
+/** A part of the stream telemetry as the gateway sent it. */
 export interface Segment {
   readonly epoch: string
   readonly from: number
@@ -44,7 +44,7 @@ export async function segmentsBetween(
   )
 }
 
-/** The oldest segments, up to about so many rows; at least one if there is any. */
+/** The oldest segments, with up to `rows` rows in all; at least one if there is any. */
 export async function oldestSegments(sql: Sql, siteId: string, rows: number): Promise<StoredSegment[]> {
   const sizes = await sql.all<{ epoch: string; to: number; rows: number }>(
     `SELECT epoch, seq_to AS "to", row_count AS "rows" FROM segment
@@ -103,7 +103,7 @@ export interface SegmentBacklog {
   readonly rows: number
   readonly segments: number
   readonly oldestMs: number
-  /** Of the site, by what it last told. */
+  /** Of the site, by its last report. */
   readonly devices: number
 }
 

@@ -5,24 +5,24 @@ import type { Sql } from '../database/database.ts'
 import { blockSpans, type DeviceOfSite, type NewBlock, readBlocks } from './blocks.ts'
 import { firstMs, lastMs, pickRecords } from './merged-records.ts'
 
-/** A block that may have times which are to be added. */
+/** A block that may already have some of the times to be added. */
 interface KnownBlock {
   readonly firstMs: number
   readonly lastMs: number
-  /** Undefined until somebody needs them. */
+  /** Undefined until they are decoded on first use. */
   atMs: Float64Array | undefined
 }
 
 /**
- * The blocks a device's stream has in some time, and those that are to be added: what comes again is left out, so that no
- * two records have the same time.
+ * The blocks that a device's stream has between two times, and records to add to them. A record of a time that exists is
+ * left out, so that no two records have the same time.
  */
 export class StreamBlocks<R extends Records> {
   readonly #sql: Sql
   readonly #of: DeviceOfSite
   readonly #kind: RecordKind<R>
   readonly #known: KnownBlock[]
-  /** What is to be inserted. */
+  /** The blocks to insert. */
   readonly added: NewBlock[] = []
 
   private constructor(sql: Sql, of: DeviceOfSite, kind: RecordKind<R>, known: KnownBlock[]) {
