@@ -30,7 +30,7 @@ function literalAt(text: string, start: number, end: number): { value: string; s
   return value === undefined ? [] : [{ value, start }]
 }
 
-/** Says what is wrong with the imports of `files`, one line each; nothing when all is well. */
+/** The findings about the imports of `files`, one line each; empty when all imports are allowed. */
 export class ImportCheck {
   readonly #rules: readonly ImportRule[]
   readonly #aliases: Aliases
@@ -46,7 +46,7 @@ export class ImportCheck {
     return new ImportCheck(readImportTable(root, aliases), aliases)
   }
 
-  /** Tests are left out of the circles of rooms: nobody imports them. */
+  /** Tests are left out of the circles of rooms: no file imports them. */
   findings(files: readonly SourceFile[]): string[] {
     const product = files.filter(({ path }) => !path.endsWith('.test.ts'))
     return [

@@ -5,7 +5,7 @@ import { readWebSocketAnswer } from './websocket-frames.ts'
 /** What came back over one connection. */
 export interface Answers {
   packets: readonly RawPacket[]
-  /** Of the bytes around the packets; null when there is nothing to say. */
+  /** What is wrong with the bytes around the packets; null when nothing is. */
   problem: string | null
 }
 
@@ -16,7 +16,7 @@ export function readAnswers({ channel }: FuzzCase, bytes: Buffer): Answers {
   return { packets: cutPackets(content).packets, problem }
 }
 
-/** What is wrong about the answers to a case; null of a gateway that behaves. */
+/** What is wrong with the answers to a case; null when they are correct. */
 export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers): string | null {
   if (problem !== null) return problem
   const [first, ...later] = packets

@@ -10,7 +10,7 @@ export interface Subject extends Target {
   api: GatewayApi
   mqttUrl: string
   realtimeUrl: string
-  /** What is wrong with the process or its log; null of a good one. */
+  /** What is wrong with the process or its log output; null when nothing is. */
   fault(): string | null
 }
 
@@ -70,7 +70,7 @@ export class Campaign {
 
   async run(): Promise<CampaignReport> {
     const { api, mqttUrl, realtimeUrl } = this.#subject
-    // nobody logs in as the bystander, and nobody may speak for it
+    // no client logs in as the bystander, and none may publish for it
     const [neighbour, bystander, ...devices] = await api.registerDevices(this.#options.devices + OTHERS)
     if (neighbour === undefined || bystander === undefined) throw new Error('no devices')
     const neighbours = await Neighbours.start(neighbour, mqttUrl, realtimeUrl)
@@ -133,7 +133,7 @@ export class Campaign {
       generateCase(seed, first + i, devices, only),
     )
     this.#failures.push({ problem, cases })
-    // one is enough: what is broken now stays broken
+    // one fault is enough: it does not go away
     this.#next = Number.POSITIVE_INFINITY
   }
 
@@ -145,7 +145,7 @@ export class Campaign {
     const [complaint] = neighbours.problems
     if (complaint !== undefined) return `neighbours: ${complaint}`
     const traces = await api.traces(bystander)
-    if (traces.length > 0) return `somebody spoke for ${bystander}: ${traces}`
+    if (traces.length > 0) return `a client published for ${bystander}: ${traces}`
     const giveUpAtMs = performance.now() + SETTLE_MS
     for (;;) {
       const metrics = await api.metrics()

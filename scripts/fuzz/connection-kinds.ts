@@ -13,7 +13,7 @@ import type { Draft, Kind, Login } from './fuzz-case.ts'
 import { loginPacket, samplePacket } from './sample-packets.ts'
 import { wildText } from './wild-text.ts'
 
-/** Cases that are about the connection: how bytes arrive, how it ends, what is left behind. */
+/** Cases about the connection: how bytes arrive, how it ends, what it leaves behind. */
 export const connectionKinds: readonly Kind[] = [
   {
     name: 'valid',

@@ -1,4 +1,4 @@
-// npm run fuzz [-- --cases N]: throws broken MQTT at a gateway of its own and looks whether anybody else notices.
+// npm run fuzz [-- --cases N]: sends broken MQTT to a gateway of its own and checks that other clients do not notice.
 import { randomInt } from 'node:crypto'
 import { Option } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'

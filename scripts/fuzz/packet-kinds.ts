@@ -83,7 +83,7 @@ export const packetKinds: readonly Kind[] = [
   },
 ]
 
-/** CONNECT with parts nobody agreed on: names, levels, flags, wills, ids, MQTT 5 properties. */
+/** CONNECT with parts that the protocol does not allow: names, levels, flags, wills, ids, MQTT 5 properties. */
 function wildConnect(random: Random, device: Login): Buffer {
   const { hardwareId, password } = device
   const fieldOr = (right: string) => (random.chance(0.7) ? right : wildText(random, hardwareId))

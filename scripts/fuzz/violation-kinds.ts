@@ -12,7 +12,7 @@ import { randomBytes } from './mutation.ts'
 import { loginPacket, samplePacket, someId } from './sample-packets.ts'
 import { illFormedText } from './wild-text.ts'
 
-/** Cases for which there is only one right answer. */
+/** Cases with only one correct answer. */
 export const violationKinds: readonly Kind[] = [
   {
     name: 'violation',
@@ -65,7 +65,7 @@ function violation(random: Random, device: Login): Buffer {
       publishPacket(illFormedText(random, `${own}/tlm`), '{"speed":1}', { qos: random.integer(0, 2), id }),
     () => subscribeAllPacket([illFormedText(random, `${own}/cmd`)], 1, id),
     () => unsubscribePacket([illFormedText(random, `${own}/cmd`)], id),
-    // somebody else's topics
+    // topics of another device
     () =>
       publishPacket(random.pick(['dev/bench-00001/tlm', 'dev/bench-00000/st', '$SYS/x']), '{"speed":1}', {
         qos: 1,

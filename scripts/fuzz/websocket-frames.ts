@@ -50,7 +50,7 @@ export interface WebSocketAnswer {
   problem: string | null
 }
 
-/** Takes the answer to an upgrade request, and the frames behind it, apart. */
+/** Parses the answer to an upgrade request and the frames that follow it. */
 export function readWebSocketAnswer(bytes: Buffer): WebSocketAnswer {
   const headEnd = bytes.indexOf(HEAD_END)
   const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(bytes.toString('latin1', 0, 20)) ?? []

@@ -63,7 +63,7 @@ export function illFormedText(random: Random, around = ''): Buffer {
   ])
 }
 
-/** A topic, filter or id that somebody might try; most are well formed. */
+/** A topic, filter or id that a client might try; most are well formed. */
 export function wildText(random: Random, hardwareId: string): Buffer {
   if (random.chance(0.25)) return illFormedText(random, `dev/${hardwareId}/tlm`)
   return Buffer.from(random.pick(STRANGE).replace('ME', hardwareId))

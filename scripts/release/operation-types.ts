@@ -66,7 +66,7 @@ function pathField({ name, description }: Parameter): string {
   return field(name, 'string | number', true, description)
 }
 
-/** In a URL everything is text, so what is read as a number may be given as one. */
+/** In a URL everything is text, so a caller may give numbers where the gateway reads one. */
 function queryField({ name, required, description, schema }: Parameter): string {
   if (name.endsWith('*')) {
     return `${comment(description)}[name: \`${name.slice(0, -1)}\${string}\`]: QueryValue`

@@ -90,7 +90,7 @@ export class GatewayApi {
     await this.#client.call('DELETE /devices/{id}/telemetry', { path: { id: hardwareId } })
   }
 
-  /** What a device has reported, and what was dropped of it, by name; nothing of one that never spoke. */
+  /** The names of attributes that a device has reported and of drops counted for it; empty if it never reported. */
   async traces(hardwareId: string): Promise<string[]> {
     const { attributes, dropped } = await this.#client.call('GET /devices/{id}/details', {
       path: { id: hardwareId },

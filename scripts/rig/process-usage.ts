@@ -41,7 +41,7 @@ export function stolenSince(before: MachineTime): number {
 
 /** What a process has written in its life. */
 export interface WrittenBytes {
-  /** To files, in the pages that have to go to the disk: what is written twice before a sync counts once. */
+  /** Bytes of pages that go to the disk: a page that is written twice before a sync counts once. */
   toDisk: number
   /** In all calls that write: to files, sockets and pipes. */
   inCalls: number

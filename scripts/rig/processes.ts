@@ -8,7 +8,7 @@ import { describeError } from '#shared/errors.ts'
 
 const STOP_LIMIT_MS = 15_000
 const ERROR_TAIL_CHARACTERS = 2000
-/** Of a log nobody reads to its end. */
+/** Bytes kept of output that is not read to its end. */
 const MAX_LINES = 1000
 
 /** A process of a benchmark whose stdout is read line by line. */
@@ -128,7 +128,7 @@ export class BenchProcess {
   }
 }
 
-/** Everything a benchmark leaves behind if nobody clears it: processes and temporary folders. */
+/** What a benchmark has to clean up: processes and temporary folders. */
 export class Workbench {
   readonly #processes = new Set<BenchProcess>()
   readonly #folders = new Set<string>()

@@ -53,7 +53,7 @@ export function conclude(program: string, figures: readonly Figure[], raw: unkno
   return figures.every((figure) => figure.passed !== false)
 }
 
-/** Says what is going on while a scenario runs. */
+/** Prints progress while a scenario runs. */
 export function printProgress(text: string): void {
   process.stdout.write(`${text}\n`)
 }

@@ -14,7 +14,7 @@ export interface FleetSize {
   lockDevices: number
 }
 
-/** What is in the store of what the fleet was told is stored. */
+/** The acknowledged records of the fleet that are in the store. */
 export interface FleetCheck {
   /** Registrations that were answered with 201 and are gone. */
   lostDevices: number
@@ -54,7 +54,7 @@ export class FleetLoad {
     return this.#load.connected()
   }
 
-  /** Looks for what was acknowledged since the last call, in a gateway that may have lost it. */
+  /** Looks for the records acknowledged since the last call in a gateway that may have lost them. */
   async checkNew(gateway: GatewayProcess): Promise<FleetCheck> {
     const journal = await this.#load.journal()
     const added: Journal = {}
@@ -88,7 +88,7 @@ export class FleetLoad {
     const lost = this.#hardwareIds.filter((hardwareId) => !registered.has(hardwareId))
     const readable = Object.entries(journal).filter(([hardwareId]) => registered.has(hardwareId))
     const history = await checkHistory(api, Object.fromEntries(readable))
-    // nobody can be asked for the history of a device that is gone
+    // the history of a deleted device cannot be read
     for (const hardwareId of lost) {
       const count = journal[hardwareId]?.length ?? 0
       history.acknowledged += count

@@ -40,7 +40,7 @@ export class LockDevices {
       const client = new SessionClient({ port, ...login, isPersistent: false })
       const device: LockDevice = { hardwareId, client, made: 0, acknowledged: new Set() }
       client.onAcknowledged = ({ payload }) => device.acknowledged.add(JSON.parse(payload).code)
-      // a gateway that is about to end takes nobody
+      // a gateway that is stopping accepts no client
       client.onRefused = () => {
         setTimeout(() => {
           if (client.onRefused !== null) client.goOnline()
@@ -59,7 +59,7 @@ export class LockDevices {
     }, this.#gapMs)
   }
 
-  /** No more events; what is on its way is still repeated until it is acknowledged. */
+  /** Ends new events; those on their way are still repeated until they are acknowledged. */
   stopReporting(): void {
     clearInterval(this.#timer)
   }

@@ -17,7 +17,7 @@ import { type CutOutcome, TorturedGateway } from './tortured-gateway.ts'
 const CUTS = 30
 const SHORT_CUTS = 2
 
-/** A disk may lose what was not synced. */
+/** A disk may lose writes that were not synced. */
 export const power: TortureScenario = {
   name: 'power',
   summary: 'simulated power cuts: unsynced writes lost, torn or all there; nothing acknowledged may be gone',
@@ -48,7 +48,7 @@ async function torture(context: TortureContext, library: string): Promise<Scenar
   return { figures: createFigures(outcomes, check), raw: { outcomes, check } }
 }
 
-/** The same with a disk that says "synced" and is not: the checks must find what is gone. */
+/** The same with a disk that reports syncs that it does not do: the checks must find the lost data. */
 async function prove(context: TortureContext, library: string): Promise<ScenarioReport> {
   const outcomes: CutOutcome[] = []
   for (const unsynced of ['none', 'some sectors'] as const) {

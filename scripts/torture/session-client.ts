@@ -28,7 +28,7 @@ const KEEP_ALIVE_S = 120
 
 /**
  * An MQTT 3.1.1 client that is exact about acknowledgements and keeps its side of a session while it is offline: it
- * repeats what was not acknowledged to the end, and knows a message of QoS 2 that comes again.
+ * repeats messages that are not fully acknowledged, and knows a message of QoS 2 that comes again.
  */
 export class SessionClient {
   /** The broker has taken a message to the end: PUBACK or PUBCOMP. */

@@ -22,7 +22,7 @@ export interface CutOutcome {
   life: Life
   cut: PowerCut
   damage: string[]
-  /** What was acknowledged since the cut before; null when the gateway does not start any more. */
+  /** The check of the data acknowledged since the last cut; null when the gateway does not start any more. */
   check: FleetCheck | null
 }
 

@@ -18,7 +18,7 @@ export interface HttpRun {
   durationS: number
 }
 
-/** What came of a run, over the measured time unless told. */
+/** The result of a run, over the measured time unless a field says otherwise. */
 export interface HttpResult {
   /** Of the whole run, warm-up included: what the server's CPU time went into. */
   answered: number

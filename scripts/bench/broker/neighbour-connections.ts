@@ -31,7 +31,7 @@ export function openByHalves({ port, device }: NeighbourPlan, count: Count): voi
   }, OPEN_GAP_MS)
 }
 
-/** Somebody who guesses passwords, of a device and of a user in turn. */
+/** A client that guesses passwords, of a device and of a user in turn. */
 export function guessPasswords({ port, login, device }: NeighbourPlan, count: Count): void {
   const names = [device.hardwareId, login.username]
   const guess = (turn: number) => {

@@ -51,7 +51,7 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
   })
 }
 
-/** A kept session: what is published while it is away waits for it. */
+/** A persistent session: messages that are published while it is offline wait for it. */
 function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
   const socket = new MqttSocket(plan.port, connectFields(plan.login, `bench-regular-${number}`, false), {
     connack: () => {

@@ -5,7 +5,7 @@ import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.
 const FEED_GAP_MS = 20
 const FEED_AT_ONCE = 20
 const FEED_BYTES = 500
-/** A reader that does not read is not told that it was cut off either. */
+/** A subscriber that does not read does not notice either that the gateway closed its connection. */
 const STALL_MS = 2000
 const WIDE_FILTERS = 100
 

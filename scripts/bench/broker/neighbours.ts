@@ -58,7 +58,7 @@ async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> 
     env: {
       // one for # and 100 more
       CARTBARN_MQTT_SUBSCRIPTIONS: '101',
-      // what an installation has unless it is told otherwise
+      // the default of an installation
       CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
       CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '2500',
       CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '5',

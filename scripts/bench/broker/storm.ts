@@ -103,7 +103,7 @@ async function measure(
   return runs
 }
 
-/** The count once it is what is expected, or what it is when the time is up. */
+/** The count as soon as it is the expected one, or when the time is up. */
 async function reach(expected: number, count: () => Promise<number>): Promise<number> {
   const giveUpAtMs = performance.now() + WILLS_LIMIT_MS
   for (;;) {

@@ -40,7 +40,7 @@ const DAY_S = 86_400
 const CART = 2
 const SPEED_ERROR_KMH = 0.2
 
-/** The first so many positions of a simulated cart in that style; the same every time. */
+/** The first `count` positions of a simulated cart in that style; the same in every run. */
 export function recordTrack(style: TrackStyle, count: number, index = CART): GpsRecords {
   const plan = planFleet({ seed: 1, carts: 12, center: { lat: 28.41, long: -81.58 }, prefix: 'bench' })
   const cart = createCart(plan, index)

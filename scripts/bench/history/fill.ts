@@ -11,7 +11,7 @@ import { countUnsealed } from './telemetry-log.ts'
 /** Between two sealings: as much as the memory of the writer may be asked to hold. */
 const PORTION_SAMPLES = 1_000_000
 const BATCH_SAMPLES = 8192
-/** A device nobody looks at: to erase what it has makes the gateway seal all there is. */
+/** A device outside the benchmark: erasing its history makes the gateway seal the whole log. */
 const SPARE = 'spare-00000'
 const SEALED_LIMIT_MS = 120_000
 const POLL_MS = 50
@@ -29,7 +29,7 @@ export interface FilledSample {
   voltageMv: number
 }
 
-/** Makes the samples of devices whose numbers it is told by their hardware ids. */
+/** Makes the samples of the devices with these hardware ids. */
 export type Filling = (deviceIdOf: (hardwareId: string) => number) => Iterable<FilledSample>
 
 /** A folder of a gateway that is made, filled and filled up while no gateway runs in it. */
@@ -58,7 +58,7 @@ export class FilledFolder {
     return copy
   }
 
-  /** A gateway on what is there. */
+  /** Starts a gateway on the filled folder. */
   start(env: Record<string, string> = {}): Promise<GatewayProcess> {
     const { bench, entry } = this.#context
     return startGateway(bench, { entry, dataDir: this.path, env })
@@ -82,7 +82,7 @@ export class FilledFolder {
     return this.#write(filling, false)
   }
 
-  /** Has a running gateway seal what is in its log; resolves when no more than the tail is left that it always leaves. */
+  /** Makes a running gateway seal its log; resolves when only the tail is left that it never seals. */
   async seal({ api }: GatewayProcess): Promise<void> {
     await api.eraseTelemetry(SPARE)
     const giveUpAtMs = performance.now() + SEALED_LIMIT_MS

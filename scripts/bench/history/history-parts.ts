@@ -54,7 +54,7 @@ export function recordFleet(days: number): GpsRecords[] {
   })
 }
 
-/** The samples of the fleet, in the order of time but for what is late by less than an interval. */
+/** The samples of the fleet in the order of time, except those that are late by less than an interval. */
 export function* samplesOfFleet(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
@@ -85,7 +85,7 @@ export function* samplesOfActive(
     for (const [n, deviceId] of deviceIds.entries()) {
       const track = tracks[n % tracks.length]
       if (track === undefined) continue
-      // the tick decides the place, so that what is written later goes on where it was
+      // the tick decides the place, so that later samples continue the track
       const i = (tick - first + n * 97) % track.atMs.length
       const sample = { ...sampleOf(deviceId, track, i), atMs: tick * ACTIVE_INTERVAL_MS - MAX_DELAY_MS }
       yield moved(sample, n)

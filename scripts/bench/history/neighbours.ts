@@ -53,7 +53,7 @@ interface Round extends Record<Phase, LoadResult> {
   stolenShare: number
 }
 
-/** What the devices notice of somebody who asks for trips all the time. */
+/** What devices notice of a client that asks for trips all the time. */
 export async function runHistoryNeighbours(
   context: ScenarioContext,
   history: SharedHistory,

@@ -30,7 +30,7 @@ const INTERVAL_MS = 5000
 /** 1 May 2026. */
 const FROM_MS = 1_777_593_600_000
 const LOADED_DEVICES = 200
-/** More than is written here: then it seals when it is told to. */
+/** More than the benchmark writes: the gateway seals only when the benchmark makes it. */
 const NEVER_BY_ITSELF = '100000000'
 const ALONE_S = 10
 const LIVE_S = 60
@@ -151,7 +151,7 @@ class LongLog {
   }
 }
 
-/** Devices that send as always: what is written for a record from its arrival to its place in a block. */
+/** Devices send as usual: the bytes written for a record from its arrival to its place in a block. */
 async function runLive(context: ScenarioContext): Promise<LiveRun> {
   const { bench, entry, isShort } = context
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('live') })

@@ -14,7 +14,7 @@ import {
   samplesOfSingle,
 } from './history-parts.ts'
 
-/** How much there is of everything. */
+/** The sizes of the history. */
 interface Sizes {
   singleDays: number
   fleetDevices: number

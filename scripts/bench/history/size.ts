@@ -10,7 +10,7 @@ import { countUnsealed } from './telemetry-log.ts'
 const TARGET_BYTES = 9
 const SPACE_LIMIT_MS = 120_000
 const POLL_MS = 250
-/** The gateway keeps some for what is written next. */
+/** The gateway keeps some free space for its next writes. */
 const KEPT_PAGES = 1000
 /** Of a database with little in it most is not records. */
 const WORTH_JUDGING = 1_000_000
@@ -20,9 +20,9 @@ export async function runSize(context: ScenarioContext, history: SharedHistory):
   const [single, fleet, folder] = [await history.single(), await history.fleet(), await history.folder()]
   const gateway = await history.start()
   await folder.seal(gateway)
-  // the pages of what was the log go back to the file system bit by bit
+  // the pages of the sealed log go back to the file system bit by bit
   await spaceGivenBack(folder.path)
-  // writes what is in the write-ahead log into the file
+  // moves the write-ahead log into the database file
   await gateway.process.stop()
   const file = join(folder.path, 'cartbarn.db')
   const { size: fileBytes } = statSync(file)

@@ -17,7 +17,7 @@ export function tripsOfAll(gateway: GatewayProcess, part: HistoryPart): Download
   return { port: gateway.ports.http, path, key: ADMIN_KEY }
 }
 
-/** Who of the whole fleet is on a trip; without a time, of those who spoke within the default time. */
+/** The devices of the fleet that are on a trip; without a time, of those that reported within the default time. */
 export function activeTrips(gateway: GatewayProcess, maxAgeSeconds?: number): Download {
   const query = maxAgeSeconds === undefined ? '' : `?maxAgeSeconds=${maxAgeSeconds}`
   return { port: gateway.ports.http, path: `/trips/active${query}`, key: ADMIN_KEY }

@@ -23,7 +23,7 @@ export interface SaturationRun {
   perS: number
   brokerCpuSPerMillion: number
   generatorCpuSPerMillion: number
-  /** 1 is a whole core: near it the generator is what is being measured. */
+  /** 1 is a whole core: near it the run measures the generator, not the gateway. */
   generatorCpuShare: number
   /** Share of the machine's time that its host gave to others meanwhile. */
   stolenShare: number

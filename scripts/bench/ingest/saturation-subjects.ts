@@ -6,7 +6,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
 import { type SaturationRun, saturate } from './saturation-run.ts'
 
-/** What is saturated in turn. */
+/** The subjects that are saturated in turn. */
 export type SubjectName = 'gateway' | 'mosquitto' | 'gateway, slow fsync'
 
 /** One run of one subject. */

@@ -30,7 +30,7 @@ const TARGET_WIRE_BYTES = 7.5
 const TARGET_HUB_BYTES = 15
 const DRAIN_LIMIT_MS = 600_000
 const POLL_MS = 50
-/** Nobody listens there. */
+/** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9'
 
 interface Round {

@@ -61,7 +61,7 @@ export class SyncGround {
     )
   }
 
-  /** Bytes of all tables with their indexes and what is stored beside them. */
+  /** Bytes of all tables with their indexes and TOAST data. */
   async databaseBytes(): Promise<number> {
     return await this.number(
       `SELECT sum(pg_total_relation_size(oid)) FROM pg_class
@@ -69,7 +69,7 @@ export class SyncGround {
     )
   }
 
-  /** The tables with the most bytes, indexes and what is stored beside them included. */
+  /** The tables with the most bytes, including indexes and TOAST data. */
   async largestTables(): Promise<[name: string, bytes: string][]> {
     const rows = await this.rows<{ name: string; bytes: string }>(
       `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class

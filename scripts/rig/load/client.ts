@@ -34,7 +34,7 @@ const RECONNECT_SPREAD_MS = 200
 
 /**
  * One device under load: connects, sends telemetry, counts acknowledgements, and after a lost
- * connection comes back and repeats what was not acknowledged, as a real device does.
+ * connection comes back and repeats unacknowledged messages, as a real device does.
  */
 export class LoadClient {
   /** Called when the session stands, the first time and after every outage. */
@@ -212,7 +212,7 @@ export class LoadClient {
       this.#socket?.write(bytes)
       return
     }
-    // QoS 0 has no answer: the kernel having taken the bytes is all there is to wait for.
+    // QoS 0 has no answer: the client can only wait until the kernel has taken the bytes.
     // Not at once, or a kernel that always takes them would leave no turn to anything else.
     this.#socket?.write(bytes, () => setImmediate(() => this.#releaseAll(first, count)))
   }

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { type ConnectFields, connectPacket } from '#testing/mqtt-packets.ts'
 import { type PacketListener, PacketReader } from './packet-reader.ts'
 
-/** Sockets are read one at a time, and what is read is used up before the next. */
+/** Sockets are read one at a time, and each chunk is consumed before the next read. */
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
 /** Another host than the fleet's, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */

@@ -5,7 +5,7 @@ export interface PacketListener {
   connack(returnCode: number, isSessionPresent: boolean): void
   puback(packetId: number): void
   suback(returnCodes: Uint8Array): void
-  /** A message for this client; `packetId` is 0 at QoS 0, and `body` is all behind its fixed header. */
+  /** A message for this client; `packetId` is 0 at QoS 0, and `body` is everything after its fixed header. */
   publish(packetId: number, body: Uint8Array): void
 }
 

@@ -14,11 +14,11 @@ export interface LoadPlan {
   /** `device`: with a last will, three subscriptions and an `st` message, as real ones connect. */
   session: 'bare' | 'device'
   warmupS: number
-  /** null: until it is told to stop. */
+  /** null: until `stop` is called. */
   durationS: number | null
   /** No sample is older than this: the devices may have sent newer ones before. */
   notBeforeMs: number
-  /** Whether it remembers what was acknowledged. */
+  /** Whether it remembers the acknowledged messages. */
   keepsJournal: boolean
 }
 
@@ -39,7 +39,7 @@ export interface LoadResult {
     acknowledged: number
     /** CPU seconds of the generator itself. */
     cpuS: number
-    /** From when the message was due, so a stall counts for all that waited behind it. */
+    /** Measured from when the message was due, so that a stall counts for all messages that waited. */
     sinceDue: LatencySummary
     /** From the write to the socket. */
     sinceWrite: LatencySummary

@@ -33,7 +33,7 @@ export class LoadProcess {
     return this.#script.call('measured')
   }
 
-  /** What was acknowledged so far. */
+  /** The messages acknowledged so far. */
   journal(): Promise<Journal> {
     return this.#script.call('journal')
   }
@@ -59,7 +59,7 @@ export class LoadProcess {
   }
 }
 
-/** Devices that send at an even pace as real ones do, without a warm-up and until they are told to stop unless `options` say so. */
+/** Devices that send at an even pace as real ones do; without a warm-up and without an end unless `options` set them. */
 export function startDeviceLoad(
   bench: Workbench,
   gateway: GatewayProcess,

@@ -4,11 +4,11 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What goes wrong with the files of a folder; what is absent goes well. */
+/** The faults of the files of a folder; operations that are not named succeed. */
 export interface DiskFault {
   /** Of everything that writes; `EROFS` also of opening a file for writing. */
   write?: 'ENOSPC' | 'EROFS' | 'EIO' | 'EDQUOT'
-  /** Half of what is written goes through before the error. */
+  /** Half of the bytes are written before the error. */
   isShort?: boolean
   sync?: 'EIO'
   /** What a failed sync should have saved is gone: the system may drop such pages from its cache. */

@@ -1,4 +1,4 @@
-/** The bytes of a file that grows and shrinks; what was never written reads as zeros. */
+/** The bytes of a file that grows and shrinks; bytes that were never written read as zeros. */
 export class FileContent {
   #bytes: Buffer
   #size: number

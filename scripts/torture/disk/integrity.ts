@@ -6,7 +6,7 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 const MAX_PROBLEMS = 5
 
 /**
- * What `PRAGMA integrity_check` finds wrong in the databases of a folder nobody has open.
+ * The findings of `PRAGMA integrity_check` in the databases of a folder that no process has open.
  * Looks at a copy: opening the files would recover them, which is left to the gateway.
  */
 export function findDamage(bench: Workbench, folder: string): string[] {

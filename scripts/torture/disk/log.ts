@@ -20,7 +20,7 @@ const TRUNCATES = 2
 /**
  * Reads what disk-recorder.c wrote, oldest first. A last record that is not all there is left out: the process was
  * killed before it could do what it was about to record.
- * Throws on calls nobody can replay. The bytes of a write are a view of `log`.
+ * Throws on calls that cannot be replayed. The bytes of a write are a view of `log`.
  */
 export function readDiskLog(log: Buffer): DiskRecord[] {
   const records: DiskRecord[] = []

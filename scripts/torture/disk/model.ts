@@ -67,7 +67,7 @@ export class DiskModel {
     }
   }
 
-  /** What is in the folder when the power comes back. */
+  /** The content of the folder when the power comes back. */
   afterCut(unsynced: Unsynced, random: () => number): Folder {
     const entries = new Map(this.#syncedEntries)
     // a file system keeps the order of these in its journal

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Workbench } from '#scripts/rig/processes.ts'
 
-/** The recorder's library, or why there is none. */
+/** The library of the recorder, or why it is missing. */
 export type DiskRecorder = { library: string } | { missing: string }
 
 /**

@@ -8,7 +8,7 @@ export interface Send {
   readonly at: number
 }
 
-/** What is to be deleted. */
+/** The records to delete. */
 export interface DeletionScope {
   /** Null: all of them. */
   device: number | null
@@ -24,7 +24,7 @@ export interface Deletion extends DeletionScope {
   isDone: boolean
 }
 
-/** What a comparison of a history with what is known to be in it found. */
+/** The result of comparing a history with the records that must be in it. */
 export interface HistoryFaults {
   /** Records that must be there. */
   expected: number
@@ -33,9 +33,9 @@ export interface HistoryFaults {
   missing: number
   /** Of those that must be there, not there, with a word about it: they do not count as missing. */
   excused: number
-  /** There although a deletion of it was confirmed and nobody sent it again. */
+  /** In the history although its deletion was confirmed and no device sent it again. */
   returned: number
-  /** There although nobody ever sent it. */
+  /** In the history although no device ever sent it. */
   unknown: number
   twice: number
   examples: string[]
@@ -45,7 +45,7 @@ export interface HistoryFaults {
 export interface Place {
   /** Whether a deletion holds there too. */
   isDeletedBy(deletion: DeletionScope): boolean
-  /** Whether it is known that what should be there is not. */
+  /** Whether a record is known to be missing. */
   isExcused(device: number, stream: TelemetryStream, atMs: number): boolean
 }
 
@@ -63,7 +63,7 @@ interface Fate {
 const MAX_EXAMPLES = 5
 
 /**
- * Knows which records must be in the history, which must not, and of which nobody can say: those sent and not
+ * Knows which records must be in the history, which must not, and which may be: those sent and not
  * acknowledged, and those sent while they were deleted, or deleted without an answer.
  */
 export class ExpectedHistory {
@@ -94,7 +94,7 @@ export class ExpectedHistory {
     }
   }
 
-  /** It was refused, or there was nobody to take it. */
+  /** The request was refused, or no gateway was running. */
   withdraw({ device, times }: Send): void {
     for (const fate of this.#fatesOf(device, times)) fate.unacknowledged--
   }

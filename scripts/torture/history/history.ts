@@ -49,7 +49,7 @@ const LIFE_SPREAD_MS = 800
 /** From when a request begins. */
 const REQUEST_SPREAD_MS = 25
 
-/** All there is to tell. */
+/** The results of all cycles. */
 export interface HistoryOutcome {
   kills: number
   /** null where power cuts cannot be simulated. */
@@ -74,7 +74,7 @@ export const history: TortureScenario = {
   },
 }
 
-/** Kills a gateway again and again, then cuts its power, and looks at what is left. */
+/** Kills a gateway again and again, then cuts its power, and checks the history that is left. */
 export async function tortureHistory(context: TortureContext): Promise<HistoryOutcome> {
   const { bench, isShort, cycles } = context
   const kills = cycles ?? (isShort ? SHORT_KILLS : KILLS)

@@ -13,7 +13,7 @@ const SLOT_MS = 250
 const E7 = 1e7
 const MILLI = 1000
 
-/** Which streams have a record at that time: decided by the time, so that whoever sends it says the same. */
+/** Which streams have a record at that time: the time decides, so that all senders send the same record. */
 export function streamsAt(atMs: number): TelemetryStream[] {
   switch (Math.floor(atMs / SLOT_MS) % 8) {
     case 0:
@@ -48,7 +48,7 @@ export function sampleAt(device: number, atMs: number): Record<string, number> {
   return sample
 }
 
-/** Whether a record is what was sent for its time. */
+/** Whether a record has the values that were sent for its time. */
 export function isAsSent(device: number, stream: TelemetryStream, record: ListedRecord): boolean {
   const sent = recordAt(device, stream, Date.parse(record.timestamp))
   return (

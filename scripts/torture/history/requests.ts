@@ -32,7 +32,7 @@ interface Outcomes {
 /** An answer of the gateway; null when it died before it gave one, undefined when there was none to ask. */
 type Answer = { status: number; body: unknown } | null | undefined
 
-/** Somebody who adds old records over HTTP, and deletes some, all the time. */
+/** A client that adds old records over HTTP, and deletes some, all the time. */
 export class HistoryRequests {
   readonly imports: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0 }
   readonly deletions: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0 }
@@ -171,7 +171,7 @@ export class HistoryRequests {
       })
       return { status: response.status, body: await response.json() }
     } catch (error) {
-      return isNobodyThere(error) ? undefined : null
+      return isGatewayAway(error) ? undefined : null
     }
   }
 
@@ -196,7 +196,7 @@ function didNothing(answer: Answer): boolean {
 }
 
 /** Nothing was sent: no connection could be made. */
-function isNobodyThere(error: unknown): boolean {
+function isGatewayAway(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
 }

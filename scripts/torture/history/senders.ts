@@ -13,7 +13,7 @@ const RETRY_MS = 100
 const DAY_MS = 86_400_000
 const SECOND_MS = 1000
 const HOUR_S = 3600
-/** Backlogs are of an hour of one of so many days: few enough times that many are sent again. */
+/** A backlog covers an hour of one of these days: so few different times that many are sent again. */
 export const BACKLOG_DAYS = 20
 
 /** How much they send. */
@@ -86,7 +86,7 @@ export class HistorySenders {
     }, this.#pace.tickMs)
   }
 
-  /** No more messages; what is on its way is still repeated until it is acknowledged. */
+  /** Ends new messages; those on their way are still repeated until they are acknowledged. */
   pause(): void {
     clearInterval(this.#timer)
   }
@@ -99,7 +99,7 @@ export class HistorySenders {
     }
   }
 
-  /** So many times of the past that follow each other, some of them of records that are there already. */
+  /** `count` consecutive times of the past, some of them of records that exist already. */
   pastTimes(count: number): number[] {
     return pastTimes(this.#startMs, count)
   }
@@ -113,7 +113,7 @@ export class HistorySenders {
       if (send !== undefined) this.#expected.acknowledge(send)
       sends.delete(message)
     }
-    // a gateway that is about to end takes nobody
+    // a gateway that is stopping accepts no client
     client.onRefused = () => {
       setTimeout(() => {
         if (client.onRefused !== null) client.goOnline()

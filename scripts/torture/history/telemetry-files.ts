@@ -36,7 +36,7 @@ interface CountRow {
 const MAX_FAULTS = 5
 const STREAM_BITS = { gps: HAS_GPS, battery: HAS_BATTERY } satisfies Record<TelemetryStream, number>
 
-/** Looks into a copy of a folder nobody has open: to open the files themselves would recover them. */
+/** Reads a copy of a folder that no process has open: opening the files themselves would recover them. */
 export function inspectTelemetry(bench: Workbench, folder: string): TelemetryFiles {
   const copy = bench.createFolder('telemetry')
   cpSync(folder, copy, { recursive: true })
@@ -152,7 +152,7 @@ function inspectLog(db: Database.Database, logged: RecordTimes, faults: string[]
   return logRows
 }
 
-/** What is counted must be what is there, in every state a process can die in. */
+/** The counts must match the rows in every state in which a process can die. */
 function inspectCounts(
   db: Database.Database,
   sealed: RecordTimes,

@@ -20,7 +20,7 @@ const DRAIN_LIMIT_MS = 20_000
 const READY_LIMIT_MS = 30_000
 const POLL_MS = 10
 
-/** A few devices and somebody at the API who keep a history changing in every way there is. */
+/** A few devices and a client of the API that change a history in every possible way. */
 export class HistoryTraffic {
   readonly requests: HistoryRequests
   readonly #senders: HistorySenders
@@ -77,7 +77,7 @@ export class HistoryTraffic {
     this.#senders.close()
   }
 
-  /** Reads everything there is and compares it with what must be there; only after `pause`. */
+  /** Reads the whole history and compares it with the expected records; only after `pause`. */
   async check(): Promise<TrafficFaults> {
     const total: TrafficFaults = {
       ...{ expected: 0, listed: 0, missing: 0, excused: 0, returned: 0, unknown: 0, twice: 0 },

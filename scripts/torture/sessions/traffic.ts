@@ -43,7 +43,7 @@ export class SessionTraffic {
   constructor(login: Login) {
     this.#login = login
     const onRefused = (error: Error) => this.#refused.reject(error)
-    // heard by whoever waits for the clients; nobody may be waiting
+    // the promise rejects for a caller that waits for the clients; there may be none
     this.#refused.promise.catch(() => undefined)
     const numbers = Array.from({ length: PUBLISHERS }, (_, i) => i)
     this.#publishers = numbers.map((number) => new SessionPublisher(login, number, onRefused))
@@ -83,13 +83,13 @@ export class SessionTraffic {
     this.#wills.gatewayDied()
   }
 
-  /** Everybody who is to stay is connected. */
+  /** All clients that are to stay are connected. */
   async connected(): Promise<void> {
     const ready = until(() => this.#clients.every((client) => client.isReady), READY_LIMIT_MS)
     if (!(await Promise.race([ready, this.#refused.promise]))) throw new Error('the clients do not get in')
   }
 
-  /** Ends the traffic, waits for what is still under way, and compares. */
+  /** Ends the traffic, waits for messages still under way, and compares. */
   async finish(): Promise<TrafficCheck> {
     clearInterval(this.#timer)
     for (const subscriber of this.#subscribers) subscriber.stay()

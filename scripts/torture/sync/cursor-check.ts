@@ -33,7 +33,7 @@ export async function checkCursors(
   for (const [stream, text] of known) {
     if (!text.startsWith('0 ')) findings.note('cursors', `${stream}: ${text} at the gateway alone`)
   }
-  // each event is told once, whatever becomes of the answer; a new epoch tells it again
+  // each event is sent once, whatever happens to the answer; a new epoch sends it again
   const counted = await sql.all<{ stream: string; taken: number; events: number }>(
     `SELECT stream, row_count AS taken, (SELECT COUNT(*) FROM event
        WHERE event.site_id = sync_cursor.site_id AND event.stream = sync_cursor.stream) AS events

@@ -10,7 +10,7 @@ const HEIGHT = 0.035
 const MAX_GROUPS = 4
 const MAX_USERS = 5
 
-/** Somebody who changes whatever else is replicated: devices, groups, configurations, zones, users, commands. */
+/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands. */
 export class EntityChanges {
   readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]

@@ -5,7 +5,7 @@ export type RequestFault =
   | { kind: 'none' }
   | { kind: 'cut before' }
   | { kind: 'cut in request'; share: number }
-  /** The hub does what it is asked, and nobody hears of it. */
+  /** The hub handles the request, but the answer is lost. */
   | { kind: 'cut before answer' }
   | { kind: 'cut in answer'; share: number }
   | { kind: 'delay'; ms: number }

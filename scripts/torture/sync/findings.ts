@@ -24,7 +24,7 @@ const MAX_EXAMPLES = 5
 /** What a judgement found, by kind, with a few examples of each. */
 export class SyncFindings {
   readonly examples: string[] = []
-  /** What was looked at. */
+  /** The checks that were made. */
   readonly looked = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0 }
   readonly #counts = new Map<SyncFault, number>()
 

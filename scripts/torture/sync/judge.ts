@@ -7,7 +7,7 @@ import { checkRows } from './row-check.ts'
 import { checkBlocks, checkTelemetry, HubGaps, type HubSite, type KnownTelemetry } from './telemetry-check.ts'
 import type { SyncTraffic } from './traffic.ts'
 
-/** A gateway, with those who know what it was sent. */
+/** A gateway, and the devices that know what they sent to it. */
 export interface JudgedGateway {
   siteId: string
   url: string

@@ -29,7 +29,7 @@ export class SyncProxy {
   readonly #hubs = new Set<Socket>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #watchers = new Set<() => void>()
-  /** Some of all pushes there ever were, for `repeatOld`. */
+  /** Some of all pushes so far, for `repeatOld`. */
   readonly #kept: Buffer[] = []
   #seen = 0
   #port = 0
@@ -56,7 +56,7 @@ export class SyncProxy {
     this.#port = (server.address() as AddressInfo).port
   }
 
-  /** Nobody is there any more: connections end, new ones are refused. */
+  /** The hub is gone: connections end, new ones are refused. */
   async stop(): Promise<void> {
     const server = this.#server
     if (server === null) return
@@ -111,7 +111,7 @@ export class SyncProxy {
   async #handle(client: Socket, { bytes, startLine }: HttpMessage): Promise<void> {
     const fault = this.plan.next(startLine)
     this.#count(fault.kind)
-    // the state of another time, told again, would be believed until the next one
+    // an old state that is sent again would be believed until the next one
     if (startLine.includes('/push')) this.#keep(bytes)
     switch (fault.kind) {
       case 'none':
@@ -162,7 +162,7 @@ export class SyncProxy {
     else client.write(answer)
   }
 
-  /** Null when there is none: nobody there, or a connection that ended before it was whole. */
+  /** Null when there is no answer: no hub, or a connection that ended too early. */
   #ask(bytes: Buffer, how: 'whole' | 'broken off' = 'whole', signal?: AbortSignal): Promise<Buffer | null> {
     return new Promise((resolve) => {
       const reader = new HttpMessageReader()

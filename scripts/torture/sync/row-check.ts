@@ -9,7 +9,7 @@ type Row = Record<string, unknown>
 interface Compared {
   /** How a row of the gateway is read, with `key` for what it is known by at the hub. */
   sql: string
-  /** Columns no hub is told. */
+  /** Columns that are not replicated. */
   hidden: readonly string[]
 }
 

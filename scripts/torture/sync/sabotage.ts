@@ -93,7 +93,7 @@ async function ageEntity(sql: Sql, siteId: string): Promise<boolean> {
 
 class TakenBack extends Error {}
 
-/** Spoils what a hub has, in one way after the other, has it judged and takes it back; returns what nobody noticed. */
+/** Damages the data of a hub in one way after the other, runs the checks and undoes it; returns what they missed. */
 export async function findUnnoticed(database: Database, gateway: JudgedGateway): Promise<string[]> {
   const unnoticed: string[] = []
   for (const { name, noticedAs, spoil } of SABOTAGES) {

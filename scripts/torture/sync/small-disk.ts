@@ -15,12 +15,12 @@ export class SmallDisk {
     this.#ballast = join(path, 'ballast')
   }
 
-  /** Null where nobody may mount one. */
+  /** Null where mounting is not permitted. */
   static mount(bench: Workbench, megabytes: number): SmallDisk | null {
     const path = bench.createFolder('disk')
     const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
     if (status !== 0) return null
-    // whoever runs a database in it is somebody else
+    // the database in it runs as another user
     chmodSync(path, 0o777)
     const disk = new SmallDisk(path)
     process.once('exit', () => disk.unmount())

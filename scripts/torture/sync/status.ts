@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import type { SyncFindings } from './findings.ts'
 
-/** Of what a gateway says of its replication, what is looked at here. */
+/** The fields of the replication status that are checked here. */
 export interface SaidStatus {
   state: string
   explanation: string
@@ -35,7 +35,7 @@ export async function readStatus(url: string): Promise<SaidStatus> {
   return (await response.json()) as SaidStatus
 }
 
-/** Waits until a gateway says what is waited for; gives back the last it said when the time is up. */
+/** Waits until the status of a gateway is the expected one; returns the last status when the time is up. */
 export async function untilStatus(
   url: string,
   isWanted: (status: SaidStatus) => boolean,

@@ -12,7 +12,7 @@ import { StoryGateway } from './story-gateway.ts'
 /** Something that goes wrong at a course, and what both sides say of it. */
 export interface SyncStory {
   name: string
-  /** What was said, word for word. */
+  /** The statuses of the gateway and the hub, word for word. */
   said: string[]
   problems: string[]
 }
@@ -66,7 +66,7 @@ async function fillDisk(context: TortureContext, disk: SmallDisk): Promise<SyncS
     story.said.push(`GET /sync/status: ${state}: ${explanation}`)
     if (state !== 'waiting') story.problems.push('nothing was refused')
     disk.empty()
-    // a full disk may end PostgreSQL, which somebody starts again then
+    // a full disk may end PostgreSQL, which an operator would start again
     await hub.killDatabase().catch(() => undefined)
     await hub.restartDatabase()
     await gateway.live(LIVING_MS)
@@ -122,7 +122,7 @@ async function restoreBackup(
   return story
 }
 
-/** The hub's database is put back to an earlier time: the gateway has to notice, and to send what is missing again. */
+/** The database of the hub is restored to an earlier time: the gateway must notice, and send the missing data again. */
 async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<SyncStory> {
   const story: SyncStory = { name: 'a backup of the head office is put back', said: [], problems: [] }
   await gateway.live(LIVING_MS)
@@ -174,7 +174,7 @@ async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGate
     await gateway.startAgain()
     await gateway.live(LIVING_MS)
     await gateway.quiet()
-    // what was changed meanwhile is on the disk it was changed on
+    // changes made meanwhile are on the disk on which they were made
     await judge(story, hub, gateway, false)
     const epochs = await gateway.countEpochs()
     if (epochs !== 1) story.problems.push(`${epochs} epochs of ${gateway.site}`)

@@ -22,7 +22,7 @@ const EMBEDDED_SHARE = 0.05
 const JUDGE_EVERY = 25
 const TRACE = 30
 
-/** One world: what was done to it, and what was found. */
+/** One world: the faults it had, and the findings. */
 interface Life {
   database: HubDatabase
   seed: number
@@ -157,7 +157,7 @@ function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[
       lives.reduce((total, { epochs }) => total + epochs - 1, 0),
     ),
     noneOf(
-      'sync: spoiled hubs that nobody noticed',
+      'sync: damaged hubs that the checks missed',
       lives.reduce((total, { unnoticed }) => total + unnoticed.length, 0),
     ),
     ...stories.map(({ name, problems }) => noneOf(`sync: ${name}`, problems.length)),
@@ -165,6 +165,6 @@ function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[
     sum('sync: deaths of a gateway', ({ kills }) => kills.gateway ?? 0),
     sum('sync: deaths of a hub', ({ kills }) => kills.hub ?? 0),
     sum('sync: deaths of a database', ({ kills }) => kills.database ?? 0),
-    sum('sync: commits nobody heard of', ({ faults }) => faults['cut before answer'] ?? 0),
+    sum('sync: commits whose answer was lost', ({ faults }) => faults['cut before answer'] ?? 0),
   ]
 }

@@ -34,7 +34,7 @@ export interface KnownTelemetry {
   isRestored?: boolean
 }
 
-/** Compares all records of a site with those of its gateway and with what was acknowledged to the devices. */
+/** Compares all records of a site with those of its gateway and with the records acknowledged to devices. */
 export async function checkTelemetry(
   site: HubSite,
   known: KnownTelemetry,
@@ -148,10 +148,10 @@ function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
   return into.atMs.subarray(0, decodeBlock(BATTERY, block, into))
 }
 
-/** A gap names at most so many devices; then it may be of any. */
+/** A gap names at most this many devices; one with more may be of any device. */
 const MAX_NAMED = 100
 
-/** The gaps a gateway told its hub of. */
+/** The gaps that a gateway sent to its hub. */
 export class HubGaps {
   readonly count: number
   readonly #gaps: readonly Gap[]

@@ -18,18 +18,18 @@ const POLL_MS = 10
 /** No gateway: asked again after so long. */
 const DOWN_MS = 100
 
-/** What is done at the API besides what devices send. */
+/** The requests to the API besides the samples of devices. */
 const ACTIONS = [
   ...['change', 'change', 'change', 'change', 'change', 'import', 'import', 'import', 'import'],
   ...['erase', 'purge', 'delete', 'register', 'register'],
 ] as const
 
-/** Devices of a site and somebody at its API, who change everything that is replicated. */
+/** Devices of a site and a client of its API, which change everything that is replicated. */
 export class SyncTraffic {
   readonly expected = new ExpectedHistory(DEVICES)
   readonly hardwareIds: readonly string[]
   readonly locks: LockDevices
-  /** How often what was done at the API. */
+  /** How often each request was made. */
   readonly counts = new Map<string, number>()
   readonly #devices: { readonly carts: readonly BenchDevice[]; readonly locks: readonly BenchDevice[] }
   readonly #senders: HistorySenders
@@ -110,7 +110,7 @@ export class SyncTraffic {
     await this.#requests.erase()
   }
 
-  /** Does something at the API, if there is a gateway; returns what. */
+  /** Makes a request to the API if a gateway runs; returns which. */
   async act(): Promise<string> {
     const action = this.#random.pick(ACTIONS)
     const device = this.#random.integer(0, DEVICES - 1)

@@ -25,7 +25,7 @@ const SITE = 'course'
 const HUB_PROCESSES = 2
 const FAULT_RATES = [0, 0.2, 0.4, 0.8] as const
 const UNREACHABLE_CHANCE = 0.08
-/** How often for so long that the gateway has to seal what nobody has got. */
+/** How often the outage is so long that the gateway seals telemetry that the hub does not have. */
 const LONG_CHANCE = 0.25
 const LONG_MS = 6000
 const ACT_CHANCE = 0.8
@@ -45,7 +45,7 @@ const SEAL_SAMPLES = '256'
 const HOLD_MS = '300'
 const RETRY_S = '2'
 
-/** What is killed in a cycle. */
+/** The programs that a cycle kills. */
 const VICTIMS = [
   ...['gateway', 'gateway', 'hub', 'hub', 'database', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
 ] as const
@@ -155,18 +155,18 @@ export class SyncWorld {
     await this.traffic.pause()
     await untilDrained(this.dataDir, async () => (await readStatus(this.url)).explanation)
     await audit(this.url, findings)
-    // they are told every few seconds, which the audit has taken
+    // states are sent every few seconds, and the audit took longer
     await this.hub.look((sql) => checkLatest({ sql, siteId: SITE }, this.url, findings))
     this.traffic.resume()
     return findings
   }
 
-  /** Each is a database that was replicated: more than one is a fork nobody needed. */
+  /** Each epoch is a database that was replicated: more than one is a needless fork. */
   countEpochs(): Promise<number> {
     return this.hub.countEpochs(SITE)
   }
 
-  /** What nobody would notice of what can be wrong. */
+  /** The damages that the checks do not notice. */
   async findUnnoticed(): Promise<string[]> {
     return this.quietly(findUnnoticed)
   }
@@ -213,7 +213,7 @@ export class SyncWorld {
     // mostly one that works, sometimes one that is starting
     if (victim === 'database' || !random.chance(EARLY_CHANCE)) await this.#starting.get(mortal)
     await mortal.kill()
-    // what is killed over its start never will be there
+    // a process that is killed during its start is never up
     const starting = mortal.start().catch(() => undefined)
     this.#starting.set(mortal, starting)
   }
