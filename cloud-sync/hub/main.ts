@@ -20,7 +20,7 @@ export async function runHub(config: HubConfig, stopping: AbortSignal): Promise<
       log.info({ http: hub.url(), database: describeDatabase(config) }, 'listening')
       const key = hub.takeNewAdminKey()
       if (key !== null)
-        process.stdout.write(`\n  The admin key, shown this once (keep it):\n\n    export KEY=${key}\n\n`)
+        process.stdout.write(`\n  The admin key, shown only once (keep it):\n\n    export KEY=${key}\n\n`)
     },
     stop: () => hub.stop(),
   }
@@ -42,18 +42,18 @@ export async function manageSites(config: HubConfig, command: SiteCommand): Prom
   }
 }
 
-/** The embedded database is open in the hub that runs: it does it. */
+/** The running hub has the embedded database open, so it runs the command. */
 async function askHub(dataDir: string, command: SiteCommand): Promise<string> {
   const answer = await askRunningHub(dataDir, command)
   if (answer === undefined)
     throw new Error(
-      `another process is using ${dataDir}, and takes no commands: stop it, or try again in a moment`,
+      `another process is using ${dataDir} and does not accept commands: stop it, or try again in a moment`,
     )
   if (!answer.isDone) throw new Error(answer.text)
   return answer.text
 }
 
-/** Without what only the hub should know. */
+/** Without the user and password of the database. */
 function describeDatabase({ databaseUrl, dataDir }: HubConfig): string {
   if (databaseUrl === undefined) return `embedded, in ${dataDir}`
   const { host, pathname } = new URL(databaseUrl)
