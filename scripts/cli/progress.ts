@@ -4,7 +4,7 @@ const BAR_WIDTH = 24
 const LINE_PAUSE_MS = 5_000
 const BAR_PAUSE_MS = 100
 
-/** How far a command is: a bar that moves on a terminal, a line now and then elsewhere, nothing if nobody wants it. */
+/** How far a command is: a bar that moves on a terminal, a line now and then elsewhere, nothing with --quiet. */
 export class Progress {
   readonly #stderr: CommandIo['stderr']
   readonly #isQuiet: boolean
@@ -21,7 +21,7 @@ export class Progress {
     return (performance.now() - this.#startedAtMs) / 1000
   }
 
-  /** `share` of the whole is done, null if nobody knows; `text` says what. */
+  /** `share` of the whole is done, null if it is unknown; `text` describes the work. */
   show(share: number | null, text: string): void {
     if (this.#isQuiet) return
     const isTerminal = this.#stderr.isTTY === true

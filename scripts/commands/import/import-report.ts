@@ -43,7 +43,7 @@ export class ImportReport {
     return stored.gps + stored.battery + duplicates.gps + duplicates.battery
   }
 
-  /** In lines, for whoever started the import. */
+  /** The lines that the import prints. */
   summary(placeName: string, elapsedS: number, isDryRun: boolean): string {
     const range = this.usable === 0 ? '' : `, ${toIso(this.firstMs)} to ${toIso(this.lastMs)}`
     const lines = [`  read           ${grouped(this.read)} records${range}`]

@@ -6,7 +6,7 @@ const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/
 /**
  * A time of a file in milliseconds since 1970, or the reason why it is none. Numbers are seconds or milliseconds since
  * 1970 where only one of the two makes sense: from 1973 to 2286. A text without a zone is read only if it `isUtc`:
- * whoever wrote it may have meant any place on Earth.
+ * its author may have meant any place on Earth.
  */
 export function readTime(value: unknown, isUtc: boolean): number | string {
   if (typeof value === 'number') return epochTime(value)

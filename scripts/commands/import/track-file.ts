@@ -10,7 +10,7 @@ import { TrackFileError } from './track-reader.ts'
 export interface TrackFile {
   name: string
   stream: Readable
-  /** Null when nobody knows: of a pipe. */
+  /** Null when it is unknown, as for a pipe. */
   bytes: number | null
 }
 
@@ -30,7 +30,7 @@ export async function openTrackFile(path: string, io: CommandIo): Promise<TrackF
 
 /**
  * The text of a file, a piece at a time; `onBytes` is told how much of it was read. Throws `TrackFileError` where bytes
- * are no text in this encoding: read on, they would be records nobody wrote.
+ * are no text in this encoding: read on, they would give false records.
  */
 export async function* textOf(
   { name, stream }: TrackFile,

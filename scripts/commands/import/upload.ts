@@ -15,7 +15,7 @@ interface Batch {
   battery: ImportedBattery[]
 }
 
-/** Sends records to the gateway in batches, a few at a time; whoever adds records waits for it. */
+/** Sends records to the gateway in batches, a few at a time; adding records waits for room. */
 export class Upload {
   readonly #client: ApiClient
   readonly #patience: Patience

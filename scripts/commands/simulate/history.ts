@@ -22,7 +22,7 @@ export interface HistoryOptions {
   readonly createLink: (device: PlannedDevice, boot: number) => DeviceLink
 }
 
-/** How far the filling is; written here, read by whoever shows it. */
+/** The progress of the filling, which the caller shows. */
 export interface HistoryProgress {
   samples: number
   /** Days of carts done, with the present ones in part. */

@@ -91,7 +91,7 @@ async function readReceipt(path: string) {
   }
 }
 
-/** Throws `CommandError` when nobody answers. */
+/** Throws `CommandError` when the gateway does not answer. */
 export async function answered(url: string, ask: () => Promise<Response>): Promise<Response> {
   try {
     return await ask()

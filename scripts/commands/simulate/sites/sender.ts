@@ -26,7 +26,7 @@ export interface SiteSenderDeps {
 const PART_ROWS = 2_000
 const LONGEST_BACKOFF_MS = 60_000
 const PROGRAM = 'cartbarn simulate'
-/** How often it is seen whether there are states to tell and somebody to tell them. */
+/** How often the sender looks for states to send. */
 const LOOK_MS = 200
 const NOTHING_LEFT = Number.POSITIVE_INFINITY
 
@@ -38,7 +38,7 @@ export class SiteSender {
   #epoch = newEpoch()
   #forkedFrom: Hello['forked_from'] = null
   #cursor: SyncCursor = NO_CURSOR
-  /** Parts behind the cursor of which nobody knows yet whether the hub has them. */
+  /** Parts after the cursor that the hub has not acknowledged yet. */
   #attempts: { readonly part: LogPart; readonly hash: string }[] = []
   #limits: SyncLimits | undefined
   #isUp = false
