@@ -38,7 +38,7 @@ import { wireEvents } from './wiring.ts'
 export interface Gateway extends Part {
   /** The app itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
-  /** Where wishes of the head office come in. */
+  /** Takes intents of the head office. */
   intents: IntentInbox
   /** Addresses in use, once started. */
   addresses(): Addresses
