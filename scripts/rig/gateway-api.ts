@@ -1,4 +1,5 @@
 import { ApiClient } from '#shared/client.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 
 /** A registered device, as the load generator needs it. */
 export interface BenchDevice {
@@ -33,7 +34,7 @@ export class GatewayApi {
   /** Registers `count` teeboxes with ids of equal length. */
   async registerDevices(count: number, prefix = 'bench'): Promise<BenchDevice[]> {
     const ids = Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(5, '0')}`)
-    return mapInParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
+    return inParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
   }
 
   /** Creates an admin who logs in with an API key. */
@@ -159,19 +160,4 @@ export function sumMetric(text: string, name: string): number | null {
     return isOfIt ? Number(line.slice(line.lastIndexOf(' ') + 1)) : []
   })
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0)
-}
-
-/** Calls `work` for each item, at most `atOnce` at a time; results are in the order of the items. */
-export async function mapInParallel<Item, Result>(
-  items: readonly Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = []
-  const queue = items.entries()
-  const runLane = async () => {
-    for (const [i, item] of queue) results[i] = await work(item)
-  }
-  await Promise.all(Array.from({ length: atOnce }, runLane))
-  return results
 }

@@ -36,6 +36,44 @@ export function noneOf(name: string, count: number): Figure {
   return { name, target: '0', reached: formatCount(count), passed: count === 0 }
 }
 
+/** How a figure with a target is written, and whether it counts. */
+interface TargetOptions {
+  /** Follows the numbers, its space included. */
+  unit?: string
+  digits?: number
+  /** What the value was calculated from; printed in brackets. */
+  detail?: string
+  /** false in a run that is too short to judge. */
+  isJudged?: boolean
+}
+
+/** A figure that must be less than `limit`. */
+export function below(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
+  return withTarget(name, value, `< ${limit.toLocaleString('en-US')}`, value < limit, options)
+}
+
+/** A figure that must not exceed `limit`. */
+export function atMost(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
+  return withTarget(name, value, `<= ${limit.toLocaleString('en-US')}`, value <= limit, options)
+}
+
+/** A figure that must reach `limit`. */
+export function atLeast(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
+  return withTarget(name, value, `>= ${limit.toLocaleString('en-US')}`, value >= limit, options)
+}
+
+function withTarget(
+  name: string,
+  value: number,
+  target: string,
+  isMet: boolean,
+  { unit = '', digits = 0, detail, isJudged = true }: TargetOptions,
+): Figure {
+  const written = digits === 0 ? formatCount(value) : value.toFixed(digits)
+  const reached = `${written}${unit}${detail === undefined ? '' : ` (${detail})`}`
+  return { name, target: `${target}${unit}`, reached, passed: isJudged ? isMet : null }
+}
+
 /** A figure without a target. */
 export function told(name: string, reached: string): Figure {
   return { name, target: '', reached, passed: null }
@@ -71,6 +109,11 @@ function writeResults(name: string, results: unknown): string {
 /** Milliseconds with one decimal. */
 export function formatMs(ms: number): string {
   return ms.toFixed(1)
+}
+
+/** Bytes as megabytes, with one decimal. */
+export function formatMb(bytes: number): string {
+  return (bytes / 1e6).toFixed(1)
 }
 
 /** A share of 1 as percent, with one decimal. */

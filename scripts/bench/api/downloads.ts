@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import {
+  compareP99,
+  countLost,
+  type LoadPair,
+  PUBACK_COLUMNS,
+  pubackCells,
+} from '#scripts/rig/load/beside.ts'
 import type { Download, DownloadResult } from '#scripts/rig/load/download-client.ts'
 import { besideDownloads, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
@@ -7,9 +14,10 @@ import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
 import { peakDuring } from '#scripts/rig/quiet-memory.ts'
 import {
+  atMost,
+  below,
   type Figure,
   formatCount,
-  formatMs,
   median,
   noneOf,
   printProgress,
@@ -39,10 +47,8 @@ interface MemoryRun {
   peakBytes: number
 }
 
-interface Pair {
+interface Pair extends LoadPair {
   format: Format
-  alone: LoadResult
-  beside: LoadResult
   /** That ended while the load was measured. */
   downloads: number
 }
@@ -64,8 +70,8 @@ async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
   const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
     const pair = await measurePair(ground, FORMATS[round % 2] ?? 'json', round % 2 === 0, durationS)
-    const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
-    printProgress(`  ${pair.format}: PUBACK p99 ${p99s.join(' ms alone, ')} ms beside`)
+    const [, , alone, beside] = pubackCells([pair])
+    printProgress(`  ${pair.format}: PUBACK p99 ${alone} ms alone, ${beside} ms beside`)
     pairs.push(pair)
   }
   await ground.gateway.process.stop()
@@ -142,42 +148,20 @@ function print({ history }: HistoryGround, memory: readonly MemoryRun[], pairs: 
   )
   printTable(
     `Downloads: PUBACK in ms, ${LOADED_DEVICES} devices x ${PER_DEVICE_PER_S}/s`,
-    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'downloads'],
-    pairs.map(({ format, alone, beside, downloads: ended }) => [
-      format,
-      formatMs(alone.measured.sinceWrite.p50Ms),
-      formatMs(beside.measured.sinceWrite.p50Ms),
-      formatMs(alone.measured.sinceWrite.p99Ms),
-      formatMs(beside.measured.sinceWrite.p99Ms),
-      String(ended),
-    ]),
+    ['round', ...PUBACK_COLUMNS, 'downloads'],
+    pairs.map((pair) => [pair.format, ...pubackCells([pair]), String(pair.downloads)]),
   )
 }
 
 function createFigures(memory: readonly MemoryRun[], pairs: readonly Pair[], isShort: boolean): Figure[] {
-  const p99Of = (pick: (pair: Pair) => LoadResult) =>
-    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
-  const [alone, beside] = [p99Of((pair) => pair.alone), p99Of((pair) => pair.beside)]
-  const lost = pairs.reduce(
-    (sum, { beside: { sent, acknowledged, skipped } }) => sum + sent - acknowledged + skipped,
-    0,
-  )
+  const { ratio, detail } = compareP99(pairs)
+  const name = 'downloads: PUBACK p99 beside : alone'
   return [
     ...memory.map(({ format, idleBytes, peakBytes }) => {
       const aboveMb = (peakBytes - idleBytes) / 1e6
-      return {
-        name: `downloads: resident memory above idle, ${format}`,
-        target: `< ${TARGET_MB} MB`,
-        reached: `${aboveMb.toFixed(0)} MB`,
-        passed: aboveMb < TARGET_MB,
-      }
+      return below(`downloads: resident memory above idle, ${format}`, aboveMb, TARGET_MB, { unit: ' MB' })
     }),
-    {
-      name: 'downloads: PUBACK p99 beside : alone',
-      target: `<= ${TARGET_RATIO}`,
-      reached: `${(beside / alone).toFixed(2)} (${formatMs(beside)} : ${formatMs(alone)} ms)`,
-      passed: isShort ? null : beside / alone <= TARGET_RATIO,
-    },
-    noneOf('downloads: not acknowledged', lost),
+    atMost(name, ratio, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort }),
+    noneOf('downloads: not acknowledged', countLost(pairs.map(({ beside }) => beside))),
   ]
 }

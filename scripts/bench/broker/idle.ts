@@ -2,7 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
-import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import {
+  below,
+  formatCount,
+  formatMb,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+  told,
+} from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startSwarm } from './children.ts'
 import type { SwarmPlan } from './swarm-client.ts'
@@ -53,19 +62,18 @@ async function runIdle(context: ScenarioContext): Promise<ScenarioReport> {
     ['', 'before MB', 'connected MB', 'KB each'],
     outcomes.map(({ name, baseBytes, connectedBytes, perClientKb }) => [
       name,
-      (baseBytes / 1e6).toFixed(1),
-      (connectedBytes / 1e6).toFixed(1),
+      formatMb(baseBytes),
+      formatMb(connectedBytes),
       perClientKb.toFixed(1),
     ]),
   )
   return {
-    figures: outcomes.map(({ name, hasTarget, perClientKb }) => ({
-      name: `idle: memory of a client, ${name}`,
-      target: hasTarget ? `< ${TARGET_KB} KB` : '',
-      reached: `${perClientKb.toFixed(1)} KB`,
+    figures: outcomes.map(({ name, hasTarget, perClientKb }) => {
+      const figure = `idle: memory of a client, ${name}`
+      if (!hasTarget) return told(figure, `${perClientKb.toFixed(1)} KB`)
       // a tenth of the clients does not make up for what the first few cost
-      passed: hasTarget && !context.isShort ? perClientKb < TARGET_KB : null,
-    })),
+      return below(figure, perClientKb, TARGET_KB, { unit: ' KB', digits: 1, isJudged: !context.isShort })
+    }),
     raw: { clients, outcomes },
   }
 }

@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import {
+  compareP99,
+  countLost,
+  type LoadPair,
+  PUBACK_COLUMNS,
+  pubackCells,
+} from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import {
+  atMost,
   type Figure,
-  formatMs,
   median,
   noneOf,
   printProgress,
@@ -34,10 +41,8 @@ interface Ground {
   durationS: number
 }
 
-interface Pair {
+interface Pair extends LoadPair {
   kind: NeighbourKind
-  alone: LoadResult
-  beside: LoadResult
   gatewayCpuShare: number
   neighbour: NeighbourResult
 }
@@ -72,8 +77,8 @@ async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> 
   for (const kind of BAD_NEIGHBOURS) {
     for (let round = 0; round < rounds; round++) {
       const pair = await measurePair(ground, kind)
-      const p99s = [pair.alone, pair.beside].map(({ measured }) => formatMs(measured.sinceWrite.p99Ms))
-      printProgress(`  ${kind}: PUBACK p99 ${p99s.join(' ms alone, ')} ms beside`)
+      const [, , alone, beside] = pubackCells([pair])
+      printProgress(`  ${kind}: PUBACK p99 ${alone} ms alone, ${beside} ms beside`)
       pairs.push(pair)
     }
   }
@@ -105,43 +110,31 @@ function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<Loa
 
 function print(pairs: readonly Pair[], durationS: number): void {
   const rows = [...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => {
-    const of = (pick: (pair: Pair) => number) => formatMs(median(group.map(pick)))
     return [
       kind,
-      of(({ alone }) => alone.measured.sinceWrite.p50Ms),
-      of(({ beside }) => beside.measured.sinceWrite.p50Ms),
-      of(({ alone }) => alone.measured.sinceWrite.p99Ms),
-      of(({ beside }) => beside.measured.sinceWrite.p99Ms),
-      p99Ratio(group).toFixed(2),
+      ...pubackCells(group),
+      compareP99(group).ratio.toFixed(2),
       `${(median(group.map(({ gatewayCpuShare }) => gatewayCpuShare)) * 100).toFixed(0)} %`,
       Object.entries(group.at(-1)?.neighbour.counts ?? {})
         .map(([name, count]) => `${count} ${name}`)
         .join(', '),
     ]
   })
-  const header = ['medians', 'p50 alone', 'beside', 'p99 alone', 'beside', 'ratio', 'gateway CPU', 'it did']
+  const header = ['medians', ...PUBACK_COLUMNS, 'ratio', 'gateway CPU', 'it did']
   printTable(`Neighbours: PUBACK in ms, ${DEVICES} devices, ${durationS} s a run`, header, rows)
 }
 
 function createFigures(pairs: readonly Pair[], isShort: boolean): Figure[] {
-  const lost = pairs.reduce((sum, { beside: { sent, acknowledged, skipped, reconnects } }) => {
-    return sum + sent - acknowledged + skipped + reconnects
-  }, 0)
+  const reconnects = pairs.reduce((sum, { beside }) => sum + beside.reconnects, 0)
+  const lost = countLost(pairs.map(({ beside }) => beside)) + reconnects
   const letIn = pairs.reduce((sum, { neighbour }) => sum + (neighbour.counts['let in'] ?? 0), 0)
   return [
-    ...[...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => ({
-      name: `neighbours: PUBACK p99 beside : alone, ${kind}`,
-      target: `<= ${TARGET_RATIO}`,
-      reached: p99Ratio(group).toFixed(2),
-      passed: isShort ? null : p99Ratio(group) <= TARGET_RATIO,
-    })),
+    ...[...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => {
+      const { ratio, detail } = compareP99(group)
+      const name = `neighbours: PUBACK p99 beside : alone, ${kind}`
+      return atMost(name, ratio, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort })
+    }),
     noneOf('neighbours: not acknowledged, or cut off', lost),
     noneOf('neighbours: logins with a wrong password', letIn),
   ]
-}
-
-function p99Ratio(pairs: readonly Pair[]): number {
-  const p99 = (pick: (pair: Pair) => LoadResult) =>
-    median(pairs.map((pair) => pick(pair).measured.sinceWrite.p99Ms))
-  return p99(({ beside }) => beside) / p99(({ alone }) => alone)
 }

@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { countLost } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds, readResidentBytes } from '#scripts/rig/process-usage.ts'
-import { formatCount, median, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
+import {
+  formatCount,
+  formatMb,
+  median,
+  noneOf,
+  printProgress,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startNeighbour } from './children.ts'
 
@@ -42,7 +50,6 @@ async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
 
   const [, second = 0, , last = 0] = quarters(residentBytes).map(median)
   const growth = last / second - 1
-  const lost = result.sent - result.acknowledged + result.skipped
   const hasVerdict = durationS > SHORT_S
   const done = Object.entries(companions.counts).map(([name, count]) => `${formatCount(count)} ${name}`)
   printProgress(`  ${formatCount(result.acknowledged)} telemetry acknowledged, ${done.join(', ')}`)
@@ -54,7 +61,7 @@ async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
         reached: `${(growth * 100).toFixed(1)} % (${formatMb(second)} to ${formatMb(last)} MB)`,
         passed: hasVerdict ? Math.abs(growth) <= TARGET_SHARE : null,
       },
-      noneOf('soak: not acknowledged', lost),
+      noneOf('soak: not acknowledged', countLost([result])),
     ],
     raw: { durationS, residentBytes, load: result, companions },
   }
@@ -80,8 +87,4 @@ async function watch(pid: number, durationS: number): Promise<number[]> {
 function quarters(samples: readonly number[]): number[][] {
   const length = Math.floor(samples.length / 4)
   return [0, 1, 2, 3].map((i) => samples.slice(i * length, (i + 1) * length))
-}
-
-function formatMb(bytes: number): string {
-  return (bytes / 1e6).toFixed(1)
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import {
+  below,
   type Figure,
   formatCount,
   median,
@@ -139,12 +140,7 @@ function createFigures(runs: readonly StormRun[], isShort: boolean): Figure[] {
   return [
     ...groupsOf(runs).map(([name, group]) => {
       const durationMs = median(group.map(({ result }) => result.durationMs))
-      return {
-        name: `storm: all through, ${name}`,
-        target: `< ${formatCount(TARGET_MS)} ms`,
-        reached: `${formatCount(durationMs)} ms`,
-        passed: isShort ? null : durationMs < TARGET_MS,
-      }
+      return below(`storm: all through, ${name}`, durationMs, TARGET_MS, { unit: ' ms', isJudged: !isShort })
     }),
     ...counts.map(([name, count]) => noneOf(`storm: ${name}`, count)),
   ]

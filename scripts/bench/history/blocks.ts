@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { conclude, type Figure, median, printProgress, printTable } from '#scripts/rig/report.ts'
+import {
+  atLeast,
+  atMost,
+  conclude,
+  type Figure,
+  median,
+  printProgress,
+  printTable,
+} from '#scripts/rig/report.ts'
 import { decodeBlock, encodeBlock, verifyBlock } from '#shared/telemetry/block.ts'
 import { splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
@@ -123,20 +131,10 @@ function fileBytes(folder: string, blocks: readonly Uint8Array[]): number {
 function judge(all: readonly BlockFigures[]): Figure[] {
   const most = Math.max(...all.map((one) => one.fileBytesAFix))
   const slowest = (rate: 'encodeMhz' | 'decodeMhz') => Math.min(...all.map((one) => one[rate]))
-  const atLeast = (name: string, reached: number, target: number): Figure => ({
-    name,
-    target: `at least ${target} M/s`,
-    reached: reached.toFixed(1),
-    passed: reached >= target,
-  })
+  const rate = { unit: ' M/s', digits: 1 }
   return [
-    {
-      name: 'bytes of a position in the file, at most',
-      target: `at most ${BYTES_TARGET}`,
-      reached: most.toFixed(2),
-      passed: most <= BYTES_TARGET,
-    },
-    atLeast('decoded, slowest track', slowest('decodeMhz'), DECODE_TARGET_MHZ),
-    atLeast('encoded, slowest track', slowest('encodeMhz'), ENCODE_TARGET_MHZ),
+    atMost('bytes of a position in the file, at most', most, BYTES_TARGET, { digits: 2 }),
+    atLeast('decoded, slowest track', slowest('decodeMhz'), DECODE_TARGET_MHZ, rate),
+    atLeast('encoded, slowest track', slowest('encodeMhz'), ENCODE_TARGET_MHZ, rate),
   ]
 }

@@ -2,15 +2,16 @@ import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { compareP99, countLost, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { Download } from '#scripts/rig/load/download-client.ts'
 import { besideDownloads } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
 import {
+  atMost,
   formatMs,
   formatPercent,
-  median,
   noneOf,
   printProgress,
   printTable,
@@ -80,32 +81,27 @@ export async function runHistoryNeighbours(
   await gateway.process.stop()
   printTable(
     `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the quietest ${quietest.length} of ${measured.length} rounds`,
-    ['round', 'p50 alone', 'beside', 'p99 alone', 'beside', 'beside a busy process', 'queries', 'stolen'],
+    ['round', ...PUBACK_COLUMNS, 'beside a busy process', 'queries', 'stolen'],
     quietest.map((round, i) => [
       String(i + 1),
-      formatMs(round.alone.measured.sinceWrite.p50Ms),
-      formatMs(round.beside.measured.sinceWrite.p50Ms),
-      ...p99sOf(round),
+      ...pubackCells([round]),
+      formatMs(round.besideSpinner.measured.sinceWrite.p99Ms),
       String(round.queries),
       formatPercent(round.stolenShare),
     ]),
   )
-  const medianOf = (phase: Phase) => median(quietest.map((round) => round[phase].measured.sinceWrite.p99Ms))
-  const [alone, beside, besideSpinner] = [medianOf('alone'), medianOf('beside'), medianOf('besideSpinner')]
-  const ratio = (p99Ms: number) =>
-    `${(p99Ms / alone).toFixed(2)} (${formatMs(p99Ms)} : ${formatMs(alone)} ms)`
-  const lost = measured
-    .flatMap((round) => PHASES.map((phase) => round[phase]))
-    .reduce((sum, { sent, acknowledged, skipped }) => sum + sent - acknowledged + skipped, 0)
+  const besideTrips = compareP99(quietest)
+  const besideSpinner = compareP99(quietest.map((round) => ({ ...round, beside: round.besideSpinner })))
+  const lost = countLost(measured.flatMap((round) => PHASES.map((phase) => round[phase])))
   return {
     figures: [
-      {
-        name: 'neighbours: PUBACK p99 beside trips : alone',
-        target: `<= ${TARGET_RATIO}`,
-        reached: ratio(beside),
-        passed: context.isShort ? null : beside / alone <= TARGET_RATIO,
-      },
-      told('neighbours: the same beside a process that only computes, nice 19', ratio(besideSpinner)),
+      atMost('neighbours: PUBACK p99 beside trips : alone', besideTrips.ratio, TARGET_RATIO, {
+        ...{ digits: 2, detail: besideTrips.detail, isJudged: !context.isShort },
+      }),
+      told(
+        'neighbours: the same beside a process that only computes, nice 19',
+        `${besideSpinner.ratio.toFixed(2)} (${besideSpinner.detail})`,
+      ),
       noneOf('neighbours: not acknowledged', lost),
     ],
     raw: { rounds, durationS, measured },

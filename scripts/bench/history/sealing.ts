@@ -2,13 +2,15 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { BenchDevice, Sealing } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { compareP99, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readWrittenBytes, type WrittenBytes } from '#scripts/rig/process-usage.ts'
 import {
+  atLeast,
   type Figure,
   formatCount,
-  formatMs,
+  formatMb,
   median,
   printProgress,
   printTable,
@@ -45,9 +47,7 @@ interface SealingRun {
   keptBytes: number
 }
 
-interface LoadedRun {
-  alone: LoadResult
-  beside: LoadResult
+interface LoadedRun extends LoadPair {
   wallS: number
 }
 
@@ -203,24 +203,17 @@ function print(alone: readonly SealingRun[], loaded: readonly LoadedRun[], live:
       run.wallS.toFixed(2),
       run.work === null ? '?' : run.work.workS.toFixed(2),
       formatCount(rateOf(run)),
-      ...[run.keptBytes, run.written.toDisk, run.written.inCalls].map((bytes) => (bytes / 1e6).toFixed(1)),
+      ...[run.keptBytes, run.written.toDisk, run.written.inCalls].map(formatMb),
     ]),
   )
   printTable(
     `Sealing: PUBACK in ms, ${LOADED_DEVICES} devices x 1/s`,
-    ['round', 's', 'p50 alone', 'beside', 'p99 alone', 'beside'],
-    loaded.map((run, i) => [
-      String(i + 1),
-      run.wallS.toFixed(2),
-      formatMs(run.alone.measured.sinceWrite.p50Ms),
-      formatMs(run.beside.measured.sinceWrite.p50Ms),
-      formatMs(run.alone.measured.sinceWrite.p99Ms),
-      formatMs(run.beside.measured.sinceWrite.p99Ms),
-    ]),
+    ['round', 's', ...PUBACK_COLUMNS],
+    loaded.map((run, i) => [String(i + 1), run.wallS.toFixed(2), ...pubackCells([run])]),
   )
   printProgress(
     `\n  live: ${formatCount(live.load.acknowledged)} messages of a fix and a voltage each, ` +
-      `${(live.written.toDisk / 1e6).toFixed(1)} MB written, ${formatCount(live.work?.records ?? 0)} records sealed`,
+      `${formatMb(live.written.toDisk)} MB written, ${formatCount(live.work?.records ?? 0)} records sealed`,
   )
 }
 
@@ -231,25 +224,15 @@ function createFigures(
   isShort: boolean,
 ): Figure[] {
   const rate = median(alone.map(rateOf))
-  const p99 = (pick: (run: LoadedRun) => LoadResult) =>
-    median(loaded.map((run) => pick(run).measured.sinceWrite.p99Ms))
-  const [aloneMs, besideMs] = [p99((run) => run.alone), p99((run) => run.beside)]
+  const { ratio, detail } = compareP99(loaded)
   const amplification = median(alone.map(({ written, keptBytes }) => written.toDisk / keptBytes))
   return [
-    {
-      name: 'sealing: records a second of work',
-      target: `>= ${formatCount(TARGET_PER_S)}`,
-      reached: formatCount(rate),
-      passed: isShort ? null : rate >= TARGET_PER_S,
-    },
+    atLeast('sealing: records a second of work', rate, TARGET_PER_S, { isJudged: !isShort }),
     told('sealing: bytes written to the disk a byte kept in blocks', amplification.toFixed(2)),
     told(
       'sealing: bytes written to the disk a live message, fix and voltage',
       (live.written.toDisk / live.load.acknowledged).toFixed(0),
     ),
-    told(
-      'sealing: PUBACK p99 beside : alone',
-      `${(besideMs / aloneMs).toFixed(2)} (${formatMs(besideMs)} : ${formatMs(aloneMs)} ms)`,
-    ),
+    told('sealing: PUBACK p99 beside : alone', `${ratio.toFixed(2)} (${detail})`),
   ]
 }

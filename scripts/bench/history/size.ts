@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { formatCount, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import { atMost, formatCount, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countUnsealed } from './telemetry-log.ts'
@@ -27,7 +27,6 @@ export async function runSize(context: ScenarioContext, history: SharedHistory):
   const file = join(folder.path, 'cartbarn.db')
   const { size: fileBytes } = statSync(file)
   const { records } = history
-  const bytesAFix = fileBytes / records
   const raw = { fileBytes, records, unsealed: countUnsealed(folder.path), tables: readTables(file) }
   printTable(
     `Size: ${formatCount(single.records)} fixes at 1 a second and ${formatCount(fleet.records)} at one in 5 s`,
@@ -38,16 +37,10 @@ export async function runSize(context: ScenarioContext, history: SharedHistory):
       (bytes / records).toFixed(2),
     ]),
   )
+  const name = `size: bytes a fix, the whole file of ${formatCount(records)}, no battery records`
   const isJudged = !context.isShort && records >= WORTH_JUDGING
   return {
-    figures: [
-      {
-        name: `size: bytes a fix, the whole file of ${formatCount(records)}, no battery records`,
-        target: `<= ${TARGET_BYTES}`,
-        reached: bytesAFix.toFixed(2),
-        passed: isJudged ? bytesAFix <= TARGET_BYTES : null,
-      },
-    ],
+    figures: [atMost(name, fileBytes / records, TARGET_BYTES, { digits: 2, isJudged })],
     raw,
   }
 }

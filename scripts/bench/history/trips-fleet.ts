@@ -1,6 +1,14 @@
 import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
-import { formatCount, median, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import {
+  below,
+  formatCount,
+  formatMb,
+  median,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { SharedHistory } from './shared-history.ts'
 import { countTripsOfAll, tripsOfAll } from './trip-queries.ts'
@@ -55,23 +63,14 @@ export async function runTripsFleet(
   )
   return {
     figures: [
-      {
-        name: `trips-fleet: GET /trips of ${formatCount(counts.positions)} fixes, median of ${rounds}`,
-        target: `< ${TARGET_S} s`,
-        reached: `${durationS.toFixed(2)} s`,
-        passed: isShort ? null : durationS < TARGET_S,
-      },
-      {
-        name: 'trips-fleet: resident memory above idle, at most',
-        target: `< ${TARGET_MB} MB`,
-        reached: `${formatMb(aboveBytes)} MB`,
-        passed: isShort ? null : aboveBytes < TARGET_MB * 1e6,
-      },
+      below(
+        `trips-fleet: GET /trips of ${formatCount(counts.positions)} fixes, median of ${rounds}`,
+        ...([durationS, TARGET_S, { unit: ' s', digits: 2, isJudged: !isShort }] as const),
+      ),
+      below('trips-fleet: resident memory above idle, at most', aboveBytes / 1e6, TARGET_MB, {
+        ...{ unit: ' MB', isJudged: !isShort },
+      }),
     ],
     raw: { counts, runs },
   }
-}
-
-function formatMb(bytes: number): string {
-  return (bytes / 1e6).toFixed(0)
 }

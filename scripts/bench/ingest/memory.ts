@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
-import { formatCount, noneOf, printProgress, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
+import {
+  below,
+  formatCount,
+  formatMb,
+  noneOf,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+} from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 
 const PER_DEVICE_PER_S = 0.1
@@ -52,18 +60,9 @@ async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
   )
   return {
     figures: [
-      {
-        name: `memory: resident with ${formatCount(devices)} devices`,
-        target: `< ${TARGET_MB} MB`,
-        reached: `${formatMb(last)} MB`,
-        passed: last < TARGET_MB * 1e6,
-      },
+      below(`memory: resident with ${formatCount(devices)} devices`, last / 1e6, TARGET_MB, { unit: ' MB' }),
       noneOf('memory: refused subscriptions', result.refusedSubscriptions),
     ],
     raw: { devices, durationS, atStart, registered, connected, samples, load: result },
   }
-}
-
-function formatMb(bytes: number): string {
-  return (bytes / 1e6).toFixed(0)
 }

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import {
+  compareP99,
+  countLost,
+  type LoadPair,
+  PUBACK_COLUMNS,
+  pubackCells,
+} from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {
+  atLeast,
+  atMost,
+  below,
   formatCount,
-  formatMs,
   median,
   noneOf,
   printProgress,
@@ -33,9 +41,7 @@ const POLL_MS = 50
 /** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9'
 
-interface Round {
-  alone: LoadResult
-  beside: LoadResult
+interface Round extends LoadPair {
   mapS: number
   drainS: number
   rows: number
@@ -67,10 +73,9 @@ async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
     printProgress(`  drained in ${rounds.at(-1)?.drainS.toFixed(1)} s`)
   }
   const perS = (round: Round) => round.rows / round.drainS
-  const p99 = (result: LoadResult) => result.measured.sinceWrite.p99Ms
   printTable(
     `Drain: ${formatCount(filled)} positions of ${devices.length} devices, PostgreSQL, gateway and hub on one machine`,
-    ['round', 'map s', 's', 'rows', 'rows/s', 'wire B/row', 'hub B/row', 'p99 alone', 'beside'],
+    ['round', 'map s', 's', 'rows', 'rows/s', 'wire B/row', 'hub B/row', ...PUBACK_COLUMNS],
     rounds.map((round, i) => [
       String(i + 1),
       round.mapS.toFixed(2),
@@ -79,47 +84,29 @@ async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
       formatCount(perS(round)),
       (round.wireBytes / round.rows).toFixed(2),
       (round.hubBytes / round.rows).toFixed(2),
-      formatMs(p99(round.alone)),
-      formatMs(p99(round.beside)),
+      ...pubackCells([round]),
     ]),
   )
   const of = (pick: (round: Round) => number) => median(rounds.map(pick))
-  const ratio = of((round) => p99(round.beside)) / of((round) => p99(round.alone))
-  const lost = rounds.reduce((sum, { beside }) => sum + beside.sent - beside.acknowledged, 0)
-  const judged = (passed: boolean) => (isShort ? null : passed)
+  const { ratio, detail } = compareP99(rounds)
+  const isJudged = !isShort
+  const bytesARow = (pick: (round: Round) => number) => of((round) => pick(round) / round.rows)
+  const [wireBytes, hubBytes] = [bytesARow((round) => round.wireBytes), bytesARow((round) => round.hubBytes)]
   return {
     figures: [
-      {
-        name: 'drain: from the first word to the whole map at the hub',
-        target: `< ${TARGET_MAP_S} s`,
-        reached: `${of((round) => round.mapS).toFixed(2)} s`,
-        passed: of((round) => round.mapS) < TARGET_MAP_S,
-      },
-      {
-        name: 'drain: rows a second',
-        target: `>= ${formatCount(TARGET_ROWS_PER_S)}`,
-        reached: formatCount(of(perS)),
-        passed: judged(of(perS) >= TARGET_ROWS_PER_S),
-      },
-      {
-        name: 'drain: PUBACK p99 beside : alone',
-        target: `<= ${TARGET_RATIO}`,
-        reached: `${ratio.toFixed(2)} (${formatMs(of((round) => p99(round.beside)))} : ${formatMs(of((round) => p99(round.alone)))} ms)`,
-        passed: judged(ratio <= TARGET_RATIO),
-      },
-      {
-        name: 'drain: bytes a row on the wire',
-        target: `<= ${TARGET_WIRE_BYTES}`,
-        reached: of((round) => round.wireBytes / round.rows).toFixed(2),
-        passed: judged(of((round) => round.wireBytes / round.rows) <= TARGET_WIRE_BYTES),
-      },
-      {
-        name: 'drain: bytes a row in PostgreSQL, all tables and indexes',
-        target: `<= ${TARGET_HUB_BYTES}`,
-        reached: of((round) => round.hubBytes / round.rows).toFixed(2),
-        passed: judged(of((round) => round.hubBytes / round.rows) <= TARGET_HUB_BYTES),
-      },
-      noneOf('drain: not acknowledged to devices', lost),
+      below(
+        'drain: from the first word to the whole map at the hub',
+        of((round) => round.mapS),
+        TARGET_MAP_S,
+        { unit: ' s', digits: 2 },
+      ),
+      atLeast('drain: rows a second', of(perS), TARGET_ROWS_PER_S, { isJudged }),
+      atMost('drain: PUBACK p99 beside : alone', ratio, TARGET_RATIO, { digits: 2, detail, isJudged }),
+      atMost('drain: bytes a row on the wire', wireBytes, TARGET_WIRE_BYTES, { digits: 2, isJudged }),
+      atMost('drain: bytes a row in PostgreSQL, all tables and indexes', hubBytes, TARGET_HUB_BYTES, {
+        ...{ digits: 2, isJudged },
+      }),
+      noneOf('drain: not acknowledged to devices', countLost(rounds.map(({ beside }) => beside))),
     ],
     raw: { filled, rounds },
   }

@@ -1,4 +1,5 @@
-import { type GatewayApi, mapInParallel } from '../gateway-api.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import type { GatewayApi } from '../gateway-api.ts'
 import type { Journal } from './plan.ts'
 
 /** What a comparison of acknowledged samples with the history found. */
@@ -21,7 +22,7 @@ const MAX_EXAMPLES = 10
  * Samples stored but not acknowledged are fine: the answer may have been lost.
  */
 export async function checkHistory(api: GatewayApi, journal: Journal): Promise<HistoryCheck> {
-  const checks = await mapInParallel(Object.entries(journal), READS_AT_ONCE, (entry) =>
+  const checks = await inParallel(Object.entries(journal), READS_AT_ONCE, (entry) =>
     checkDevice(api, ...entry),
   )
   return {
