@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { WebSocket } from 'ws'
 import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { Login } from './fuzz-case.ts'
 
 /** How the neighbours fared. */
@@ -74,8 +75,7 @@ export class Neighbours {
     const stored = new Set(storedMs)
     const isSame = storedMs.length === this.#sentMs.length && this.#sentMs.every((tsMs) => stored.has(tsMs))
     if (!isSame) this.#problems.push(`${this.#sentMs.length} samples acknowledged, ${storedMs.length} stored`)
-    const giveUpAtMs = performance.now() + SETTLE_MS
-    while (this.#receivedLive < this.#sentMs.length && performance.now() < giveUpAtMs) await sleep(10)
+    await waitUntil(() => this.#receivedLive >= this.#sentMs.length, SETTLE_MS)
     if (this.#receivedLive !== this.#sentMs.length)
       this.#problems.push(`${this.#sentMs.length} samples sent, ${this.#receivedLive} shown on /realtime`)
     await this.close()

@@ -19,9 +19,9 @@ export interface GatewayOptions {
   entry: string
   dataDir: string
   /** Take these ports, as a restarted gateway does; without them any free ones. */
-  ports?: { http: number; mqtt: number }
+  ports?: { http: number; mqtt: number } | undefined
   /** A library to load before all others. */
-  preload?: string
+  preload?: string | undefined
   /** More of the environment: settings, or what the library looks at. */
   env?: Record<string, string>
 }

@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '#shared/testing/free-port.ts'
 import type { BenchProcess, Workbench } from './processes.ts'
+import { mustReach } from './wait-until.ts'
 
 const PROGRAMS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/usr/bin/mosquitto']
 const START_LIMIT_MS = 5000
@@ -44,16 +44,8 @@ export async function startMosquitto(
   const settingsFile = join(folder, 'mosquitto.conf')
   writeFileSync(settingsFile, `${settings.join('\n')}\n`)
   const started = bench.spawn('mosquitto', program, ['-c', settingsFile])
-  await waitForPort(port)
+  await mustReach(() => accepts(port), START_LIMIT_MS, `mosquitto does not listen on ${port}`)
   return { process: started, port }
-}
-
-async function waitForPort(port: number): Promise<void> {
-  const giveUpAtMs = performance.now() + START_LIMIT_MS
-  while (!(await accepts(port))) {
-    if (performance.now() > giveUpAtMs) throw new Error(`mosquitto does not listen on ${port}`)
-    await sleep(50)
-  }
 }
 
 function accepts(port: number): Promise<boolean> {

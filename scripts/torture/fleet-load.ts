@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
 import type { Journal, LoadResult } from '#scripts/rig/load/plan.ts'
 import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { LockDevices, type LockEventCheck } from './lock-devices.ts'
 
 /** How much a fleet sends. */
@@ -70,8 +70,7 @@ export class FleetLoad {
     this.#locks.stopReporting()
     this.#load.stop()
     const { load, journal } = await this.#load.finish()
-    const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
-    while (this.#locks.unacknowledged > 0 && performance.now() < giveUpAtMs) await sleep(10)
+    await waitUntil(() => this.#locks.unacknowledged === 0, DRAIN_LIMIT_MS)
     this.#locks.close()
     const check = await this.#check(gateway, journal)
     return { check, load }

@@ -13,6 +13,7 @@ import {
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { startSwarm } from './children.ts'
 import { countRetained, publishRetained } from './retained-messages.ts'
 import type { StormKind, StormResult } from './swarm.ts'
@@ -75,8 +76,7 @@ async function measure(
   const admin = await registering.api.createAdmin('storm')
   await registering.process.stop()
 
-  const { preload } = ground
-  const gateway = await startGateway(bench, { entry, dataDir, ...(preload === undefined ? {} : { preload }) })
+  const gateway = await startGateway(bench, { entry, dataDir, preload: ground.preload })
   const port = gateway.ports.mqtt
   await publishRetained(port, admin, ground.retained)
   const swarm = await startSwarm(bench, {
@@ -93,8 +93,12 @@ async function measure(
       const cpuBefore = readCpuSeconds(gateway.process.pid)
       const result = await swarm.call('storm', kind)
       const gatewayCpuS = readCpuSeconds(gateway.process.pid) - cpuBefore
-      const willed = () => countRetained(port, admin, 'dev/+/st', willPayload(runs.length))
-      const withoutWill = clients - (await reach(clients, willed))
+      let withoutWill = clients
+      const haveWills = async () => {
+        withoutWill = clients - (await countRetained(port, admin, 'dev/+/st', willPayload(runs.length)))
+        return withoutWill <= 0
+      }
+      await waitUntil(haveWills, WILLS_LIMIT_MS, PAUSE_MS)
       printProgress(`  ${ground.name}, ${kind}: ${formatCount(result.durationMs)} ms`)
       runs.push({ ground: ground.name, kind, result, gatewayCpuS, withoutWill })
     }
@@ -102,16 +106,6 @@ async function measure(
   await swarm.stop()
   await gateway.process.stop()
   return runs
-}
-
-/** The count as soon as it is the expected one, or when the time is up. */
-async function reach(expected: number, count: () => Promise<number>): Promise<number> {
-  const giveUpAtMs = performance.now() + WILLS_LIMIT_MS
-  for (;;) {
-    const reached = await count()
-    if (reached >= expected || performance.now() > giveUpAtMs) return reached
-    await sleep(PAUSE_MS)
-  }
 }
 
 function print(runs: readonly StormRun[], clients: number): void {

@@ -1,9 +1,9 @@
 import { cpSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import { type SampleBatch, TelemetryFiller } from './telemetry-filler.ts'
 import { countUnsealed } from './telemetry-log.ts'
@@ -14,7 +14,6 @@ const BATCH_SAMPLES = 8192
 /** A device outside the benchmark: erasing its history makes the gateway seal the whole log. */
 const SPARE = 'spare-00000'
 const SEALED_LIMIT_MS = 120_000
-const POLL_MS = 50
 /** The least the log must hold before the gateway seals it by itself, and what that is for every device. */
 const SMALL_LOG = 256
 const UNSEALED_PER_DEVICE = 128
@@ -85,12 +84,9 @@ export class FilledFolder {
   /** Makes a running gateway seal its log; resolves when only the tail is left that it never seals. */
   async seal({ api }: GatewayProcess): Promise<void> {
     await api.eraseTelemetry(SPARE)
-    const giveUpAtMs = performance.now() + SEALED_LIMIT_MS
     const tail = Math.max(SMALL_LOG, UNSEALED_PER_DEVICE * this.#devices)
-    while (countUnsealed(this.path) > tail) {
-      if (performance.now() > giveUpAtMs) throw new Error('the gateway does not seal its log')
-      await sleep(POLL_MS)
-    }
+    const isSealed = () => countUnsealed(this.path) <= tail
+    await mustReach(isSealed, SEALED_LIMIT_MS, 'the gateway does not seal its log')
   }
 
   async #write(filling: Filling, isToBeSealed: boolean): Promise<number> {

@@ -1,11 +1,10 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import type { BenchDevice, Sealing } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { compareP99, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readWrittenBytes, type WrittenBytes } from '#scripts/rig/process-usage.ts'
+import { readDatabase } from '#scripts/rig/read-database.ts'
 import {
   atLeast,
   type Figure,
@@ -179,13 +178,8 @@ function difference(before: Sealing | null, now: Sealing | null): Sealing | null
 }
 
 function blockBytes(folder: string): number {
-  const db = new Database(join(folder, 'cartbarn.db'), { readonly: true })
-  try {
-    const sum = db.prepare<[], number | null>('SELECT sum(length(records)) FROM telemetry_block').pluck()
-    return sum.get() ?? 0
-  } finally {
-    db.close()
-  }
+  const sql = 'SELECT sum(length(records)) FROM telemetry_block'
+  return readDatabase(folder, (db) => db.prepare<[], number | null>(sql).pluck().get()) ?? 0
 }
 
 /** Records a second of sealing work, or of waiting for it where the gateway does not tell its work. */

@@ -61,11 +61,7 @@ async function createGatewaySubject(
   let notBeforeMs = 0
 
   return async (clients) => {
-    const gateway = await startGateway(bench, {
-      entry,
-      dataDir,
-      ...(preload === undefined ? {} : { preload }),
-    })
+    const gateway = await startGateway(bench, { entry, dataDir, preload })
     const { api } = gateway
     const storedBefore = await api.gpsCount()
     let loopDelayP99Ms: number | null = null

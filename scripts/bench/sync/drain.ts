@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import {
   compareP99,
@@ -20,6 +19,7 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import { FilledFolder } from '../history/fill.ts'
 import { recordFleet, samplesOfFleet } from '../history/history-parts.ts'
 import { bytesSent, SITE, SyncGround } from './ground.ts'
@@ -37,7 +37,6 @@ const TARGET_RATIO = 1.5
 const TARGET_WIRE_BYTES = 7.5
 const TARGET_HUB_BYTES = 15
 const DRAIN_LIMIT_MS = 600_000
-const POLL_MS = 50
 /** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9'
 
@@ -131,22 +130,14 @@ async function drainOnce(
 
   const gateway = await copy.start(ground.env)
   const besideLoad = load(gateway, null)
-  const helloMs = await until(async () => {
-    const [site] = await ground.rows<{ hello: string | null }>(
-      'SELECT last_hello_ms AS hello FROM site WHERE site_id = $1',
-      [SITE],
-    )
-    return site?.hello === null || site === undefined ? undefined : Number(site.hello)
-  })
-  const mapMs = await until(async () => {
-    const onMap = await ground.number('SELECT count(*) FROM site_latest WHERE site_id = $1', [SITE])
-    return onMap >= devices.length ? Date.now() : undefined
-  })
+  const hello = () => ground.number('SELECT last_hello_ms FROM site WHERE site_id = $1', [SITE])
+  await until(async () => (await hello()) > 0)
+  const helloMs = await hello()
+  const onMap = () => ground.number('SELECT count(*) FROM site_latest WHERE site_id = $1', [SITE])
+  await until(async () => (await onMap()) >= devices.length)
+  const mapMs = Date.now()
   await besideLoad.measuring()
-  await until(async () => {
-    const rows = await ground.rowsTaken()
-    return rows >= filled ? true : undefined
-  })
+  await until(async () => (await ground.rowsTaken()) >= filled)
   const doneMs = Date.now()
   besideLoad.stop()
   const beside = await besideLoad.result()
@@ -162,12 +153,6 @@ async function drainOnce(
   }
 }
 
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-    if (performance.now() > giveUpAtMs) throw new Error('the backlog is not drained')
-    await sleep(POLL_MS)
-  }
+function until(isTrue: () => Promise<boolean>): Promise<void> {
+  return mustReach(isTrue, DRAIN_LIMIT_MS, 'the backlog is not drained')
 }

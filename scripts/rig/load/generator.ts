@@ -1,6 +1,7 @@
 import { EventEmitter, on } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerCalls } from '../calls.ts'
+import { waitUntil } from '../wait-until.ts'
 import { LoadClient } from './client.ts'
 import { LoadMeter } from './meter.ts'
 import { createPace } from './pace.ts'
@@ -55,10 +56,7 @@ function connectAll(): Promise<void> {
 }
 
 async function drain(): Promise<void> {
-  const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
-  while (clients.some((client) => client.unacknowledged > 0) && performance.now() < giveUpAtMs) {
-    await sleep(10)
-  }
+  await waitUntil(() => clients.every((client) => client.unacknowledged === 0), DRAIN_LIMIT_MS)
 }
 
 async function run(plan: LoadPlan): Promise<void> {

@@ -218,8 +218,7 @@ class Victim {
 
   #options({ dataDir, preload, env }: Pick<GatewayOptions, 'dataDir' | 'preload' | 'env'>): GatewayOptions {
     const { entry } = this.#context
-    const recording = preload === undefined ? {} : { preload }
-    return { entry, ports: this.#ports, dataDir, ...recording, env: { ...ENV, ...env } }
+    return { entry, ports: this.#ports, dataDir, preload, env: { ...ENV, ...env } }
   }
 }
 

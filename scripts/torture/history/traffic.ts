@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { ExpectedHistory, type HistoryFaults } from './expected-history.ts'
 import { listRecords } from './gateway-records.ts'
@@ -18,7 +18,6 @@ export interface TrafficFaults extends HistoryFaults {
 
 const DRAIN_LIMIT_MS = 20_000
 const READY_LIMIT_MS = 30_000
-const POLL_MS = 10
 
 /** A few devices and a client of the API that change a history in every possible way. */
 export class HistoryTraffic {
@@ -50,11 +49,7 @@ export class HistoryTraffic {
 
   /** Resolves when all devices are connected. */
   async ready(): Promise<void> {
-    const giveUpAtMs = performance.now() + READY_LIMIT_MS
-    while (!this.#senders.areReady) {
-      if (performance.now() > giveUpAtMs) throw new Error('the devices do not get a connection')
-      await sleep(POLL_MS)
-    }
+    await mustReach(() => this.#senders.areReady, READY_LIMIT_MS, 'the devices do not get a connection')
   }
 
   resume(): void {
@@ -66,11 +61,8 @@ export class HistoryTraffic {
   async pause(): Promise<void> {
     this.#senders.pause()
     await this.requests.pause()
-    const giveUpAtMs = performance.now() + DRAIN_LIMIT_MS
-    while (this.#senders.unacknowledged > 0) {
-      if (performance.now() > giveUpAtMs) throw new Error('messages are not acknowledged')
-      await sleep(POLL_MS)
-    }
+    const isDrained = () => this.#senders.unacknowledged === 0
+    await mustReach(isDrained, DRAIN_LIMIT_MS, 'messages are not acknowledged')
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { SessionClient } from '../session-client.ts'
 import { checkDeliveries, checkRetained, type DeliveryCheck, type TopicJournal } from './check.ts'
 import { type Login, SessionPublisher, TOPIC_ROOT } from './publisher.ts'
@@ -12,7 +13,6 @@ const RETAINED_LIMIT_MS = 5_000
 const DRAIN_LIMIT_MS = 60_000
 /** Nothing came for so long: nothing will. */
 const QUIET_MS = 1_500
-const LOOK_AGAIN_MS = 50
 
 /** What came of all the traffic. */
 export interface TrafficCheck {
@@ -85,7 +85,7 @@ export class SessionTraffic {
 
   /** All clients that are to stay are connected. */
   async connected(): Promise<void> {
-    const ready = until(() => this.#clients.every((client) => client.isReady), READY_LIMIT_MS)
+    const ready = waitUntil(() => this.#clients.every((client) => client.isReady), READY_LIMIT_MS)
     if (!(await Promise.race([ready, this.#refused.promise]))) throw new Error('the clients do not get in')
   }
 
@@ -94,8 +94,8 @@ export class SessionTraffic {
     clearInterval(this.#timer)
     for (const subscriber of this.#subscribers) subscriber.stay()
     await this.connected()
-    await until(() => this.#neverAcknowledged === 0, DRAIN_LIMIT_MS)
-    await until(() => this.#checkDeliveries().missing + this.#wills.missing.length === 0, DRAIN_LIMIT_MS)
+    await waitUntil(() => this.#neverAcknowledged === 0, DRAIN_LIMIT_MS)
+    await waitUntil(() => this.#checkDeliveries().missing + this.#wills.missing.length === 0, DRAIN_LIMIT_MS)
     const leftInQueues = await this.#readAgain()
     await this.#checkRetained()
     const check: TrafficCheck = {
@@ -133,7 +133,7 @@ export class SessionTraffic {
     await this.#quiet()
     const before = this.#deliveries
     for (const { client } of this.#subscribers) client.goOffline('abruptly')
-    await until(() => this.#subscribers.every(({ client }) => !client.isReady), READY_LIMIT_MS)
+    await waitUntil(() => this.#subscribers.every(({ client }) => !client.isReady), READY_LIMIT_MS)
     for (const { client } of this.#subscribers) client.goOnline()
     await this.connected()
     await this.#quiet()
@@ -171,18 +171,9 @@ export class SessionTraffic {
       if (!retained.has(topic)) retained.set(topic, Number(payload))
     }
     client.goOnline()
-    await until(() => [...acknowledged.keys()].every((topic) => retained.has(topic)), RETAINED_LIMIT_MS)
+    await waitUntil(() => [...acknowledged.keys()].every((topic) => retained.has(topic)), RETAINED_LIMIT_MS)
     client.goOffline('politely')
     const made = retainedTopics(({ newest }) => newest)
     this.#retainedFaults.push(...checkRetained(acknowledged, made, retained))
   }
-}
-
-async function until(isTrue: () => boolean, limitMs: number): Promise<boolean> {
-  const giveUpAtMs = performance.now() + limitMs
-  while (!isTrue()) {
-    if (performance.now() > giveUpAtMs) return false
-    await sleep(LOOK_AGAIN_MS)
-  }
-  return true
 }

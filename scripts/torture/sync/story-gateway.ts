@@ -120,5 +120,5 @@ function launch(
 ): Promise<GatewayProcess> {
   const { bench, entry } = context
   const env = upstreamEnv(hub.port, site, key)
-  return startGateway(bench, { entry, dataDir, env, ...(ports === undefined ? {} : { ports }) })
+  return startGateway(bench, { entry, dataDir, env, ports })
 }

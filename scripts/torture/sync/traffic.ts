@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import type { Random } from '#shared/random.ts'
 import { ExpectedHistory } from '../history/expected-history.ts'
@@ -14,7 +15,6 @@ const LOCK_DEVICES = 3
 const LOCK_EVENTS_PER_S = 2
 const PACE: SendingPace = { tickMs: 50, messagesATick: 1, backlogSamples: 60 }
 const LIMIT_MS = 30_000
-const POLL_MS = 10
 /** No gateway: asked again after so long. */
 const DOWN_MS = 100
 
@@ -82,7 +82,7 @@ export class SyncTraffic {
 
   /** Resolves when all devices that are registered are connected. */
   ready(): Promise<void> {
-    return until(() => this.#senders.areReady, 'the devices do not get a connection')
+    return mustReach(() => this.#senders.areReady, LIMIT_MS, 'the devices do not get a connection')
   }
 
   resume(): void {
@@ -94,10 +94,8 @@ export class SyncTraffic {
   async pause(): Promise<void> {
     this.#senders.pause()
     this.locks.stopReporting()
-    await until(
-      () => this.#senders.unacknowledged === 0 && this.locks.unacknowledged === 0,
-      'messages are not acknowledged',
-    )
+    const isDrained = () => this.#senders.unacknowledged === 0 && this.locks.unacknowledged === 0
+    await mustReach(isDrained, LIMIT_MS, 'messages are not acknowledged')
   }
 
   close(): void {
@@ -169,13 +167,5 @@ export class SyncTraffic {
   #count(action: string): string {
     this.counts.set(action, (this.counts.get(action) ?? 0) + 1)
     return action
-  }
-}
-
-async function until(isTrue: () => boolean, otherwise: string): Promise<void> {
-  const giveUpAtMs = performance.now() + LIMIT_MS
-  while (!isTrue()) {
-    if (performance.now() > giveUpAtMs) throw new Error(otherwise)
-    await sleep(POLL_MS)
   }
 }

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import BetterSqlite3 from 'better-sqlite3'
+import { readDatabase } from '#scripts/rig/read-database.ts'
 import { decodeBatch } from '#store/telemetry/batch.ts'
 
 const LIMIT_MS = 120_000
@@ -16,8 +15,7 @@ const TABLES = {
 
 /** The streams of which a gateway still has something to send, as its database says; `dataDir` may be in use. */
 function streamsWaiting(dataDir: string): string[] {
-  const db = new BetterSqlite3(join(dataDir, 'cartbarn.db'), { readonly: true })
-  try {
+  return readDatabase(dataDir, (db) => {
     const cursors = db
       .prepare<[], { stream: string; seq: number }>('SELECT stream, seq FROM sync_cursor')
       .all()
@@ -34,9 +32,7 @@ function streamsWaiting(dataDir: string): string[] {
       .get()
     const endSeq = last === undefined ? 0 : last.firstSeq + decodeBatch(last.samples).count - 1
     return endSeq > at('telemetry') ? [...streams, 'telemetry'] : streams
-  } finally {
-    db.close()
-  }
+  })
 }
 
 /** Resolves when a gateway has nothing more to send. */
