@@ -36,7 +36,8 @@ export async function peakDuring<Result>(
   }
 }
 
-async function sampleFor(pid: number, durationMs: number): Promise<number[]> {
+/** Readings of the resident memory of a process for that time. */
+export async function sampleFor(pid: number, durationMs: number): Promise<number[]> {
   const samples: number[] = []
   for (let tookMs = 0; tookMs < durationMs; tookMs += SAMPLE_GAP_MS) {
     samples.push(readResidentBytes(pid))

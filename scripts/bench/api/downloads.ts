@@ -11,8 +11,7 @@ import type { Download, DownloadResult } from '#scripts/rig/load/download-client
 import { besideDownloads, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
-import { readResidentBytes } from '#scripts/rig/process-usage.ts'
-import { peakDuring } from '#scripts/rig/quiet-memory.ts'
+import { peakDuring, sampleFor } from '#scripts/rig/quiet-memory.ts'
 import {
   atMost,
   below,
@@ -35,8 +34,7 @@ const PER_DEVICE_PER_S = 1
 const WARMUP_S = 2
 const SETTLE_MS = 2000
 const SHORT_SETTLE_MS = 100
-const SAMPLE_GAP_MS = 50
-const IDLE_SAMPLES = 9
+const IDLE_MS = 450
 
 type Format = (typeof FORMATS)[number]
 
@@ -90,11 +88,7 @@ function downloadOf({ gateway, history }: HistoryGround, format: Format): Downlo
 async function measureMemory(ground: HistoryGround, format: Format): Promise<MemoryRun> {
   const { pid } = ground.gateway.process
   await settle(ground)
-  const idle: number[] = []
-  for (let i = 0; i < IDLE_SAMPLES; i++) {
-    idle.push(readResidentBytes(pid))
-    await sleep(SAMPLE_GAP_MS)
-  }
+  const idle = await sampleFor(pid, IDLE_MS)
   const client = startDownloadClient(ground.context.bench)
   const { result, peakBytes } = await peakDuring(pid, () =>
     client.call('download', downloadOf(ground, format)),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
@@ -52,9 +52,8 @@ async function measure({ bench, entry }: ScenarioContext, kills: number): Promis
   for (let done = 1; done <= kills; done++) {
     await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
     const killedAtMs = performance.now()
-    gateway = await killAndRestart(gateway, () =>
-      startGateway(bench, { entry, dataDir, ports: gateway.ports }),
-    )
+    await gateway.process.stop('SIGKILL')
+    gateway = await startGateway(bench, { entry, dataDir, ports: gateway.ports })
     restartMs.push(performance.now() - killedAtMs)
     await load.connected()
     printProgress(
@@ -67,14 +66,6 @@ async function measure({ bench, entry }: ScenarioContext, kills: number): Promis
   const history = await checkHistory(gateway.api, journal)
   await gateway.process.stop()
   return { kills, restartMs, load: result, history }
-}
-
-async function killAndRestart(
-  gateway: GatewayProcess,
-  restart: () => Promise<GatewayProcess>,
-): Promise<GatewayProcess> {
-  await gateway.process.stop('SIGKILL')
-  return restart()
 }
 
 function print({ kills, restartMs, load, history }: Outcome): void {
