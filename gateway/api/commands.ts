@@ -6,7 +6,7 @@ import type { CommandRequest } from '#services/commands/request.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Groups } from '#services/groups.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import {
   commandIdParams,
   commandListSchema,
@@ -62,10 +62,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       summary: 'List the commands of a device',
       description: 'Newest first.',
       request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
-      responses: {
-        200: json(commandListSchema, 'Commands to the device, newest first.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(commandListSchema, 'Commands to the device, newest first.', 400, 403, 404),
     }),
     (c) => {
       const { hardwareId } = devices.requireVisible(c.var.user.caller, c.req.valid('param').id).row
@@ -82,10 +79,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       description: 'Newest first. For admins.',
       middleware: [adminOnly] as const,
       request: { query: commandsQuerySchema },
-      responses: {
-        200: json(commandListSchema, 'Commands to all devices, newest first.'),
-        ...problems(400, 403),
-      },
+      responses: answers(commandListSchema, 'Commands to all devices, newest first.', 400, 403),
     }),
     (c) => {
       const { hardware_id, ...query } = c.req.valid('query')
@@ -100,7 +94,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
       summary: 'Get a command',
       description: 'Its status and, once it is over, its outcome.',
       request: { params: commandIdParams },
-      responses: { 200: json(commandSchema, 'The command.'), ...problems(403, 404) },
+      responses: answers(commandSchema, 'The command.', 403, 404),
     }),
     (c) => c.json(toCommandJson(commands.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
   )

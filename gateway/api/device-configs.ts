@@ -4,7 +4,7 @@ import type { DeviceTypes } from '#services/device-types.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import type { Groups } from '#services/groups.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import {
   deviceConfigPutSchema,
   deviceConfigQuerySchema,
@@ -44,10 +44,7 @@ export function createDeviceConfigsApi({
       description: 'The layer for each device type. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
-      responses: {
-        200: json(groupConfigsSchema, "The group's layer for every device type."),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(groupConfigsSchema, "The group's layer for every device type.", 400, 403, 404),
     }),
     (c) => {
       const { groupId } = c.req.valid('param')
@@ -65,10 +62,7 @@ export function createDeviceConfigsApi({
       description: 'For one device type. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupConfigParams },
-      responses: {
-        200: json(groupConfigSchema, 'The layer; an empty one if none was set.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(groupConfigSchema, 'The layer; an empty one if none was set.', 400, 403, 404),
     }),
     (c) => {
       const { groupId, type } = c.req.valid('param')

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { DeviceTypes } from '#services/device-types.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body } from '#shared/http/responses.ts'
 import {
   type DeviceTypeJson,
   deviceTypeParams,
@@ -24,7 +24,7 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
       summary: 'List device types',
       description: 'By name. For admins.',
       middleware: [adminOnly] as const,
-      responses: { 200: json(z.array(deviceTypeSchema), 'All types, by name.'), ...problems(403) },
+      responses: answers(z.array(deviceTypeSchema), 'All types, by name.', 403),
     }),
     (c) => c.json(deviceTypes.all().map(toDeviceTypeJson), 200),
   )
@@ -37,7 +37,7 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
       description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceTypeParams },
-      responses: { 200: json(deviceTypeSchema, 'The type.'), ...problems(403, 404) },
+      responses: answers(deviceTypeSchema, 'The type.', 403, 404),
     }),
     (c) => c.json(toDeviceTypeJson(deviceTypes.require(c.req.valid('param').type)), 200),
   )
@@ -50,10 +50,7 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
       description: 'Devices of the type receive their configuration if it changes. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: newDeviceTypeParams, body: body(deviceTypePutSchema) },
-      responses: {
-        200: json(putDeviceTypeSchema, 'The type as it is now.'),
-        ...problems(400, 403, 413, 415),
-      },
+      responses: answers(putDeviceTypeSchema, 'The type as it is now.', 400, 403, 413, 415),
     }),
     async (c) => {
       const { type: name } = c.req.valid('param')

@@ -8,7 +8,7 @@ import { attributeFilters, matchesAttributes, matchesSearch } from '#shared/devi
 import { InvalidRequestError } from '#shared/errors.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
   deletedDeviceSchema,
@@ -56,7 +56,7 @@ export function createDevicesApi({
     summary: 'List devices',
     description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
     request: { query: deviceListQuerySchema },
-    responses: { 200: json(deviceListSchema, 'Devices in scope, by hardware_id.'), ...problems(400) },
+    responses: answers(deviceListSchema, 'Devices in scope, by hardware_id.', 400),
   })
   // what tablets ask for all the time: described like the others, but its query is checked once and remembered
   api.openAPIRegistry.registerPath(listRoute)
@@ -119,7 +119,7 @@ export function createDevicesApi({
       path: '/devices/{id}',
       summary: 'Get a device',
       request: { params: deviceIdParams },
-      responses: { 200: json(deviceSchema, 'The device.'), ...problems(403, 404) },
+      responses: answers(deviceSchema, 'The device.', 403, 404),
     }),
     (c) => c.json(toDeviceJson(devices.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
   )
@@ -133,10 +133,7 @@ export function createDevicesApi({
         'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it is connected. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: {
-        200: json(deviceDetailsSchema, 'The device with counts, drops and connection.'),
-        ...problems(403, 404),
-      },
+      responses: answers(deviceDetailsSchema, 'The device with counts, drops and connection.', 403, 404),
     }),
     (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -170,10 +167,7 @@ export function createDevicesApi({
       description: 'The name is what every user with the device in its scope may change.',
       middleware: [jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
-      responses: {
-        200: json(deviceSchema, 'The device as it is now.'),
-        ...problems(400, 403, 404, 413, 415),
-      },
+      responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
@@ -189,10 +183,7 @@ export function createDevicesApi({
       description: 'Changes name, type and group; a field that is left out stays as it is. For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: deviceIdParams, body: body(devicePutSchema) },
-      responses: {
-        200: json(deviceSchema, 'The device as it is now.'),
-        ...problems(400, 403, 404, 413, 415),
-      },
+      responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -213,10 +204,7 @@ export function createDevicesApi({
         'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: {
-        200: json(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.'),
-        ...problems(403, 404),
-      },
+      responses: answers(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.', 403, 404),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -233,10 +221,7 @@ export function createDevicesApi({
       description: 'The old password is void at once, and the gateway closes an open connection. For admins.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: {
-        200: json(rotatedPasswordSchema, 'The new password, shown only here.'),
-        ...problems(403, 404),
-      },
+      responses: answers(rotatedPasswordSchema, 'The new password, shown only here.', 403, 404),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { fromE7 } from '#shared/geo.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -39,10 +39,7 @@ export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono
       summary: 'List geofence events',
       description: 'Zones that the devices in scope entered and left, newest first.',
       request: { query: geofenceEventQuerySchema },
-      responses: {
-        200: json(geofenceEventListSchema, 'Events of devices in scope, newest first.'),
-        ...problems(400),
-      },
+      responses: answers(geofenceEventListSchema, 'Events of devices in scope, newest first.', 400),
     }),
     (c) => {
       const { hardware_id, group_id, zone_id, zone_type, event, from, to, limit, offset } =

@@ -5,7 +5,7 @@ import type { GeofenceSet, Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import {
   type ChangedGeofencesJson,
   changedGeofencesSchema,
@@ -77,10 +77,7 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
       description: 'As GeoJSON. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
-      responses: {
-        200: json(groupGeofencesSchema, 'The zones of the group.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(groupGeofencesSchema, 'The zones of the group.', 400, 403, 404),
     }),
     (c) => {
       const { groupId } = groups.require(c.req.valid('param').groupId)
@@ -121,10 +118,7 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
       deprecated: true,
       middleware: [isLegacy, adminOnly] as const,
       request: { params: geofenceIdParams },
-      responses: {
-        200: json(legacyGeofencesSchema, 'The zones under this id.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(legacyGeofencesSchema, 'The zones under this id.', 400, 403, 404),
     }),
     (c) => {
       const { id } = c.req.valid('param')

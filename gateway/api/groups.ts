@@ -5,7 +5,7 @@ import type { Fleet } from '#services/fleet.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceListSchema } from '#shared/wire/devices.ts'
 import {
@@ -50,7 +50,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       summary: 'List groups',
       description: 'All groups, by group_id. For admins.',
       middleware: [adminOnly] as const,
-      responses: { 200: json(z.array(groupSchema), 'All groups, by group_id.'), ...problems(403) },
+      responses: answers(z.array(groupSchema), 'All groups, by group_id.', 403),
     }),
     (c) => {
       const counts = groups.deviceCounts()
@@ -90,7 +90,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       description: 'For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
-      responses: { 200: json(groupSchema, 'The group.'), ...problems(400, 403, 404) },
+      responses: answers(groupSchema, 'The group.', 400, 403, 404),
     }),
     (c) => c.json(toGroupJson(groups.require(c.req.valid('param').groupId)), 200),
   )
@@ -103,10 +103,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       description: 'For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: groupIdParams, body: body(groupPatchSchema) },
-      responses: {
-        200: json(groupSchema, 'The group as it is now.'),
-        ...problems(400, 403, 404, 413, 415),
-      },
+      responses: answers(groupSchema, 'The group as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const { groupId } = c.req.valid('param')
@@ -125,10 +122,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
         'Deletes its configuration and its zones too; refused while devices are in the group. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams },
-      responses: {
-        200: json(deletedGroupSchema, 'The group is deleted, with its zones.'),
-        ...problems(400, 403, 404, 409),
-      },
+      responses: answers(deletedGroupSchema, 'The group is deleted, with its zones.', 400, 403, 404, 409),
     }),
     async (c) => {
       const { groupId } = c.req.valid('param')
@@ -146,10 +140,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       description: 'By hardware_id. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupIdParams, query: pageQuerySchema },
-      responses: {
-        200: json(deviceListSchema, 'The devices in the group, by hardware_id.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(deviceListSchema, 'The devices in the group, by hardware_id.', 400, 403, 404),
     }),
     (c) => {
       const { groupId } = c.req.valid('param')
@@ -171,10 +162,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       description: 'The device leaves the group it was in, and receives its new configuration. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupDeviceParams },
-      responses: {
-        200: json(assignmentSchema, 'The device is in this group and in no other.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(assignmentSchema, 'The device is in this group and in no other.', 400, 403, 404),
     }),
     async (c) => {
       const { groupId, id } = c.req.valid('param')
@@ -195,10 +183,7 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
       description: 'The device is in no group afterwards. For admins.',
       middleware: [adminOnly] as const,
       request: { params: groupDeviceParams },
-      responses: {
-        200: json(assignmentSchema, 'The device is in no group any more.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(assignmentSchema, 'The device is in no group any more.', 400, 403, 404),
     }),
     async (c) => {
       const { groupId, id } = c.req.valid('param')

@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/lock-events.ts'
@@ -31,10 +31,7 @@ export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<Api
       summary: 'List lock events',
       description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
-      responses: {
-        200: json(lockEventListSchema, 'Events of devices in scope, newest first.'),
-        ...problems(400),
-      },
+      responses: answers(lockEventListSchema, 'Events of devices in scope, newest first.', 400),
     }),
     (c) => {
       const { hardware_id, from, to, limit, offset, ...rest } = c.req.valid('query')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseOwner } from '#services/mqtt-access.ts'
 import { containsText } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers, json, problems } from '#shared/http/responses.ts'
 import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -121,10 +121,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
       summary: 'List MQTT clients',
       middleware: [adminOnly] as const,
       request: { query: mqttClientListQuerySchema },
-      responses: {
-        200: json(mqttClientListSchema, 'Connections and kept sessions, by client_id.'),
-        ...problems(400, 403),
-      },
+      responses: answers(mqttClientListSchema, 'Connections and kept sessions, by client_id.', 400, 403),
     }),
     (c) => {
       const { connected, search = '', limit, offset } = c.req.valid('query')
@@ -177,7 +174,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
       path: '/mqtt/stats',
       summary: 'Get the figures of the broker',
       middleware: [adminOnly] as const,
-      responses: { 200: json(mqttStatsSchema, 'Counts and limits of the broker.'), ...problems(403) },
+      responses: answers(mqttStatsSchema, 'Counts and limits of the broker.', 403),
     }),
     (c) => c.json(toMqttStatsJson(mqtt.status.stats(), mqttConnections, store.queue.waitingRows), 200),
   )
@@ -189,10 +186,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
       summary: 'List messages that could not be read',
       description: 'The newest 1000 messages.',
       middleware: [adminOnly] as const,
-      responses: {
-        200: json(quarantineSchema, 'Payloads that could not be read, newest first.'),
-        ...problems(403),
-      },
+      responses: answers(quarantineSchema, 'Payloads that could not be read, newest first.', 403),
     }),
     (c) =>
       c.json(

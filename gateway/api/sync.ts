@@ -3,7 +3,7 @@ import { createGzip } from 'node:zlib'
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { ConflictError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
 import { toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
@@ -103,10 +103,7 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       path: '/sync/status',
       summary: 'Get the state of the replication to the head office',
       middleware: [adminOnly] as const,
-      responses: {
-        200: json(syncStatusSchema, 'State, explanation and figures.'),
-        ...problems(403),
-      },
+      responses: answers(syncStatusSchema, 'State, explanation and figures.', 403),
     }),
     (c) => c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(sync.status), 200),
   )

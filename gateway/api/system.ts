@@ -6,7 +6,7 @@ import type { Fleet } from '#services/fleet.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { Users } from '#services/users.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers, json, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type damagedSchema,
@@ -123,7 +123,7 @@ export function createSystemApi({
       path: '/stats',
       summary: 'Get the counts of the gateway',
       middleware: [adminOnly] as const,
-      responses: { 200: json(statsSchema, 'Counts of the whole gateway.'), ...problems(403) },
+      responses: answers(statsSchema, 'Counts of the whole gateway.', 403),
     }),
     (c) =>
       c.json(

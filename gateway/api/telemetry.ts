@@ -5,7 +5,7 @@ import type { Device, Fleet } from '#services/fleet.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
@@ -69,7 +69,7 @@ export function createTelemetryApi({
       summary: 'Count the records of a device',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: { 200: json(telemetryStatsSchema, 'Records kept of the device.'), ...problems(403, 404) },
+      responses: answers(telemetryStatsSchema, 'Records kept of the device.', 403, 404),
     }),
     (c) => {
       const { row } = fleet.require(c.req.valid('param').id)
@@ -86,7 +86,7 @@ export function createTelemetryApi({
       description: 'Deletes GPS and battery records; the latest state of the device stays.',
       middleware: [adminOnly] as const,
       request: { params: deviceIdParams },
-      responses: { 200: json(purgedDeviceSchema, 'The number of records deleted.'), ...problems(403, 404) },
+      responses: answers(purgedDeviceSchema, 'The number of records deleted.', 403, 404),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -103,10 +103,7 @@ export function createTelemetryApi({
         summary: `Delete the ${stream === 'gps' ? 'GPS' : 'battery'} records of a device`,
         middleware: [adminOnly] as const,
         request: { params: deviceIdParams },
-        responses: {
-          200: json(deletedRecordsSchema, 'The number of records deleted.'),
-          ...problems(403, 404),
-        },
+        responses: answers(deletedRecordsSchema, 'The number of records deleted.', 403, 404),
       }),
       async (c) => {
         const device = fleet.require(c.req.valid('param').id)

@@ -6,7 +6,7 @@ import type { Device, Fleet } from '#services/fleet.ts'
 import type { TripSearch, Trips } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { acceptedFormat } from '#shared/http/history-answers.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers, problems } from '#shared/http/responses.ts'
 import {
   GEO_JSON,
   requireTripRange,
@@ -94,10 +94,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       description:
         'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here.',
       request: { query: activeTripsQuerySchema },
-      responses: {
-        200: json(activeTripsSchema, 'Devices in motion, by hardware_id.'),
-        ...problems(400),
-      },
+      responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
     }),
     async (c) => {
       const { hardware_ids, maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
@@ -165,10 +162,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       path: '/trips/{hardwareId}/active',
       summary: 'Tell whether a device is on a trip now',
       request: { params: tripDeviceParams, query: deviceActiveTripQuerySchema },
-      responses: {
-        200: json(deviceActiveTripSchema, 'The trip so far, if there is one.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(deviceActiveTripSchema, 'The trip so far, if there is one.', 400, 403, 404),
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
@@ -196,7 +190,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       summary: 'Sum up the trips of a device',
       description: 'The range is from and to, by default the last 24 hours.',
       request: { params: tripDeviceParams, query: tripSummaryQuerySchema },
-      responses: { 200: json(tripSummarySchema, 'The totals of the trips.'), ...problems(400, 403, 404) },
+      responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Users } from '#services/users.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
   deletedUserSchema,
@@ -53,7 +53,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       path: '/users',
       summary: 'List users',
       middleware: [adminOnly] as const,
-      responses: { 200: json(z.array(userSchema), 'All users, oldest first.'), ...problems(403) },
+      responses: answers(z.array(userSchema), 'All users, oldest first.', 403),
     }),
     (c) => c.json(users.all().map(toUserJson), 200),
   )
@@ -92,7 +92,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       summary: 'Get a user',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: { 200: json(userSchema, 'The user.'), ...problems(403, 404) },
+      responses: answers(userSchema, 'The user.', 403, 404),
     }),
     (c) => c.json(toUserJson(users.require(c.req.valid('param').id)), 200),
   )
@@ -106,10 +106,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
         'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
       middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(userPatchSchema) },
-      responses: {
-        200: json(userSchema, 'The user as it is now.'),
-        ...problems(400, 403, 404, 409, 413, 415),
-      },
+      responses: answers(userSchema, 'The user as it is now.', 400, 403, 404, 409, 413, 415),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -132,10 +129,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       description: 'The key is void at once, and the gateway closes its connections.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: {
-        200: json(deletedUserSchema, 'The user is deleted and its key is void.'),
-        ...problems(403, 404, 409),
-      },
+      responses: answers(deletedUserSchema, 'The user is deleted and its key is void.', 403, 404, 409),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -152,10 +146,7 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
       description: 'The old key is void at once, and the gateway closes connections that use it.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: {
-        200: json(rotatedKeySchema, 'The new key, shown only here; the old one is void.'),
-        ...problems(403, 404),
-      },
+      responses: answers(rotatedKeySchema, 'The new key, shown only here; the old one is void.', 403, 404),
     }),
     async (c) => {
       const apiKey = await users.rotateKey(c.req.valid('param').id)

@@ -41,6 +41,15 @@ export function problems<Status extends ProblemStatus>(...statuses: Status[]) {
   }
 }
 
+/** The `responses` of a route: 200 with JSON, or an error of these statuses. */
+export function answers<Schema extends z.ZodType, Status extends ProblemStatus>(
+  schema: Schema,
+  description: string,
+  ...statuses: Status[]
+) {
+  return { 200: json(schema, description), ...problems(...statuses) }
+}
+
 /** A JSON body for a route's `request`. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { 'application/json': { schema } } }

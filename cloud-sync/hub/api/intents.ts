@@ -10,7 +10,7 @@ import {
 } from '#hub/store/site-intents.ts'
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { newUuid } from '#shared/ids.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import {
@@ -88,7 +88,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
       path: '/sites/{site}/intents',
       summary: 'List the intents of a site',
       request: { params: siteParams, query: siteIntentListQuerySchema },
-      responses: { 200: json(siteIntentListSchema, 'Intents, newest first.'), ...problems(400, 403, 404) },
+      responses: answers(siteIntentListSchema, 'Intents, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -107,7 +107,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
       path: '/sites/{site}/intents/{id}',
       summary: 'Get an intent and its result',
       request: { params: siteIntentParams },
-      responses: { 200: json(siteIntentSchema, 'The intent.'), ...problems(403, 404) },
+      responses: answers(siteIntentSchema, 'The intent.', 403, 404),
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
@@ -126,7 +126,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
         'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it at the same moment, the result that the gateway reports counts. For operators and admins.',
       middleware: [operatorOnly] as const,
       request: { params: siteIntentParams },
-      responses: { 200: json(siteIntentSchema, 'The withdrawn intent.'), ...problems(403, 404, 409) },
+      responses: answers(siteIntentSchema, 'The withdrawn intent.', 403, 404, 409),
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')

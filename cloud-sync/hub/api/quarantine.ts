@@ -4,7 +4,7 @@ import { requireSite } from '#hub/access.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
 import { NotFoundError } from '#shared/errors.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers, problems } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
@@ -30,7 +30,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
         'Parts and rows that arrived undamaged but that the hub could not read, newest first. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams, query: pageQuerySchema },
-      responses: { 200: json(quarantineListSchema, 'Pieces, newest first.'), ...problems(400, 403, 404) },
+      responses: answers(quarantineListSchema, 'Pieces, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -82,10 +82,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
         'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined because of it. For admins.',
       middleware: [adminOnly] as const,
       request: { params: quarantineParams },
-      responses: {
-        200: json(clearedQuarantineSchema, 'How many pieces were deleted: one.'),
-        ...problems(403, 404),
-      },
+      responses: answers(clearedQuarantineSchema, 'How many pieces were deleted: one.', 403, 404),
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
@@ -107,10 +104,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
         'Deletes all pieces up to `through`: the received_at of the newest piece that you have inspected. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams, query: clearQuarantineQuerySchema },
-      responses: {
-        200: json(clearedQuarantineSchema, 'How many pieces were deleted.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(clearedQuarantineSchema, 'How many pieces were deleted.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

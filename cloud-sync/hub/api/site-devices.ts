@@ -4,7 +4,7 @@ import { type DeviceSearch, searchDevices } from '#hub/sites/device-search.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { attributeFilters } from '#shared/device-filter.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
-import { json, jsonText, problems } from '#shared/http/responses.ts'
+import { answers, jsonText } from '#shared/http/responses.ts'
 import {
   type DeviceListQuery,
   deviceListQuerySchema,
@@ -32,10 +32,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       description:
         'The devices of all sites in the scope of the caller, with their latest states, for example for a map.',
       request: { query: hubDeviceListQuerySchema },
-      responses: {
-        200: json(hubDeviceListSchema, 'Devices in scope, by site_id, then hardware_id.'),
-        ...problems(400),
-      },
+      responses: answers(hubDeviceListSchema, 'Devices in scope, by site_id, then hardware_id.', 400),
     }),
     async (c) => {
       const { site_ids: wanted, ...query } = c.req.valid('query')
@@ -59,7 +56,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       summary: 'List the devices of a site',
       description: 'The same answer as GET /devices of the gateway: the latest states, by hardware_id.',
       request: { params: siteParams, query: deviceListQuerySchema },
-      responses: { 200: json(deviceListSchema, 'Devices, by hardware_id.'), ...problems(400, 403, 404) },
+      responses: answers(deviceListSchema, 'Devices, by hardware_id.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -83,10 +80,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       path: '/sites/{site}/devices/{id}',
       summary: 'Get a device',
       request: { params: siteDeviceParams },
-      responses: {
-        200: json(deviceSchema, 'The device as its gateway last reported it.'),
-        ...problems(403, 404),
-      },
+      responses: answers(deviceSchema, 'The device as its gateway last reported it.', 403, 404),
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')

@@ -3,7 +3,7 @@ import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -63,7 +63,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
       summary: 'List lock events',
       description: 'Includes the events of deleted devices.',
       request: { params: siteParams, query: lockEventQuerySchema },
-      responses: { 200: json(lockEventListSchema, 'Events, newest first.'), ...problems(400, 403, 404) },
+      responses: answers(lockEventListSchema, 'Events, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -84,7 +84,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
       summary: 'List geofence events',
       description: 'The zones that carts entered and left, newest first.',
       request: { params: siteParams, query: geofenceEventQuerySchema },
-      responses: { 200: json(geofenceEventListSchema, 'Events, newest first.'), ...problems(400, 403, 404) },
+      responses: answers(geofenceEventListSchema, 'Events, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteGroups } from '#hub/store/site-groups.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { groupSchema } from '#shared/wire/groups.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -18,7 +18,7 @@ export function createSiteGroupsApi(sql: Sql): OpenAPIHono<HubEnv> {
       path: '/sites/{site}/groups',
       summary: 'List the groups of a site',
       request: { params: siteParams },
-      responses: { 200: json(z.array(groupSchema), 'Groups, by group_id.'), ...problems(403, 404) },
+      responses: answers(z.array(groupSchema), 'Groups, by group_id.', 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

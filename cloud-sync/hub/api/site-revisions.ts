@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { entitiesOf } from '#hub/store/entities.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { type SiteRevision, siteRevisionsSchema } from '#shared/wire/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -32,7 +32,7 @@ export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
         'The revision of each object that an intent can change, as the gateway last reported it. Give it as base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators and admins.',
       middleware: [operatorOnly] as const,
       request: { params: siteParams },
-      responses: { 200: json(siteRevisionsSchema, 'All revisions of the site.'), ...problems(403, 404) },
+      responses: answers(siteRevisionsSchema, 'All revisions of the site.', 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -5,7 +5,7 @@ import { searchDevices } from '#hub/sites/device-search.ts'
 import type { SiteTrips } from '#hub/sites/trips.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers } from '#shared/http/responses.ts'
 import { requireTripRange, summaryRange, tripListTexts } from '#shared/http/trip-answers.ts'
 import type { Clock } from '#shared/time.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
@@ -85,10 +85,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
       summary: 'List the devices of a site that are on a trip now',
       description: `For all devices of the site, or for up to ${TRIP_DEVICES_MAX} that the request names; it must name them if the site has more.`,
       request: { params: siteParams, query: activeTripsQuerySchema },
-      responses: {
-        200: json(activeTripsSchema, 'Devices in motion, by hardware_id.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -117,7 +114,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
       summary: 'List trips and stops of the devices of a site',
       description: `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if the site has more.`,
       request: { params: siteParams, query: tripsQuerySchema },
-      responses: { 200: json(tripsSchema, 'Trips and stops, by time.'), ...problems(400, 403, 404) },
+      responses: answers(tripsSchema, 'Trips and stops, by time.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -138,7 +135,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
       summary: 'List trips and stops of a device',
       description: 'Detected on demand in GPS history.',
       request: { params: siteTripParams, query: deviceTripsQuerySchema },
-      responses: { 200: json(deviceTripsSchema, 'Trips and stops, by time.'), ...problems(400, 403, 404) },
+      responses: answers(deviceTripsSchema, 'Trips and stops, by time.', 400, 403, 404),
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
@@ -155,10 +152,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
       path: '/sites/{site}/trips/{hardwareId}/active',
       summary: 'Get the current trip of a device',
       request: { params: siteTripParams, query: deviceActiveTripQuerySchema },
-      responses: {
-        200: json(deviceActiveTripSchema, 'The trip so far, if the device is on one.'),
-        ...problems(400, 403, 404),
-      },
+      responses: answers(deviceActiveTripSchema, 'The trip so far, if the device is on one.', 400, 403, 404),
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
@@ -187,7 +181,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
       summary: 'Sum up the trips of a device',
       description: 'For the last 24 hours, or for the time between from and to.',
       request: { params: siteTripParams, query: tripSummaryQuerySchema },
-      responses: { 200: json(tripSummarySchema, 'The totals of the trips.'), ...problems(400, 403, 404) },
+      responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')

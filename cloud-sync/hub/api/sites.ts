@@ -7,7 +7,7 @@ import { listGaps } from '#hub/store/site-losses.ts'
 import { importFile } from '#hub/sync/import-file.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
@@ -65,7 +65,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       summary: 'List sites',
       description: 'The sites in the scope of the caller and the state of each, by site_id.',
       request: { query: siteListQuerySchema },
-      responses: { 200: json(siteListSchema, 'Sites in scope, by site_id.'), ...problems(400) },
+      responses: answers(siteListSchema, 'Sites in scope, by site_id.', 400),
     }),
     async (c) => {
       const { limit, offset } = c.req.valid('query')
@@ -103,7 +103,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       path: '/sites/{site}',
       summary: 'Get a site',
       request: { params: siteParams },
-      responses: { 200: json(siteSchema, 'The site and its state.'), ...problems(403, 404) },
+      responses: answers(siteSchema, 'The site and its state.', 403, 404),
     }),
     async (c) =>
       c.json(await oneJson(await requireSite(database, c.var.user, c.req.valid('param').site)), 200),
@@ -117,10 +117,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       description: 'For admins.',
       middleware: [adminOnly, jsonBody] as const,
       request: { params: siteParams, body: body(sitePatchSchema) },
-      responses: {
-        200: json(siteSchema, 'The site as it is now.'),
-        ...problems(400, 403, 404, 413, 415),
-      },
+      responses: answers(siteSchema, 'The site as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -141,10 +138,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
         'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but works on and loses no data. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams },
-      responses: {
-        200: json(rotatedSiteKeySchema, 'The new key, which only this answer shows.'),
-        ...problems(403, 404),
-      },
+      responses: answers(rotatedSiteKeySchema, 'The new key, which only this answer shows.', 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -163,7 +157,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
         'The head office keeps the data of the site and accepts no more until the site has a new key. For admins.',
       middleware: [adminOnly] as const,
       request: { params: siteParams },
-      responses: { 200: json(revokedSiteKeysSchema, 'How many keys were revoked.'), ...problems(403, 404) },
+      responses: answers(revokedSiteKeysSchema, 'How many keys were revoked.', 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -186,10 +180,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
         params: siteParams,
         body: { required: true, content: { 'application/gzip': { schema: z.string() } } },
       },
-      responses: {
-        200: json(syncFileReceiptSchema, 'The receipt for the gateway.'),
-        ...problems(400, 403, 404, 409),
-      },
+      responses: answers(syncFileReceiptSchema, 'The receipt for the gateway.', 400, 403, 404, 409),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -207,7 +198,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
       summary: 'List the gaps of a site',
       description: 'Records that the gateway deleted before it could send them, newest first.',
       request: { params: siteParams, query: pageQuerySchema },
-      responses: { 200: json(gapListSchema, 'Gaps, newest first.'), ...problems(400, 403, 404) },
+      responses: answers(gapListSchema, 'Gaps, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -4,7 +4,7 @@ import type { Database } from '#hub/store/database/database.ts'
 import { changeHubUser, deleteHubUser, type HubUser, listHubUsers, requireHubUser } from '#hub/store/users.ts'
 import { addHubUser } from '#hub/users.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
-import { body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import {
@@ -53,7 +53,7 @@ export function createHubUsersApi({
       path: '/users',
       summary: 'List users',
       middleware: [adminOnly] as const,
-      responses: { 200: json(z.array(hubUserSchema), 'Users, oldest first.'), ...problems(403) },
+      responses: answers(z.array(hubUserSchema), 'Users, oldest first.', 403),
     }),
     async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200),
   )
@@ -87,7 +87,7 @@ export function createHubUsersApi({
       summary: 'Get a user',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: { 200: json(hubUserSchema, 'The user.'), ...problems(403, 404) },
+      responses: answers(hubUserSchema, 'The user.', 403, 404),
     }),
     async (c) => c.json(toUserJson(await requireHubUser(database, c.req.valid('param').id)), 200),
   )
@@ -101,10 +101,7 @@ export function createHubUsersApi({
         'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false take effect at once.',
       middleware: [adminOnly, userBody] as const,
       request: { params: idParams, body: body(hubUserPatchSchema) },
-      responses: {
-        200: json(hubUserSchema, 'The changed user.'),
-        ...problems(400, 403, 404, 409, 413, 415),
-      },
+      responses: answers(hubUserSchema, 'The changed user.', 400, 403, 404, 409, 413, 415),
     }),
     async (c) => {
       const { name, role, site_ids, is_active } = c.req.valid('json')
@@ -121,10 +118,7 @@ export function createHubUsersApi({
       description: 'The key of the user is void at once.',
       middleware: [adminOnly] as const,
       request: { params: idParams },
-      responses: {
-        200: json(deletedHubUserSchema, 'The deleted user.'),
-        ...problems(403, 404, 409),
-      },
+      responses: answers(deletedHubUserSchema, 'The deleted user.', 403, 404, 409),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
