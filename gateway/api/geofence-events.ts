@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
-import { InvalidRequestError } from '#shared/errors.ts'
 import { fromE7 } from '#shared/geo.ts'
+import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -44,12 +44,7 @@ export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono
     (c) => {
       const { hardware_id, group_id, zone_id, zone_type, event, from, to, limit, offset } =
         c.req.valid('query')
-      if (from !== undefined && to !== undefined && from > to) {
-        const detail = 'from must not be after to'
-        throw new InvalidRequestError('invalid_range', detail, [
-          { in: 'query', name: 'from', code: 'invalid_range', detail },
-        ])
-      }
+      requireOrder(from, to)
       const { caller } = c.var.user
       const rows = store.read.geofenceEvents({
         hardwareId: hardware_id,

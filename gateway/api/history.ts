@@ -1,18 +1,17 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,
-  historyContent,
   historyHeaders,
   historyRange,
+  historyRoute,
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
-import { problems } from '#shared/http/responses.ts'
+import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import {
@@ -22,7 +21,6 @@ import {
   gpsRecordSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
-  historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
@@ -32,6 +30,12 @@ import { type ApiEnv, createApi } from './api-env.ts'
 interface HistoryApiDeps {
   devices: Devices
   store: Pick<Store, 'readers'>
+}
+
+const HISTORY_TEXTS = {
+  description:
+    'Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file',
+  records: 'Records, newest first unless sort says otherwise.',
 }
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
@@ -57,7 +61,7 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     const text = await streamHistory(readPage, request, frame)
     c.header('vary', 'Accept', { append: true })
     // a hardware id has no character that a file name or a header could not hold
-    return typedStream(c.body(text, 200, historyHeaders(format, `${stream}-${hardwareId}`)))
+    return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
@@ -72,42 +76,24 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     request.fromMs = await store.readers.run('startOfNewest', { deviceId, count: limit }, ask)
   }
 
-  api.openapi(historyRoute('gps', gpsRecordSchema, GPS_FORMATS), (c) =>
-    answer(c, 'gps', c.req.valid('param').id, c.req.valid('query'), GPS_FORMATS),
+  api.openapi(
+    historyRoute('/devices/{id}', deviceIdParams, 'gps', gpsRecordSchema, GPS_FORMATS, HISTORY_TEXTS),
+    (c) => answer(c, 'gps', c.req.valid('param').id, c.req.valid('query'), GPS_FORMATS),
   )
 
-  api.openapi(historyRoute('battery', batteryRecordSchema, BATTERY_FORMATS), (c) =>
-    answer(c, 'battery', c.req.valid('param').id, c.req.valid('query'), BATTERY_FORMATS),
+  api.openapi(
+    historyRoute(
+      '/devices/{id}',
+      deviceIdParams,
+      'battery',
+      batteryRecordSchema,
+      BATTERY_FORMATS,
+      HISTORY_TEXTS,
+    ),
+    (c) => answer(c, 'battery', c.req.valid('param').id, c.req.valid('query'), BATTERY_FORMATS),
   )
 
   return api
-}
-
-function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, Format extends HistoryFormat>(
-  stream: Stream,
-  schema: Schema,
-  formats: readonly Format[],
-) {
-  const files = formats.filter((format) => format !== 'json')
-  return createRoute({
-    method: 'get',
-    path: `/devices/{id}/${stream}`,
-    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
-    description: `Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file: ${files.join(', ')}.`,
-    request: { params: deviceIdParams, query: historyQuerySchema(formats) },
-    responses: {
-      200: {
-        description: 'Records, newest first unless sort says otherwise.',
-        content: historyContent(schema, formats),
-      },
-      ...problems(400, 403, 404),
-    },
-  })
-}
-
-// the text of the stream is what the route's schema says; the types only know values
-function typedStream(response: Response): never {
-  return response as never
 }
 
 function pageRequest(stream: TelemetryStream, { row }: Device, query: HistoryQuery) {

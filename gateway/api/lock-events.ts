@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
-import { InvalidRequestError } from '#shared/errors.ts'
+import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
@@ -35,12 +35,7 @@ export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<Api
     }),
     (c) => {
       const { hardware_id, from, to, limit, offset, ...rest } = c.req.valid('query')
-      if (from !== undefined && to !== undefined && from > to) {
-        const detail = 'from must not be after to'
-        throw new InvalidRequestError('invalid_range', detail, [
-          { in: 'query', name: 'from', code: 'invalid_range', detail },
-        ])
-      }
+      requireOrder(from, to)
       const { caller } = c.var.user
       const rows = store.read.lockEvents({
         ...rest,
@@ -51,10 +46,8 @@ export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<Api
         limit,
         offset,
       })
-      return c.json(
-        { events: rows.map(toLockEventJson), pagination: { limit, offset, returned: rows.length } },
-        200,
-      )
+      const pagination = { limit, offset, returned: rows.length }
+      return c.json({ events: rows.map(toLockEventJson), pagination }, 200)
     },
   )
 

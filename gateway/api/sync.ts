@@ -3,7 +3,7 @@ import { createGzip } from 'node:zlib'
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { ConflictError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
-import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { answers, body, json, problems, streamed } from '#shared/http/responses.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
 import { toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
@@ -148,8 +148,7 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
       const first = await lines[Symbol.asyncIterator]().next()
       const file = Readable.from(begunWith(first, lines)).compose(createGzip())
       c.header('content-disposition', `attachment; filename="cartbarn-${site}.sync.gz"`)
-      // the bytes of the stream are what the route says; the types only know values
-      return c.body(Readable.toWeb(file) as ReadableStream, 200, { 'content-type': GZIP }) as never
+      return streamed(c, Readable.toWeb(file) as ReadableStream, { 'content-type': GZIP })
     },
   )
 

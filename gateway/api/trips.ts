@@ -6,17 +6,21 @@ import type { Device, Fleet } from '#services/fleet.ts'
 import type { TripSearch, Trips } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { acceptedFormat } from '#shared/http/history-answers.ts'
-import { answers, problems } from '#shared/http/responses.ts'
+import { answers, problems, streamed } from '#shared/http/responses.ts'
 import {
+  activeTripQuery,
   GEO_JSON,
+  requireFewDevices,
   requireTripRange,
+  streamTripList,
   summaryRange,
+  toActiveTripsJson,
+  toDeviceActiveTripJson,
   tripAnswer,
-  tripListTexts,
 } from '#shared/http/trip-answers.ts'
 import type { Clock } from '#shared/time.ts'
 import { tripConfigOf } from '#shared/trips/config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trips/json.ts'
+import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,
@@ -69,19 +73,10 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     c.header('vary', 'Accept', { append: true })
     if (acceptedFormat(c, ['json', 'geojson']) === 'geojson') {
       const texts = await trips.features(found, search)
-      c.header('content-type', GEO_JSON)
       c.header('content-disposition', `attachment; filename="${file}.geojson"`)
-      return typedStream(c.body(ReadableStream.from(texts), 200))
+      return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
     }
-    const lists = await trips.find(found, search)
-    const totals = toTotalsJson(
-      lists.map(({ sums }) => sums),
-      search.config,
-    )
-    const { configUsed, ...figures } = totals
-    const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
-    c.header('content-type', 'application/json')
-    return typedStream(c.body(ReadableStream.from(texts), 200))
+    return streamTripList(c, await trips.find(found, search), search.config, more)
   }
 
   // before the routes with an id: the word is never one
@@ -97,19 +92,11 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
     }),
     async (c) => {
-      const { hardware_ids, maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const { hardware_ids, ...query } = c.req.valid('query')
       const found = queriedDevices(c.var.user.caller, hardware_ids)
-      const config = tripConfigOf(query)
-      const search = { maxAgeSeconds, lookbackSeconds, config, asker: askerOf(c) }
-      const activeTrips = await trips.active(found, search)
-      const summary = {
-        activeCount: activeTrips.length,
-        devicesQueried: found.length,
-        configUsed: config,
-        maxAgeSeconds,
-        lookbackSeconds,
-      }
-      return c.json({ activeTrips, summary }, 200)
+      const search = activeTripQuery(query)
+      const activeTrips = await trips.active(found, { ...search, asker: askerOf(c) })
+      return c.json(toActiveTripsJson(activeTrips, found.length, search), 200)
     },
   )
 
@@ -126,10 +113,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     (c) => {
       const { hardware_ids, from, to, ...query } = c.req.valid('query')
       const range = requireTripRange(from, to)
-      if (hardware_ids !== undefined && hardware_ids.length > TRIP_DEVICES_MAX) {
-        const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
-        throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
-      }
+      requireFewDevices(hardware_ids ?? [])
       const found = queriedDevices(c.var.user.caller, hardware_ids)
       const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
       return answer(c, found, search, 'trips', { devicesQueried: found.length })
@@ -166,19 +150,9 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
-      const { maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
-      const config = tripConfigOf(query)
-      const search = { maxAgeSeconds, lookbackSeconds, config, asker: askerOf(c) }
-      const [activeTrip] = await trips.active([device], search)
-      return c.json(
-        {
-          hardware_id: device.row.hardwareId,
-          active: activeTrip !== undefined,
-          ...(activeTrip === undefined ? {} : { activeTrip }),
-          summary: { configUsed: config, maxAgeSeconds, lookbackSeconds },
-        },
-        200,
-      )
+      const search = activeTripQuery(c.req.valid('query'))
+      const [activeTrip] = await trips.active([device], { ...search, asker: askerOf(c) })
+      return c.json(toDeviceActiveTripJson(device.row.hardwareId, activeTrip, search), 200)
     },
   )
 
@@ -209,9 +183,4 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
 /** For whom it is done: users take turns, and what a client has left behind is not done. */
 function askerOf(c: Context<ApiEnv>): JobOptions {
   return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
-}
-
-// the text of the stream is what the route's schema says; the types only know values
-function typedStream(response: Response): never {
-  return response as never
 }

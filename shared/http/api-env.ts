@@ -49,6 +49,12 @@ export function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError
   return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
 }
 
+/** Throws `invalid_range` for a range that ends before it begins. */
+export function requireOrder(fromMs: number | undefined, toMs: number | undefined): void {
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs)
+    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
+}
+
 /** The network address of the caller; requests made in a test have none. */
 export function addressOf(c: Context): string {
   return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'

@@ -1,14 +1,17 @@
+import { createRoute } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { z } from 'zod'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { wholeNumber } from '#shared/wire/params.ts'
 import {
   gpsFeaturesSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
-  type historyQuerySchema,
+  historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
-import { invalidQuery } from './api-env.ts'
+import { invalidQuery, requireOrder } from './api-env.ts'
+import { problems } from './responses.ts'
 
 export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
 
@@ -32,8 +35,36 @@ const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
 const DEFAULT_LIMIT = 100
 const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
 
-/** What a route answers with: the records as JSON, and as files. */
-export function historyContent(schema: z.ZodType, formats: readonly HistoryFormat[]) {
+/** The route of the records of a device; `devicePath` has the parameters of `params`. */
+export function historyRoute<
+  DevicePath extends string,
+  Params extends z.ZodObject,
+  Stream extends TelemetryStream,
+  Schema extends z.ZodType,
+  Format extends HistoryFormat,
+>(
+  devicePath: DevicePath,
+  params: Params,
+  stream: Stream,
+  schema: Schema,
+  formats: readonly Format[],
+  texts: { description: string; records: string },
+) {
+  const files = formats.filter((format) => format !== 'json')
+  return createRoute({
+    method: 'get',
+    path: `${devicePath}/${stream}`,
+    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
+    description: `${texts.description}: ${files.join(', ')}.`,
+    request: { params, query: historyQuerySchema(formats) },
+    responses: {
+      200: { description: texts.records, content: historyContent(schema, formats) },
+      ...problems(400, 403, 404),
+    },
+  })
+}
+
+function historyContent(schema: z.ZodType, formats: readonly HistoryFormat[]) {
   const files = formats.filter((format) => format !== 'json')
   return {
     'application/json': { schema: z.array(schema) },
@@ -74,8 +105,7 @@ export function historyRange({ from, to, limit }: HistoryQuery): {
     const name = from === undefined ? 'from' : 'to'
     throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
   }
-  if (from > to)
-    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
+  requireOrder(from, to)
   // from and to win: limit is ignored then, even an invalid one
   return { fromMs: from, toMs: to, limit: Number.MAX_SAFE_INTEGER }
 }

@@ -31,6 +31,12 @@ export function jsonText(c: Context, text: string | Uint8Array<ArrayBuffer>): ne
   return c.body(text, 200, { 'content-type': 'application/json' }) as never
 }
 
+/** The answer to a request whose text or file is written while it is sent. */
+export function streamed(c: Context, content: ReadableStream, headers: Record<string, string>): never {
+  // the content is what the route's schema says; the types only know values
+  return c.body(content, 200, headers) as never
+}
+
 /** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
 export function problems<Status extends ProblemStatus>(...statuses: Status[]) {
   const all: ProblemStatus[] = [401, 429, 503, ...statuses]

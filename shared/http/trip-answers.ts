@@ -1,9 +1,18 @@
+import type { Context } from 'hono'
 import type { z } from 'zod'
 import { DAY_MS } from '#shared/time.ts'
+import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
-import { TRIP_RANGE_MAX_MS, tripFeaturesSchema } from '#shared/wire/trips.ts'
-import { invalidQuery } from './api-env.ts'
+import { toTotalsJson } from '#shared/trips/json.ts'
+import {
+  type ActiveTripJson,
+  TRIP_DEVICES_MAX,
+  TRIP_RANGE_MAX_MS,
+  tripFeaturesSchema,
+} from '#shared/wire/trips.ts'
+import { invalidQuery, requireOrder } from './api-env.ts'
 import { mergedItems } from './merged-items.ts'
+import { streamed } from './responses.ts'
 
 export const GEO_JSON = 'application/geo+json'
 
@@ -24,10 +33,7 @@ export function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
 const encoder = new TextEncoder()
 
 /** A list of trips and stops as JSON, in pieces. */
-export async function* tripListTexts(
-  lists: readonly FoundTrips[],
-  summary: object,
-): AsyncGenerator<Uint8Array> {
+async function* tripListTexts(lists: readonly FoundTrips[], summary: object): AsyncGenerator<Uint8Array> {
   yield encoder.encode('{"trips":[')
   yield* mergedItems(lists.map(({ trips }) => trips))
   yield encoder.encode('],"stops":[')
@@ -35,10 +41,69 @@ export async function* tripListTexts(
   yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
 }
 
+/** Answers with a list of trips and stops; devices are counted where many were asked for. */
+export function streamTripList(
+  c: Context,
+  lists: readonly FoundTrips[],
+  config: TripConfig,
+  more: { devicesQueried?: number } = {},
+): never {
+  const sums = lists.map((list) => list.sums)
+  const { configUsed, ...figures } = toTotalsJson(sums, config)
+  const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
+  return streamed(c, ReadableStream.from(texts), { 'content-type': 'application/json' })
+}
+
+/** What trips under way are looked for with. */
+interface ActiveTripQuery {
+  config: TripConfig
+  maxAgeSeconds: number
+  lookbackSeconds: number
+}
+
+export function activeTripQuery(from: TripConfig & Omit<ActiveTripQuery, 'config'>): ActiveTripQuery {
+  const { maxAgeSeconds, lookbackSeconds } = from
+  return { config: tripConfigOf(from), maxAgeSeconds, lookbackSeconds }
+}
+
+export function toActiveTripsJson(
+  activeTrips: ActiveTripJson[],
+  devicesQueried: number,
+  { config: configUsed, maxAgeSeconds, lookbackSeconds }: ActiveTripQuery,
+) {
+  const summary = {
+    activeCount: activeTrips.length,
+    devicesQueried,
+    configUsed,
+    maxAgeSeconds,
+    lookbackSeconds,
+  }
+  return { activeTrips, summary }
+}
+
+export function toDeviceActiveTripJson(
+  hardwareId: string,
+  activeTrip: ActiveTripJson | undefined,
+  { config: configUsed, maxAgeSeconds, lookbackSeconds }: ActiveTripQuery,
+) {
+  return {
+    hardware_id: hardwareId,
+    active: activeTrip !== undefined,
+    ...(activeTrip === undefined ? {} : { activeTrip }),
+    summary: { configUsed, maxAgeSeconds, lookbackSeconds },
+  }
+}
+
+/** Throws `too_many_devices`. */
+export function requireFewDevices(devices: readonly unknown[]): void {
+  if (devices.length <= TRIP_DEVICES_MAX) return
+  const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
+  throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
+}
+
 /** What trips may be looked for in. Source: spec 4.5 rule 6. */
 export function requireTripRange(fromMs: number, toMs: number): TripRange {
-  if (fromMs > toMs)
-    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
+  requireOrder(fromMs, toMs)
   if (toMs - fromMs > TRIP_RANGE_MAX_MS) {
     const days = TRIP_RANGE_MAX_MS / DAY_MS
     throw invalidQuery({ name: 'to', code: 'range_too_large', detail: `to may be ${days} days after from` })

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
-import { invalidQuery } from '#shared/http/api-env.ts'
+import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -98,9 +98,4 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   return api
-}
-
-function requireOrder(from: number | undefined, to: number | undefined): void {
-  if (from !== undefined && to !== undefined && from > to)
-    throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
 }

@@ -11,12 +11,12 @@ import { historyFrame } from '#shared/history/text.ts'
 import {
   acceptedFormat,
   type HistoryQuery,
-  historyContent,
   historyHeaders,
   historyRange,
+  historyRoute,
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
-import { json, problems } from '#shared/http/responses.ts'
+import { answers, streamed } from '#shared/http/responses.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
@@ -28,13 +28,19 @@ import {
   gpsRecordSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
-  historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
 /** Records a page: each is read from the database, so they are more than at a gateway. */
 const PAGE_ROWS = 4000
+const DEVICE_PATH = '/sites/{site}/devices/{id}'
 const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
+
+const HISTORY_TEXTS = {
+  description:
+    'The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format',
+  records: 'Records, newest first unless order says otherwise.',
+}
 
 /** GPS and battery history of the devices of sites, in the forms of their gateways. */
 export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
@@ -55,8 +61,7 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     const readPage = await pagesOf(stream, device, request)
     const text = await streamHistory(readPage, request, frame, PAGE_ROWS)
     c.header('vary', 'Accept', { append: true })
-    // the text of the stream is what the route's schema says; the types only know values
-    return c.body(text, 200, historyHeaders(format, `${stream}-${hardwareId}`)) as never
+    return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
@@ -86,17 +91,30 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
       historyPageOf(page, { battery: await readTelemetry(sql, BATTERY, device, rangeOf(page), pending) })
   }
 
-  api.openapi(historyRoute('gps', gpsRecordSchema, GPS_FORMATS), async (c) => {
-    const { site, id } = c.req.valid('param')
-    const device = await requireDevice(sql, c.var.user, site, id)
-    return answer(c, 'gps', device, c.req.valid('query'), GPS_FORMATS)
-  })
+  api.openapi(
+    historyRoute(DEVICE_PATH, siteDeviceParams, 'gps', gpsRecordSchema, GPS_FORMATS, HISTORY_TEXTS),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      const device = await requireDevice(sql, c.var.user, site, id)
+      return answer(c, 'gps', device, c.req.valid('query'), GPS_FORMATS)
+    },
+  )
 
-  api.openapi(historyRoute('battery', batteryRecordSchema, BATTERY_FORMATS), async (c) => {
-    const { site, id } = c.req.valid('param')
-    const device = await requireDevice(sql, c.var.user, site, id)
-    return answer(c, 'battery', device, c.req.valid('query'), BATTERY_FORMATS)
-  })
+  api.openapi(
+    historyRoute(
+      DEVICE_PATH,
+      siteDeviceParams,
+      'battery',
+      batteryRecordSchema,
+      BATTERY_FORMATS,
+      HISTORY_TEXTS,
+    ),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      const device = await requireDevice(sql, c.var.user, site, id)
+      return answer(c, 'battery', device, c.req.valid('query'), BATTERY_FORMATS)
+    },
+  )
 
   api.openapi(latestRoute('gps', gpsRecordSchema), async (c) => {
     const { site, id } = c.req.valid('param')
@@ -134,40 +152,15 @@ function headOf(stream: TelemetryStream, { hardwareId, shortId }: SiteDevice, at
   }
 }
 
-function historyRoute<Stream extends TelemetryStream, Schema extends z.ZodType, Format extends HistoryFormat>(
-  stream: Stream,
-  schema: Schema,
-  formats: readonly Format[],
-) {
-  const files = formats.filter((format) => format !== 'json')
-  return createRoute({
-    method: 'get',
-    path: `/sites/{site}/devices/{id}/${stream}`,
-    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
-    description: `The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format: ${files.join(', ')}.`,
-    request: { params: siteDeviceParams, query: historyQuerySchema(formats) },
-    responses: {
-      200: {
-        description: 'Records, newest first unless order says otherwise.',
-        content: historyContent(schema, formats),
-      },
-      ...problems(400, 403, 404),
-    },
-  })
-}
-
 function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
   stream: Stream,
   schema: Schema,
 ) {
   return createRoute({
     method: 'get',
-    path: `/sites/{site}/devices/{id}/${stream}/latest`,
+    path: `${DEVICE_PATH}/${stream}/latest`,
     summary: `Get the newest ${stream} record`,
     request: { params: siteDeviceParams },
-    responses: {
-      200: json(schema, `The newest ${stream} record that the head office has.`),
-      ...problems(403, 404),
-    },
+    responses: answers(schema, `The newest ${stream} record that the head office has.`, 403, 404),
   })
 }

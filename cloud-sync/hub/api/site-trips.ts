@@ -4,12 +4,19 @@ import { requireDevice, requireSite } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import type { SiteTrips } from '#hub/sites/trips.ts'
 import type { Sql } from '#hub/store/database/database.ts'
-import { invalidQuery } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
-import { requireTripRange, summaryRange, tripListTexts } from '#shared/http/trip-answers.ts'
+import {
+  activeTripQuery,
+  requireFewDevices,
+  requireTripRange,
+  streamTripList,
+  summaryRange,
+  toActiveTripsJson,
+  toDeviceActiveTripJson,
+} from '#shared/http/trip-answers.ts'
 import type { Clock } from '#shared/time.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
-import { sumsOf, toTotalsJson, toTripSummaryJson } from '#shared/trips/json.ts'
+import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import {
   activeTripsQuerySchema,
@@ -49,12 +56,12 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
     siteId: string,
     hardwareIds: readonly string[] | undefined,
   ): Promise<TripDevice[]> {
-    if (hardwareIds !== undefined && hardwareIds.length > TRIP_DEVICES_MAX) throw tooMany()
+    requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
       ...{ siteIds: [siteId], hardwareIds, deviceType: undefined, search: '', attributes: [] },
       ...{ limit: TRIP_DEVICES_MAX + 1, offset: 0 },
     })
-    if (found.length > TRIP_DEVICES_MAX) throw tooMany()
+    requireFewDevices(found)
     return found.map(({ hardware_id }) => ({ siteId, hardwareId: hardware_id }))
   }
 
@@ -65,15 +72,7 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
     const lists = await trips.find(devices, { range, config, signal: c.req.raw.signal })
-    const totals = toTotalsJson(
-      lists.map(({ sums }) => sums),
-      config,
-    )
-    const { configUsed, ...figures } = totals
-    c.header('content-type', 'application/json')
-    const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
-    // the text of the stream is what the route's schema says; the types only know values
-    return c.body(ReadableStream.from(texts), 200) as never
+    return streamTripList(c, lists, config, more)
   }
 
   // before the routes with an id: the word is never one
@@ -89,20 +88,12 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { hardware_ids, maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const { hardware_ids, ...query } = c.req.valid('query')
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
-      const config = tripConfigOf(query)
-      const search = { config, maxAgeSeconds, lookbackSeconds, nowMs: clock.nowMs() }
-      const activeTrips = await trips.active(devices, search, c.req.raw.signal)
-      const summary = {
-        activeCount: activeTrips.length,
-        devicesQueried: devices.length,
-        configUsed: config,
-        maxAgeSeconds,
-        lookbackSeconds,
-      }
-      return c.json({ activeTrips, summary }, 200)
+      const search = activeTripQuery(query)
+      const activeTrips = await trips.active(devices, { ...search, nowMs: clock.nowMs() }, c.req.raw.signal)
+      return c.json(toActiveTripsJson(activeTrips, devices.length, search), 200)
     },
   )
 
@@ -156,20 +147,11 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
-      const { maxAgeSeconds, lookbackSeconds, ...query } = c.req.valid('query')
+      const search = activeTripQuery(c.req.valid('query'))
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
-      const config = tripConfigOf(query)
-      const search = { config, maxAgeSeconds, lookbackSeconds, nowMs: clock.nowMs() }
-      const [activeTrip] = await trips.active([device], search, c.req.raw.signal)
-      return c.json(
-        {
-          hardware_id: device.hardwareId,
-          active: activeTrip !== undefined,
-          ...(activeTrip === undefined ? {} : { activeTrip }),
-          summary: { configUsed: config, maxAgeSeconds, lookbackSeconds },
-        },
-        200,
-      )
+      const nowMs = clock.nowMs()
+      const [activeTrip] = await trips.active([device], { ...search, nowMs }, c.req.raw.signal)
+      return c.json(toDeviceActiveTripJson(device.hardwareId, activeTrip, search), 200)
     },
   )
 
@@ -196,9 +178,4 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
   )
 
   return api
-}
-
-function tooMany() {
-  const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
-  return invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
 }
