@@ -9,6 +9,7 @@ import {
 } from '#shared/wire/sync.ts'
 import type { SyncFileEnd, SyncFileHead } from '#shared/wire/sync-file.ts'
 import type { PartLimits, SyncSource } from './source.ts'
+import { statePages } from './state-pages.ts'
 
 /** The limits of a request to a hub, because the import sends the lines on. */
 const LIMITS: PartLimits = { bytes: 256 << 10, rows: 200_000 }
@@ -76,27 +77,10 @@ export async function* exportLines(
     }
     if (cursors[stream].seq > first.seq) ranges.push({ stream, from: first, to: cursors[stream], rows })
   }
-  for (const page of pagesOf(devices)) yield line({ devices: page })
+  for (const page of statePages(devices, LIMITS.bytes)) yield line({ devices: page })
   await onExported(ranges)
   const end: SyncFileEnd = { parts, rows: ranges.reduce((sum, range) => sum + range.rows, 0), cursors }
   yield line({ end })
-}
-
-/** As many devices on a line as there is room for; at least one line, which may have none. */
-function* pagesOf(devices: readonly Record<string, unknown>[]): Generator<Record<string, unknown>[]> {
-  let page: Record<string, unknown>[] = []
-  let bytes = 0
-  for (const device of devices) {
-    const size = Buffer.byteLength(JSON.stringify(device)) + 1
-    if (page.length > 0 && bytes + size > LIMITS.bytes) {
-      yield page
-      page = []
-      bytes = 0
-    }
-    page.push(device)
-    bytes += size
-  }
-  yield page
 }
 
 function line(value: object): string {

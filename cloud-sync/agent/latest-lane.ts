@@ -2,6 +2,7 @@ import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Priorities } from './priorities.ts'
 import type { LatestStates, StreamBacklog, SyncSource } from './source.ts'
+import { statePages } from './state-pages.ts'
 import type { Upstream } from './upstream.ts'
 
 interface LatestLaneDeps {
@@ -75,7 +76,8 @@ export class LatestLane {
     const hardwareIds = isAll ? latest.hardwareIds() : [...this.#unsent]
     this.#isAllUnsent = false
     this.#unsent.clear()
-    const pages = [...this.#pages(hardwareIds)]
+    const states = hardwareIds.map((id) => latest.deviceJson(id)).filter((state) => state !== undefined)
+    const pages = [...statePages(states, link.limits.body_bytes - ENVELOPE_BYTES)]
     for (const devices of pages) {
       if (await this.#sendPage(devices, isAll && pages.length === 1, signal)) continue
       // some pages may have arrived; the newest states of all these devices are sent again
@@ -116,25 +118,5 @@ export class LatestLane {
     link.succeeded(outcome.answer)
     if (outcome.answer.intents_waiting) onIntents()
     return true
-  }
-
-  /** States in requests as large as the hub takes; at least one, which may be empty. */
-  *#pages(hardwareIds: readonly string[]): Generator<Record<string, unknown>[]> {
-    const maxBytes = this.#deps.link.limits.body_bytes - ENVELOPE_BYTES
-    let page: Record<string, unknown>[] = []
-    let bytes = 0
-    for (const hardwareId of hardwareIds) {
-      const device = this.#deps.latest.deviceJson(hardwareId)
-      if (device === undefined) continue
-      const size = Buffer.byteLength(JSON.stringify(device)) + 1
-      if (page.length > 0 && bytes + size > maxBytes) {
-        yield page
-        page = []
-        bytes = 0
-      }
-      page.push(device)
-      bytes += size
-    }
-    yield page
   }
 }

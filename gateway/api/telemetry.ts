@@ -4,9 +4,9 @@ import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { NotFoundError } from '#shared/errors.ts'
+import { recordHead } from '#shared/http/history-answers.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
-import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import {
@@ -140,20 +140,16 @@ function toLatestGpsJson(device: Device): z.infer<typeof gpsRecordSchema> | null
   const { gps } = device.reported
   if (gps === null) return null
   const { atMs, lat, long, speedKmh } = gps
-  return { ...recordHead('gps', device, atMs), lat, long, ...(speedKmh === null ? {} : { speed: speedKmh }) }
+  return {
+    ...recordHead('gps', device.row, atMs),
+    lat,
+    long,
+    ...(speedKmh === null ? {} : { speed: speedKmh }),
+  }
 }
 
 function toLatestBatteryJson(device: Device): z.infer<typeof batteryRecordSchema> | null {
   const { battery } = device.reported
   if (battery === null) return null
-  return { ...recordHead('battery', device, battery.atMs), battery_voltage: battery.voltageV }
-}
-
-function recordHead(stream: TelemetryStream, { row }: Device, atMs: number) {
-  return {
-    _id: recordId(recordIdPrefix(row.hardwareId, stream), atMs),
-    device_id: row.shortId,
-    hardware_id: row.hardwareId,
-    timestamp: toIso(atMs),
-  }
+  return { ...recordHead('battery', device.row, battery.atMs), battery_voltage: battery.voltageV }
 }

@@ -2,7 +2,8 @@ import { createRoute } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { z } from 'zod'
-import type { TelemetryStream } from '#shared/ids.ts'
+import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
+import { toIso } from '#shared/time.ts'
 import { wholeNumber } from '#shared/wire/params.ts'
 import {
   gpsFeaturesSchema,
@@ -83,6 +84,20 @@ export function historyHeaders(format: HistoryFormat, file: string): Record<stri
 
 function fileSchema(format: HistoryFormat): z.ZodType {
   return format === 'geojson' ? gpsFeaturesSchema : z.string()
+}
+
+/** What a record begins with as JSON. */
+export function recordHead(
+  stream: TelemetryStream,
+  { hardwareId, shortId }: { hardwareId: string; shortId: string },
+  atMs: number,
+) {
+  return {
+    _id: recordId(recordIdPrefix(hardwareId, stream), atMs),
+    device_id: shortId,
+    hardware_id: hardwareId,
+    timestamp: toIso(atMs),
+  }
 }
 
 /** The form a history is wanted in. */

@@ -14,12 +14,12 @@ import {
   historyHeaders,
   historyRange,
   historyRoute,
+  recordHead,
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
 import { answers, streamed } from '#shared/http/responses.ts'
-import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
-import { toIso } from '#shared/time.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
 import {
   BATTERY_FORMATS,
@@ -142,14 +142,9 @@ function rangeOf({ fromMs, toMs, order, limit }: HistoryRequest): TelemetryRange
 }
 
 /** Throws `no_telemetry` when there is no record. */
-function headOf(stream: TelemetryStream, { hardwareId, shortId }: SiteDevice, atMs: number | undefined) {
+function headOf(stream: TelemetryStream, device: SiteDevice, atMs: number | undefined) {
   if (atMs === undefined) throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
-  return {
-    _id: recordId(recordIdPrefix(hardwareId, stream), atMs),
-    device_id: shortId,
-    hardware_id: hardwareId,
-    timestamp: toIso(atMs),
-  }
+  return recordHead(stream, device, atMs)
 }
 
 function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
