@@ -61,11 +61,13 @@ interface ActiveTripQuery {
   lookbackSeconds: number
 }
 
+/** Reads the query of a request for trips under way. */
 export function activeTripQuery(from: TripConfig & Omit<ActiveTripQuery, 'config'>): ActiveTripQuery {
   const { maxAgeSeconds, lookbackSeconds } = from
   return { config: tripConfigOf(from), maxAgeSeconds, lookbackSeconds }
 }
 
+/** The trips of all devices that are on one now. */
 export function toActiveTripsJson(
   activeTrips: ActiveTripJson[],
   devicesQueried: number,
@@ -81,6 +83,7 @@ export function toActiveTripsJson(
   return { activeTrips, summary }
 }
 
+/** Whether a device is on a trip now, and on which. */
 export function toDeviceActiveTripJson(
   hardwareId: string,
   activeTrip: ActiveTripJson | undefined,
