@@ -30,7 +30,7 @@ test('a disk that fills up is told to admins in /health and in the metrics', asy
   const { used_bytes: usedBytes, detail, ...others } = disk
   assert.deepEqual([status, others], ['ok', { state: 'critical', budget_bytes: BUDGET }])
   assert.ok(usedBytes > BUDGET && usedBytes < 1.1 * BUDGET)
-  assert.match(detail, /^100 % of the disk budget is used; nothing is deleted/)
+  assert.match(detail, /^100 % of the disk budget is used; the gateway deletes nothing/)
   assert.equal(await metric(g, 'cartbarn_disk_used_bytes'), usedBytes)
   for (const other of [key, null]) {
     assert.equal('disk' in (await g.request('GET', '/health', { key: other })).body, false)

@@ -19,6 +19,7 @@ export async function mustReach(
   isTrue: () => boolean | Promise<boolean>,
   limitMs: number,
   otherwise: string,
+  pollMs?: number,
 ): Promise<void> {
-  if (!(await waitUntil(isTrue, limitMs))) throw new Error(otherwise)
+  if (!(await waitUntil(isTrue, limitMs, pollMs))) throw new Error(otherwise)
 }

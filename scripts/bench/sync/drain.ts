@@ -37,6 +37,8 @@ const TARGET_RATIO = 1.5
 const TARGET_WIRE_BYTES = 7.5
 const TARGET_HUB_BYTES = 15
 const DRAIN_LIMIT_MS = 600_000
+/** Each look is a query of the database that is measured. */
+const POLL_MS = 50
 /** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9'
 
@@ -154,5 +156,5 @@ async function drainOnce(
 }
 
 function until(isTrue: () => Promise<boolean>): Promise<void> {
-  return mustReach(isTrue, DRAIN_LIMIT_MS, 'the backlog is not drained')
+  return mustReach(isTrue, DRAIN_LIMIT_MS, 'the backlog is not drained', POLL_MS)
 }
