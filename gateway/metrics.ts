@@ -1,4 +1,3 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { SyncAgent } from '#agent/agent.ts'
 import type { BrokerStatus } from '#broker/status/broker-status.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
@@ -287,10 +286,10 @@ const MISNAMED = [
 
 /** Returns what answers `/metrics`: the metrics of the gateway and its process in the Prometheus text format. */
 export function createMetrics(parts: MetricParts): () => Promise<string> {
-  const ofProcess = new Registry()
-  collectDefaultMetrics({ register: ofProcess })
-  for (const name of MISNAMED) ofProcess.removeSingleMetric(name)
+  let loading: ReturnType<typeof loadClient> | undefined
   return async () => {
+    loading ??= loadClient()
+    const { Counter, Gauge, Registry, ofProcess } = await loading
     const figures = { ...parts, mqtt: parts.broker.status.stats(), syncStatus: parts.sync?.status }
     // A new one for each answer: a counter of prom-client cannot be set, and these are counted by the parts.
     const ofGateway = new Registry()
@@ -304,6 +303,15 @@ export function createMetrics(parts: MetricParts): () => Promise<string> {
     }
     return `${await ofProcess.metrics()}\n${await ofGateway.metrics()}`
   }
+}
+
+/** Loads prom-client at the first answer: it costs a start 30 ms, and a gateway that nobody scrapes a timer. */
+async function loadClient() {
+  const { Counter, collectDefaultMetrics, Gauge, Registry } = await import('prom-client')
+  const ofProcess = new Registry()
+  collectDefaultMetrics({ register: ofProcess })
+  for (const name of MISNAMED) ofProcess.removeSingleMetric(name)
+  return { Counter, Gauge, Registry, ofProcess }
 }
 
 function auditCounts({ audit }: SyncStatus) {
