@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { Asked, Asking, Commands } from '#services/commands/commands.ts'
@@ -7,6 +7,7 @@ import type { Devices } from '#services/devices.ts'
 import type { Groups } from '#services/groups.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   commandIdParams,
   commandListSchema,
@@ -37,13 +38,10 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/devices/{id}/commands',
-      summary: 'Send a command',
+    route.post('/devices/{id}/commands', 'Send a command', {
       description:
         'Records the command and sends it if the device is connected; otherwise when the device connects before expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime.',
-      middleware: [jsonBody] as const,
+      middleware: [jsonBody],
       request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
       responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
     }),
@@ -56,10 +54,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices/{id}/commands',
-      summary: 'List the commands of a device',
+    route.get('/devices/{id}/commands', 'List the commands of a device', {
       description: 'Newest first.',
       request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
       responses: answers(commandListSchema, 'Commands to the device, newest first.', 400, 403, 404),
@@ -72,12 +67,9 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/commands',
-      summary: 'List all commands',
+    route.get('/commands', 'List all commands', {
       description: 'Newest first. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { query: commandsQuerySchema },
       responses: answers(commandListSchema, 'Commands to all devices, newest first.', 400, 403),
     }),
@@ -88,10 +80,7 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/commands/{id}',
-      summary: 'Get a command',
+    route.get('/commands/{id}', 'Get a command', {
       description: 'Its status and, once it is over, its outcome.',
       request: { params: commandIdParams },
       responses: answers(commandSchema, 'The command.', 403, 404),
@@ -100,13 +89,10 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/commands/{id}/retry',
-      summary: 'Send a command again',
+    route.post('/commands/{id}/retry', 'Send a command again', {
       description:
         'Creates a new command that names the old one in retry_of, with the full time to live. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: commandIdParams, headers: idempotencyHeaders },
       responses: {
         202: json(commandSchema, 'A new command with the content of the old one.'),
@@ -121,12 +107,9 @@ export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/groups/{groupId}/commands',
-      summary: 'Send a command to a group',
+    route.post('/groups/{groupId}/commands', 'Send a command to a group', {
       description: 'Sends it to each device whose type knows the command, in one step. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {
         202: json(groupCommandsSchema, 'A command for each device whose type knows it.'),

@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { DeviceConfigs, LayerOutcome } from '#services/device-configs.ts'
 import type { DeviceTypes } from '#services/device-types.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import type { Groups } from '#services/groups.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   deviceConfigPutSchema,
   deviceConfigQuerySchema,
@@ -37,12 +38,9 @@ export function createDeviceConfigsApi({
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups/{groupId}/config',
-      summary: 'Get the configuration of a group',
+    route.get('/groups/{groupId}/config', 'Get the configuration of a group', {
       description: 'The layer for each device type. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(groupConfigsSchema, "The group's layer for every device type.", 400, 403, 404),
     }),
@@ -55,12 +53,9 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups/{groupId}/config/{type}',
-      summary: 'Get a layer of a group',
+    route.get('/groups/{groupId}/config/{type}', 'Get a layer of a group', {
       description: 'For one device type. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupConfigParams },
       responses: answers(groupConfigSchema, 'The layer; an empty one if none was set.', 400, 403, 404),
     }),
@@ -76,13 +71,10 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/groups/{groupId}/config/{type}',
-      summary: 'Set a layer of a group',
+    route.put('/groups/{groupId}/config/{type}', 'Set a layer of a group', {
       description:
         'Replaces the layer, and publishes the configuration to each device for which it changes. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: groupConfigParams, body: body(newLayerSchema) },
       responses: {
         200: json(groupConfigPutSchema, 'The layer as it is now; changed configurations are published.'),
@@ -97,12 +89,9 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/groups/{groupId}/config/{type}',
-      summary: 'Clear a layer of a group',
+    route.delete('/groups/{groupId}/config/{type}', 'Clear a layer of a group', {
       description: 'For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupConfigParams },
       responses: {
         200: json(groupConfigPutSchema, 'The layer is empty; changed configurations are published.'),
@@ -117,13 +106,10 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices/{id}/config',
-      summary: 'Get the configuration of a device',
+    route.get('/devices/{id}/config', 'Get the configuration of a device', {
       description:
         'The configuration, the layers it is merged from, and the version the device has applied. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams, query: deviceConfigQuerySchema },
       responses: {
         200: json(deviceConfigSchema, 'The configuration and the layers it is merged from.'),
@@ -140,13 +126,10 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/devices/{id}/config',
-      summary: 'Set the layer of a device',
+    route.put('/devices/{id}/config', 'Set the layer of a device', {
       description:
         'Replaces the most specific layer, and publishes the configuration if it changes. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(newLayerSchema) },
       responses: {
         200: json(deviceConfigPutSchema, "The configuration with the device's own layer replaced."),
@@ -160,12 +143,9 @@ export function createDeviceConfigsApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/devices/{id}/config',
-      summary: 'Clear the layer of a device',
+    route.delete('/devices/{id}/config', 'Clear the layer of a device', {
       description: 'For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: {
         200: json(deviceConfigPutSchema, 'The configuration, now without a layer of the device.'),

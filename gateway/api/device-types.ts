@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { DeviceTypes } from '#services/device-types.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   type DeviceTypeJson,
   deviceTypeParams,
@@ -18,24 +19,18 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/device-types',
-      summary: 'List device types',
+    route.get('/device-types', 'List device types', {
       description: 'By name. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: answers(z.array(deviceTypeSchema), 'All types, by name.', 403),
     }),
     (c) => c.json(deviceTypes.all().map(toDeviceTypeJson), 200),
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/device-types/{type}',
-      summary: 'Get a device type',
+    route.get('/device-types/{type}', 'Get a device type', {
       description: 'For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceTypeParams },
       responses: answers(deviceTypeSchema, 'The type.', 403, 404),
     }),
@@ -43,12 +38,9 @@ export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiE
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/device-types/{type}',
-      summary: 'Create or replace a device type',
+    route.put('/device-types/{type}', 'Create or replace a device type', {
       description: 'Devices of the type receive their configuration if it changes. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: newDeviceTypeParams, body: body(deviceTypePutSchema) },
       responses: answers(putDeviceTypeSchema, 'The type as it is now.', 400, 403, 413, 415),
     }),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { Devices } from '#services/devices.ts'
@@ -9,6 +9,7 @@ import { InvalidRequestError } from '#shared/errors.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
   deletedDeviceSchema,
@@ -50,10 +51,7 @@ export function createDevicesApi({
   const queries = new RememberedQueries(deviceListQuerySchema)
   const texts = new DeviceListTexts()
 
-  const listRoute = createRoute({
-    method: 'get',
-    path: '/devices',
-    summary: 'List devices',
+  const listRoute = route.get('/devices', 'List devices', {
     description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
     request: { query: deviceListQuerySchema },
     responses: answers(deviceListSchema, 'Devices in scope, by hardware_id.', 400),
@@ -83,13 +81,10 @@ export function createDevicesApi({
   })
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/devices',
-      summary: 'Register a device',
+    route.post('/devices', 'Register a device', {
       description:
         'Makes the device known and issues its MQTT password, which is shown only here. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { body: body(newDeviceSchema) },
       responses: {
         201: json(
@@ -114,10 +109,7 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices/{id}',
-      summary: 'Get a device',
+    route.get('/devices/{id}', 'Get a device', {
       request: { params: deviceIdParams },
       responses: answers(deviceSchema, 'The device.', 403, 404),
     }),
@@ -125,13 +117,10 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices/{id}/details',
-      summary: 'Get a device with its counts and connection',
+    route.get('/devices/{id}/details', 'Get a device with its counts and connection', {
       description:
         'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it is connected. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deviceDetailsSchema, 'The device with counts, drops and connection.', 403, 404),
     }),
@@ -160,12 +149,9 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'patch',
-      path: '/devices/{id}',
-      summary: 'Rename a device',
+    route.patch('/devices/{id}', 'Rename a device', {
       description: 'The name is what every user with the device in its scope may change.',
-      middleware: [jsonBody] as const,
+      middleware: [jsonBody],
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
@@ -176,12 +162,9 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/devices/{id}',
-      summary: 'Change a device',
+    route.put('/devices/{id}', 'Change a device', {
       description: 'Changes name, type and group; a field that is left out stays as it is. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
@@ -196,13 +179,10 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/devices/{id}',
-      summary: 'Delete a device',
+    route.delete('/devices/{id}', 'Delete a device', {
       description:
         'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.', 403, 404),
     }),
@@ -214,12 +194,9 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/devices/{id}/rotate-mqtt-password',
-      summary: 'Issue a new MQTT password',
+    route.post('/devices/{id}/rotate-mqtt-password', 'Issue a new MQTT password', {
       description: 'The old password is void at once, and the gateway closes an open connection. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(rotatedPasswordSchema, 'The new password, shown only here.', 403, 404),
     }),

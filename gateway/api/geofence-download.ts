@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { GeofenceSet } from '#services/geofences.ts'
@@ -6,6 +6,7 @@ import type { KeyGuard } from '#services/key-guard.ts'
 import { UnauthenticatedError } from '#shared/errors.ts'
 import { addressOf } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { hashSecret } from '#shared/ids.ts'
 import {
   geofenceDownloadQuerySchema,
@@ -55,10 +56,7 @@ export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAP
   }
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/geofences/{id}/download',
-      summary: 'Download the zones of a group',
+    route.get('/geofences/{id}/download', 'Download the zones of a group', {
       description:
         'For cartcaddies: needs the token that the command fetch_geofences carries, or an admin key. Answers 304 if If-None-Match has the current ETag.',
       security: [],

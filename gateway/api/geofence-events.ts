@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
 import { fromE7 } from '#shared/geo.ts'
 import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -33,10 +34,7 @@ export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/geofence-events',
-      summary: 'List geofence events',
+    route.get('/geofence-events', 'List geofence events', {
       description: 'Zones that the devices in scope entered and left, newest first.',
       request: { query: geofenceEventQuerySchema },
       responses: answers(geofenceEventListSchema, 'Events of devices in scope, newest first.', 400),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { readZones, toGeofencesJson } from '#domain/geofences.ts'
 import type { GeofenceSet, Geofences } from '#services/geofences.ts'
@@ -6,6 +6,7 @@ import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   type ChangedGeofencesJson,
   changedGeofencesSchema,
@@ -70,12 +71,9 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
   }
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups/{groupId}/geofences',
-      summary: 'Get the zones of a group',
+    route.get('/groups/{groupId}/geofences', 'Get the zones of a group', {
       description: 'As GeoJSON. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(groupGeofencesSchema, 'The zones of the group.', 400, 403, 404),
     }),
@@ -86,13 +84,10 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/groups/{groupId}/geofences',
-      summary: 'Set the zones of a group',
+    route.put('/groups/{groupId}/geofences', 'Set the zones of a group', {
       description:
         'Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command fetch_geofences. For admins.',
-      middleware: [adminOnly, geofencesBody] as const,
+      middleware: [adminOnly, geofencesBody],
       request: { params: groupIdParams, body: body(newGeofencesSchema) },
       responses: {
         200: json(changedGeofencesSchema, 'The zones of the group as they are now; published to teeboxes.'),
@@ -110,13 +105,10 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/geofences/{id}',
-      summary: 'Get zones by their id',
+    route.get('/geofences/{id}', 'Get zones by their id', {
       description: 'The older path to the zones of a group. For admins.',
       deprecated: true,
-      middleware: [isLegacy, adminOnly] as const,
+      middleware: [isLegacy, adminOnly],
       request: { params: geofenceIdParams },
       responses: answers(legacyGeofencesSchema, 'The zones under this id.', 400, 403, 404),
     }),
@@ -127,13 +119,10 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/geofences/{id}',
-      summary: 'Set zones by their id',
+    route.put('/geofences/{id}', 'Set zones by their id', {
       description: 'The older path; the id need not be that of a group. For admins.',
       deprecated: true,
-      middleware: [isLegacy, adminOnly, geofencesBody] as const,
+      middleware: [isLegacy, adminOnly, geofencesBody],
       request: { params: geofenceIdParams, body: body(newGeofencesSchema) },
       responses: {
         200: json(changedGeofencesSchema, 'The zones under this id as they are now.'),
@@ -147,13 +136,10 @@ export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> 
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/geofences/{id}',
-      summary: 'Delete zones by their id',
+    route.delete('/geofences/{id}', 'Delete zones by their id', {
       description: 'The older path; an empty set is published. For admins.',
       deprecated: true,
-      middleware: [isLegacy, adminOnly] as const,
+      middleware: [isLegacy, adminOnly],
       request: { params: geofenceIdParams },
       responses: {
         200: json(changedGeofencesSchema, 'The zones are deleted; an empty set is published to teeboxes.'),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -6,6 +6,7 @@ import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceListSchema } from '#shared/wire/devices.ts'
 import {
@@ -44,12 +45,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   }
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups',
-      summary: 'List groups',
+    route.get('/groups', 'List groups', {
       description: 'All groups, by group_id. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: answers(z.array(groupSchema), 'All groups, by group_id.', 403),
     }),
     (c) => {
@@ -62,12 +60,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/groups',
-      summary: 'Create a group',
+    route.post('/groups', 'Create a group', {
       description: 'Takes a group_id of your choice, or the next free one. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { body: body(newGroupSchema) },
       responses: {
         201: json(groupSchema, 'The group; without group_id in the request it got the next free one.'),
@@ -83,12 +78,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups/{groupId}',
-      summary: 'Get a group',
+    route.get('/groups/{groupId}', 'Get a group', {
       description: 'For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(groupSchema, 'The group.', 400, 403, 404),
     }),
@@ -96,12 +88,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'patch',
-      path: '/groups/{groupId}',
-      summary: 'Rename a group',
+    route.patch('/groups/{groupId}', 'Rename a group', {
       description: 'For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: groupIdParams, body: body(groupPatchSchema) },
       responses: answers(groupSchema, 'The group as it is now.', 400, 403, 404, 413, 415),
     }),
@@ -114,13 +103,10 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/groups/{groupId}',
-      summary: 'Delete a group',
+    route.delete('/groups/{groupId}', 'Delete a group', {
       description:
         'Deletes its configuration and its zones too; refused while devices are in the group. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(deletedGroupSchema, 'The group is deleted, with its zones.', 400, 403, 404, 409),
     }),
@@ -133,12 +119,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/groups/{groupId}/devices',
-      summary: 'List the devices of a group',
+    route.get('/groups/{groupId}/devices', 'List the devices of a group', {
       description: 'By hardware_id. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupIdParams, query: pageQuerySchema },
       responses: answers(deviceListSchema, 'The devices in the group, by hardware_id.', 400, 403, 404),
     }),
@@ -155,12 +138,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'put',
-      path: '/groups/{groupId}/devices/{id}',
-      summary: 'Put a device into a group',
+    route.put('/groups/{groupId}/devices/{id}', 'Put a device into a group', {
       description: 'The device leaves the group it was in, and receives its new configuration. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupDeviceParams },
       responses: answers(assignmentSchema, 'The device is in this group and in no other.', 400, 403, 404),
     }),
@@ -176,12 +156,9 @@ export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): Open
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/groups/{groupId}/devices/{id}',
-      summary: 'Take a device out of a group',
+    route.delete('/groups/{groupId}/devices/{id}', 'Take a device out of a group', {
       description: 'The device is in no group afterwards. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: groupDeviceParams },
       responses: answers(assignmentSchema, 'The device is in no group any more.', 400, 403, 404),
     }),

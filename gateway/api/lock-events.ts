@@ -1,7 +1,8 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { isAdmin } from '#domain/access.ts'
 import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/lock-events.ts'
@@ -25,10 +26,7 @@ export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<Api
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/lock-events',
-      summary: 'List lock events',
+    route.get('/lock-events', 'List lock events', {
       description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
       responses: answers(lockEventListSchema, 'Events of devices in scope, newest first.', 400),

@@ -1,9 +1,10 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { parseOwner } from '#services/mqtt-access.ts'
 import { containsText } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -115,11 +116,8 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/mqtt/clients',
-      summary: 'List MQTT clients',
-      middleware: [adminOnly] as const,
+    route.get('/mqtt/clients', 'List MQTT clients', {
+      middleware: [adminOnly],
       request: { query: mqttClientListQuerySchema },
       responses: answers(mqttClientListSchema, 'Connections and kept sessions, by client_id.', 400, 403),
     }),
@@ -144,13 +142,10 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/mqtt/clients/{client_id}',
-      summary: 'Delete an MQTT client',
+    route.delete('/mqtt/clients/{client_id}', 'Delete an MQTT client', {
       description:
         'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: {
         200: json(removedMqttClientSchema, 'The connection is closed and the session deleted.'),
@@ -169,23 +164,17 @@ export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): Op
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/mqtt/stats',
-      summary: 'Get the figures of the broker',
-      middleware: [adminOnly] as const,
+    route.get('/mqtt/stats', 'Get the figures of the broker', {
+      middleware: [adminOnly],
       responses: answers(mqttStatsSchema, 'Counts and limits of the broker.', 403),
     }),
     (c) => c.json(toMqttStatsJson(mqtt.status.stats(), mqttConnections, store.queue.waitingRows), 200),
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/mqtt/quarantine',
-      summary: 'List messages that could not be read',
+    route.get('/mqtt/quarantine', 'List messages that could not be read', {
       description: 'The newest 1000 messages.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: answers(quarantineSchema, 'Payloads that could not be read, newest first.', 403),
     }),
     (c) =>

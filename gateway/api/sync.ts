@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
+import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { ConflictError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems, streamed } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
 import { toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
@@ -98,24 +99,18 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sync/status',
-      summary: 'Get the state of the replication to the head office',
-      middleware: [adminOnly] as const,
+    route.get('/sync/status', 'Get the state of the replication to the head office', {
+      middleware: [adminOnly],
       responses: answers(syncStatusSchema, 'State, explanation and figures.', 403),
     }),
     (c) => c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(sync.status), 200),
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sync/audit',
-      summary: 'Compare everything with the head office',
+    route.post('/sync/audit', 'Compare everything with the head office', {
       description:
         'Compares counts and sums of all rows by device and day, and sends again what the head office lacks. GET /sync/status has the result.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: {
         202: json(startedAuditSchema, 'The comparison starts as soon as all waiting rows are sent.'),
         ...problems(403, 409),
@@ -128,14 +123,11 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sync/export',
+    route.get('/sync/export', 'Export what the head office lacks as a file', {
       operationId: 'exportSync',
-      summary: 'Export what the head office lacks as a file',
       description:
         'For a site without a network: carry the file to the head office and post it to /sites/:site/import of the hub. The file is streamed; it is complete only with its last line, which the hub checks. npm run sync:export does this.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: {
         200: { description: 'The file.', content: { [GZIP]: { schema: z.string() } } },
         ...problems(403, 409),
@@ -153,14 +145,11 @@ export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sync/receipts',
+    route.post('/sync/receipts', 'Confirm that the head office has imported a file', {
       operationId: 'takeSyncReceipt',
-      summary: 'Confirm that the head office has imported a file',
       description:
         'The body is the answer of the hub to the last file, unchanged. Afterwards the gateway no longer keeps the content of the file for the hub.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { body: body(syncFileReceiptSchema) },
       responses: {
         200: json(takenReceiptSchema, 'The gateway has recorded the answer of the hub.'),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
@@ -7,6 +7,7 @@ import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { Users } from '#services/users.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type damagedSchema,
@@ -44,10 +45,7 @@ export function createHealthApi({
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/health',
-      summary: 'Get the health of the gateway',
+    route.get('/health', 'Get the health of the gateway', {
       description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin key gets details.'),
@@ -118,11 +116,8 @@ export function createSystemApi({
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/stats',
-      summary: 'Get the counts of the gateway',
-      middleware: [adminOnly] as const,
+    route.get('/stats', 'Get the counts of the gateway', {
+      middleware: [adminOnly],
       responses: answers(statsSchema, 'Counts of the whole gateway.', 403),
     }),
     (c) =>
@@ -138,12 +133,9 @@ export function createSystemApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/metrics',
-      summary: 'Get all metrics',
+    route.get('/metrics', 'Get all metrics', {
       description: 'For Prometheus, with a key in X-API-Key.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       responses: {
         200: {
           description: 'The Prometheus text format.',

@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Fleet } from '#services/fleet.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import {
   IMPORT_RECORDS_MAX,
@@ -26,12 +27,9 @@ export function createTelemetryImportApi({
 }: TelemetryImportApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/devices/{id}/telemetry/import',
-      summary: 'Add records to the history of a device',
+    route.post('/devices/{id}/telemetry/import', 'Add records to the history of a device', {
       description: `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. The gateway checks them like samples of the device, counts unusable ones by reason and stores the rest. Repeating the request is harmless. The newest record may change; attributes, zone events and live messages do not.`,
-      middleware: [adminOnly, importBody] as const,
+      middleware: [adminOnly, importBody],
       request: { params: deviceIdParams, body: body(telemetryImportSchema) },
       responses: {
         200: json(importedTelemetrySchema, 'The numbers of records stored, and of those refused by reason.'),

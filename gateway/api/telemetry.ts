@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
@@ -7,6 +7,7 @@ import { NotFoundError } from '#shared/errors.ts'
 import { recordHead } from '#shared/http/history-answers.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import {
@@ -45,16 +46,13 @@ export function createTelemetryApi({
   for (const stream of ['gps', 'battery'] as const) {
     const { toJson, schema } = latest[stream]
     const texts = new DeviceTexts((device) => JSON.stringify(toJson(device)))
-    const route = createRoute({
-      method: 'get',
-      path: `/devices/{id}/${stream}/latest`,
-      summary: `Get the newest ${stream} record`,
+    const latestRoute = route.get(`/devices/{id}/${stream}/latest`, `Get the newest ${stream} record`, {
       request: { params: deviceIdParams },
       responses: { 200: json(schema, `The newest ${stream} record.`), ...problems(403, 404) },
     })
     // what is asked for most: described like the others, but an id is any text, and to run its schema cost a tenth
-    api.openAPIRegistry.registerPath(route)
-    api.get(route.getRoutingPath(), (c) => {
+    api.openAPIRegistry.registerPath(latestRoute)
+    api.get(latestRoute.getRoutingPath(), (c) => {
       const device = devices.requireVisible(c.get('user').caller, c.req.param('id'))
       if (device.reported[stream] === null)
         throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
@@ -63,11 +61,8 @@ export function createTelemetryApi({
   }
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices/{id}/telemetry/stats',
-      summary: 'Count the records of a device',
-      middleware: [adminOnly] as const,
+    route.get('/devices/{id}/telemetry/stats', 'Count the records of a device', {
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(telemetryStatsSchema, 'Records kept of the device.', 403, 404),
     }),
@@ -79,12 +74,9 @@ export function createTelemetryApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/devices/{id}/telemetry',
-      summary: 'Delete all telemetry of a device',
+    route.delete('/devices/{id}/telemetry', 'Delete all telemetry of a device', {
       description: 'Deletes GPS and battery records; the latest state of the device stays.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(purgedDeviceSchema, 'The number of records deleted.', 403, 404),
     }),
@@ -97,14 +89,15 @@ export function createTelemetryApi({
 
   for (const stream of ['gps', 'battery'] as const) {
     api.openapi(
-      createRoute({
-        method: 'delete',
-        path: `/devices/{id}/telemetry/${stream}`,
-        summary: `Delete the ${stream === 'gps' ? 'GPS' : 'battery'} records of a device`,
-        middleware: [adminOnly] as const,
-        request: { params: deviceIdParams },
-        responses: answers(deletedRecordsSchema, 'The number of records deleted.', 403, 404),
-      }),
+      route.delete(
+        `/devices/{id}/telemetry/${stream}`,
+        `Delete the ${stream === 'gps' ? 'GPS' : 'battery'} records of a device`,
+        {
+          middleware: [adminOnly],
+          request: { params: deviceIdParams },
+          responses: answers(deletedRecordsSchema, 'The number of records deleted.', 403, 404),
+        },
+      ),
       async (c) => {
         const device = fleet.require(c.req.valid('param').id)
         const purged = await telemetry.deleteOf(device, [stream])
@@ -114,13 +107,10 @@ export function createTelemetryApi({
   }
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/telemetry/purge',
-      summary: 'Delete old telemetry of all devices',
+    route.post('/telemetry/purge', 'Delete old telemetry of all devices', {
       description:
         'Deletes GPS and battery records older than the given number of days. Refused while the clock of the gateway is not set.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { body: body(purgeSchema) },
       responses: {
         200: json(purgedFleetSchema, 'The number of records deleted. A repeated request is harmless.'),

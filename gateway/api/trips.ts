@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { type Caller, canSee, isAdmin } from '#domain/access.ts'
 import type { Devices } from '#services/devices.ts'
@@ -7,6 +7,7 @@ import type { TripSearch, Trips } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { acceptedFormat } from '#shared/http/history-answers.ts'
 import { answers, problems, streamed } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   activeTripQuery,
   GEO_JSON,
@@ -81,11 +82,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
 
   // before the routes with an id: the word is never one
   api.openapi(
-    createRoute({
+    route.get('/trips/active', 'List devices that are on a trip now', {
       operationId: 'listActiveTrips',
-      method: 'get',
-      path: '/trips/active',
-      summary: 'List devices that are on a trip now',
       description:
         'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here.',
       request: { query: activeTripsQuerySchema },
@@ -101,11 +99,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
   )
 
   api.openapi(
-    createRoute({
+    route.get('/trips', 'List trips and stops of devices', {
       operationId: 'listTrips',
-      method: 'get',
-      path: '/trips',
-      summary: 'List trips and stops of devices',
       description: `The gateway finds them in the GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and those outside the scope are left out. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { query: tripsQuerySchema },
       responses: { 200: tripAnswer(tripsSchema), ...problems(400) },
@@ -121,11 +116,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
   )
 
   api.openapi(
-    createRoute({
+    route.get('/trips/{hardwareId}', 'List trips and stops of a device', {
       operationId: 'getDeviceTrips',
-      method: 'get',
-      path: '/trips/{hardwareId}',
-      summary: 'List trips and stops of a device',
       description: `The gateway finds them in the GPS history. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { params: tripDeviceParams, query: deviceTripsQuerySchema },
       responses: { 200: tripAnswer(deviceTripsSchema), ...problems(400, 403, 404) },
@@ -140,11 +132,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
   )
 
   api.openapi(
-    createRoute({
+    route.get('/trips/{hardwareId}/active', 'Tell whether a device is on a trip now', {
       operationId: 'getDeviceActiveTrip',
-      method: 'get',
-      path: '/trips/{hardwareId}/active',
-      summary: 'Tell whether a device is on a trip now',
       request: { params: tripDeviceParams, query: deviceActiveTripQuerySchema },
       responses: answers(deviceActiveTripSchema, 'The trip so far, if there is one.', 400, 403, 404),
     }),
@@ -157,11 +146,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): 
   )
 
   api.openapi(
-    createRoute({
+    route.get('/trips/{hardwareId}/summary', 'Sum up the trips of a device', {
       operationId: 'getTripSummary',
-      method: 'get',
-      path: '/trips/{hardwareId}/summary',
-      summary: 'Sum up the trips of a device',
       description: 'The range is from and to, by default the last 24 hours.',
       request: { params: tripDeviceParams, query: tripSummaryQuerySchema },
       responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),

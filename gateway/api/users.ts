@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Users } from '#services/users.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
   deletedUserSchema,
@@ -48,24 +49,18 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/users',
-      summary: 'List users',
-      middleware: [adminOnly] as const,
+    route.get('/users', 'List users', {
+      middleware: [adminOnly],
       responses: answers(z.array(userSchema), 'All users, oldest first.', 403),
     }),
     (c) => c.json(users.all().map(toUserJson), 200),
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/users',
-      summary: 'Create a user',
+    route.post('/users', 'Create a user', {
       description:
         'Issues its API key, which is shown only here. A user who is not an admin sees only the devices in allowed_hardware_ids.',
-      middleware: [adminOnly, userBody] as const,
+      middleware: [adminOnly, userBody],
       request: { body: body(newUserSchema) },
       responses: {
         201: json(issuedKeySchema, 'The user and its key, shown only here.'),
@@ -86,11 +81,8 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/users/{id}',
-      summary: 'Get a user',
-      middleware: [adminOnly] as const,
+    route.get('/users/{id}', 'Get a user', {
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: answers(userSchema, 'The user.', 403, 404),
     }),
@@ -98,13 +90,10 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'patch',
-      path: '/users/{id}',
-      summary: 'Change a user',
+    route.patch('/users/{id}', 'Change a user', {
       description:
         'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
-      middleware: [adminOnly, userBody] as const,
+      middleware: [adminOnly, userBody],
       request: { params: idParams, body: body(userPatchSchema) },
       responses: answers(userSchema, 'The user as it is now.', 400, 403, 404, 409, 413, 415),
     }),
@@ -122,12 +111,9 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/users/{id}',
-      summary: 'Delete a user',
+    route.delete('/users/{id}', 'Delete a user', {
       description: 'The key is void at once, and the gateway closes its connections.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: answers(deletedUserSchema, 'The user is deleted and its key is void.', 403, 404, 409),
     }),
@@ -139,12 +125,9 @@ export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/users/{id}/rotate-key',
-      summary: 'Issue a new API key',
+    route.post('/users/{id}/rotate-key', 'Issue a new API key', {
       description: 'The old key is void at once, and the gateway closes connections that use it.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: answers(rotatedKeySchema, 'The new key, shown only here; the old one is void.', 403, 404),
     }),

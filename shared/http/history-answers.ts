@@ -1,4 +1,3 @@
-import { createRoute } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { z } from 'zod'
@@ -13,6 +12,7 @@ import {
 } from '#shared/wire/telemetry.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
 import { problems } from './responses.ts'
+import { route } from './route.ts'
 
 export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
 
@@ -52,10 +52,7 @@ export function historyRoute<
   texts: { description: string; records: string },
 ) {
   const files = formats.filter((format) => format !== 'json')
-  return createRoute({
-    method: 'get',
-    path: `${devicePath}/${stream}`,
-    summary: `List ${stream === 'gps' ? 'GPS' : 'battery'} records`,
+  return route.get(`${devicePath}/${stream}`, `List ${stream === 'gps' ? 'GPS' : 'battery'} records`, {
     description: `${texts.description}: ${files.join(', ')}.`,
     request: { params, query: historyQuerySchema(formats) },
     responses: {

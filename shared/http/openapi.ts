@@ -100,7 +100,7 @@ const HEADERS_OF_STATUS: Record<string, Record<string, Header | Reference>> = {
 }
 
 /**
- * The OpenAPI 3.1 document of an app: everything that was mounted with `openapi(createRoute(…))`. Zod's own converter
+ * The OpenAPI 3.1 document of an app: everything that was mounted with `openapi(route.get(…))`. Zod's own converter
  * makes the schemas; that of `@hono/zod-openapi` loses defaults, the lengths of tuples and the keys of records.
  */
 export function createOpenApiDocument<Env extends RequestEnv>(

@@ -1,7 +1,8 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Sql } from '#hub/store/database/database.ts'
 import { json } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import { isoSchema } from '#shared/wire/params.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -17,10 +18,7 @@ const hubHealthSchema = z
 export function createHealthApi({ sql, clock }: { sql: Sql; clock: Clock }): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/health',
-      summary: 'Ask whether all is well',
+    route.get('/health', 'Ask whether all is well', {
       description: 'Needs no key and ignores a wrong one, so that a probe is never locked out.',
       responses: {
         200: json(hubHealthSchema, 'The head office runs and its database answers.'),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import {
@@ -11,6 +11,7 @@ import {
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { newUuid } from '#shared/ids.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import {
@@ -48,13 +49,10 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
   }
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sites/{site}/intents',
-      summary: 'Create an intent for a site',
+    route.post('/sites/{site}/intents', 'Create an intent for a site', {
       description:
         'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not at all, and reports the result. For operators and admins.',
-      middleware: [operatorOnly, intentBody] as const,
+      middleware: [operatorOnly, intentBody],
       request: { params: siteParams, body: body(newSiteIntentSchema) },
       responses: {
         201: json(siteIntentSchema, 'The intent, which waits for its gateway.'),
@@ -83,10 +81,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/intents',
-      summary: 'List the intents of a site',
+    route.get('/sites/{site}/intents', 'List the intents of a site', {
       request: { params: siteParams, query: siteIntentListQuerySchema },
       responses: answers(siteIntentListSchema, 'Intents, newest first.', 400, 403, 404),
     }),
@@ -102,10 +97,7 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/intents/{id}',
-      summary: 'Get an intent and its result',
+    route.get('/sites/{site}/intents/{id}', 'Get an intent and its result', {
       request: { params: siteIntentParams },
       responses: answers(siteIntentSchema, 'The intent.', 403, 404),
     }),
@@ -117,14 +109,11 @@ export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps):
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/sites/{site}/intents/{id}',
+    route.delete('/sites/{site}/intents/{id}', 'Withdraw an intent', {
       operationId: 'withdrawSiteIntent',
-      summary: 'Withdraw an intent',
       description:
         'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it at the same moment, the result that the gateway reports counts. For operators and admins.',
-      middleware: [operatorOnly] as const,
+      middleware: [operatorOnly],
       request: { params: siteIntentParams },
       responses: answers(siteIntentSchema, 'The withdrawn intent.', 403, 404, 409),
     }),

@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { requireSite } from '#hub/access.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { answers, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
@@ -22,13 +23,10 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/quarantine',
-      summary: 'List the quarantine of a site',
+    route.get('/sites/{site}/quarantine', 'List the quarantine of a site', {
       description:
         'Parts and rows that arrived undamaged but that the hub could not read, newest first. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: siteParams, query: pageQuerySchema },
       responses: answers(quarantineListSchema, 'Pieces, newest first.', 400, 403, 404),
     }),
@@ -48,12 +46,9 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/quarantine/{id}',
-      summary: 'Download a piece of the quarantine',
+    route.get('/sites/{site}/quarantine/{id}', 'Download a piece of the quarantine', {
       description: 'The bytes as the gateway sent them. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: quarantineParams },
       responses: {
         200: { description: 'The bytes.', content: { 'application/octet-stream': { schema: z.string() } } },
@@ -74,13 +69,10 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/sites/{site}/quarantine/{id}',
-      summary: 'Delete a piece of the quarantine',
+    route.delete('/sites/{site}/quarantine/{id}', 'Delete a piece of the quarantine', {
       description:
         'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined because of it. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: quarantineParams },
       responses: answers(clearedQuarantineSchema, 'How many pieces were deleted: one.', 403, 404),
     }),
@@ -95,14 +87,11 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/sites/{site}/quarantine',
+    route.delete('/sites/{site}/quarantine', 'Empty the quarantine of a site', {
       operationId: 'clearSiteQuarantine',
-      summary: 'Empty the quarantine of a site',
       description:
         'Deletes all pieces up to `through`: the received_at of the newest piece that you have inspected. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: siteParams, query: clearQuarantineQuerySchema },
       responses: answers(clearedQuarantineSchema, 'How many pieces were deleted.', 400, 403, 404),
     }),

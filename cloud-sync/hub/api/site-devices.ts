@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireDevice, requireSite, visibleSites } from '#hub/access.ts'
 import { type DeviceSearch, searchDevices } from '#hub/sites/device-search.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { attributeFilters } from '#shared/device-filter.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   type DeviceListQuery,
   deviceListQuerySchema,
@@ -24,11 +25,8 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/devices',
+    route.get('/devices', 'List devices of all sites', {
       operationId: 'listDevices',
-      summary: 'List devices of all sites',
       description:
         'The devices of all sites in the scope of the caller, with their latest states, for example for a map.',
       request: { query: hubDeviceListQuerySchema },
@@ -50,10 +48,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/devices',
-      summary: 'List the devices of a site',
+    route.get('/sites/{site}/devices', 'List the devices of a site', {
       description: 'The same answer as GET /devices of the gateway: the latest states, by hardware_id.',
       request: { params: siteParams, query: deviceListQuerySchema },
       responses: answers(deviceListSchema, 'Devices, by hardware_id.', 400, 403, 404),
@@ -75,10 +70,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/devices/{id}',
-      summary: 'Get a device',
+    route.get('/sites/{site}/devices/{id}', 'Get a device', {
       request: { params: siteDeviceParams },
       responses: answers(deviceSchema, 'The device as its gateway last reported it.', 403, 404),
     }),

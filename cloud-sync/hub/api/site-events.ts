@@ -1,9 +1,10 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
 import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -57,10 +58,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/lock-events',
-      summary: 'List lock events',
+    route.get('/sites/{site}/lock-events', 'List lock events', {
       description: 'Includes the events of deleted devices.',
       request: { params: siteParams, query: lockEventQuerySchema },
       responses: answers(lockEventListSchema, 'Events, newest first.', 400, 403, 404),
@@ -78,10 +76,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/geofence-events',
-      summary: 'List geofence events',
+    route.get('/sites/{site}/geofence-events', 'List geofence events', {
       description: 'The zones that carts entered and left, newest first.',
       request: { params: siteParams, query: geofenceEventQuerySchema },
       responses: answers(geofenceEventListSchema, 'Events, newest first.', 400, 403, 404),

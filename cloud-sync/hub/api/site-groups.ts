@@ -1,9 +1,10 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteGroups } from '#hub/store/site-groups.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { groupSchema } from '#shared/wire/groups.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -13,10 +14,7 @@ import { createHubPart, type HubEnv } from './env.ts'
 export function createSiteGroupsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/groups',
-      summary: 'List the groups of a site',
+    route.get('/sites/{site}/groups', 'List the groups of a site', {
       request: { params: siteParams },
       responses: answers(z.array(groupSchema), 'Groups, by group_id.', 403, 404),
     }),

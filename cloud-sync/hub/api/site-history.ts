@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import { requireDevice, type SiteDevice } from '#hub/access.ts'
@@ -18,6 +18,7 @@ import {
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
 import { answers, streamed } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
@@ -151,10 +152,7 @@ function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
   stream: Stream,
   schema: Schema,
 ) {
-  return createRoute({
-    method: 'get',
-    path: `${DEVICE_PATH}/${stream}/latest`,
-    summary: `Get the newest ${stream} record`,
+  return route.get(`${DEVICE_PATH}/${stream}/latest`, `Get the newest ${stream} record`, {
     request: { params: siteDeviceParams },
     responses: answers(schema, `The newest ${stream} record that the head office has.`, 403, 404),
   })

@@ -1,8 +1,9 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { entitiesOf } from '#hub/store/entities.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { type SiteRevision, siteRevisionsSchema } from '#shared/wire/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -24,13 +25,10 @@ const SUBJECTS = {
 export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/revisions',
-      summary: 'List the revisions that intents can name',
+    route.get('/sites/{site}/revisions', 'List the revisions that intents can name', {
       description:
         'The revision of each object that an intent can change, as the gateway last reported it. Give it as base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators and admins.',
-      middleware: [operatorOnly] as const,
+      middleware: [operatorOnly],
       request: { params: siteParams },
       responses: answers(siteRevisionsSchema, 'All revisions of the site.', 403, 404),
     }),

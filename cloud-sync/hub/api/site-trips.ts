@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { requireDevice, requireSite } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import type { SiteTrips } from '#hub/sites/trips.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import {
   activeTripQuery,
   requireFewDevices,
@@ -77,11 +78,8 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
 
   // before the routes with an id: the word is never one
   api.openapi(
-    createRoute({
+    route.get('/sites/{site}/trips/active', 'List the devices of a site that are on a trip now', {
       operationId: 'listSiteActiveTrips',
-      method: 'get',
-      path: '/sites/{site}/trips/active',
-      summary: 'List the devices of a site that are on a trip now',
       description: `For all devices of the site, or for up to ${TRIP_DEVICES_MAX} that the request names; it must name them if the site has more.`,
       request: { params: siteParams, query: activeTripsQuerySchema },
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400, 403, 404),
@@ -98,11 +96,8 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
   )
 
   api.openapi(
-    createRoute({
+    route.get('/sites/{site}/trips', 'List trips and stops of the devices of a site', {
       operationId: 'listSiteTrips',
-      method: 'get',
-      path: '/sites/{site}/trips',
-      summary: 'List trips and stops of the devices of a site',
       description: `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if the site has more.`,
       request: { params: siteParams, query: tripsQuerySchema },
       responses: answers(tripsSchema, 'Trips and stops, by time.', 400, 403, 404),
@@ -119,11 +114,8 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
   )
 
   api.openapi(
-    createRoute({
+    route.get('/sites/{site}/trips/{hardwareId}', 'List trips and stops of a device', {
       operationId: 'getSiteDeviceTrips',
-      method: 'get',
-      path: '/sites/{site}/trips/{hardwareId}',
-      summary: 'List trips and stops of a device',
       description: 'Detected on demand in GPS history.',
       request: { params: siteTripParams, query: deviceTripsQuerySchema },
       responses: answers(deviceTripsSchema, 'Trips and stops, by time.', 400, 403, 404),
@@ -137,11 +129,8 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
   )
 
   api.openapi(
-    createRoute({
+    route.get('/sites/{site}/trips/{hardwareId}/active', 'Get the current trip of a device', {
       operationId: 'getSiteDeviceActiveTrip',
-      method: 'get',
-      path: '/sites/{site}/trips/{hardwareId}/active',
-      summary: 'Get the current trip of a device',
       request: { params: siteTripParams, query: deviceActiveTripQuerySchema },
       responses: answers(deviceActiveTripSchema, 'The trip so far, if the device is on one.', 400, 403, 404),
     }),
@@ -156,11 +145,8 @@ export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): Ope
   )
 
   api.openapi(
-    createRoute({
+    route.get('/sites/{site}/trips/{hardwareId}/summary', 'Sum up the trips of a device', {
       operationId: 'getSiteTripSummary',
-      method: 'get',
-      path: '/sites/{site}/trips/{hardwareId}/summary',
-      summary: 'Sum up the trips of a device',
       description: 'For the last 24 hours, or for the time between from and to.',
       request: { params: siteTripParams, query: tripSummaryQuerySchema },
       responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),

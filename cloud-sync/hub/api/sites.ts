@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
+import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { requireSite, visibleSites } from '#hub/access.ts'
 import type { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
@@ -8,6 +8,7 @@ import { importFile } from '#hub/sync/import-file.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
@@ -59,10 +60,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   }
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites',
-      summary: 'List sites',
+    route.get('/sites', 'List sites', {
       description: 'The sites in the scope of the caller and the state of each, by site_id.',
       request: { query: siteListQuerySchema },
       responses: answers(siteListSchema, 'Sites in scope, by site_id.', 400),
@@ -76,13 +74,10 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sites',
-      summary: 'Add a site',
+    route.post('/sites', 'Add a site', {
       description:
         'Issues the key with which the gateway of the site connects; only this answer shows it. For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { body: body(newSiteSchema) },
       responses: {
         201: json(issuedSiteSchema, 'The site and its key.'),
@@ -98,10 +93,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}',
-      summary: 'Get a site',
+    route.get('/sites/{site}', 'Get a site', {
       request: { params: siteParams },
       responses: answers(siteSchema, 'The site and its state.', 403, 404),
     }),
@@ -110,12 +102,9 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'patch',
-      path: '/sites/{site}',
-      summary: 'Rename a site',
+    route.patch('/sites/{site}', 'Rename a site', {
       description: 'For admins.',
-      middleware: [adminOnly, jsonBody] as const,
+      middleware: [adminOnly, jsonBody],
       request: { params: siteParams, body: body(sitePatchSchema) },
       responses: answers(siteSchema, 'The site as it is now.', 400, 403, 404, 413, 415),
     }),
@@ -129,14 +118,11 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sites/{site}/keys',
+    route.post('/sites/{site}/keys', 'Issue a new key for a site', {
       operationId: 'rotateSiteKey',
-      summary: 'Issue a new key for a site',
       description:
         'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but works on and loses no data. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: siteParams },
       responses: answers(rotatedSiteKeySchema, 'The new key, which only this answer shows.', 403, 404),
     }),
@@ -149,13 +135,10 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/sites/{site}/keys',
-      summary: 'Revoke all keys of a site',
+    route.delete('/sites/{site}/keys', 'Revoke all keys of a site', {
       description:
         'The head office keeps the data of the site and accepts no more until the site has a new key. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: siteParams },
       responses: answers(revokedSiteKeysSchema, 'How many keys were revoked.', 403, 404),
     }),
@@ -168,14 +151,11 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/sites/{site}/import',
+    route.post('/sites/{site}/import', 'Import a sync file of a gateway', {
       operationId: 'importSite',
-      summary: 'Import a sync file of a gateway',
       description:
         'The body is the file that GET /sync/export of the gateway wrote. The head office checks it as it checks what gateways send, so importing the same file twice is harmless. Give the answer back to the gateway (POST /sync/receipts), or let the gateway find out when it is online. For admins.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: {
         params: siteParams,
         body: { required: true, content: { 'application/gzip': { schema: z.string() } } },
@@ -192,10 +172,7 @@ export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): O
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/sites/{site}/gaps',
-      summary: 'List the gaps of a site',
+    route.get('/sites/{site}/gaps', 'List the gaps of a site', {
       description: 'Records that the gateway deleted before it could send them, newest first.',
       request: { params: siteParams, query: pageQuerySchema },
       responses: answers(gapListSchema, 'Gaps, newest first.', 400, 403, 404),

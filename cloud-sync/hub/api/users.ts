@@ -1,10 +1,11 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Database } from '#hub/store/database/database.ts'
 import { changeHubUser, deleteHubUser, type HubUser, listHubUsers, requireHubUser } from '#hub/store/users.ts'
 import { addHubUser } from '#hub/users.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import {
@@ -48,24 +49,18 @@ export function createHubUsersApi({
   const api = createHubPart()
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/users',
-      summary: 'List users',
-      middleware: [adminOnly] as const,
+    route.get('/users', 'List users', {
+      middleware: [adminOnly],
       responses: answers(z.array(hubUserSchema), 'Users, oldest first.', 403),
     }),
     async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200),
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/users',
-      summary: 'Create a user',
+    route.post('/users', 'Create a user', {
       description:
         'The user sees the sites in site_ids: null means all sites, and without it the user sees none. Only this answer shows the key of the user.',
-      middleware: [adminOnly, userBody] as const,
+      middleware: [adminOnly, userBody],
       request: { body: body(newHubUserSchema) },
       responses: {
         201: json(issuedHubKeySchema, 'The user and its key, which only this answer shows.'),
@@ -81,11 +76,8 @@ export function createHubUsersApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/users/{id}',
-      summary: 'Get a user',
-      middleware: [adminOnly] as const,
+    route.get('/users/{id}', 'Get a user', {
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: answers(hubUserSchema, 'The user.', 403, 404),
     }),
@@ -93,13 +85,10 @@ export function createHubUsersApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'patch',
-      path: '/users/{id}',
-      summary: 'Change a user',
+    route.patch('/users/{id}', 'Change a user', {
       description:
         'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false take effect at once.',
-      middleware: [adminOnly, userBody] as const,
+      middleware: [adminOnly, userBody],
       request: { params: idParams, body: body(hubUserPatchSchema) },
       responses: answers(hubUserSchema, 'The changed user.', 400, 403, 404, 409, 413, 415),
     }),
@@ -111,12 +100,9 @@ export function createHubUsersApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'delete',
-      path: '/users/{id}',
-      summary: 'Delete a user',
+    route.delete('/users/{id}', 'Delete a user', {
       description: 'The key of the user is void at once.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: answers(deletedHubUserSchema, 'The deleted user.', 403, 404, 409),
     }),
@@ -128,12 +114,9 @@ export function createHubUsersApi({
   )
 
   api.openapi(
-    createRoute({
-      method: 'post',
-      path: '/users/{id}/rotate-key',
-      summary: 'Issue a new API key',
+    route.post('/users/{id}/rotate-key', 'Issue a new API key', {
       description: 'The old key is void at once.',
-      middleware: [adminOnly] as const,
+      middleware: [adminOnly],
       request: { params: idParams },
       responses: {
         200: json(rotatedHubKeySchema, 'The new key, which only this answer shows; the old key is void.'),

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { OpenAPIHono } from '@hono/zod-openapi'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { z } from 'zod'
 import { createApiOf, type RequestEnv } from '../api-env.ts'
 import type { OpenApiDocument } from '../openapi.ts'
+import { route } from '../route.ts'
 import { type DocsContent, type PageParts, renderDocsPage } from './page.ts'
 
 const ifNoneMatch = z.object({
@@ -31,13 +32,10 @@ export function createDocsApi<Env extends RequestEnv>(
   let page: { text: string; policy: string } | undefined
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/openapi.json',
+    route.get('/openapi.json', 'Get this document', {
       operationId: 'getOpenApiDocument',
-      summary: 'Get this document',
       description: 'OpenAPI 3.1, made from what validates the requests. Needs no key.',
-      middleware: [withEtag] as const,
+      middleware: [withEtag],
       request: { headers: ifNoneMatch },
       responses: {
         200: {
@@ -57,13 +55,10 @@ export function createDocsApi<Env extends RequestEnv>(
   )
 
   api.openapi(
-    createRoute({
-      method: 'get',
-      path: '/docs',
+    route.get('/docs', 'Read this document', {
       operationId: 'getDocs',
-      summary: 'Read this document',
       description: 'The same for people. Needs no key, and nothing from the internet.',
-      middleware: [withEtag] as const,
+      middleware: [withEtag],
       request: { headers: ifNoneMatch },
       responses: {
         200: {

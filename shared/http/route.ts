@@ -1,0 +1,19 @@
+import { createRoute, type RouteConfig } from '@hono/zod-openapi'
+
+/** Makes routes of this method from a path, a summary of what they do, and what else OpenAPI says of them. */
+function routesOf<const Method extends RouteConfig['method']>(method: Method) {
+  return <const Path extends string, const Rest extends Omit<RouteConfig, 'method' | 'path' | 'summary'>>(
+    path: Path,
+    summary: string,
+    rest: Rest,
+  ) => createRoute({ method, path, summary, ...rest })
+}
+
+/** A route by its method: `api.openapi(route.get('/users', 'List users', { … }), handler)`. */
+export const route = {
+  get: routesOf('get'),
+  post: routesOf('post'),
+  put: routesOf('put'),
+  patch: routesOf('patch'),
+  delete: routesOf('delete'),
+}
