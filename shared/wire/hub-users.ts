@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isoSchema } from './params.ts'
 import { siteIdSchema } from './sites.ts'
+import { activationSchema, isActiveSchema, newKeyFields } from './users.ts'
 
 /**
  * Roles of the head office: a viewer reads its sites, an operator also makes intents there, an admin does everything.
@@ -41,7 +42,7 @@ export const hubUserSchema = z
         description: 'The sites it may see; null is all of them. Means nothing for an admin.',
         example: ['north'],
       }),
-    is_active: z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' }),
+    is_active: isActiveSchema,
     created_at: isoSchema,
   })
   .meta({ id: 'HubUser' })
@@ -61,30 +62,12 @@ export const hubUserPatchSchema = z
     name: nameSchema.optional(),
     role: hubRoleSchema.optional(),
     site_ids: siteIdsSchema.optional(),
-    is_active: z
-      .boolean()
-      .optional()
-      .meta({ description: 'false makes its key void until it is true again.' }),
+    is_active: activationSchema,
   })
   .meta({ id: 'HubUserPatch', description: 'What is left out stays as it is.' })
 
-const apiKeySchema = z.string().meta({
-  description: 'Shown only here; kept as a hash.',
-  example: 'cbh_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
-})
-const warningSchema = z
-  .string()
-  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
-
-export const issuedHubKeySchema = z
-  .object({ user: hubUserSchema, api_key: apiKeySchema, warning: warningSchema })
-  .meta({ id: 'IssuedHubKey' })
-
+const newKey = newKeyFields('cbh_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG')
+export const issuedHubKeySchema = z.object({ user: hubUserSchema, ...newKey }).meta({ id: 'IssuedHubKey' })
 export const rotatedHubKeySchema = z
-  .object({ success: z.literal(true), api_key: apiKeySchema, warning: warningSchema })
+  .object({ success: z.literal(true), ...newKey })
   .meta({ id: 'RotatedHubKey' })
-
-export const deletedHubUserSchema = z.object({
-  success: z.literal(true),
-  deleted: z.string().meta({ description: 'user_id' }),
-})

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deviceListQuerySchema, deviceListSchema, deviceSchema } from './devices.ts'
 import { dateParam, isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
+import { keyWarningSchema } from './users.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */
 export const siteIdSchema = z
@@ -34,16 +35,12 @@ const siteKeySchema = z.string().meta({
   description: 'What the gateway of the site replicates with. Shown only here; kept as a hash.',
   example: 'cbs_north_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
 })
-const warningSchema = z
-  .string()
-  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
-
 export const issuedSiteSchema = z
-  .object({ site_id: siteIdSchema, name: nameSchema, key: siteKeySchema, warning: warningSchema })
+  .object({ site_id: siteIdSchema, name: nameSchema, key: siteKeySchema, warning: keyWarningSchema })
   .meta({ id: 'IssuedSite' })
 
 export const rotatedSiteKeySchema = z
-  .object({ success: z.literal(true), site_id: siteIdSchema, key: siteKeySchema, warning: warningSchema })
+  .object({ success: z.literal(true), site_id: siteIdSchema, key: siteKeySchema, warning: keyWarningSchema })
   .meta({ id: 'RotatedSiteKey' })
 
 export const revokedSiteKeysSchema = z.object({

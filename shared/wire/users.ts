@@ -4,6 +4,16 @@ import { isoSchema } from './params.ts'
 export const roleSchema = z.enum(['user', 'admin'])
 export type Role = z.infer<typeof roleSchema>
 
+export const isActiveSchema = z
+  .boolean()
+  .meta({ description: 'The key of a user that is not active opens nothing.' })
+
+/** In a patch of a user. */
+export const activationSchema = z
+  .boolean()
+  .optional()
+  .meta({ description: 'false makes its key void until it is true again.' })
+
 export const userSchema = z
   .object({
     user_id: z
@@ -15,7 +25,7 @@ export const userSchema = z
       .nullable()
       .meta({ example: 'starter@club.example', description: 'null where it has none.' }),
     role: roleSchema.meta({ description: 'An admin may do everything, with every device.' }),
-    is_active: z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' }),
+    is_active: isActiveSchema,
     allowed_hardware_ids: z
       .array(z.string())
       .nullable()
@@ -74,32 +84,23 @@ export const userPatchSchema = z
     name: nameSchema.optional(),
     email: emailSchema.nullable().optional(),
     role: roleSchema.optional().meta({ description: 'An admin may do everything, with every device.' }),
-    is_active: z
-      .boolean()
-      .optional()
-      .meta({ description: 'false makes its key void until it is true again.' }),
+    is_active: activationSchema,
     allowed_hardware_ids: allowedSchema.nullable().optional(),
   })
   .meta({ id: 'UserPatch', description: 'What is left out stays as it is.' })
 
-const apiKeySchema = z.string().meta({
-  description: 'Shown only here; kept as a hash.',
-  example: 'flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
-})
-const warningSchema = z
-  .string()
-  .meta({ description: 'For people.', example: 'Keep this key: it is not stored and cannot be shown again.' })
+export const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
+export const keyWarningSchema = z.string().meta({ description: 'For people.', example: KEY_WARNING })
 
-export const issuedKeySchema = z
-  .object({ user: userSchema, api_key: apiKeySchema, warning: warningSchema })
-  .meta({ id: 'IssuedKey' })
-export const rotatedKeySchema = z
-  .object({
-    success: z.literal(true),
-    api_key: apiKeySchema,
-    warning: warningSchema,
-  })
-  .meta({ id: 'RotatedKey' })
+/** The fields of an answer with a new API key; `example` is a key. */
+export function newKeyFields(example: string) {
+  const apiKeySchema = z.string().meta({ description: 'Shown only here; kept as a hash.', example })
+  return { api_key: apiKeySchema, warning: keyWarningSchema }
+}
+
+const newKey = newKeyFields('flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG')
+export const issuedKeySchema = z.object({ user: userSchema, ...newKey }).meta({ id: 'IssuedKey' })
+export const rotatedKeySchema = z.object({ success: z.literal(true), ...newKey }).meta({ id: 'RotatedKey' })
 export const deletedUserSchema = z.object({
   success: z.literal(true),
   deleted: z.string().meta({ description: 'user_id' }),

@@ -25,11 +25,10 @@ import {
   siteSchema,
 } from '#shared/wire/sites.ts'
 import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
+import { KEY_WARNING } from '#shared/wire/users.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 import { toSiteJson } from './site-json.ts'
-
-const KEY_WARNING = 'Keep this key: the head office does not store it and cannot show it again.'
 
 interface SitesApiDeps {
   database: Database
