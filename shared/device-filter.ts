@@ -1,4 +1,4 @@
-import type { FieldError } from './errors.ts'
+import { type FieldError, InvalidRequestError } from './errors.ts'
 
 /** What an attribute of a device can be. */
 export type AttributeValue = string | number | boolean
@@ -14,12 +14,9 @@ const NAME = /^[A-Za-z0-9_]{1,64}$/
 
 /**
  * Reads the `attr_*` parameters of a query. Several are ANDed, a repeated one is ORed.
- * A name that can be no attribute is returned as an error.
+ * Throws `invalid_attribute_name` with each name that can be no attribute.
  */
-export function attributeFilters(query: Record<string, string | string[]>): {
-  filters: AttributeFilter[]
-  errors: FieldError[]
-} {
+export function attributeFilters(query: Record<string, string | string[]>): AttributeFilter[] {
   const filters: AttributeFilter[] = []
   const errors: FieldError[] = []
   for (const [parameter, wanted] of Object.entries(query)) {
@@ -34,7 +31,9 @@ export function attributeFilters(query: Record<string, string | string[]>): {
         detail: 'letters, digits and _ only, 1 to 64',
       })
   }
-  return { filters, errors }
+  const [error] = errors
+  if (error !== undefined) throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
+  return filters
 }
 
 export function matchesAttributes(

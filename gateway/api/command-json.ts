@@ -1,4 +1,4 @@
-import { toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import type { CommandJson } from '#shared/wire/commands.ts'
 import type { CommandRow } from '#store/commands.ts'
 
@@ -26,8 +26,4 @@ export function toCommandJson(row: CommandRow): CommandJson {
         ? null
         : { status: lateAck.status, error: lateAck.error, timestamp: toIso(lateAck.atMs) },
   }
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : toIso(atMs)
 }

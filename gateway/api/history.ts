@@ -4,24 +4,18 @@ import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
-  acceptedFormat,
   type HistoryQuery,
+  historyFormat,
   historyHeaders,
   historyRange,
   historyRoute,
+  TELEMETRY_STREAMS,
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
 import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
-import {
-  BATTERY_FORMATS,
-  batteryRecordSchema,
-  GPS_FORMATS,
-  gpsRecordSchema,
-  HISTORY_LIMIT_MAX,
-  type HistoryFormat,
-} from '#shared/wire/telemetry.ts'
+import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
@@ -30,12 +24,6 @@ import { type ApiEnv, createApi } from './api-env.ts'
 interface HistoryApiDeps {
   devices: Devices
   store: Pick<Store, 'readers'>
-}
-
-const HISTORY_TEXTS = {
-  description:
-    'Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file',
-  records: 'Records, newest first unless sort says otherwise.',
 }
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
@@ -47,10 +35,9 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     stream: TelemetryStream,
     id: string,
     query: HistoryQuery,
-    formats: readonly HistoryFormat[],
   ): Promise<never> {
     const device = devices.requireVisible(c.var.user.caller, id)
-    const format = query.format ?? acceptedFormat(c, formats)
+    const format = historyFormat(c, stream, query)
     const request = { ...pageRequest(stream, device, query), format }
     const ask = { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
     if (format === 'gpx') await writeForward(request, ask)
@@ -76,22 +63,10 @@ export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHon
     request.fromMs = await store.readers.run('startOfNewest', { deviceId, count: limit }, ask)
   }
 
-  api.openapi(
-    historyRoute('/devices/{id}', deviceIdParams, 'gps', gpsRecordSchema, GPS_FORMATS, HISTORY_TEXTS),
-    (c) => answer(c, 'gps', c.req.valid('param').id, c.req.valid('query'), GPS_FORMATS),
-  )
-
-  api.openapi(
-    historyRoute(
-      '/devices/{id}',
-      deviceIdParams,
-      'battery',
-      batteryRecordSchema,
-      BATTERY_FORMATS,
-      HISTORY_TEXTS,
-    ),
-    (c) => answer(c, 'battery', c.req.valid('param').id, c.req.valid('query'), BATTERY_FORMATS),
-  )
+  for (const stream of TELEMETRY_STREAMS)
+    api.openapi(historyRoute('/devices/{id}', deviceIdParams, stream), (c) =>
+      answer(c, stream, c.req.valid('param').id, c.req.valid('query')),
+    )
 
   return api
 }

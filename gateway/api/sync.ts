@@ -6,7 +6,7 @@ import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems, streamed } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
-import { toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
 import { type SyncFileReceipt, syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/sync-file.ts'
 import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '#shared/wire/sync-status.ts'
@@ -43,7 +43,7 @@ function toSyncStatusJson(status: SyncStatus): SyncStatusJson {
       site: status.site,
       epoch: status.epoch,
       forked_from: status.forkedFrom,
-      last_contact_at: toIsoOrNull(lastContactMs),
+      last_contact_at: isoOrNull(lastContactMs),
       last_error: lastError === null ? null : { at: toIso(lastError.atMs), detail: lastError.detail },
       retry_in_s: retryInMs === null ? null : Math.round(retryInMs / 100) / 10,
       warnings: [...status.warnings],
@@ -63,7 +63,7 @@ function toStreamJson({ stream, ackedSeq, ackedRows, waitingRows, oldestMs, trou
     acked_seq: ackedSeq,
     acked_rows: ackedRows,
     waiting_rows: waitingRows,
-    oldest_at: toIsoOrNull(oldestMs),
+    oldest_at: isoOrNull(oldestMs),
   }
 }
 
@@ -88,10 +88,6 @@ async function* begunWith(
 ): AsyncGenerator<string> {
   if (first.done !== true) yield first.value
   yield* rest
-}
-
-function toIsoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : toIso(atMs)
 }
 
 /** `/sync/…`: how the replication to the head office is doing. For admins. */

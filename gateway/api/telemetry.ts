@@ -4,16 +4,16 @@ import type { Devices } from '#services/devices.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import { NotFoundError } from '#shared/errors.ts'
-import { recordHead } from '#shared/http/history-answers.ts'
+import { latestRoute, recordHead, TELEMETRY_STREAMS } from '#shared/http/history-answers.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import {
-  batteryRecordSchema,
+  type batteryRecordSchema,
   deletedRecordsSchema,
-  gpsRecordSchema,
+  type gpsRecordSchema,
   purgedDeviceSchema,
   purgedFleetSchema,
   purgeSchema,
@@ -38,21 +38,15 @@ export function createTelemetryApi({
   store,
 }: TelemetryApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
-  const latest = {
-    gps: { toJson: toLatestGpsJson, schema: gpsRecordSchema },
-    battery: { toJson: toLatestBatteryJson, schema: batteryRecordSchema },
-  }
+  const latestJson = { gps: toLatestGpsJson, battery: toLatestBatteryJson }
 
-  for (const stream of ['gps', 'battery'] as const) {
-    const { toJson, schema } = latest[stream]
+  for (const stream of TELEMETRY_STREAMS) {
+    const toJson = latestJson[stream]
     const texts = new DeviceTexts((device) => JSON.stringify(toJson(device)))
-    const latestRoute = route.get(`/devices/{id}/${stream}/latest`, `Get the newest ${stream} record`, {
-      request: { params: deviceIdParams },
-      responses: { 200: json(schema, `The newest ${stream} record.`), ...problems(403, 404) },
-    })
+    const newest = latestRoute('/devices/{id}', deviceIdParams, stream)
     // what is asked for most: described like the others, but an id is any text, and to run its schema cost a tenth
-    api.openAPIRegistry.registerPath(latestRoute)
-    api.get(latestRoute.getRoutingPath(), (c) => {
+    api.openAPIRegistry.registerPath(newest)
+    api.get(newest.getRoutingPath(), (c) => {
       const device = devices.requireVisible(c.get('user').caller, c.req.param('id'))
       if (device.reported[stream] === null)
         throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
@@ -82,12 +76,12 @@ export function createTelemetryApi({
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
-      const purged = await telemetry.deleteOf(device, ['gps', 'battery'])
+      const purged = await telemetry.deleteOf(device, TELEMETRY_STREAMS)
       return c.json({ success: true as const, purged }, 200)
     },
   )
 
-  for (const stream of ['gps', 'battery'] as const) {
+  for (const stream of TELEMETRY_STREAMS) {
     api.openapi(
       route.delete(
         `/devices/{id}/telemetry/${stream}`,

@@ -5,13 +5,17 @@ import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
 import { wholeNumber } from '#shared/wire/params.ts'
 import {
+  BATTERY_FORMATS,
+  batteryRecordSchema,
+  GPS_FORMATS,
   gpsFeaturesSchema,
+  gpsRecordSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
   historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
-import { problems } from './responses.ts'
+import { answers, problems } from './responses.ts'
 import { route } from './route.ts'
 
 export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
@@ -36,38 +40,52 @@ const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
 const DEFAULT_LIMIT = 100
 const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
 
+/** Telemetry by stream, in the order of the documents. */
+export const TELEMETRY_STREAMS = ['gps', 'battery'] as const satisfies TelemetryStream[]
+const RECORDS = {
+  gps: { name: 'GPS', schema: gpsRecordSchema, formats: GPS_FORMATS },
+  battery: { name: 'battery', schema: batteryRecordSchema, formats: BATTERY_FORMATS },
+} as const
+
 /** The route of the records of a device; `devicePath` has the parameters of `params`. */
-export function historyRoute<
-  DevicePath extends string,
-  Params extends z.ZodObject,
-  Stream extends TelemetryStream,
-  Schema extends z.ZodType,
-  Format extends HistoryFormat,
->(
+export function historyRoute<DevicePath extends string, Params extends z.ZodObject>(
   devicePath: DevicePath,
   params: Params,
-  stream: Stream,
-  schema: Schema,
-  formats: readonly Format[],
-  texts: { description: string; records: string },
+  stream: TelemetryStream,
 ) {
+  const { name, schema, formats } = RECORDS[stream]
   const files = formats.filter((format) => format !== 'json')
-  return route.get(`${devicePath}/${stream}`, `List ${stream === 'gps' ? 'GPS' : 'battery'} records`, {
-    description: `${texts.description}: ${files.join(', ')}.`,
-    request: { params, query: historyQuerySchema(formats) },
+  return route.get(`${devicePath}/${stream}`, `List ${name} records`, {
+    description: `Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file: ${files.join(', ')}.`,
+    request: { params, query: historyQuerySchema<HistoryFormat>(formats) },
     responses: {
-      200: { description: texts.records, content: historyContent(schema, formats) },
+      200: {
+        description: 'Records, newest first unless order says otherwise.',
+        content: {
+          'application/json': { schema: z.array(schema) },
+          ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: fileSchema(format) }])),
+        },
+      },
       ...problems(400, 403, 404),
     },
   })
 }
 
-function historyContent(schema: z.ZodType, formats: readonly HistoryFormat[]) {
-  const files = formats.filter((format) => format !== 'json')
-  return {
-    'application/json': { schema: z.array(schema) },
-    ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: fileSchema(format) }])),
-  }
+/** The route of the newest record of a device; `devicePath` has the parameters of `params`. */
+export function latestRoute<
+  DevicePath extends string,
+  Params extends z.ZodObject,
+  Stream extends TelemetryStream,
+>(devicePath: DevicePath, params: Params, stream: Stream) {
+  return route.get(`${devicePath}/${stream}/latest`, `Get the newest ${stream} record`, {
+    request: { params },
+    responses: answers(RECORDS[stream].schema, `The newest ${stream} record.`, 403, 404),
+  })
+}
+
+/** The form a history of a stream is wanted in. */
+export function historyFormat(c: Context, stream: TelemetryStream, { format }: HistoryQuery): HistoryFormat {
+  return format ?? acceptedFormat(c, RECORDS[stream].formats)
 }
 
 /** The headers of a history; `file` is its name without an ending. */

@@ -13,7 +13,7 @@ import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { newUuid } from '#shared/ids.ts'
-import { type Clock, toIso } from '#shared/time.ts'
+import { type Clock, isoOrNull, toIso } from '#shared/time.ts'
 import {
   INTENT_EXPIRES_S,
   newSiteIntentSchema,
@@ -147,6 +147,6 @@ function toIntentJson(row: IntentRow, nowMs: number): SiteIntentJson {
     requested_by: row.requested_by,
     issued_at: toIso(row.issued_at_ms),
     expires_at: toIso(row.expires_at_ms),
-    finished_at: row.finished_at_ms === null ? null : toIso(row.finished_at_ms),
+    finished_at: isoOrNull(row.finished_at_ms),
   }
 }

@@ -3,7 +3,6 @@ import { requireDevice, requireSite, visibleSites } from '#hub/access.ts'
 import { type DeviceSearch, searchDevices } from '#hub/sites/device-search.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { attributeFilters } from '#shared/device-filter.ts'
-import { InvalidRequestError } from '#shared/errors.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -86,10 +85,8 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
 /** Throws the error for a wrong name of an attribute. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
   const { hardware_ids: hardwareIds, device_type: deviceType, search = '', limit, offset, ...others } = query
-  const { filters, errors } = attributeFilters(others)
-  const [error] = errors
-  if (error !== undefined) throw new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, errors)
-  return { siteIds, hardwareIds, deviceType, search, attributes: filters, limit, offset }
+  const attributes = attributeFilters(others)
+  return { siteIds, hardwareIds, deviceType, search, attributes, limit, offset }
 }
 
 /** The bodies are JSON as they are kept: written once, by the gateway. */

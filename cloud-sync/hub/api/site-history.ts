@@ -1,6 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
 import { requireDevice, type SiteDevice } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry/reader.ts'
@@ -9,39 +8,27 @@ import { fromE7, fromMilli } from '#shared/geo.ts'
 import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history/page.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
-  acceptedFormat,
   type HistoryQuery,
+  historyFormat,
   historyHeaders,
   historyRange,
   historyRoute,
+  latestRoute,
   recordHead,
+  TELEMETRY_STREAMS,
 } from '#shared/http/history-answers.ts'
 import { streamHistory } from '#shared/http/history-stream.ts'
-import { answers, streamed } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
+import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
-import {
-  BATTERY_FORMATS,
-  batteryRecordSchema,
-  GPS_FORMATS,
-  gpsRecordSchema,
-  HISTORY_LIMIT_MAX,
-  type HistoryFormat,
-} from '#shared/wire/telemetry.ts'
+import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
 /** Records a page: each is read from the database, so they are more than at a gateway. */
 const PAGE_ROWS = 4000
 const DEVICE_PATH = '/sites/{site}/devices/{id}'
 const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
-
-const HISTORY_TEXTS = {
-  description:
-    'The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format',
-  records: 'Records, newest first unless order says otherwise.',
-}
 
 /** GPS and battery history of the devices of sites, in the forms of their gateways. */
 export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
@@ -52,10 +39,9 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     stream: TelemetryStream,
     device: SiteDevice,
     query: HistoryQuery,
-    formats: readonly HistoryFormat[],
   ): Promise<never> {
     const { hardwareId, shortId, name } = device
-    const format = query.format ?? acceptedFormat(c, formats)
+    const format = historyFormat(c, stream, query)
     const request = { hardwareId, shortId, order: query.order, format, ...historyRange(query) }
     if (format === 'gpx') await writeForward(request, device)
     const frame = historyFrame(format, stream, name ?? hardwareId)
@@ -92,32 +78,14 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
       historyPageOf(page, { battery: await readTelemetry(sql, BATTERY, device, rangeOf(page), pending) })
   }
 
-  api.openapi(
-    historyRoute(DEVICE_PATH, siteDeviceParams, 'gps', gpsRecordSchema, GPS_FORMATS, HISTORY_TEXTS),
-    async (c) => {
+  for (const stream of TELEMETRY_STREAMS)
+    api.openapi(historyRoute(DEVICE_PATH, siteDeviceParams, stream), async (c) => {
       const { site, id } = c.req.valid('param')
       const device = await requireDevice(sql, c.var.user, site, id)
-      return answer(c, 'gps', device, c.req.valid('query'), GPS_FORMATS)
-    },
-  )
+      return answer(c, stream, device, c.req.valid('query'))
+    })
 
-  api.openapi(
-    historyRoute(
-      DEVICE_PATH,
-      siteDeviceParams,
-      'battery',
-      batteryRecordSchema,
-      BATTERY_FORMATS,
-      HISTORY_TEXTS,
-    ),
-    async (c) => {
-      const { site, id } = c.req.valid('param')
-      const device = await requireDevice(sql, c.var.user, site, id)
-      return answer(c, 'battery', device, c.req.valid('query'), BATTERY_FORMATS)
-    },
-  )
-
-  api.openapi(latestRoute('gps', gpsRecordSchema), async (c) => {
+  api.openapi(latestRoute(DEVICE_PATH, siteDeviceParams, 'gps'), async (c) => {
     const { site, id } = c.req.valid('param')
     const device = await requireDevice(sql, c.var.user, site, id)
     const { atMs, latE7, longE7, speedMilliKmh } = await readTelemetry(sql, GPS, device, NEWEST)
@@ -127,7 +95,7 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     return c.json(speed === NO_SPEED ? record : { ...record, speed: fromMilli(speed) }, 200)
   })
 
-  api.openapi(latestRoute('battery', batteryRecordSchema), async (c) => {
+  api.openapi(latestRoute(DEVICE_PATH, siteDeviceParams, 'battery'), async (c) => {
     const { site, id } = c.req.valid('param')
     const device = await requireDevice(sql, c.var.user, site, id)
     const { atMs, voltageMv } = await readTelemetry(sql, BATTERY, device, NEWEST)
@@ -146,14 +114,4 @@ function rangeOf({ fromMs, toMs, order, limit }: HistoryRequest): TelemetryRange
 function headOf(stream: TelemetryStream, device: SiteDevice, atMs: number | undefined) {
   if (atMs === undefined) throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
   return recordHead(stream, device, atMs)
-}
-
-function latestRoute<Stream extends TelemetryStream, Schema extends z.ZodType>(
-  stream: Stream,
-  schema: Schema,
-) {
-  return route.get(`${DEVICE_PATH}/${stream}/latest`, `Get the newest ${stream} record`, {
-    request: { params: siteDeviceParams },
-    responses: answers(schema, `The newest ${stream} record that the head office has.`, 403, 404),
-  })
 }

@@ -1,6 +1,6 @@
 import { siteHealth } from '#hub/sites/state.ts'
 import type { AuditFigures, SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
-import { toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import type { SiteJson } from '#shared/wire/sites.ts'
 
 /** A site as lists and answers show it. */
@@ -38,8 +38,4 @@ export function toSiteJson(site: SiteRow, figures: SiteFigures, nowMs: number): 
 function toAuditJson({ auditedAtMs, rows, confirmed, missing, extra }: AuditFigures): SiteJson['audit'] {
   const summary = `${confirmed.toLocaleString('en-US')} of ${rows.toLocaleString('en-US')}`
   return { audited_at: toIso(auditedAtMs), rows, confirmed, missing, extra, summary }
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : toIso(atMs)
 }
