@@ -1,10 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { Asked, Asking, Commands } from '#services/commands/commands.ts'
+import type { Asked, Asking } from '#services/commands/commands.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
-import type { Devices } from '#services/devices.ts'
-import type { Groups } from '#services/groups.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -24,17 +22,12 @@ import { deviceIdParams } from '#shared/wire/params.ts'
 import type { CommandRow } from '#store/commands.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
-
-interface CommandsApiDeps {
-  commands: Commands
-  devices: Devices
-  groups: Groups
-}
+import type { ApiDeps } from './deps.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
 
 /** `/commands`: commands to devices, and their status. */
-export function createCommandsApi({ commands, devices, groups }: CommandsApiDeps): OpenAPIHono<ApiEnv> {
+export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

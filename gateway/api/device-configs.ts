@@ -1,8 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { DeviceConfigs, LayerOutcome } from '#services/device-configs.ts'
-import type { DeviceTypes } from '#services/device-types.ts'
-import type { Device, Fleet } from '#services/fleet.ts'
-import type { Groups } from '#services/groups.ts'
+import type { LayerOutcome } from '#services/device-configs.ts'
+import type { Device } from '#services/fleet.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -19,14 +17,8 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
-
-interface DeviceConfigsApiDeps {
-  deviceConfigs: DeviceConfigs
-  deviceTypes: DeviceTypes
-  groups: Groups
-  fleet: Fleet
-}
 
 /** Configuration: the layer of a group and a type, and the layer of a device. All for admins. */
 export function createDeviceConfigsApi({
@@ -34,7 +26,7 @@ export function createDeviceConfigsApi({
   deviceTypes,
   groups,
   fleet,
-}: DeviceConfigsApiDeps): OpenAPIHono<ApiEnv> {
+}: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -13,9 +13,10 @@ import {
   putDeviceTypeSchema,
 } from '#shared/wire/device-types.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 
 /** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
-export function createDeviceTypesApi(deviceTypes: DeviceTypes): OpenAPIHono<ApiEnv> {
+export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -1,9 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
-import type { DeviceConfigs } from '#services/device-configs.ts'
-import type { Devices } from '#services/devices.ts'
-import type { Device, Fleet } from '#services/fleet.ts'
-import type { Presence } from '#services/presence.ts'
+import type { Device } from '#services/fleet.ts'
 import { attributeFilters, matchesAttributes, matchesSearch } from '#shared/device-filter.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
@@ -24,19 +21,11 @@ import {
 } from '#shared/wire/devices.ts'
 import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
-import type { Store } from '#store/store.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { toDeviceJson } from './device-json.ts'
 import { DeviceListTexts } from './device-list-texts.ts'
-
-interface DevicesApiDeps {
-  fleet: Fleet
-  devices: Devices
-  deviceConfigs: DeviceConfigs
-  presence: Presence
-  store: Pick<Store, 'read'>
-}
 
 /** `/devices`: the register, and the latest state of each device. */
 export function createDevicesApi({
@@ -45,7 +34,7 @@ export function createDevicesApi({
   deviceConfigs,
   presence,
   store,
-}: DevicesApiDeps): OpenAPIHono<ApiEnv> {
+}: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(deviceListQuerySchema)
   const texts = new DeviceListTexts()

@@ -1,8 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { GeofenceSet } from '#services/geofences.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
 import { UnauthenticatedError } from '#shared/errors.ts'
 import { addressOf } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
@@ -14,12 +12,8 @@ import {
   groupGeofencesSchema,
 } from '#shared/wire/geofences.ts'
 import { type ApiEnv, createApi, requireAdmin } from './api-env.ts'
-import { type GeofencesApiDeps, requireGeofences, toGroupGeofencesJson } from './geofences.ts'
-
-interface GeofenceDownloadApiDeps extends Pick<GeofencesApiDeps, 'geofences' | 'groups'> {
-  geofenceTokens: GeofenceTokens
-  keyGuard: KeyGuard
-}
+import type { ApiDeps } from './deps.ts'
+import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 
 interface Representation {
   text: string
@@ -27,7 +21,7 @@ interface Representation {
 }
 
 /** `/geofences/:id/download`: a token opens it as well as an admin's key, so it comes before the door. */
-export function createGeofenceDownloadApi(deps: GeofenceDownloadApiDeps): OpenAPIHono<ApiEnv> {
+export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const { geofenceTokens, keyGuard } = deps
   const api = createApi()
   // a fleet that got the command fetch_geofences asks for the same at the same time

@@ -11,8 +11,8 @@ import {
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
-import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 
 function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
   return {
@@ -30,7 +30,7 @@ function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
 }
 
 /** `/geofence-events`: which device entered and left which zone, and when. */
-export function createGeofenceEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<ApiEnv> {
+export function createGeofenceEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -1,8 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { readZones, toGeofencesJson } from '#domain/geofences.ts'
-import type { GeofenceSet, Geofences } from '#services/geofences.ts'
-import type { Groups } from '#services/groups.ts'
+import type { GeofenceSet } from '#services/geofences.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
@@ -18,13 +17,7 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-
-export interface GeofencesApiDeps {
-  geofences: Geofences
-  groups: Pick<Groups, 'has' | 'require' | 'devicesOf'>
-  /** Whether devices of this kind download their zones on the command fetch_geofences. */
-  fetchesGeofences: (deviceType: string) => boolean
-}
+import type { ApiDeps } from './deps.ts'
 
 const geofencesBody = jsonBodyUpTo(1_048_576)
 
@@ -46,7 +39,7 @@ export function toGroupGeofencesJson({ groupId, version, zones }: GeofenceSet) {
 
 /** Throws `group_not_found` when there is neither a group nor zones under the id. */
 export function requireGeofences(
-  { geofences, groups }: Pick<GeofencesApiDeps, 'geofences' | 'groups'>,
+  { geofences, groups }: Pick<ApiDeps, 'geofences' | 'groups'>,
   id: number,
 ): GeofenceSet {
   if (groups.has(id) || geofences.has(id)) return geofences.of(id)
@@ -54,7 +47,7 @@ export function requireGeofences(
 }
 
 /** The geofences of groups, and the older paths to the same. All for admins. */
-export function createGeofencesApi(deps: GeofencesApiDeps): OpenAPIHono<ApiEnv> {
+export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const { geofences, groups, fetchesGeofences } = deps
   const api = createApi()
 

@@ -1,7 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { Devices } from '#services/devices.ts'
-import type { Fleet } from '#services/fleet.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
@@ -21,16 +19,11 @@ import {
 } from '#shared/wire/groups.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 import { toDeviceJson } from './device-json.ts'
 
-interface GroupsApiDeps {
-  groups: Groups
-  devices: Devices
-  fleet: Fleet
-}
-
 /** `/groups`: which there are, and which devices are in them. All for admins. */
-export function createGroupsApi({ groups, devices, fleet }: GroupsApiDeps): OpenAPIHono<ApiEnv> {
+export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function toGroupJson(row: ReturnType<Groups['require']>, counts = groups.deviceCounts()): GroupJson {

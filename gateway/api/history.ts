@@ -1,6 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { Devices } from '#services/devices.ts'
 import type { Device } from '#services/fleet.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
@@ -17,17 +16,12 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import type { Store } from '#store/store.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-
-interface HistoryApiDeps {
-  devices: Devices
-  store: Pick<Store, 'readers'>
-}
+import type { ApiDeps } from './deps.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({ devices, store }: HistoryApiDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({ devices, store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   async function answer(

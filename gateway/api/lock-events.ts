@@ -6,8 +6,8 @@ import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/lock-events.ts'
-import type { Store } from '#store/store.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 
 function toLockEventJson(row: LockEventRow): LockEventJson {
   return {
@@ -22,7 +22,7 @@ function toLockEventJson(row: LockEventRow): LockEventJson {
 }
 
 /** `/lock-events`: which device was locked or unlocked, when, and by which tag, code or command. */
-export function createLockEventsApi(store: Pick<Store, 'read'>): OpenAPIHono<ApiEnv> {
+export function createLockEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

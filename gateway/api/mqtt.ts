@@ -16,23 +16,8 @@ import {
   quarantineSchema,
   removedMqttClientSchema,
 } from '#shared/wire/mqtt-status.ts'
-import type { Store } from '#store/store.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-
-export interface MqttApiDeps {
-  store: Pick<Store, 'read' | 'health' | 'queue'>
-  /** The broker, as far as an admin may look into it. */
-  mqtt: {
-    status: {
-      clientIds(): { clientId: string; isConnected: boolean }[]
-      client(clientId: string): MqttClientStatus | undefined
-      stats(): MqttStats
-    }
-    removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
-  }
-  /** How many connections the broker takes. */
-  mqttConnections: number
-}
+import type { ApiDeps } from './deps.ts'
 
 const QUARANTINE_LIMIT = 1000
 const idParams = z.object({
@@ -112,7 +97,7 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
 }
 
 /** `/mqtt/…`: the clients and figures of the broker, and the messages it could not read. All for admins. */
-export function createMqttApi({ store, mqtt, mqttConnections }: MqttApiDeps): OpenAPIHono<ApiEnv> {
+export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -8,21 +8,10 @@ import { route } from '#shared/http/route.ts'
 import type { SyncAuditStatus, SyncStatus, SyncStreamStatus } from '#shared/sync-status.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import { AUDIT_KINDS } from '#shared/wire/sync.ts'
-import { type SyncFileReceipt, syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/sync-file.ts'
+import { syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/sync-file.ts'
 import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '#shared/wire/sync-status.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-
-export interface SyncApiDeps {
-  /** The replication to a head office; undefined without one. */
-  sync:
-    | {
-        readonly status: SyncStatus
-        audit(): Promise<void>
-        exportLines(signal: AbortSignal): AsyncIterable<string>
-        takeReceipt(receipt: SyncFileReceipt): Promise<void>
-      }
-    | undefined
-}
+import type { ApiDeps } from './deps.ts'
 
 const GZIP = 'application/gzip'
 
@@ -91,7 +80,7 @@ async function* begunWith(
 }
 
 /** `/sync/…`: how the replication to the head office is doing. For admins. */
-export function createSyncApi({ sync }: SyncApiDeps): OpenAPIHono<ApiEnv> {
+export function createSyncApi({ sync }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

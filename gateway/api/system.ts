@@ -1,37 +1,14 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
-import type { GatewayClock } from '#services/clock/gateway-clock.ts'
-import type { Fleet } from '#services/fleet.ts'
-import type { BlockDamage } from '#services/telemetry/block-damage.ts'
-import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { Users } from '#services/users.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import {
-  type damagedSchema,
-  type diskUseSchema,
-  healthSchema,
-  statsSchema,
-  type subscriptionsSchema,
-} from '#shared/wire/system.ts'
-import type { Store } from '#store/store.ts'
+import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-
-export interface SystemApiDeps {
-  store: Pick<Store, 'read' | 'health'>
-  fleet: Fleet
-  users: Users
-  damage: Pick<BlockDamage, 'summary'>
-  diskGuard: Pick<DiskGuard, 'use' | 'detail'>
-  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
-  /** Who watches what on `/realtime`. */
-  subscriptions: () => z.infer<typeof subscriptionsSchema>
-  /** All metrics in the Prometheus text format. */
-  metrics: () => Promise<string>
-}
+import type { ApiDeps } from './deps.ts'
 
 /** `/health` needs no key; it comes before the door. */
 export function createHealthApi({
@@ -41,7 +18,7 @@ export function createHealthApi({
   diskGuard,
   clock,
   subscriptions,
-}: SystemApiDeps): OpenAPIHono<ApiEnv> {
+}: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -74,7 +51,7 @@ export function createHealthApi({
   return api
 }
 
-function toDiskJson({ use, detail }: SystemApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {
+function toDiskJson({ use, detail }: ApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {
   const { state, usedBytes, budgetBytes } = use
   if (state === 'ok' || detail === null) return {}
   return { disk: { state, used_bytes: usedBytes, budget_bytes: budgetBytes, detail } }
@@ -107,12 +84,7 @@ function isAdminKey(users: Users, apiKey: string | undefined): boolean {
 }
 
 /** `/stats`, `/metrics`: how the gateway is doing, for admins. */
-export function createSystemApi({
-  store,
-  fleet,
-  subscriptions,
-  metrics,
-}: SystemApiDeps): OpenAPIHono<ApiEnv> {
+export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

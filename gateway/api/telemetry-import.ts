@@ -1,6 +1,4 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { Fleet } from '#services/fleet.ts'
-import type { TelemetryImport } from '#services/telemetry/import.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -11,20 +9,13 @@ import {
   telemetryImportSchema,
 } from '#shared/wire/telemetry-import.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-
-interface TelemetryImportApiDeps {
-  fleet: Fleet
-  telemetryImport: TelemetryImport
-}
+import type { ApiDeps } from './deps.ts'
 
 /** As many records as are allowed, each as long as the gateway itself would write it. */
 const importBody = jsonBodyUpTo(512 * 1024)
 
 /** Takes records of files into the history of a device. */
-export function createTelemetryImportApi({
-  fleet,
-  telemetryImport,
-}: TelemetryImportApiDeps): OpenAPIHono<ApiEnv> {
+export function createTelemetryImportApi({ fleet, telemetryImport }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/{id}/telemetry/import', 'Add records to the history of a device', {

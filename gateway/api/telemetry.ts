@@ -1,8 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
-import type { Devices } from '#services/devices.ts'
-import type { Device, Fleet } from '#services/fleet.ts'
-import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
+import type { Device } from '#services/fleet.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { latestRoute, recordHead, TELEMETRY_STREAMS } from '#shared/http/history-answers.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
@@ -19,24 +17,12 @@ import {
   purgeSchema,
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
-import type { Store } from '#store/store.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 import { DeviceTexts } from './device-texts.ts'
 
-interface TelemetryApiDeps {
-  fleet: Fleet
-  devices: Devices
-  telemetry: TelemetryDeletion
-  store: Pick<Store, 'read'>
-}
-
 /** The newest record of each stream, counts, and what deletes records. */
-export function createTelemetryApi({
-  fleet,
-  devices,
-  telemetry,
-  store,
-}: TelemetryApiDeps): OpenAPIHono<ApiEnv> {
+export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const latestJson = { gps: toLatestGpsJson, battery: toLatestBatteryJson }
 

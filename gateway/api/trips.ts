@@ -1,9 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { type Caller, canSee, isAdmin } from '#domain/access.ts'
-import type { Devices } from '#services/devices.ts'
-import type { Device, Fleet } from '#services/fleet.ts'
-import type { TripSearch, Trips } from '#services/trips.ts'
+import type { Device } from '#services/fleet.ts'
+import type { TripSearch } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
 import { acceptedFormat } from '#shared/http/history-answers.ts'
 import { answers, problems, streamed } from '#shared/http/responses.ts'
@@ -19,7 +18,6 @@ import {
   toDeviceActiveTripJson,
   tripAnswer,
 } from '#shared/http/trip-answers.ts'
-import type { Clock } from '#shared/time.ts'
 import { tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import {
@@ -38,16 +36,10 @@ import {
 } from '#shared/wire/trips.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-
-interface TripsApiDeps {
-  fleet: Fleet
-  devices: Devices
-  trips: Trips
-  clock: Clock
-}
+import type { ApiDeps } from './deps.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
-export function createTripsApi({ fleet, devices, trips, clock }: TripsApiDeps): OpenAPIHono<ApiEnv> {
+export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** The devices of a list that the caller may see, all of them for an admin who names none; by hardware id. */

@@ -12,6 +12,7 @@ import {
   userSchema,
 } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
 
 /** Five thousand hardware ids of the greatest length fit. */
 const MAX_BODY_BYTES = 512 * 1024
@@ -54,7 +55,7 @@ function toUserJson(row: ReturnType<Users['require']>): UserJson {
 }
 
 /** `/users`: people and programs, their keys and scopes. All for admins. */
-export function createUsersApi(users: Users): OpenAPIHono<ApiEnv> {
+export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(routes.list, (c) => c.json(users.all().map(toUserJson), 200))

@@ -3,8 +3,9 @@ import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { withRequestId } from '#shared/http/request-guards.ts'
 import type { Log } from '#shared/log.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
-import { addPeopleApi, type PeopleApiDeps } from './people-api.ts'
+import { addPeopleApi } from './people-api.ts'
 import { createSyncApi, cursorProblem, type SyncApiDeps } from './sync.ts'
 
 export interface HubAppDeps extends SyncApiDeps, PeopleApiDeps {

@@ -1,10 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { Sql } from '#hub/store/database/database.ts'
 import { json } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { type Clock, toIso } from '#shared/time.ts'
+import { toIso } from '#shared/time.ts'
 import { isoSchema } from '#shared/wire/params.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
 const hubHealthSchema = z
@@ -15,7 +15,7 @@ const hubHealthSchema = z
   .meta({ id: 'HubHealth' })
 
 /** `/health` needs no key; it comes before the door. */
-export function createHealthApi({ sql, clock }: { sql: Sql; clock: Clock }): OpenAPIHono<HubEnv> {
+export function createHealthApi({ database, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
     route.get('/health', 'Ask whether all is well', {
@@ -28,7 +28,7 @@ export function createHealthApi({ sql, clock }: { sql: Sql; clock: Clock }): Ope
     async (c) => {
       const timestamp = toIso(clock.nowMs())
       try {
-        await sql.get('SELECT 1 AS one')
+        await database.get('SELECT 1 AS one')
         return c.json({ status: 'ok' as const, timestamp }, 200)
       } catch {
         return c.json({ status: 'error' as const, timestamp }, 503)

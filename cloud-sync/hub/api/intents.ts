@@ -1,6 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
-import type { Database } from '#hub/store/database/database.ts'
 import {
   findIntent,
   type IntentRow,
@@ -13,7 +12,7 @@ import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { newUuid } from '#shared/ids.ts'
-import { type Clock, isoOrNull, toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import {
   INTENT_EXPIRES_S,
   newSiteIntentSchema,
@@ -24,21 +23,15 @@ import {
   siteIntentSchema,
 } from '#shared/wire/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { operatorOnly } from './guards.ts'
-
-interface IntentsApiDeps {
-  database: Database
-  clock: Clock
-  /** A new intent waits for the gateway of this site. */
-  onIntent: (siteId: string) => void
-}
 
 /** A set of a hundred zones fits. */
 const intentBody = jsonBodyUpTo(1024 * 1024)
 
 /** `/sites/:site/intents`: changes that the head office asks the gateway of a site for, and their results. */
-export function createIntentsApi({ database, clock, onIntent }: IntentsApiDeps): OpenAPIHono<HubEnv> {
+export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   /** Throws `intent_not_found`. */

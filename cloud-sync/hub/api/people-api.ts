@@ -1,12 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { HubKeyGuard } from '#hub/key-guard.ts'
-import type { Sites } from '#hub/sites/sites.ts'
-import { SiteTrips } from '#hub/sites/trips.ts'
-import type { Database } from '#hub/store/database/database.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
-import type { Setting } from '#shared/http/docs/settings.ts'
 import { createOpenApiDocument } from '#shared/http/openapi.ts'
-import type { Clock, MonotonicClock } from '#shared/time.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createDocsContent } from './docs-content.ts'
 import type { HubEnv } from './env.ts'
 import { HUB_ERROR_CODES } from './error-codes.ts'
@@ -25,22 +21,9 @@ import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
 import { createHubUsersApi } from './users.ts'
 
-export interface PeopleApiDeps {
-  database: Database
-  sites: Sites
-  clock: Clock
-  monotonicClock: MonotonicClock
-  /** Of each user; 0 is no limit. */
-  requestsPerSecond: number
-  /** A new intent waits for the gateway of this site. */
-  onIntent: (siteId: string) => void
-  /** The settings that `/docs` lists. */
-  settings: readonly Setting[]
-}
-
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
-  const { database, clock, monotonicClock, requestsPerSecond, settings } = deps
+  const { database, monotonicClock, requestsPerSecond, settings } = deps
   const door = withHubKey(new HubKeyGuard(database, monotonicClock, requestsPerSecond))
   const about = {
     title: 'cartbarn head office',
@@ -50,7 +33,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
     errorCodes: HUB_ERROR_CODES,
   }
   const doors = { withKey: door, roles: { admin: adminOnly, operator: operatorOnly } }
-  app.route('/', createHealthApi({ sql: database, clock }))
+  app.route('/', createHealthApi(deps))
   app.route(
     '/',
     createDocsApi<HubEnv>(() => createOpenApiDocument(app, doors, about), createDocsContent(settings)),
@@ -61,7 +44,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))
   app.route('/', createSiteHistoryApi(database))
-  app.route('/', createSiteTripsApi({ sql: database, trips: new SiteTrips(database), clock }))
+  app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
   app.route('/', createSiteRevisionsApi(database))

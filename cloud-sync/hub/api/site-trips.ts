@@ -2,8 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { requireDevice, requireSite } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
-import type { SiteTrips } from '#hub/sites/trips.ts'
-import type { Sql } from '#hub/store/database/database.ts'
+import { SiteTrips } from '#hub/sites/trips.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -15,7 +14,6 @@ import {
   toActiveTripsJson,
   toDeviceActiveTripJson,
 } from '#shared/http/trip-answers.ts'
-import type { Clock } from '#shared/time.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -33,13 +31,8 @@ import {
   tripsQuerySchema,
   tripsSchema,
 } from '#shared/wire/trips.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
-
-interface SiteTripsApiDeps {
-  sql: Sql
-  trips: SiteTrips
-  clock: Clock
-}
 
 interface TripDevice {
   siteId: string
@@ -49,7 +42,8 @@ interface TripDevice {
 const siteTripParams = siteParams.extend(tripDeviceParams.shape)
 
 /** `/sites/:site/trips`: what devices drove and where they stopped, found by the same rules as at their gateway. */
-export function createSiteTripsApi({ sql, trips, clock }: SiteTripsApiDeps): OpenAPIHono<HubEnv> {
+export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
+  const trips = new SiteTrips(sql)
   const api = createHubPart()
 
   /** The devices of a list that the site has, all of them where none are named; by hardware id. */

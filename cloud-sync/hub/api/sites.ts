@@ -1,7 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { requireSite, visibleSites } from '#hub/access.ts'
-import type { Sites } from '#hub/sites/sites.ts'
-import type { Database } from '#hub/store/database/database.ts'
 import { pageOfSites, renameSite, type SiteRow, siteFigures } from '#hub/store/site-figures.ts'
 import { listGaps } from '#hub/store/site-losses.ts'
 import { importFile } from '#hub/sync/import-file.ts'
@@ -9,7 +7,7 @@ import { InvalidRequestError } from '#shared/errors.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { type Clock, toIso } from '#shared/time.ts'
+import { toIso } from '#shared/time.ts'
 import { pageQuerySchema } from '#shared/wire/params.ts'
 import {
   gapListSchema,
@@ -26,18 +24,13 @@ import {
 } from '#shared/wire/sites.ts'
 import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { KEY_WARNING } from '#shared/wire/users.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 import { toSiteJson } from './site-json.ts'
 
-interface SitesApiDeps {
-  database: Database
-  sites: Sites
-  clock: Clock
-}
-
 /** `/sites`: the sites, the state of each, and the keys of their gateways. */
-export function createSitesApi({ database, sites: all, clock }: SitesApiDeps): OpenAPIHono<HubEnv> {
+export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   async function toJson(sites: readonly SiteRow[]): Promise<SiteJson[]> {

@@ -1,10 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { Database } from '#hub/store/database/database.ts'
 import { changeHubUser, deleteHubUser, type HubUser, listHubUsers, requireHubUser } from '#hub/store/users.ts'
 import { addHubUser } from '#hub/users.ts'
 import { userRoutes } from '#shared/http/user-routes.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
-import { type Clock, toIso } from '#shared/time.ts'
+import { toIso } from '#shared/time.ts'
 import {
   type HubUserJson,
   hubUserPatchSchema,
@@ -14,6 +13,7 @@ import {
   rotatedHubKeySchema,
 } from '#shared/wire/hub-users.ts'
 import { KEY_WARNING } from '#shared/wire/users.ts'
+import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
@@ -48,13 +48,7 @@ function toUserJson({ userId, name, role, siteIds, isActive, createdAtMs }: HubU
 }
 
 /** `/users`: the people and programs of the head office. All for admins. */
-export function createHubUsersApi({
-  database,
-  clock,
-}: {
-  database: Database
-  clock: Clock
-}): OpenAPIHono<HubEnv> {
+export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(routes.list, async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200))

@@ -1,0 +1,18 @@
+import type { Sites } from '#hub/sites/sites.ts'
+import type { Database } from '#hub/store/database/database.ts'
+import type { Setting } from '#shared/http/docs/settings.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
+
+/** The parts of the hub that answer people and their programs. */
+export interface PeopleApiDeps {
+  database: Database
+  sites: Sites
+  clock: Clock
+  monotonicClock: MonotonicClock
+  /** Of each user; 0 is no limit. */
+  requestsPerSecond: number
+  /** A new intent waits for the gateway of this site. */
+  onIntent: (siteId: string) => void
+  /** The settings that `/docs` lists. */
+  settings: readonly Setting[]
+}

@@ -1,0 +1,77 @@
+import type { z } from 'zod'
+import type { GatewayClock } from '#services/clock/gateway-clock.ts'
+import type { Commands } from '#services/commands/commands.ts'
+import type { DeviceConfigs } from '#services/device-configs.ts'
+import type { DeviceTypes } from '#services/device-types.ts'
+import type { Devices } from '#services/devices.ts'
+import type { Fleet } from '#services/fleet.ts'
+import type { GeofenceTokens } from '#services/geofence-tokens.ts'
+import type { Geofences } from '#services/geofences.ts'
+import type { Groups } from '#services/groups.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
+import type { Presence } from '#services/presence.ts'
+import type { BlockDamage } from '#services/telemetry/block-damage.ts'
+import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
+import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
+import type { TelemetryImport } from '#services/telemetry/import.ts'
+import type { Trips } from '#services/trips.ts'
+import type { Users } from '#services/users.ts'
+import type { Setting } from '#shared/http/docs/settings.ts'
+import type { Log } from '#shared/log.ts'
+import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
+import type { SyncStatus } from '#shared/sync-status.ts'
+import type { SyncFileReceipt } from '#shared/wire/sync-file.ts'
+import type { subscriptionsSchema } from '#shared/wire/system.ts'
+import type { Store } from '#store/store.ts'
+
+/** The parts of the gateway that answer its API. */
+export interface ApiDeps {
+  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue'>
+  fleet: Fleet
+  users: Users
+  devices: Devices
+  commands: Commands
+  groups: Groups
+  geofences: Geofences
+  geofenceTokens: GeofenceTokens
+  deviceTypes: DeviceTypes
+  deviceConfigs: DeviceConfigs
+  telemetry: TelemetryDeletion
+  telemetryImport: TelemetryImport
+  trips: Trips
+  presence: Presence
+  keyGuard: KeyGuard
+  damage: Pick<BlockDamage, 'summary'>
+  diskGuard: Pick<DiskGuard, 'use' | 'detail'>
+  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
+  log: Log
+  corsOrigins: string[]
+  /** What `/docs` lists. */
+  settings: readonly Setting[]
+  /** Who watches what on `/realtime`. */
+  subscriptions: () => z.infer<typeof subscriptionsSchema>
+  /** All metrics in the Prometheus text format. */
+  metrics: () => Promise<string>
+  /** Whether devices of this kind download their zones on the command fetch_geofences. */
+  fetchesGeofences: (deviceType: string) => boolean
+  /** The broker, as far as an admin may look into it. */
+  mqtt: {
+    status: {
+      clientIds(): { clientId: string; isConnected: boolean }[]
+      client(clientId: string): MqttClientStatus | undefined
+      stats(): MqttStats
+    }
+    removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
+  }
+  /** How many connections the broker takes. */
+  mqttConnections: number
+  /** The replication to a head office; undefined without one. */
+  sync:
+    | {
+        readonly status: SyncStatus
+        audit(): Promise<void>
+        exportLines(signal: AbortSignal): AsyncIterable<string>
+        takeReceipt(receipt: SyncFileReceipt): Promise<void>
+      }
+    | undefined
+}
