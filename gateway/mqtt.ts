@@ -24,19 +24,13 @@ interface MqttDeps {
 }
 
 /** The broker and its listeners; undefined are those that no setting asks for. */
-export interface Mqtt {
-  broker: Broker<MqttLogin>
-  /** All open connections, counted over all listeners. */
-  connections: Connections
-  tcp: TcpListener | undefined
-  tls: TlsListener | undefined
-  webSockets: WebSocketListener
-}
+export type Mqtt = ReturnType<typeof createMqtt>
 
 /** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
-export function createMqtt({ config, store, clock, log }: MqttDeps): Mqtt {
+export function createMqtt({ config, store, clock, log }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
+  // all that are open, counted over all listeners
   const connections = new Connections({
     total: config.mqttConnections,
     perAddress: config.mqttConnectionsPerAddress,

@@ -28,14 +28,8 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   log: Log
 }
 
-/** What connects the gateway to its head office; `sync` is undefined where there is none. */
-export interface Replication {
-  intents: IntentInbox
-  sync: SyncAgent | undefined
-}
-
-/** Builds the inbox for intents of the head office and, if one is set, the agent that replicates to it. */
-export function createReplication(deps: ReplicationDeps): Replication {
+/** Builds the inbox for intents of the head office and, if one is set, the agent `sync` that replicates to it. */
+export function createReplication(deps: ReplicationDeps) {
   const { config, store, events, fleet, clock, log } = deps
   const intents = new IntentInbox({
     ...deps,

@@ -22,17 +22,10 @@ interface ConfigurationDeps {
 }
 
 /** What devices are to know: their groups, the zones of those, and their configuration in layers. */
-export interface Configuration {
-  geofences: Geofences
-  geofenceTokens: GeofenceTokens
-  groups: Groups
-  deviceTypes: DeviceTypes
-  deviceConfigs: DeviceConfigs
-  publisher: ConfigPublisher
-}
+export type Configuration = ReturnType<typeof createConfiguration>
 
 /** Builds the parts that decide and publish what devices are to know. */
-export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps): Configuration {
+export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps) {
   const geofences = new Geofences(deps)
   const layers = new ConfigLayers()
   const publisher = new ConfigPublisher({ ...deps, layers })

@@ -2,7 +2,8 @@ import { emptyState, type LatestBattery, type LatestGps, type LatestState } from
 import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
-import type { DeviceRow, DeviceStateRow } from '#store/devices.ts'
+import type { DeviceRow } from '#store/devices.ts'
+import type { Store } from '#store/store.ts'
 
 /** What is known of a device from its own messages. Replaced as a whole after each commit that moved it. */
 export interface Reported {
@@ -35,15 +36,7 @@ function noSuchDevice(id: string): NotFoundError {
   return new NotFoundError('device_not_found', `there is no device ${id}`)
 }
 
-interface RecordSource {
-  latestGps(deviceId: number, untilMs?: number): LatestGps | null
-  latestBattery(deviceId: number, untilMs?: number): LatestBattery | null
-}
-
-/** What the fleet is built from at the start. */
-interface FleetSource extends RecordSource {
-  devices(): DeviceStateRow[]
-}
+type RecordSource = Pick<Store['read'], 'latestGps' | 'latestBattery'>
 
 /** The newest GPS record; one after `untilMs`, dated by a wrong clock, only if there is no other. */
 function latestGpsOf(source: RecordSource, deviceId: number, untilMs: number): LatestGps | null {
@@ -80,7 +73,7 @@ export class Fleet {
   #sorted: Device[] | undefined
 
   /** Records after `untilMs` were dated by a wrong clock: they are the latest only of a device without any other. */
-  load(source: FleetSource, untilMs: number): void {
+  load(source: RecordSource & Pick<Store['read'], 'devices'>, untilMs: number): void {
     for (const stored of source.devices()) {
       const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, ...row } = stored
       this.#insert(row, {

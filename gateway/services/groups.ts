@@ -8,20 +8,11 @@ import type { ConfigPublisher } from './config-publisher.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Geofences } from './geofences.ts'
 
-/** What groups ask of the geofences, which have their ids in common with them. */
-export interface GroupGeofences {
-  /** 0 where none were ever published. */
-  versionOf(groupId: number): number
-  /** 0 when there are none. */
-  highestId(): number
-  publishMissing(groupIds: Iterable<number>): Promise<void>
-  emptyWith: Geofences['emptyWith']
-}
-
 interface GroupsDeps {
   store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
-  geofences: GroupGeofences
+  /** Which have their ids in common with groups. */
+  geofences: Pick<Geofences, 'versionOf' | 'highestId' | 'publishMissing' | 'emptyWith'>
   layers: ConfigLayers
   publisher: ConfigPublisher
   clock: Clock

@@ -2,46 +2,42 @@ import { EventEmitter } from 'node:events'
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
-import type { LatestBattery, LatestGps } from '#domain/latest-state.ts'
-import type { StoredSessions } from '#domain/mqtt-sessions.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
-import type { SyncCursors, SyncStream } from '#shared/wire/sync.ts'
 import { clockMark } from './clock-mark.ts'
 import {
   type CommandQuery,
-  type CommandRow,
   countCommands,
   findCommand,
   listCommands,
   listUnfinishedCommands,
 } from './commands.ts'
-import { type Connection, type DatabaseSpace, databaseSpace, openReader } from './db/connection.ts'
+import { type Connection, databaseSpace, openReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, storeFaultCode } from './db/fault.ts'
-import { loadConfigs, type StoredConfigs } from './device-configs.ts'
-import { type DeviceTypeRow, listDeviceTypes } from './device-types.ts'
-import { type DeviceCounts, type DeviceStateRow, deviceCounts, fleetCounts, listDevices } from './devices.ts'
-import { type GeofenceEventQuery, type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
-import { type GeofenceSetRow, listGeofenceSets } from './geofences.ts'
-import { type GroupRow, listGroups } from './groups.ts'
-import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
-import { type SyncIdentity, syncCursors, syncIdentity } from './ledger/cursors.ts'
-import { isLockEventStored, type LockEventQuery, type LockEventRow, listLockEvents } from './lock-events.ts'
+import { loadConfigs } from './device-configs.ts'
+import { listDeviceTypes } from './device-types.ts'
+import { deviceCounts, fleetCounts, listDevices } from './devices.ts'
+import { type GeofenceEventQuery, listGeofenceEvents } from './geofence-events.ts'
+import { listGeofenceSets } from './geofences.ts'
+import { listGroups } from './groups.ts'
+import { findIdempotencyKey } from './idempotency-keys.ts'
+import { syncCursors, syncIdentity } from './ledger/cursors.ts'
+import { isLockEventStored, type LockEventQuery, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
-import { listQuarantine, type NewQuarantineEntry } from './quarantine.ts'
+import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
-import { findIntent, lastIntentSeq, type StoredIntent } from './replication/intents.ts'
-import { type DamagedBlocks, damagedBlocks } from './telemetry/damaged-blocks.ts'
+import { findIntent, lastIntentSeq } from './replication/intents.ts'
+import { damagedBlocks } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
-import { type LogEnds, logEnds } from './telemetry/log-samples.ts'
+import { logEnds } from './telemetry/log-samples.ts'
 import { TelemetryReader } from './telemetry/reader.ts'
 import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
-import { listUsers, type UserRow } from './users.ts'
+import { listUsers } from './users.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'
 import { openForSetup } from './writer/open.ts'
@@ -161,41 +157,39 @@ export class Store<Message extends Appendable = Appendable>
 
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
-    devices: (): DeviceStateRow[] => this.#read((from) => listDevices(from)),
-    deviceTypes: (): DeviceTypeRow[] => this.#read(listDeviceTypes),
-    configs: (): StoredConfigs => this.#read(loadConfigs),
-    groups: (): GroupRow[] => this.#read(listGroups),
-    deviceCounts: (deviceId: number): DeviceCounts => this.#read((from) => deviceCounts(from, deviceId)),
-    fleetCounts: (): { gps: number; battery: number } => this.#read((from) => fleetCounts(from)),
-    latestGps: (deviceId: number, untilMs = LATEST_MS): LatestGps | null =>
+    devices: () => this.#read(listDevices),
+    deviceTypes: () => this.#read(listDeviceTypes),
+    configs: () => this.#read(loadConfigs),
+    groups: () => this.#read(listGroups),
+    deviceCounts: (deviceId: number) => this.#read((from) => deviceCounts(from, deviceId)),
+    fleetCounts: () => this.#read(fleetCounts),
+    latestGps: (deviceId: number, untilMs = LATEST_MS) =>
       this.#readTelemetry((from) => latestGps(from, deviceId, untilMs)),
-    latestBattery: (deviceId: number, untilMs = LATEST_MS): LatestBattery | null =>
+    latestBattery: (deviceId: number, untilMs = LATEST_MS) =>
       this.#readTelemetry((from) => latestBattery(from, deviceId, untilMs)),
-    lockEvents: (query: LockEventQuery): LockEventRow[] => this.#read((from) => listLockEvents(from, query)),
-    isLockEventStored: (hardwareId: string, identity: string): boolean =>
+    lockEvents: (query: LockEventQuery) => this.#read((from) => listLockEvents(from, query)),
+    isLockEventStored: (hardwareId: string, identity: string) =>
       this.#read((from) => isLockEventStored(from, hardwareId, identity)),
-    geofenceSets: (): GeofenceSetRow[] => this.#read(listGeofenceSets),
-    geofenceEvents: (query: GeofenceEventQuery): GeofenceEventRow[] =>
-      this.#read((from) => listGeofenceEvents(from, query)),
-    commands: (query: CommandQuery): CommandRow[] => this.#read((from) => listCommands(from, query)),
-    command: (commandId: string): CommandRow | undefined =>
-      this.#read((from) => findCommand(from, commandId)),
-    unfinishedCommands: (): CommandRow[] => this.#read(listUnfinishedCommands),
-    damagedBlocks: (): DamagedBlocks => this.#read(damagedBlocks),
-    commandCount: (): number => this.#read(countCommands),
-    idempotencyKey: (userId: string, key: string, nowMs: number): IdempotencyKey | undefined =>
+    geofenceSets: () => this.#read(listGeofenceSets),
+    geofenceEvents: (query: GeofenceEventQuery) => this.#read((from) => listGeofenceEvents(from, query)),
+    commands: (query: CommandQuery) => this.#read((from) => listCommands(from, query)),
+    command: (commandId: string) => this.#read((from) => findCommand(from, commandId)),
+    unfinishedCommands: () => this.#read(listUnfinishedCommands),
+    damagedBlocks: () => this.#read(damagedBlocks),
+    commandCount: () => this.#read(countCommands),
+    idempotencyKey: (userId: string, key: string, nowMs: number) =>
       this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
-    intent: (intentId: string): StoredIntent | undefined => this.#read((from) => findIntent(from, intentId)),
-    lastIntentSeq: (): number => this.#read(lastIntentSeq),
-    clockMark: (): number => this.#read(clockMark),
-    users: (): UserRow[] => this.#read((from) => listUsers(from)),
-    quarantine: (limit: number): NewQuarantineEntry[] => this.#read((from) => listQuarantine(from, limit)),
-    mqttSessions: (): StoredSessions => this.#read(loadMqttSessions),
-    space: (): DatabaseSpace => this.#read(databaseSpace),
-    logEnds: (): LogEnds | null => this.#read(logEnds),
-    syncIdentity: (): SyncIdentity => this.#read(syncIdentity),
-    syncCursors: (): SyncCursors => this.#read(syncCursors),
-    syncEnds: (): Record<SyncStream, number> => this.#read(syncEnds),
+    intent: (intentId: string) => this.#read((from) => findIntent(from, intentId)),
+    lastIntentSeq: () => this.#read(lastIntentSeq),
+    clockMark: () => this.#read(clockMark),
+    users: () => this.#read(listUsers),
+    quarantine: (limit: number) => this.#read((from) => listQuarantine(from, limit)),
+    mqttSessions: () => this.#read(loadMqttSessions),
+    space: () => this.#read(databaseSpace),
+    logEnds: () => this.#read(logEnds),
+    syncIdentity: () => this.#read(syncIdentity),
+    syncCursors: () => this.#read(syncCursors),
+    syncEnds: () => this.#read(syncEnds),
   }
 
   #readTelemetry<Result>(work: (reader: TelemetryReader) => Result): Result {

@@ -9,17 +9,12 @@ import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemet
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
 import type { BlockDamage } from './block-damage.ts'
-
-/** Moves what is in the log into blocks. */
-export interface Sealing {
-  /** Seals the whole log; for a caller that has the maintenance turn. */
-  sealNow(): Promise<void>
-}
+import type { Sealing } from './sealing.ts'
 
 interface TelemetryDeps {
   store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
-  sealing: Sealing
+  sealing: Pick<Sealing, 'sealNow'>
   damage: Pick<BlockDamage, 'judge' | 'load'>
   /** Shared by all that changes blocks. */
   maintenance: Turns

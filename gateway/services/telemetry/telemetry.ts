@@ -30,23 +30,11 @@ export interface TelemetryOptions {
   diskBudget: DiskBudget
 }
 
-/** What happens to telemetry once it is stored. */
-export interface TelemetryParts {
-  sealing: Sealing
-  deletion: TelemetryDeletion
-  retention: Retention
-  diskGuard: DiskGuard
-  import: TelemetryImport
-}
-
 /**
  * Builds the life of stored telemetry: the log is sealed into blocks, retention and the disk guard delete what is old or
  * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
  */
-export function createTelemetry(
-  deps: TelemetryDeps,
-  sync: { readonly mayLack: boolean } | undefined,
-): TelemetryParts {
+export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
   const { store, fleet, damage, maintenance, clock, log, options } = deps
   const hasUpstream = sync !== undefined
   const mayLack = () => sync?.mayLack === true
