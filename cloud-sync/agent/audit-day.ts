@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { partHash } from '#shared/sync-hash.ts'
+import type { StreamPart } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import {
   type AuditGroup,
@@ -15,7 +16,7 @@ import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'
 import type { Outcome } from './outcome.ts'
 import type { Priorities } from './priorities.ts'
-import type { SourcePart, SyncSource } from './source.ts'
+import type { SyncSource } from './source.ts'
 import { toBase64 } from './stream-sender.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -213,7 +214,7 @@ function isUnchanged({ group, count, sum }: AuditGroup, before: readonly AuditGr
 }
 
 /** Resent parts have no position; their stream says what kind of rows they have. */
-function toResentPart(kind: AuditKind, { count, encoding, data }: SourcePart): SyncPart {
+function toResentPart(kind: AuditKind, { count, encoding, data }: StreamPart): SyncPart {
   const head = {
     stream: streamOf(kind, encoding),
     from: 0,
@@ -225,7 +226,7 @@ function toResentPart(kind: AuditKind, { count, encoding, data }: SourcePart): S
   return { ...head, hash: partHash(head, data), data: toBase64(data), is_resend: true }
 }
 
-function streamOf(kind: AuditKind, encoding: SourcePart['encoding']): SyncStream {
+function streamOf(kind: AuditKind, encoding: StreamPart['encoding']): SyncStream {
   if (kind !== 'gps' && kind !== 'battery') return kind
   return encoding === 'blocks-1' ? 'history' : 'telemetry'
 }

@@ -1,4 +1,5 @@
 import { partHash } from '#shared/sync-hash.ts'
+import type { PartLimits } from '#shared/sync-source.ts'
 import {
   SYNC_PROTOCOL,
   SYNC_STREAMS,
@@ -8,7 +9,7 @@ import {
   type SyncStream,
 } from '#shared/wire/sync.ts'
 import type { SyncFileEnd, SyncFileHead } from '#shared/wire/sync-file.ts'
-import type { PartLimits, SyncSource } from './source.ts'
+import type { SyncSource } from './source.ts'
 import { statePages } from './state-pages.ts'
 
 /** The limits of a request to a hub, because the import sends the lines on. */

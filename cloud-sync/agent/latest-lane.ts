@@ -1,7 +1,8 @@
+import type { StreamBacklog } from '#shared/sync-source.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Priorities } from './priorities.ts'
-import type { LatestStates, StreamBacklog, SyncSource } from './source.ts'
+import type { LatestStates, SyncSource } from './source.ts'
 import { statePages } from './state-pages.ts'
 import type { Upstream } from './upstream.ts'
 

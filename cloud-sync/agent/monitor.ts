@@ -1,10 +1,11 @@
 import type { Log } from '#shared/log.ts'
+import type { StreamBacklog } from '#shared/sync-source.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { SYNC_STREAMS, type SyncStream } from '#shared/wire/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Progress } from './progress.ts'
-import type { StreamBacklog, SyncSource } from './source.ts'
+import type { SyncSource } from './source.ts'
 import { hasBacklog } from './state.ts'
 import type { StreamSender } from './stream-sender.ts'
 

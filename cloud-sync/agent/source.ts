@@ -1,44 +1,13 @@
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import type {
   AuditGroup,
   AuditKind,
   Intent,
   IntentResult,
-  PartEncoding,
   SyncCursor,
   SyncCursors,
   SyncStream,
 } from '#shared/wire/sync.ts'
-
-/** A piece of a stream: all rows after the position asked for, up to `to`. */
-export interface SourcePart {
-  readonly to: number
-  /** Rows; 0 when all rows between the positions have been deleted. */
-  readonly count: number
-  readonly encoding: PartEncoding
-  readonly data: Uint8Array
-  /** When the oldest row was received or measured; null when `count` is 0. */
-  readonly oldestMs: number | null
-}
-
-/** The largest part; one row always fits. */
-export interface PartLimits {
-  readonly bytes: number
-  readonly rows: number
-}
-
-/** Which database this is. */
-export interface SyncIdentity {
-  readonly epoch: string
-  /** The site it was replicated as; null before the first time. */
-  readonly site: string | null
-  readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
-}
-
-/** The rows of a stream that are still to be sent. */
-export interface StreamBacklog {
-  readonly rows: number
-  readonly oldestMs: number | null
-}
 
 /** What the agent needs of the gateway's store. When a promise resolves, the change is on the disk. */
 export interface SyncSource {
@@ -53,7 +22,7 @@ export interface SyncSource {
     after: number,
     limits: PartLimits,
     signal: AbortSignal,
-  ): Promise<SourcePart | null>
+  ): Promise<StreamPart | null>
   /** The hub has everything up to these cursors. */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void>
   /** The hub has less than it acknowledged: takes its cursors, so that the streams continue there. */
@@ -74,7 +43,7 @@ export interface SyncSource {
     group: string,
     limits: PartLimits,
     signal: AbortSignal,
-  ): AsyncIterable<SourcePart>
+  ): AsyncIterable<StreamPart>
 }
 
 /** What the agent needs to apply intents of the head office. */

@@ -1,8 +1,8 @@
 import { partHash } from '#shared/sync-hash.ts'
+import type { StreamPart } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
-import type { SourcePart } from './source.ts'
 
 /** A problem of a stream that only people can solve. */
 export interface StreamTrouble {
@@ -124,7 +124,7 @@ export class StreamSender {
 }
 
 /** The part as it goes over the wire, behind `from`. */
-export function toSyncPart(stream: SyncStream, from: SyncCursor, part: SourcePart): SyncPart {
+export function toSyncPart(stream: SyncStream, from: SyncCursor, part: StreamPart): SyncPart {
   const { to, count, encoding, data } = part
   const head = { stream, from: from.seq, to, count, prev_hash: from.hash, encoding }
   return { ...head, hash: partHash(head, data), data: toBase64(data) }

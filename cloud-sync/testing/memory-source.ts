@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { PartLimits, SourcePart, StreamBacklog, SyncIdentity, SyncSource } from '#agent/source.ts'
+import type { SyncSource } from '#agent/source.ts'
 import { RowSum } from '#shared/sync-hash.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import {
   type AuditGroup,
   type AuditKind,
@@ -77,7 +78,7 @@ export class MemorySource implements SyncSource {
     return this.#cursors
   }
 
-  async nextPart(stream: SyncStream, after: number, { rows, bytes }: PartLimits): Promise<SourcePart | null> {
+  async nextPart(stream: SyncStream, after: number, { rows, bytes }: PartLimits): Promise<StreamPart | null> {
     const part: TestRow[] = []
     let size = 2
     for (const row of this.rows[stream].filter(({ seq }) => seq > after)) {
@@ -130,7 +131,7 @@ export class MemorySource implements SyncSource {
     return groupsOf(this.#rowsOf(kind).filter(({ day }) => day === dayMs))
   }
 
-  async *resendParts(kind: AuditKind, dayMs: number | null, group: string): AsyncIterable<SourcePart> {
+  async *resendParts(kind: AuditKind, dayMs: number | null, group: string): AsyncIterable<StreamPart> {
     const rows = this.#rowsOf(kind).filter((row) => row.day === dayMs && row.group === group)
     for (let at = 0; at < rows.length; at += 3) yield toPart(rows.slice(at, at + 3), 0, this.#clock.nowMs())
   }
@@ -158,7 +159,7 @@ export function byStream<Value>(make: (stream: SyncStream) => Value): Record<Syn
   return record as Record<SyncStream, Value>
 }
 
-function toPart(rows: readonly TestRow[], to: number, oldestMs: number): SourcePart {
+function toPart(rows: readonly TestRow[], to: number, oldestMs: number): StreamPart {
   return { to, count: rows.length, encoding: 'rows-1', data: Buffer.from(JSON.stringify(rows)), oldestMs }
 }
 

@@ -2,14 +2,7 @@ import { z } from 'zod'
 import { isHardwareId } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
-import {
-  hardwareIdSchema,
-  isoSchema,
-  offsetParam,
-  pageLimitParam,
-  paginationSchema,
-  stringListParam,
-} from './params.ts'
+import { hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
 
@@ -89,8 +82,7 @@ export const deviceListQuerySchema = z
       description: 'Part of the name, hardware_id or short_id, in upper or lower case.',
       example: 'cart',
     }),
-    limit: pageLimitParam,
-    offset: offsetParam,
+    ...pageQuerySchema.shape,
   })
   .catchall(z.union([z.string(), z.array(z.string())]))
   .meta({

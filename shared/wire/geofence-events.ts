@@ -1,13 +1,6 @@
 import { z } from 'zod'
 import { geofenceIdParam, zoneTypeSchema } from './geofences.ts'
-import {
-  dateParam,
-  hardwareIdSchema,
-  isoSchema,
-  offsetParam,
-  pageLimitParam,
-  paginationSchema,
-} from './params.ts'
+import { dateParam, hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
 
 export const geofenceEventKindSchema = z.enum(['enter', 'exit'])
 export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>
@@ -44,6 +37,5 @@ export const geofenceEventQuerySchema = z.object({
   event: geofenceEventKindSchema.optional().meta({ description: 'Only entering or only leaving.' }),
   from: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
   to: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
-  limit: pageLimitParam,
-  offset: offsetParam,
+  ...pageQuerySchema.shape,
 })

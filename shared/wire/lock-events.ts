@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateParam, isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
+import { dateParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
 
 export const lockKindSchema = z.enum(['lock', 'unlock'])
 export const lockSourceSchema = z.enum(['rfid', 'keypad', 'key', 'remote'])
@@ -43,6 +43,5 @@ export const lockEventQuerySchema = z.object({
   code: z.string().optional().meta({ description: 'Only with this tag or code.', example: '04A1B2C3' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
-  limit: pageLimitParam,
-  offset: offsetParam,
+  ...pageQuerySchema.shape,
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MQTT_TRANSPORTS } from '#shared/mqtt-status.ts'
-import { isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
+import { isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
 
 const count = z.number().int().min(0)
 const perSecond = z
@@ -57,8 +57,7 @@ export const mqttClientListQuerySchema = z.object({
     .optional()
     .meta({ description: 'Only those that are connected, or away.' }),
   search: z.string().optional().meta({ description: 'Part of the client_id.', example: 'cart' }),
-  limit: pageLimitParam,
-  offset: offsetParam,
+  ...pageQuerySchema.shape,
 })
 
 export const removedMqttClientSchema = z.object({

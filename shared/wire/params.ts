@@ -39,13 +39,11 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   return number.meta({ type: 'number', minimum: 0, maximum: max })
 }
 
-export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-  .default(0)
-  .meta({ description: 'Items to skip.' })
-export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
-
 /** A page of a list. */
-export const pageQuerySchema = z.object({ limit: pageLimitParam, offset: offsetParam })
+export const pageQuerySchema = z.object({
+  limit: wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' }),
+  offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0).meta({ description: 'Items to skip.' }),
+})
 
 /** A date parameter, read into milliseconds since 1970. */
 export const dateParam = z

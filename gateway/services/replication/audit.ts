@@ -1,4 +1,5 @@
 import { RowSum } from '#shared/sync-hash.ts'
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import { type AuditGroup, type AuditKind, ENTITY_TABLES } from '#shared/wire/sync.ts'
@@ -6,7 +7,6 @@ import type { JobOptions } from '#store/readers/pool.ts'
 import type { AuditPortion } from '#store/replication/audit.ts'
 import type { DaysPortion } from '#store/replication/days.ts'
 import type { EventPlace } from '#store/replication/events.ts'
-import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
 import type { Store } from '#store/store.ts'
 

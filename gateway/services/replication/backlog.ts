@@ -1,3 +1,4 @@
+import type { StreamBacklog } from '#shared/sync-source.ts'
 import type { SyncCursors, SyncStream } from '#shared/wire/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import {
@@ -7,12 +8,6 @@ import {
   type RowStream,
 } from '#store/replication/backlog.ts'
 import type { Store } from '#store/store.ts'
-
-/** What is still to be sent of a stream. */
-export interface StreamBacklog {
-  readonly rows: number
-  readonly oldestMs: number | null
-}
 
 interface KnownChunk extends StreamBacklog {
   readonly entries: number

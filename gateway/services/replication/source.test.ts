@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import type { SyncSource as SourceOfAgent } from '#agent/source.ts'
+import type { StreamPart } from '#shared/sync-source.ts'
 import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type SyncStream,
 } from '#shared/wire/sync.ts'
 import type { Connection } from '#store/db/connection.ts'
-import type { StreamPart } from '#store/replication/part.ts'
 import { encodeBatch } from '#store/telemetry/batch.ts'
 import { openSyncSource } from '#testing/open-sync-source.ts'
 import { appendToLog, batchOf, blocksIn, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'

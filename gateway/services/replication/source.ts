@@ -1,15 +1,14 @@
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/sync.ts'
-import type { SyncIdentity } from '#store/ledger/cursors.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import type { PartLimits, StreamPart } from '#store/replication/part.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockDamage } from '../telemetry/block-damage.ts'
 import { SyncAudit } from './audit.ts'
-import { type StreamBacklog, SyncBacklog } from './backlog.ts'
+import { SyncBacklog } from './backlog.ts'
 
 interface SyncSourceDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>

@@ -1,3 +1,4 @@
+import type { SyncIdentity } from '#shared/sync-source.ts'
 import {
   NO_CURSOR,
   SYNC_STREAMS,
@@ -6,14 +7,6 @@ import {
   type SyncStream,
 } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'
-
-/** Which database this is to a head office. */
-export interface SyncIdentity {
-  readonly epoch: string
-  /** The site it was replicated as; null before the first time. */
-  readonly site: string | null
-  readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
-}
 
 export function syncIdentity(connection: Connection): SyncIdentity {
   const row = connection.get<{ epoch: string; site: string | null; forkedJson: string | null }>(

@@ -1,3 +1,4 @@
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { type DeviceBlock, encodeBlocks } from '#shared/telemetry/blocks.ts'
 import { DamagedBlockError } from '#shared/telemetry/damaged-block.ts'
@@ -11,7 +12,6 @@ import {
   type UnreadableBlock,
   unreadableReason,
 } from '../telemetry/unreadable-block.ts'
-import type { PartLimits, StreamPart } from './part.ts'
 
 /** Blocks of the block log; null when there is nothing that may be sent. */
 export interface HistoryPart {

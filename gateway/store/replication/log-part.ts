@@ -1,3 +1,4 @@
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { Connection } from '../db/connection.ts'
@@ -6,7 +7,6 @@ import { HAS_BATTERY, HAS_GPS, recordsIn, sampleCountOf, type TelemetryBatch } f
 import { type LogSamples, logEnds, readLogSamples } from '../telemetry/log-samples.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { groupByDevice, recordsOf } from '../telemetry/samples-by-device.ts'
-import type { PartLimits, StreamPart } from './part.ts'
 
 /** A part of the log; null when there is nothing that may be sent. */
 export interface LogPart {

@@ -1,21 +1,4 @@
-import type { PartEncoding } from '#shared/wire/sync.ts'
-
-/** A piece of a stream: everything behind the position asked for up to `to`. */
-export interface StreamPart {
-  readonly to: number
-  /** Rows; 0 when nothing between the positions is to be sent any more. */
-  readonly count: number
-  readonly encoding: PartEncoding
-  readonly data: Uint8Array
-  /** When the oldest of it was received, measured or changed; null when that is not known. */
-  readonly oldestMs: number | null
-}
-
-/** What a part may be at most; one row always fits. */
-export interface PartLimits {
-  readonly bytes: number
-  readonly rows: number
-}
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 
 /** A row as it is sent. */
 export interface SentRow {

@@ -1,3 +1,4 @@
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { type DeviceBlock, encodeBlocks } from '#shared/telemetry/blocks.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
@@ -6,7 +7,7 @@ import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesOf, sentEntity } from './entities.ts'
 import { type EventPlace, type EventRange, type EventStream, eventsOfDay, sentEvent } from './events.ts'
 import { BLOCK_HEAD_BYTES } from './history-part.ts'
-import { type PartLimits, RowsPart, type StreamPart } from './part.ts'
+import { RowsPart } from './part.ts'
 
 /** Rows that are sent once more, whatever was acknowledged; where to go on, null at the end. */
 export interface ResentPart<Place> {

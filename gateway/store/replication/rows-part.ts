@@ -1,8 +1,9 @@
+import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import type { Connection } from '../db/connection.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesBehind, sentEntity } from './entities.ts'
 import { type EventStream, eventsBehind, sentEvent } from './events.ts'
-import { type PartLimits, RowsPart, type SentRow, type StreamPart } from './part.ts'
+import { RowsPart, type SentRow } from './part.ts'
 
 /** Rows that one statement reads: no snapshot is held for longer. */
 const ROWS_A_STATEMENT = 256
