@@ -56,7 +56,7 @@ export function historyRoute<DevicePath extends string, Params extends z.ZodObje
   const { name, schema, formats } = RECORDS[stream]
   const files = formats.filter((format) => format !== 'json')
   return route.get(`${devicePath}/${stream}`, `List ${name} records`, {
-    description: `Answers the newest records, or all between from and to; the answer is streamed, so any number fits. Accept or format asks for a file: ${files.join(', ')}.`,
+    description: `The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format: ${files.join(', ')}.`,
     request: { params, query: historyQuerySchema<HistoryFormat>(formats) },
     responses: {
       200: {

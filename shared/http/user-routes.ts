@@ -54,13 +54,16 @@ export function userRoutes<
       description: texts.delete,
       middleware: [adminOnly],
       request: { params: idParams },
-      responses: answers(deletedUserSchema, 'The user is deleted.', 403, 404, 409),
+      responses: answers(deletedUserSchema, 'The user is deleted and its key is void.', 403, 404, 409),
     }),
     rotateKey: route.post('/users/{id}/rotate-key', 'Issue a new API key', {
       description: texts.rotateKey,
       middleware: [adminOnly],
       request: { params: idParams },
-      responses: answers(schemas.rotated, 'The new key, which only this answer shows.', 403, 404),
+      responses: {
+        200: json(schemas.rotated, 'The new key, which only this answer shows; the old key is void.'),
+        ...problems(403, 404),
+      },
     }),
   }
 }
