@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GatewayProcess, untilListening } from '#scripts/rig/gateway-process.ts'
+import { untilListening } from '#scripts/rig/gateway-process.ts'
 import type { BenchProcess } from '#scripts/rig/processes.ts'
 import { median } from '#scripts/rig/report.ts'
 
@@ -47,7 +47,7 @@ export async function killAt(
   moment: Moment,
   gateway: BenchProcess,
   usualStartMs: number,
-  whenListening: (gateway: GatewayProcess) => Promise<void>,
+  whenListening: () => Promise<void>,
 ): Promise<Life> {
   const startedAtMs = performance.now()
   let listeningAfterMs: number | null = null
@@ -58,10 +58,13 @@ export async function killAt(
     const limitMs = moment === 'starting' ? Math.random() * usualStartMs : CHANGE_LIMIT_MS
     await Promise.race([gateway.exited, sleep(limitMs, undefined, { ref: false })])
   } else {
-    const started = await listening
+    await listening
     listeningAfterMs = performance.now() - startedAtMs
     if (moment === 'just started') await sleep(Math.random() * JUST_STARTED_MS)
-    else await loadFor(started, whenListening)
+    else {
+      await whenListening()
+      await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
+    }
   }
   if (moment === 'stopping') {
     gateway.signal('SIGTERM')
@@ -69,14 +72,6 @@ export async function killAt(
   }
   await gateway.stop('SIGKILL')
   return { moment, listeningAfterMs }
-}
-
-async function loadFor(
-  gateway: GatewayProcess,
-  whenListening: (gateway: GatewayProcess) => Promise<void>,
-): Promise<void> {
-  await whenListening(gateway)
-  await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
 }
 
 /** How long the starts took that were not killed. */

@@ -1,9 +1,5 @@
-import {
-  type GatewayOptions,
-  spawnGateway,
-  startGateway,
-  untilListening,
-} from '#scripts/rig/gateway-process.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import {
   type Figure,
@@ -12,14 +8,14 @@ import {
   noneOf,
   printProgress,
   printTable,
-  type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import { chooseMoment, killAt, type Life, startTimesMs, usualStartMs } from './death.ts'
+import { type Life, startTimesMs } from './death.ts'
 import { findDamage } from './disk/integrity.ts'
 import { createDataFolder } from './disk/recorded-folder.ts'
 import { fleetFigures } from './fleet-figures.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
 const KILLS = 200
@@ -43,39 +39,37 @@ export const kill: TortureScenario = {
   name: 'kill',
   summary:
     'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be gone',
-  run: runKill,
+  run: async (context) => {
+    const outcome = await torture(context)
+    print(outcome)
+    return { figures: createFigures(outcome), raw: outcome }
+  },
 }
 
-async function runKill(context: TortureContext): Promise<ScenarioReport> {
-  const outcome = await torture(context)
-  print(outcome)
-  return { figures: createFigures(outcome), raw: outcome }
-}
-
-async function torture({ bench, entry, isShort, cycles }: TortureContext): Promise<Outcome> {
+async function torture(context: TortureContext): Promise<Outcome> {
+  const { bench, entry, isShort, cycles } = context
   const kills = cycles ?? (isShort ? SHORT_KILLS : KILLS)
   const integrityEvery = isShort ? SHORT_INTEGRITY_EVERY : INTEGRITY_EVERY
   const dataDir = createDataFolder(bench, 'kill')
   const first = await startGateway(bench, { entry, dataDir })
-  const options: GatewayOptions = { entry, dataDir, ports: first.ports }
   const fleet = await FleetLoad.start(bench, first, FLEET)
+  const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
+  const { lives } = gateway
   await first.process.stop('SIGKILL')
 
-  const lives: Life[] = []
   const damage: string[] = []
   let integrityChecks = 0
   for (let done = 1; done <= kills; done++) {
-    const gateway = spawnGateway(bench, options)
-    lives.push(await killAt(chooseMoment(), gateway, usualStartMs(lives), () => fleet.connected()))
+    await gateway.kill(dataDir)
     if (done % integrityEvery === 0 || done === kills) {
       integrityChecks++
       damage.push(...findDamage(bench, dataDir))
     }
     if (done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${kills} kills, ${describe(lives)}`)
   }
-  const last = await untilListening(spawnGateway(bench, options))
+  const last = await untilListening(gateway.spawn({ dataDir }))
   await fleet.connected()
-  await new Promise((resolve) => setTimeout(resolve, LAST_LIFE_MS))
+  await sleep(LAST_LIFE_MS)
   const { check, load } = await fleet.finish(last)
   await last.process.stop()
   return { lives, damage, integrityChecks, load, check }

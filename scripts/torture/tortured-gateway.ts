@@ -1,18 +1,13 @@
 import { cpSync, rmSync } from 'node:fs'
-import {
-  type GatewayOptions,
-  type GatewayProcess,
-  spawnGateway,
-  startGateway,
-} from '#scripts/rig/gateway-process.ts'
+import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
-import { killAt, type Life, usualStartMs } from './death.ts'
+import type { Life, Moment } from './death.ts'
 import type { Unsynced } from './disk/file.ts'
 import { findDamage } from './disk/integrity.ts'
 import type { Syncs } from './disk/model.ts'
-import { chooseChange, chooseCutMoment } from './disk/power-cuts.ts'
 import { createDataFolder, type PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
 import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext } from './scenario.ts'
 
 const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
@@ -31,19 +26,18 @@ export class TorturedGateway {
   readonly #context: TortureContext
   readonly #folder: RecordedFolder
   readonly #fleet: FleetLoad
-  readonly #ports: GatewayProcess['ports']
-  readonly #lives: Life[] = []
+  readonly #gateway: MortalGateway
 
   private constructor(
     context: TortureContext,
     folder: RecordedFolder,
     fleet: FleetLoad,
-    ports: GatewayProcess['ports'],
+    gateway: MortalGateway,
   ) {
     this.#context = context
     this.#folder = folder
     this.#fleet = fleet
-    this.#ports = ports
+    this.#gateway = gateway
   }
 
   /** Registers the fleet; the first life is recorded too, so the making of the database is in it. */
@@ -54,25 +48,19 @@ export class TorturedGateway {
     const fleet = await FleetLoad.start(bench, first, FLEET)
     await first.process.stop('SIGKILL')
     folder.cut('none')
-    return new TorturedGateway(context, folder, fleet, first.ports)
+    const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
+    return new TorturedGateway(context, folder, fleet, gateway)
   }
 
-  async cutPower(unsynced: Unsynced, syncs: Syncs, moment = chooseCutMoment()): Promise<CutOutcome> {
-    const { bench } = this.#context
-    const folder = this.#folder
-    const recording = folder.begin(moment === 'at a change' ? chooseChange() : 0)
-    const gateway = spawnGateway(bench, { ...this.#options(folder.path), ...recording })
-    const life = await killAt(moment, gateway, usualStartMs(this.#lives), () => this.#fleet.connected())
-    this.#lives.push(life)
-    const cut = folder.cut(unsynced, syncs)
-    const damage = findDamage(bench, folder.path)
-    return { life, cut, damage, check: await this.#check() }
+  async cutPower(unsynced: Unsynced, syncs: Syncs, moment?: Moment): Promise<CutOutcome> {
+    const death = await this.#gateway.cutPower(this.#folder, unsynced, syncs, moment)
+    const damage = findDamage(this.#context.bench, this.#folder.path)
+    return { ...death, damage, check: await this.#check() }
   }
 
   /** Everything that was ever acknowledged, after the last cut. */
   async finish(): Promise<FleetCheck> {
-    const { bench } = this.#context
-    const last = await startGateway(bench, this.#options(this.#folder.path))
+    const last = await untilListening(this.#gateway.spawn({ dataDir: this.#folder.path }))
     await this.#fleet.connected()
     const { check } = await this.#fleet.finish(last)
     await last.process.stop()
@@ -95,10 +83,6 @@ export class TorturedGateway {
   /** Ends the load and looks for nothing. */
   abandon(): void {
     this.#fleet.abandon()
-  }
-
-  #options(dataDir: string): GatewayOptions {
-    return { entry: this.#context.entry, dataDir, ports: this.#ports }
   }
 }
 

@@ -1,5 +1,9 @@
+import type { Workbench } from '#scripts/rig/processes.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import { chooseMoment, type Moment } from '../death.ts'
 import type { Unsynced } from './file.ts'
+import { RecordedFolder } from './recorded-folder.ts'
+import { compileDiskRecorder } from './recorder.ts'
 
 /** Torn writes twice as often: there are many ways to tear. */
 const MODES: readonly Unsynced[] = ['some sectors', 'none', 'some sectors', 'all']
@@ -21,4 +25,21 @@ export function chooseCutMoment(): Moment {
 /** Before which change: often among the few of a start, else among the many under load. */
 export function chooseChange(): number {
   return Math.ceil(Math.random() < DURING_START ? LAST_CHANGE ** Math.random() : LAST_CHANGE * Math.random())
+}
+
+/** Cuts the power of a folder again and again. Returns where it is then, and null cuts where they cannot be simulated. */
+export async function cutAgain(
+  bench: Workbench,
+  dataDir: string,
+  cuts: number,
+  cut: (folder: RecordedFolder, unsynced: Unsynced, done: number) => Promise<void>,
+): Promise<{ path: string; cuts: number | null }> {
+  const recorder = compileDiskRecorder(bench)
+  if ('missing' in recorder) {
+    printProgress(`  power cuts skipped: ${recorder.missing}`)
+    return { path: dataDir, cuts: null }
+  }
+  const folder = new RecordedFolder(bench, recorder.library, dataDir)
+  for (let done = 1; done <= cuts; done++) await cut(folder, unsyncedOf(done), done)
+  return { path: folder.path, cuts }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 
 const POLL_MS = 2
 
@@ -13,11 +13,7 @@ export async function nextBlockChange(dataDir: string, limitMs: number): Promise
       .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'telemetry_block'")
       .pluck()
     const before = newest.get() ?? 0
-    for (const giveUpAtMs = performance.now() + limitMs; performance.now() < giveUpAtMs; ) {
-      if ((newest.get() ?? 0) !== before) return true
-      await sleep(POLL_MS)
-    }
-    return false
+    return await waitUntil(() => (newest.get() ?? 0) !== before, limitMs, POLL_MS)
   } finally {
     db.close()
   }

@@ -1,26 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type GatewayOptions,
-  type GatewayProcess,
-  spawnGateway,
-  startGateway,
-  untilListening,
-} from '#scripts/rig/gateway-process.ts'
-import type { BenchProcess } from '#scripts/rig/processes.ts'
-import {
-  type Figure,
-  formatCount,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  told,
-} from '#scripts/rig/report.ts'
-import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from '../death.ts'
+import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import type { Unsynced } from '../disk/file.ts'
 import { findDamage } from '../disk/integrity.ts'
-import { chooseChange, chooseCutMoment, unsyncedOf } from '../disk/power-cuts.ts'
-import { createDataFolder, RecordedFolder } from '../disk/recorded-folder.ts'
-import { compileDiskRecorder } from '../disk/recorder.ts'
+import { cutAgain } from '../disk/power-cuts.ts'
+import { createDataFolder, type RecordedFolder } from '../disk/recorded-folder.ts'
+import { MortalGateway } from '../mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { nextBlockChange } from './block-watch.ts'
 import { inspectTelemetry } from './telemetry-files.ts'
@@ -70,7 +56,7 @@ export const history: TortureScenario = {
   run: async (context) => {
     const outcome = await tortureHistory(context)
     print(outcome)
-    return { figures: createFigures(outcome, context.isShort), raw: outcome } satisfies ScenarioReport
+    return { figures: createFigures(outcome, context.isShort), raw: outcome }
   },
 }
 
@@ -86,76 +72,62 @@ export async function tortureHistory(context: TortureContext): Promise<HistoryOu
     await victim.check(dataDir)
     printProgress(`  ${done} of ${kills} kills: ${victim.describe()}`)
   }
-  const recorder = compileDiskRecorder(bench)
-  const cuts = 'missing' in recorder ? null : (cycles ?? (isShort ? SHORT_CUTS : CUTS))
-  let path = dataDir
-  if ('missing' in recorder) {
-    printProgress(`  power cuts skipped: ${recorder.missing}`)
-  } else {
-    const folder = new RecordedFolder(bench, recorder.library, dataDir)
-    for (let done = 1; done <= (cuts ?? 0); done++) {
-      await victim.cutPower(folder, done)
-      if (done % CHECK_EVERY === 0) await victim.check(folder.path)
-    }
-    path = folder.path
-    printProgress(`  ${cuts} power cuts: ${victim.describe()}`)
-  }
+  const most = cycles ?? (isShort ? SHORT_CUTS : CUTS)
+  const { path, cuts } = await cutAgain(bench, dataDir, most, async (folder, unsynced, done) => {
+    await victim.cutPower(folder, unsynced)
+    if (done % CHECK_EVERY === 0) await victim.check(folder.path)
+  })
+  if (cuts !== null) printProgress(`  ${cuts} power cuts: ${victim.describe()}`)
   await victim.check(path)
   return { kills, cuts, ...victim.finish() }
 }
 
 /** A gateway that dies again and again while its history goes on. */
 class Victim {
-  readonly #context: TortureContext
+  readonly #bench: Workbench
   readonly #traffic: HistoryTraffic
-  readonly #ports: GatewayProcess['ports']
-  readonly #lives: Life[] = []
+  readonly #gateway: MortalGateway
   readonly #checks: TrafficFaults[] = []
   readonly #damage: string[] = []
   #whileSealing = 0
   #wasHalfSealed = false
 
-  private constructor(context: TortureContext, traffic: HistoryTraffic, ports: GatewayProcess['ports']) {
-    this.#context = context
+  private constructor(bench: Workbench, traffic: HistoryTraffic, gateway: MortalGateway) {
+    this.#bench = bench
     this.#traffic = traffic
-    this.#ports = ports
+    this.#gateway = gateway
   }
 
   static async start(context: TortureContext, dataDir: string): Promise<Victim> {
     const { bench, entry } = context
     const first = await startGateway(bench, { entry, dataDir, env: ENV })
-    const victim = new Victim(context, await HistoryTraffic.start(first, DEVICES), first.ports)
+    const traffic = await HistoryTraffic.start(first, DEVICES)
     await first.process.stop('SIGKILL')
-    return victim
+    const gateway = new MortalGateway(context, first.ports, () => traffic.ready(), ENV)
+    return new Victim(bench, traffic, gateway)
   }
 
   async kill(dataDir: string): Promise<void> {
-    const gateway = spawnGateway(this.#context.bench, this.#options({ dataDir }))
     const chance = Math.random()
-    if (chance < OVER_A_REQUEST) await this.#killOverRequest(gateway)
-    else if (chance < OVER_A_REQUEST + WHILE_SEALING) await this.#killWhileSealing(gateway, dataDir)
-    else await this.#live(chooseMoment(), gateway)
+    if (chance < OVER_A_REQUEST) await this.#killWhen(dataDir, () => this.#requestUnderWay())
+    else if (chance < OVER_A_REQUEST + WHILE_SEALING)
+      await this.#killWhen(dataDir, () => sealingUnderWay(dataDir))
+    else await this.#gateway.kill(dataDir)
     this.#inspect(dataDir)
   }
 
-  async cutPower(folder: RecordedFolder, number: number): Promise<void> {
-    const moment = chooseCutMoment()
-    const { preload, env } = folder.begin(moment === 'at a change' ? chooseChange() : 0)
-    const options = this.#options({ dataDir: folder.path, preload, env })
-    await this.#live(moment, spawnGateway(this.#context.bench, options))
-    folder.cut(unsyncedOf(number))
+  async cutPower(folder: RecordedFolder, unsynced: Unsynced): Promise<void> {
+    await this.#gateway.cutPower(folder, unsynced)
     this.#inspect(folder.path)
   }
 
   /** Lets a gateway answer everything and looks at the whole history; it is killed afterwards. */
   async check(dataDir: string): Promise<void> {
-    const gateway = await startGateway(this.#context.bench, this.#options({ dataDir }))
-    await this.#traffic.ready()
-    await this.#traffic.pause()
-    this.#checks.push(await this.#traffic.check())
-    await gateway.process.stop('SIGKILL')
-    this.#damage.push(...findDamage(this.#context.bench, dataDir))
-    this.#damage.push(...inspectTelemetry(this.#context.bench, dataDir).faults)
+    await this.#killWhen(dataDir, async () => {
+      await this.#traffic.pause()
+      this.#checks.push(await this.#traffic.check())
+    })
+    this.#damage.push(...findDamage(this.#bench, dataDir), ...inspectTelemetry(this.#bench, dataDir).faults)
     this.#traffic.resume()
   }
 
@@ -164,8 +136,7 @@ class Victim {
     const expected = formatCount(this.#checks.at(-1)?.expected ?? 0)
     return (
       `${this.#whileSealing} while sealing, ${deletions.brokenOff} while deleting, ` +
-      `${imports.brokenOff} while importing; ` +
-      `${expected} records`
+      `${imports.brokenOff} while importing; ${expected} records`
     )
   }
 
@@ -180,50 +151,34 @@ class Victim {
     }
   }
 
-  async #live(moment: Moment, gateway: BenchProcess): Promise<void> {
-    const life = await killAt(moment, gateway, usualStartMs(this.#lives), () => this.#traffic.ready())
-    this.#lives.push(life)
+  async #killWhen(dataDir: string, isTime: () => Promise<unknown>): Promise<void> {
+    const gateway = this.#gateway.spawn({ dataDir })
+    await untilListening(gateway)
+    await this.#traffic.ready()
+    await isTime()
+    await gateway.stop('SIGKILL')
   }
 
-  async #killOverRequest(gateway: BenchProcess): Promise<void> {
+  async #requestUnderWay(): Promise<void> {
     const { requests } = this.#traffic
-    await untilListening(gateway)
-    await this.#traffic.ready()
     await sleep(LIFE_MIN_MS + Math.random() * LIFE_SPREAD_MS)
-    if (Math.random() < AFTER_AN_ANSWER) {
-      await requests.nextDeletionEnds()
-    } else {
-      await requests.nextBegins()
-      await sleep(Math.random() * REQUEST_SPREAD_MS)
-    }
-    await gateway.stop('SIGKILL')
-  }
-
-  async #killWhileSealing(gateway: BenchProcess, dataDir: string): Promise<void> {
-    await untilListening(gateway)
-    await this.#traffic.ready()
-    await nextBlockChange(dataDir, SEALING_LIMIT_MS)
-    await sleep(Math.random() * SEALING_SPREAD_MS)
-    await gateway.stop('SIGKILL')
+    if (Math.random() < AFTER_AN_ANSWER) return requests.nextDeletionEnds()
+    await requests.nextBegins()
+    await sleep(Math.random() * REQUEST_SPREAD_MS)
   }
 
   #inspect(dataDir: string): void {
-    const { bench } = this.#context
-    const { faults, inBoth } = inspectTelemetry(bench, dataDir)
+    const { faults, inBoth } = inspectTelemetry(this.#bench, dataDir)
     // one that the next life did not come to finish counts once
     if (inBoth > 0 && !this.#wasHalfSealed) this.#whileSealing++
     this.#wasHalfSealed = inBoth > 0
     this.#damage.push(...faults)
   }
-
-  #options({ dataDir, preload, env }: Pick<GatewayOptions, 'dataDir' | 'preload' | 'env'>): GatewayOptions {
-    const { entry } = this.#context
-    return { entry, ports: this.#ports, dataDir, preload, env: { ...ENV, ...env } }
-  }
 }
 
-function sumOf({ checks }: HistoryOutcome, pick: (faults: TrafficFaults) => number): number {
-  return checks.reduce((sum, faults) => sum + pick(faults), 0)
+async function sealingUnderWay(dataDir: string): Promise<void> {
+  await nextBlockChange(dataDir, SEALING_LIMIT_MS)
+  await sleep(Math.random() * SEALING_SPREAD_MS)
 }
 
 function print(outcome: HistoryOutcome): void {
@@ -243,32 +198,18 @@ function print(outcome: HistoryOutcome): void {
 }
 
 function createFigures(outcome: HistoryOutcome, isShort: boolean): Figure[] {
-  const { whileSealing, damage, imports, deletions, incompleteImports } = outcome
-  const expected = formatCount(sumOf(outcome, (faults) => faults.expected))
+  const { whileSealing, damage, imports, deletions, incompleteImports, checks } = outcome
+  const sum = (fault: Exclude<keyof TrafficFaults, 'examples'>) =>
+    checks.reduce((total, faults) => total + faults[fault], 0)
   const some = (name: string, count: number): Figure => ({
     ...{ name, target: '> 0', reached: formatCount(count), passed: isShort ? null : count > 0 },
   })
   return [
-    noneOf(
-      `history: records acknowledged but missing, of ${expected}`,
-      sumOf(outcome, (faults) => faults.missing),
-    ),
-    noneOf(
-      'history: deleted records that came back',
-      sumOf(outcome, (faults) => faults.returned),
-    ),
-    noneOf(
-      'history: records there twice',
-      sumOf(outcome, (faults) => faults.twice),
-    ),
-    noneOf(
-      'history: records not as sent, or never sent',
-      sumOf(outcome, (faults) => faults.wrongValues + faults.unknown),
-    ),
-    noneOf(
-      'history: counts that are not what is listed',
-      sumOf(outcome, (faults) => faults.wrongCounts),
-    ),
+    noneOf(`history: records acknowledged but missing, of ${formatCount(sum('expected'))}`, sum('missing')),
+    noneOf('history: deleted records that came back', sum('returned')),
+    noneOf('history: records there twice', sum('twice')),
+    noneOf('history: records not as sent, or never sent', sum('wrongValues') + sum('unknown')),
+    noneOf('history: counts that are not what is listed', sum('wrongCounts')),
     noneOf('history: damage found in the files', damage.length),
     noneOf('history: imports that were not taken whole', incompleteImports + imports.refused),
     noneOf('history: deletions refused', deletions.refused),

@@ -1,24 +1,9 @@
-import {
-  ADMIN_KEY,
-  type GatewayOptions,
-  type GatewayProcess,
-  spawnGateway,
-  startGateway,
-} from '#scripts/rig/gateway-process.ts'
-import {
-  type Figure,
-  formatCount,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  told,
-} from '#scripts/rig/report.ts'
-import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from '../death.ts'
+import { ADMIN_KEY, startGateway } from '#scripts/rig/gateway-process.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
 import { findDamage } from '../disk/integrity.ts'
-import { chooseChange, chooseCutMoment, unsyncedOf } from '../disk/power-cuts.ts'
-import { createDataFolder, RecordedFolder } from '../disk/recorded-folder.ts'
-import { compileDiskRecorder } from '../disk/recorder.ts'
+import { cutAgain } from '../disk/power-cuts.ts'
+import { createDataFolder } from '../disk/recorded-folder.ts'
+import { MortalGateway } from '../mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SessionTraffic, type TrafficCheck } from './traffic.ts'
 
@@ -39,13 +24,11 @@ interface Outcome {
 export const sessions: TortureScenario = {
   name: 'sessions',
   summary: 'persistent sessions, QoS 1 and 2, retained messages and wills, through kills and power cuts',
-  run: runSessions,
-}
-
-async function runSessions(context: TortureContext): Promise<ScenarioReport> {
-  const outcome = await torture(context)
-  print(outcome)
-  return { figures: createFigures(outcome), raw: outcome }
+  run: async (context) => {
+    const outcome = await torture(context)
+    print(outcome)
+    return { figures: createFigures(outcome), raw: outcome }
+  },
 }
 
 async function torture(context: TortureContext): Promise<Outcome> {
@@ -56,67 +39,29 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const username = await first.api.firstUserId()
   const traffic = new SessionTraffic({ port: first.ports.mqtt, username, password: ADMIN_KEY })
   await traffic.start()
-  const victim = new Victim(context, traffic, first.ports)
+  const gateway = new MortalGateway(context, first.ports, () => traffic.gatewayStarted())
   await first.process.stop('SIGKILL')
 
-  for (let done = 1; done <= kills; done++) await victim.kill(dataDir)
+  for (let done = 1; done <= kills; done++) {
+    await gateway.kill(dataDir)
+    traffic.gatewayDied()
+  }
   printProgress(`  killed ${kills} times`)
   const damage = findDamage(bench, dataDir)
 
-  const recorder = compileDiskRecorder(bench)
-  const cuts = 'missing' in recorder ? null : (cycles ?? (isShort ? SHORT_CUTS : CUTS))
-  let path = dataDir
-  if ('missing' in recorder) {
-    printProgress(`  power cuts skipped: ${recorder.missing}`)
-  } else {
-    const folder = new RecordedFolder(bench, recorder.library, dataDir)
-    for (let done = 1; done <= (cuts ?? 0); done++) {
-      await victim.cutPower(folder, done)
-      damage.push(...findDamage(bench, folder.path))
-    }
-    path = folder.path
-    printProgress(`  cut the power ${cuts} times`)
-  }
+  const most = cycles ?? (isShort ? SHORT_CUTS : CUTS)
+  const { path, cuts } = await cutAgain(bench, dataDir, most, async (folder, unsynced) => {
+    await gateway.cutPower(folder, unsynced)
+    traffic.gatewayDied()
+    damage.push(...findDamage(bench, folder.path))
+  })
+  if (cuts !== null) printProgress(`  cut the power ${cuts} times`)
 
   const last = await startGateway(bench, { entry, dataDir: path, ports: first.ports })
   const check = await traffic.finish()
   await last.process.stop()
   damage.push(...findDamage(bench, path))
   return { kills, cuts, damage, check }
-}
-
-/** A gateway that dies again and again while its clients go on. */
-class Victim {
-  readonly #context: TortureContext
-  readonly #traffic: SessionTraffic
-  readonly #ports: GatewayProcess['ports']
-  readonly #lives: Life[] = []
-
-  constructor(context: TortureContext, traffic: SessionTraffic, ports: GatewayProcess['ports']) {
-    this.#context = context
-    this.#traffic = traffic
-    this.#ports = ports
-  }
-
-  kill(dataDir: string): Promise<void> {
-    return this.#live(chooseMoment(), { dataDir })
-  }
-
-  async cutPower(folder: RecordedFolder, number: number): Promise<void> {
-    const moment = chooseCutMoment()
-    const recording = folder.begin(moment === 'at a change' ? chooseChange() : 0)
-    await this.#live(moment, { dataDir: folder.path, ...recording })
-    folder.cut(unsyncedOf(number))
-  }
-
-  async #live(moment: Moment, options: Omit<GatewayOptions, 'entry' | 'ports'>): Promise<void> {
-    const { bench, entry } = this.#context
-    const gateway = spawnGateway(bench, { entry, ports: this.#ports, ...options })
-    const usualMs = usualStartMs(this.#lives)
-    const life = await killAt(moment, gateway, usualMs, () => this.#traffic.gatewayStarted())
-    this.#lives.push(life)
-    this.#traffic.gatewayDied()
-  }
 }
 
 function print({ kills, cuts, check: { deliveries, wills } }: Outcome): void {

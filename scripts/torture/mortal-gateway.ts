@@ -1,0 +1,62 @@
+import { type GatewayOptions, type GatewayProcess, spawnGateway } from '#scripts/rig/gateway-process.ts'
+import type { BenchProcess } from '#scripts/rig/processes.ts'
+import { chooseMoment, killAt, type Life, type Moment, usualStartMs } from './death.ts'
+import type { Unsynced } from './disk/file.ts'
+import type { Syncs } from './disk/model.ts'
+import { chooseChange, chooseCutMoment } from './disk/power-cuts.ts'
+import type { PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
+import type { TortureContext } from './scenario.ts'
+
+/** Where a life is lived, and what is special about it. */
+type LifeOptions = Pick<GatewayOptions, 'dataDir' | 'preload' | 'env'>
+
+/** A gateway that dies again and again and comes back at the same ports, while its clients go on. */
+export class MortalGateway {
+  readonly lives: Life[] = []
+  readonly #context: TortureContext
+  readonly #ports: GatewayProcess['ports']
+  readonly #whenListening: () => Promise<void>
+  readonly #env: Record<string, string>
+
+  /** `whenListening` runs at each life that gets that far; resolves when there is load. */
+  constructor(
+    context: TortureContext,
+    ports: GatewayProcess['ports'],
+    whenListening: () => Promise<void>,
+    env: Record<string, string> = {},
+  ) {
+    this.#context = context
+    this.#ports = ports
+    this.#whenListening = whenListening
+    this.#env = env
+  }
+
+  /** Begins a life that the caller ends. */
+  spawn({ env, ...options }: LifeOptions): BenchProcess {
+    const { bench, entry } = this.#context
+    return spawnGateway(bench, { entry, ports: this.#ports, ...options, env: { ...this.#env, ...env } })
+  }
+
+  /** One life, killed at a moment. */
+  async kill(dataDir: string): Promise<void> {
+    await this.#live(chooseMoment(), { dataDir })
+  }
+
+  /** One life, ended by a power cut. */
+  async cutPower(
+    folder: RecordedFolder,
+    unsynced: Unsynced,
+    syncs: Syncs = 'honoured',
+    moment = chooseCutMoment(),
+  ): Promise<{ life: Life; cut: PowerCut }> {
+    const recording = folder.begin(moment === 'at a change' ? chooseChange() : 0)
+    const life = await this.#live(moment, { dataDir: folder.path, ...recording })
+    return { life, cut: folder.cut(unsynced, syncs) }
+  }
+
+  async #live(moment: Moment, options: LifeOptions): Promise<Life> {
+    const life = await killAt(moment, this.spawn(options), usualStartMs(this.lives), this.#whenListening)
+    this.lives.push(life)
+    return life
+  }
+}
