@@ -1,4 +1,4 @@
-import { FileContent } from './file-content.ts'
+import { ChangeLog } from './change-log.ts'
 
 /** A change of a file's content. */
 export type Change = { kind: 'write'; offset: number; bytes: Buffer } | { kind: 'resize'; size: number }
@@ -9,50 +9,28 @@ export type Unsynced = 'none' | 'all' | 'some sectors'
 /** The unit a disk writes whole or not at all. */
 const SECTOR_BYTES = 512
 
-/** A file as a disk has it: what a sync has made safe, and what has been written since. */
-export class DiskFile {
-  readonly #synced: FileContent
-  #unsynced: Change[] = []
-  #changes = 0
+/** A file as a disk has it: its content at the beginning, and what has been written since. */
+export class DiskFile extends ChangeLog<Change> {
+  readonly #before: Buffer
   #size: number
 
   constructor(content: Buffer = Buffer.alloc(0)) {
-    this.#synced = new FileContent(content)
+    super()
+    this.#before = content
     this.#size = content.length
   }
 
-  /** How many changes there have been. */
-  get changes(): number {
-    return this.#changes
-  }
-
-  get unsyncedChanges(): number {
-    return this.#unsynced.length
-  }
-
-  change(change: Change): void {
+  override add(change: Change): void {
     // SQLite ends a checkpoint by cutting the database to the size it has
     if (change.kind === 'resize' && change.size === this.#size) return
-    this.#size = change.kind === 'resize' ? change.size : Math.max(this.#size, endOf(change))
-    this.#unsynced.push(change)
-    this.#changes++
-  }
-
-  /** The first `changes` of all changes are safe from now on. */
-  sync(changes: number): void {
-    const syncedBefore = this.#changes - this.#unsynced.length
-    // a sync that began earlier may end later
-    const count = Math.max(0, changes - syncedBefore)
-    for (const change of this.#unsynced.splice(0, count)) apply(this.#synced, change)
+    this.#size = sizeAfter(change, this.#size)
+    super.add(change)
   }
 
   /** The content after a power cut. */
   afterCut(unsynced: Unsynced, random: () => number): Buffer {
-    if (unsynced === 'none') return this.#synced.toBuffer()
     if (unsynced === 'some sectors') return this.#torn(random)
-    const content = new FileContent(this.#synced.toBuffer())
-    for (const change of this.#unsynced) apply(content, change)
-    return content.toBuffer()
+    return this.#contentAfter(unsynced === 'none' ? this.synced : this.all).toBuffer()
   }
 
   /**
@@ -63,15 +41,15 @@ export class DiskFile {
    */
   #torn(random: () => number): Buffer {
     const happened = this.#upToSomeResize(random)
-    const current = new FileContent(this.#synced.toBuffer())
-    const torn = new FileContent(this.#synced.toBuffer())
+    const current = this.#contentAfter(this.synced)
+    const torn = this.#contentAfter(this.synced)
     const states = new Map<number, number>()
     const sizes = [current.size]
     for (const change of happened) {
       const [start, end] = extentOf(change, current.size)
-      apply(current, change)
+      current.apply(change)
       if (change.kind === 'resize') {
-        torn.resize(change.size)
+        torn.apply(change)
         sizes.length = 0
       }
       sizes.push(current.size)
@@ -80,32 +58,63 @@ export class DiskFile {
         states.set(sector, seen)
         // the n-th state replaces the one chosen before with a chance of 1 in n: all are equally likely
         const at = sector * SECTOR_BYTES
-        if (random() * seen < 1) torn.write(at, current.slice(at, at + SECTOR_BYTES))
+        const bytes = current.slice(at, at + SECTOR_BYTES)
+        if (random() * seen < 1) torn.apply({ kind: 'write', offset: at, bytes })
       }
     }
     // half of the time the size is the newest, or what tore would mostly be cut off
     const size = random() < 0.5 ? current.size : (sizes[Math.floor(random() * sizes.length)] ?? 0)
-    torn.resize(size)
+    torn.apply({ kind: 'resize', size })
     return torn.toBuffer()
   }
 
-  #upToSomeResize(random: () => number): Change[] {
-    const resizes = this.#unsynced.flatMap((change, i) => (change.kind === 'resize' ? [i] : []))
+  #upToSomeResize(random: () => number): readonly Change[] {
+    const resizes = this.unsynced.flatMap((change, i) => (change.kind === 'resize' ? [i] : []))
     const kept = Math.floor(random() * (resizes.length + 1))
-    return this.#unsynced.slice(0, resizes[kept] ?? this.#unsynced.length)
+    return this.unsynced.slice(0, resizes[kept])
+  }
+
+  #contentAfter(changes: readonly Change[]): FileContent {
+    const largest = this.all.reduce((size, change) => Math.max(size, sizeAfter(change, 0)), 0)
+    const content = new FileContent(this.#before, largest)
+    for (const change of changes) content.apply(change)
+    return content
   }
 }
 
-function apply(content: FileContent, change: Change): void {
-  if (change.kind === 'write') content.write(change.offset, change.bytes)
-  else content.resize(change.size)
+/** The bytes of a file that grows and shrinks; bytes that were never written read as zeros. */
+class FileContent {
+  readonly #bytes: Buffer
+  size: number
+
+  /** It never becomes larger than `largest` or what it is. */
+  constructor(bytes: Buffer, largest: number) {
+    this.#bytes = Buffer.alloc(Math.max(bytes.length, largest))
+    this.size = bytes.copy(this.#bytes)
+  }
+
+  apply(change: Change): void {
+    const size = sizeAfter(change, this.size)
+    if (change.kind === 'write') change.bytes.copy(this.#bytes, change.offset)
+    else this.#bytes.fill(0, size, Math.max(size, this.size))
+    this.size = size
+  }
+
+  /** A part of it; beyond the end there is nothing. A view, not a copy. */
+  slice(start: number, end: number): Buffer {
+    return this.#bytes.subarray(Math.min(start, this.size), Math.min(end, this.size))
+  }
+
+  toBuffer(): Buffer {
+    return this.slice(0, this.size)
+  }
+}
+
+function sizeAfter(change: Change, size: number): number {
+  return change.kind === 'resize' ? change.size : Math.max(size, change.offset + change.bytes.length)
 }
 
 /** The bytes a write changes; a resize is not torn. */
 function extentOf(change: Change, size: number): [start: number, end: number] {
-  return change.kind === 'write' ? [change.offset, endOf(change)] : [size, size]
-}
-
-function endOf(write: { offset: number; bytes: Buffer }): number {
-  return write.offset + write.bytes.length
+  return change.kind === 'write' ? [change.offset, change.offset + change.bytes.length] : [size, size]
 }

@@ -1,3 +1,4 @@
+import { ChangeLog } from './change-log.ts'
 import { DiskFile, type Unsynced } from './file.ts'
 import type { DiskRecord } from './log.ts'
 
@@ -13,11 +14,6 @@ interface EntryChange {
   file: DiskFile | null
 }
 
-interface StartedSync {
-  file: DiskFile | null
-  changes: number
-}
-
 /**
  * What a disk holds of a folder, change by change. Strict where file systems differ: a sync of a file makes its content
  * safe but not its name, which takes a sync of the folder (POSIX; ext4 would keep the name of a new file as well).
@@ -25,39 +21,38 @@ interface StartedSync {
  */
 export class DiskModel {
   readonly #syncs: Syncs
-  /** The folder as a sync has made it safe, the changes since, and as the process sees it. */
-  readonly #syncedEntries: Map<string, DiskFile>
-  readonly #entryChanges: EntryChange[] = []
-  #syncedEntryChanges = 0
+  /** The folder as it was at the beginning, the changes since, and as the process sees it. */
+  readonly #before: ReadonlyMap<string, DiskFile>
+  readonly #changes = new ChangeLog<EntryChange>()
   readonly #entries: Map<string, DiskFile>
-  /** null is the folder itself. */
-  readonly #open = new Map<number, DiskFile | null>()
-  readonly #running = new Map<number, StartedSync>()
+  /** The changes of a file, or of the folder itself, by descriptor. */
+  readonly #open = new Map<number, DiskFile | ChangeLog<EntryChange>>()
+  /** Makes safe what was changed when the sync began. */
+  readonly #running = new Map<number, () => void>()
 
   /** `folder` is all on the disk. */
   constructor(folder: Folder, syncs: Syncs = 'honoured') {
     this.#syncs = syncs
-    this.#entries = new Map([...folder].map(([name, content]) => [name, new DiskFile(content)]))
-    this.#syncedEntries = new Map(this.#entries)
+    this.#before = new Map([...folder].map(([name, content]) => [name, new DiskFile(content)]))
+    this.#entries = new Map(this.#before)
   }
 
   apply(record: DiskRecord): void {
     switch (record.kind) {
       case 'open':
-        this.#open.set(record.fd, record.name === '' ? null : this.#openFile(record))
+        this.#open.set(record.fd, record.name === '' ? this.#changes : this.#openFile(record))
         return
       case 'close':
         this.#open.delete(record.fd)
         return
       case 'write':
-        this.#file(record.fd).change({ kind: 'write', offset: record.offset, bytes: record.bytes })
+        this.#file(record.fd).add({ kind: 'write', offset: record.offset, bytes: record.bytes })
         return
       case 'truncate':
-        this.#file(record.fd).change({ kind: 'resize', size: record.size })
+        this.#file(record.fd).add({ kind: 'resize', size: record.size })
         return
       case 'unlink':
-        this.#entries.delete(record.name)
-        this.#entryChanges.push({ name: record.name, file: null })
+        this.#change({ name: record.name, file: null })
         return
       case 'syncStarted':
         this.#startSync(record.fd, record.sync)
@@ -69,64 +64,56 @@ export class DiskModel {
 
   /** The content of the folder when the power comes back. */
   afterCut(unsynced: Unsynced, random: () => number): Folder {
-    const entries = new Map(this.#syncedEntries)
+    const entries = new Map(this.#before)
+    const { synced, unsynced: changes } = this.#changes
     // a file system keeps the order of these in its journal
-    const changes = this.#entryChanges.slice(this.#syncedEntryChanges)
     const happened = {
       none: 0,
       all: changes.length,
       'some sectors': Math.floor(random() * (changes.length + 1)),
     }[unsynced]
-    for (const change of changes.slice(0, happened)) applyEntry(entries, change)
+    for (const change of [...synced, ...changes.slice(0, happened)]) applyEntry(entries, change)
     return new Map([...entries].map(([name, file]) => [name, file.afterCut(unsynced, random)]))
   }
 
   /** Writes, truncations, and names made or removed that no sync has made safe. */
   get unsyncedChanges(): number {
-    let count = this.#entryChanges.length - this.#syncedEntryChanges
-    for (const file of this.#entries.values()) count += file.unsyncedChanges
-    return count
+    const logs = [this.#changes, ...this.#entries.values()]
+    return logs.reduce((sum, { unsynced }) => sum + unsynced.length, 0)
   }
 
   #openFile({ name, creates, truncates }: { name: string; creates: boolean; truncates: boolean }): DiskFile {
-    let file = this.#entries.get(name)
-    if (file === undefined) {
-      if (!creates) throw new Error(`the log opens ${name}, which is not there`)
-      file = new DiskFile()
-      this.#entries.set(name, file)
-      this.#entryChanges.push({ name, file })
-    } else if (truncates) {
-      file.change({ kind: 'resize', size: 0 })
-    }
+    const known = this.#entries.get(name)
+    if (known === undefined && !creates) throw new Error(`the log opens ${name}, which is not there`)
+    const file = known ?? new DiskFile()
+    if (known === undefined) this.#change({ name, file })
+    else if (truncates) file.add({ kind: 'resize', size: 0 })
     return file
   }
 
+  #change(change: EntryChange): void {
+    applyEntry(this.#entries, change)
+    this.#changes.add(change)
+  }
+
   #startSync(fd: number, sync: number): void {
-    const file = this.#open.get(fd)
-    if (file === undefined) throw new Error(`the log syncs descriptor ${fd}, which is not open`)
-    this.#running.set(sync, { file, changes: file?.changes ?? this.#entryChanges.length })
+    const log = this.#open.get(fd)
+    if (log === undefined) throw new Error(`the log syncs descriptor ${fd}, which is not open`)
+    const { length } = log.all
+    this.#running.set(sync, () => log.sync(length))
   }
 
   #finishSync(sync: number): void {
-    const started = this.#running.get(sync)
-    if (started === undefined) throw new Error(`the log ends sync ${sync}, which was not begun`)
+    const finish = this.#running.get(sync)
+    if (finish === undefined) throw new Error(`the log ends sync ${sync}, which was not begun`)
     this.#running.delete(sync)
-    if (this.#syncs === 'ignored') return
-    if (started.file === null) this.#syncFolder(started.changes)
-    else started.file.sync(started.changes)
-  }
-
-  #syncFolder(changes: number): void {
-    for (; this.#syncedEntryChanges < changes; this.#syncedEntryChanges++) {
-      const change = this.#entryChanges[this.#syncedEntryChanges]
-      if (change !== undefined) applyEntry(this.#syncedEntries, change)
-    }
+    if (this.#syncs === 'honoured') finish()
   }
 
   #file(fd: number): DiskFile {
     const file = this.#open.get(fd)
-    if (file === undefined || file === null) throw new Error(`the log changes descriptor ${fd}, no open file`)
-    return file
+    if (file instanceof DiskFile) return file
+    throw new Error(`the log changes descriptor ${fd}, no open file`)
   }
 }
 

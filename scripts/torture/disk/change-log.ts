@@ -1,0 +1,22 @@
+/** Changes in the order in which they were made, and how many of them a sync has made safe. */
+export class ChangeLog<Change> {
+  readonly all: Change[] = []
+  #synced = 0
+
+  add(change: Change): void {
+    this.all.push(change)
+  }
+
+  /** The first `changes` of all changes are safe from now on: a sync that began earlier may end later. */
+  sync(changes: number): void {
+    this.#synced = Math.max(this.#synced, changes)
+  }
+
+  get synced(): readonly Change[] {
+    return this.all.slice(0, this.#synced)
+  }
+
+  get unsynced(): readonly Change[] {
+    return this.all.slice(this.#synced)
+  }
+}
