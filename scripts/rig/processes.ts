@@ -53,6 +53,11 @@ export class BenchProcess {
     return this.#hasExited
   }
 
+  /** Null while it runs, and when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#child.exitCode
+  }
+
   /** The end of what it wrote to stderr. */
   get errorTail(): string {
     return this.#errorTail

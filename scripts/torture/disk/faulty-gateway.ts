@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { ADMIN_KEY, type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import { type BenchProcess, Workbench } from '#scripts/rig/processes.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 
-const ADMIN_KEY = 'flt_admin_key_for_faults_0123456789'
+const SETTINGS = { CARTBARN_REQUESTS_PER_SECOND: '0', CARTBARN_READER_THREADS: '1' }
+const LINE_LIMIT_MS = 60_000
 
 interface LogLine {
   msg: string
@@ -24,41 +25,15 @@ interface Answer {
 /** A gateway in a process of its own, on a disk that may fail, and clients of it. */
 export class FaultyGateway {
   readonly log: LogLine[] = []
-  readonly exited: Promise<number | null>
-  readonly #child: ChildProcess
+  readonly #process: BenchProcess
   readonly #devices: FaultyDevice[] = []
   readonly #channels: RealtimeClient[] = []
-  #hasEnded = false
-  #wake: () => void = () => undefined
-  #http = ''
-  #mqtt = ''
+  #listening: GatewayProcess | undefined
 
   private constructor(dataDir: string, env: Record<string, string>) {
-    this.#child = spawn(process.execPath, [ENTRY, 'run'], {
-      env: {
-        ...process.env,
-        CARTBARN_DATA_DIR: dataDir,
-        CARTBARN_HOST: '127.0.0.1',
-        CARTBARN_HTTP_PORT: '0',
-        CARTBARN_MQTT_PORT: '0',
-        CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
-        CARTBARN_REQUESTS_PER_SECOND: '0',
-        CARTBARN_READER_THREADS: '1',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    this.exited = once(this.#child, 'close').then(() => {
-      this.#hasEnded = true
-      this.#wake()
-      return this.#child.exitCode
-    })
-    // stdout is a pipe: see `stdio`
-    const lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream })
-    lines.on('line', (line) => {
-      this.log.push(JSON.parse(line))
-      this.#wake()
-    })
+    const options = { entry: ENTRY, dataDir, env: { ...SETTINGS, ...env } }
+    this.#process = spawnGateway(new Workbench(), options)
+    this.#process.watchLines((line) => this.log.push(JSON.parse(line)))
   }
 
   /** Starts a gateway that may fail to: look at `exited` and `log`. */
@@ -69,22 +44,22 @@ export class FaultyGateway {
   /** Starts a gateway; resolves when it listens. */
   static async start(dataDir: string, env: Record<string, string> = {}): Promise<FaultyGateway> {
     const gateway = new FaultyGateway(dataDir, env)
-    const listening = await gateway.logged('listening')
-    gateway.#http = String(listening.http)
-    gateway.#mqtt = String(listening.mqtt)
+    gateway.#listening = await untilListening(gateway.#process)
     return gateway
+  }
+
+  get exited(): Promise<number | null> {
+    return this.#process.exited.then(() => this.#process.exitCode)
   }
 
   /** The first log line with this message, once it is there; rejects when the process ends without it. */
   async logged(msg: string): Promise<LogLine> {
-    for (;;) {
-      const line = this.log.find((one) => one.msg === msg)
-      if (line !== undefined) return line
-      if (this.#hasEnded) throw new Error(`ended without "${msg}": ${JSON.stringify(this.log)}`)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
+    const find = () => this.log.find((line) => line.msg === msg)
+    const isOver = () => find() !== undefined || this.#process.hasExited
+    await mustReach(isOver, LINE_LIMIT_MS, `no "${msg}"`)
+    const line = find()
+    if (line === undefined) throw new Error(`ended without "${msg}": ${JSON.stringify(this.log)}`)
+    return line
   }
 
   async request(
@@ -93,7 +68,7 @@ export class FaultyGateway {
     body?: unknown,
     key: string | null = ADMIN_KEY,
   ): Promise<Answer> {
-    const response = await fetch(this.#http + path, {
+    const response = await fetch(`http://127.0.0.1:${this.#started.ports.http}${path}`, {
       method,
       headers: {
         ...(key === null ? {} : { 'x-api-key': key }),
@@ -115,7 +90,7 @@ export class FaultyGateway {
     const { body } = await this.register(hardwareId)
     const device = new FaultyDevice(
       hardwareId,
-      await connectAsync(this.#mqtt, {
+      await connectAsync(`mqtt://127.0.0.1:${this.#started.ports.mqtt}`, {
         clientId: hardwareId,
         username: hardwareId,
         password: body.mqtt.password,
@@ -127,9 +102,7 @@ export class FaultyGateway {
   }
 
   async realtime(): Promise<RealtimeClient> {
-    const channel = await RealtimeClient.open(
-      `${this.#http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`,
-    )
+    const channel = await RealtimeClient.open(this.#started.realtimeUrl)
     this.#channels.push(channel)
     return channel
   }
@@ -147,11 +120,15 @@ export class FaultyGateway {
 
   /** Ends the process; returns its exit code, null after SIGKILL. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    this.#child.kill(signal)
-    const code = await this.exited
+    await this.#process.stop(signal)
     for (const device of this.#devices) device.end()
     for (const channel of this.#channels) channel.terminate()
-    return code
+    return this.#process.exitCode
+  }
+
+  get #started(): GatewayProcess {
+    if (this.#listening === undefined) throw new Error('the gateway has not started')
+    return this.#listening
   }
 }
 
