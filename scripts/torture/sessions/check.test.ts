@@ -34,8 +34,9 @@ test('what is retained is the newest acknowledged message or one that was made l
 
 function check(qos: 1 | 2, acknowledged: number[], received: number[]) {
   const journal = { publishQos: qos, isRetained: false, newest: 9, acknowledged: new Set(acknowledged) }
-  const subscriber = { subscriptions: { 't/#': 2 as const }, received: new Map([['t/a', received]]) }
-  return checkDeliveries(new Map([['t/a', journal]]), new Map([['s', subscriber]]))
+  const subscriptions = { 't/#': 2 as const }
+  const subscriber = { name: 's', subscriptions, received: new Map([['t/a', received]]) }
+  return checkDeliveries(new Map([['t/a', journal]]), [subscriber])
 }
 
 function counts({ twice, repeated, outOfOrder }: ReturnType<typeof check>) {

@@ -7,13 +7,12 @@ export interface TopicJournal {
   acknowledged: ReadonlySet<number>
 }
 
-/** What one subscriber got of one topic: the numbers in the order of their delivery, repetitions included. */
-export type Received = ReadonlyMap<string, readonly number[]>
-
 /** What one subscriber was to get, and got. */
 export interface SubscriberJournal {
+  name: string
   subscriptions: Readonly<Record<string, 0 | 1 | 2>>
-  received: Received
+  /** By topic, the numbers in the order of their delivery, repetitions included. */
+  received: ReadonlyMap<string, readonly number[]>
 }
 
 /** What a comparison of acknowledged with received messages found. */
@@ -36,17 +35,10 @@ const MAX_EXAMPLES = 10
 /** Looks for every acknowledged message at every subscriber it was for. */
 export function checkDeliveries(
   topics: ReadonlyMap<string, TopicJournal>,
-  subscribers: ReadonlyMap<string, SubscriberJournal>,
+  subscribers: readonly SubscriberJournal[],
 ): DeliveryCheck {
-  const check: DeliveryCheck = {
-    expected: 0,
-    missing: 0,
-    twice: 0,
-    repeated: 0,
-    outOfOrder: 0,
-    examples: [],
-  }
-  for (const [name, { subscriptions, received }] of subscribers) {
+  const check = { expected: 0, missing: 0, twice: 0, repeated: 0, outOfOrder: 0, examples: [] }
+  for (const { name, subscriptions, received } of subscribers) {
     for (const [topic, journal] of topics) {
       const qos = grantedQos(subscriptions, topic)
       if (qos === null) continue
@@ -114,17 +106,20 @@ export function grantedQos(
   subscriptions: Readonly<Record<string, 0 | 1 | 2>>,
   topic: string,
 ): 0 | 1 | 2 | null {
-  let highest: 0 | 1 | 2 | null = null
-  for (const [filter, qos] of Object.entries(subscriptions)) {
-    if (matches(filter.split('/'), topic.split('/')) && (highest === null || qos > highest)) highest = qos
-  }
-  return highest
+  const granted = Object.entries(subscriptions).filter(([filter]) => isMatch(filter, topic))
+  return (
+    granted
+      .map(([, qos]) => qos)
+      .sort()
+      .at(-1) ?? null
+  )
 }
 
-function matches(filter: readonly string[], topic: readonly string[]): boolean {
-  for (const [i, level] of filter.entries()) {
+function isMatch(filter: string, topic: string): boolean {
+  const [levels, wanted] = [topic.split('/'), filter.split('/')]
+  for (const [i, level] of wanted.entries()) {
     if (level === '#') return true
-    if (topic[i] === undefined || (level !== '+' && level !== topic[i])) return false
+    if (levels[i] === undefined || (level !== '+' && level !== levels[i])) return false
   }
-  return filter.length === topic.length
+  return wanted.length === levels.length
 }

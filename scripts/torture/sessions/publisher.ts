@@ -12,11 +12,8 @@ export interface Login {
 /** What all topics begin with. */
 export const TOPIC_ROOT = 'torture'
 
-interface Topic {
+interface Topic extends TopicJournal {
   name: string
-  qos: 1 | 2
-  isRetained: boolean
-  newest: number
   acknowledged: Set<number>
   inFlight: number
 }
@@ -54,15 +51,12 @@ export class SessionPublisher {
     if (topic.inFlight >= (topic.isRetained ? MAX_RETAINED_IN_FLIGHT : MAX_IN_FLIGHT)) return
     topic.inFlight++
     topic.newest++
-    const { name, qos, isRetained: retain } = topic
+    const { name, publishQos: qos, isRetained: retain } = topic
     this.client.publish({ topic: name, payload: String(topic.newest), qos, retain })
   }
 
   get journals(): [topic: string, TopicJournal][] {
-    return this.#topics.map(({ name, qos, isRetained, newest, acknowledged }) => [
-      name,
-      { publishQos: qos, isRetained, newest, acknowledged },
-    ])
+    return this.#topics.map((topic) => [topic.name, topic])
   }
 
   #note({ topic, payload }: Outgoing): void {
@@ -73,6 +67,6 @@ export class SessionPublisher {
   }
 }
 
-function createTopic(name: string, qos: 1 | 2, isRetained: boolean): Topic {
-  return { name, qos, isRetained, newest: 0, acknowledged: new Set(), inFlight: 0 }
+function createTopic(name: string, publishQos: 1 | 2, isRetained: boolean): Topic {
+  return { name, publishQos, isRetained, newest: 0, acknowledged: new Set(), inFlight: 0 }
 }

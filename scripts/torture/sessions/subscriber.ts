@@ -7,11 +7,11 @@ const STAY_MIN_MS = 100
 const STAY_SPREAD_MS = 2000
 
 /** A client with a persistent session that is online at times, and notes what it gets. */
-export class SessionSubscriber {
+export class SessionSubscriber implements SubscriberJournal {
   readonly client: SessionClient
   readonly name: string
-  readonly #subscriptions: Readonly<Record<string, 0 | 1 | 2>>
-  readonly #received = new Map<string, number[]>()
+  readonly subscriptions: Readonly<Record<string, 0 | 1 | 2>>
+  readonly received = new Map<string, number[]>()
   #timer: NodeJS.Timeout | undefined
   #isOnline = true
 
@@ -22,21 +22,15 @@ export class SessionSubscriber {
     onRefused: (error: Error) => void,
   ) {
     this.name = name
-    this.#subscriptions = subscriptions
+    this.subscriptions = subscriptions
     this.client = new SessionClient({ ...login, clientId: name, isPersistent: true, subscriptions })
     this.client.onRefused = onRefused
     this.client.onDelivery = (delivery) => this.#note(delivery)
   }
 
-  get journal(): SubscriberJournal {
-    return { subscriptions: this.#subscriptions, received: this.#received }
-  }
-
   /** Deliveries so far. */
   get deliveries(): number {
-    let count = 0
-    for (const numbers of this.#received.values()) count += numbers.length
-    return count
+    return [...this.received.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
   /** Comes and goes from now on. */
@@ -60,8 +54,8 @@ export class SessionSubscriber {
   }
 
   #note({ topic, payload }: Delivery): void {
-    const numbers = this.#received.get(topic)
-    if (numbers === undefined) this.#received.set(topic, [Number(payload)])
-    else numbers.push(Number(payload))
+    const numbers = this.received.get(topic) ?? []
+    this.received.set(topic, numbers)
+    numbers.push(Number(payload))
   }
 }

@@ -124,8 +124,7 @@ export class SessionTraffic {
   }
 
   #checkDeliveries(): DeliveryCheck {
-    const journals = this.#subscribers.map(({ name, journal }) => [name, journal] as const)
-    return checkDeliveries(this.#topics, new Map(journals))
+    return checkDeliveries(this.#topics, this.#subscribers)
   }
 
   /** Everything was acknowledged: sessions that are left and taken up again have nothing to deliver. */
