@@ -55,12 +55,12 @@ const OTHERS = 2
 export class Campaign {
   readonly #subject: Subject
   readonly #options: CampaignOptions
-  readonly #byKind = new Map<string, number>()
-  readonly #failures: Failure[] = []
+  readonly #report: CampaignReport = {
+    ...{ done: 0, byKind: new Map(), worstPubackMs: 0, neighbourMessages: 0, seconds: 0, failures: [] },
+  }
   /** The last case of each device. */
   readonly #underWay = new Map<string, Promise<unknown>>()
   #next: number
-  #done = 0
 
   constructor(subject: Subject, options: CampaignOptions) {
     this.#subject = subject
@@ -70,6 +70,7 @@ export class Campaign {
 
   async run(): Promise<CampaignReport> {
     const { api, mqttUrl, realtimeUrl } = this.#subject
+    const report = this.#report
     // no client logs in as the bystander, and none may publish for it
     const [neighbour, bystander, ...devices] = await api.registerDevices(this.#options.devices + OTHERS)
     if (neighbour === undefined || bystander === undefined) throw new Error('no devices')
@@ -77,34 +78,28 @@ export class Campaign {
     const startedAtMs = performance.now()
     const endsAtMs = startedAtMs + this.#options.seconds * 1000
     const end = this.#options.from + this.#options.cases
-    while (this.#next < end && performance.now() < endsAtMs && this.#failures.length < FAILURES_MAX) {
+    while (this.#next < end && performance.now() < endsAtMs && report.failures.length < FAILURES_MAX) {
       const first = this.#next
       await this.#runBatch(Math.min(end, first + BATCH), devices)
       await this.#examine(first, devices, neighbours, bystander.hardwareId)
-      this.#options.onBatch?.(this.#done)
+      this.#options.onBatch?.(report.done)
     }
-    const seconds = (performance.now() - startedAtMs) / 1000
+    report.seconds = (performance.now() - startedAtMs) / 1000
     const { sent, worstPubackMs, problems } = await neighbours.stop(api)
-    for (const problem of problems) this.#failures.push({ problem: `neighbours: ${problem}`, cases: [] })
-    return {
-      done: this.#done,
-      byKind: this.#byKind,
-      worstPubackMs,
-      neighbourMessages: sent,
-      seconds,
-      failures: this.#failures,
-    }
+    for (const problem of problems) report.failures.push({ problem: `neighbours: ${problem}`, cases: [] })
+    return { ...report, worstPubackMs, neighbourMessages: sent }
   }
 
   async #runBatch(end: number, devices: readonly Login[]): Promise<void> {
     const { seed, only, lanes } = this.#options
+    const { byKind, failures } = this.#report
     const runLane = async () => {
-      while (this.#next < end && this.#failures.length < FAILURES_MAX && this.#subject.fault() === null) {
+      while (this.#next < end && failures.length < FAILURES_MAX && this.#subject.fault() === null) {
         const fuzzCase = generateCase(seed, this.#next++, devices, only)
         const problem = await this.#runWhenFree(fuzzCase)
-        if (problem !== null) this.#failures.push({ problem, cases: [fuzzCase] })
-        this.#byKind.set(fuzzCase.kind, (this.#byKind.get(fuzzCase.kind) ?? 0) + 1)
-        this.#done++
+        if (problem !== null) failures.push({ problem, cases: [fuzzCase] })
+        byKind.set(fuzzCase.kind, (byKind.get(fuzzCase.kind) ?? 0) + 1)
+        this.#report.done++
       }
     }
     await Promise.all(Array.from({ length: lanes }, runLane))
@@ -132,7 +127,7 @@ export class Campaign {
     const cases = Array.from({ length: this.#next - first }, (_, i) =>
       generateCase(seed, first + i, devices, only),
     )
-    this.#failures.push({ problem, cases })
+    this.#report.failures.push({ problem, cases })
     // one fault is enough: it does not go away
     this.#next = Number.POSITIVE_INFINITY
   }

@@ -23,35 +23,20 @@ const EDGES: readonly [number, ...number[]] = [0, 1, 2, 0x7f, 0x80, 0xc0, 0xf0, 
 const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   flipBits,
   (random, packet) => packet.subarray(0, random.integer(0, packet.length - 1)),
-  (random, packet) => Buffer.concat([packet, randomBytes(random, random.integer(1, 40))]),
+  (random, packet) => replace(packet, packet.length, 0, randomBytes(random, random.integer(1, 40))),
   // the head of one packet on the tail of another
-  (random, packet, other) =>
-    Buffer.concat([
-      packet.subarray(0, random.integer(0, packet.length)),
-      other.subarray(random.integer(0, other.length)),
-    ]),
-  (random, packet) =>
-    Buffer.concat([
-      packet.subarray(0, 1),
-      Buffer.from(random.pick(LENGTHS)),
-      packet.subarray(lengthEnd(packet)),
-    ]),
+  (random, packet, other) => {
+    const head = packet.subarray(0, random.integer(0, packet.length))
+    return Buffer.concat([head, other.subarray(random.integer(0, other.length))])
+  },
+  (random, packet) => replace(packet, 1, lengthEnd(packet) - 1, random.pick(LENGTHS)),
   (random, packet) => shiftLength(packet, random.integer(-8, 8)),
-  (random, packet) => withByte(packet, random.integer(0, packet.length - 1), random.pick(EDGES)),
-  (random, packet) => withByte(packet, 0, random.integer(0, 255)),
-  (random, packet) => withByte(packet, 0, ((packet[0] ?? 0) & 0xf0) | random.integer(0, 15)),
-  (random, packet) => {
-    const at = random.integer(0, packet.length)
-    return Buffer.concat([
-      packet.subarray(0, at),
-      randomBytes(random, random.integer(1, 8)),
-      packet.subarray(at),
-    ])
-  },
-  (random, packet) => {
-    const at = random.integer(0, packet.length)
-    return Buffer.concat([packet.subarray(0, at), packet.subarray(at + random.integer(1, 4))])
-  },
+  (random, packet) => replace(packet, random.integer(0, packet.length - 1), 1, [random.pick(EDGES)]),
+  (random, packet) => replace(packet, 0, 1, [random.integer(0, 255)]),
+  (random, packet) => replace(packet, 0, 1, [((packet[0] ?? 0) & 0xf0) | random.integer(0, 15)]),
+  (random, packet) =>
+    replace(packet, random.integer(0, packet.length), 0, randomBytes(random, random.integer(1, 8))),
+  (random, packet) => replace(packet, random.integer(0, packet.length), random.integer(1, 4), []),
 ]
 
 /** The packet after one to three changes; `other` lends bytes. */
@@ -76,16 +61,15 @@ function flipBits(random: Random, packet: Buffer): Buffer {
   return flipped
 }
 
-function withByte(packet: Buffer, at: number, value: number): Buffer {
-  const changed = Buffer.from(packet)
-  changed[at] = value
-  return changed
+/** The packet with other bytes in place of `count` of its own. */
+function replace(packet: Buffer, at: number, count: number, bytes: Iterable<number>): Buffer {
+  return Buffer.from([...packet.subarray(0, at), ...bytes, ...packet.subarray(at + count)])
 }
 
 /** The length as it is announced, a little too small or too large; packets of more than 127 bytes are left alone. */
 function shiftLength(packet: Buffer, by: number): Buffer {
-  const length = packet[1] ?? 0
-  return length < 128 ? withByte(packet, 1, Math.min(127, Math.max(0, length + by))) : packet
+  const length = packet[1] ?? 128
+  return length < 128 ? replace(packet, 1, 1, [Math.min(127, Math.max(0, length + by))]) : packet
 }
 
 function lengthEnd(packet: Buffer): number {

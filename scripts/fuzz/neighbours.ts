@@ -23,7 +23,8 @@ export class Neighbours {
   readonly #client: MqttClient
   readonly #reader: WebSocket
   readonly #sentMs: number[] = []
-  readonly #problems: string[] = []
+  /** What has gone wrong so far. */
+  readonly problems: string[] = []
   #receivedLive = 0
   #worstPubackMs = 0
   #isOver = false
@@ -33,10 +34,10 @@ export class Neighbours {
     this.#device = device
     this.#client = client
     this.#reader = reader
-    client.on('error', (error) => this.#problems.push(`the device: ${error.message}`))
-    client.on('close', () => this.#isOver || this.#problems.push('the device was disconnected'))
-    reader.on('error', (error) => this.#problems.push(`the reader: ${error.message}`))
-    reader.on('close', () => this.#isOver || this.#problems.push('the reader was disconnected'))
+    client.on('error', (error) => this.problems.push(`the device: ${error.message}`))
+    client.on('close', () => this.#isOver || this.problems.push('the device was disconnected'))
+    reader.on('error', (error) => this.problems.push(`the reader: ${error.message}`))
+    reader.on('close', () => this.#isOver || this.problems.push('the reader was disconnected'))
     reader.on('message', (bytes) => {
       if (bytes.toString().includes('"device_data"')) this.#receivedLive++
     })
@@ -58,39 +59,26 @@ export class Neighbours {
     return neighbours
   }
 
-  /** What has gone wrong so far. */
-  get problems(): readonly string[] {
-    return this.#problems
-  }
-
   /** Stops publishing, compares what was stored and shown with what was sent, and leaves. */
   async stop(api: GatewayApi): Promise<NeighbourReport> {
     this.#isOver = true
     await this.#publishing
-    const storedMs = await api.gpsTimes(
-      this.#device.hardwareId,
-      this.#sentMs[0] ?? 0,
-      this.#sentMs.at(-1) ?? 0,
-    )
+    const sentMs = this.#sentMs
+    const storedMs = await api.gpsTimes(this.#device.hardwareId, sentMs[0] ?? 0, sentMs.at(-1) ?? 0)
     const stored = new Set(storedMs)
-    const isSame = storedMs.length === this.#sentMs.length && this.#sentMs.every((tsMs) => stored.has(tsMs))
-    if (!isSame) this.#problems.push(`${this.#sentMs.length} samples acknowledged, ${storedMs.length} stored`)
-    await waitUntil(() => this.#receivedLive >= this.#sentMs.length, SETTLE_MS)
-    if (this.#receivedLive !== this.#sentMs.length)
-      this.#problems.push(`${this.#sentMs.length} samples sent, ${this.#receivedLive} shown on /realtime`)
-    await this.close()
-    return { sent: this.#sentMs.length, worstPubackMs: this.#worstPubackMs, problems: this.#problems }
-  }
-
-  async close(): Promise<void> {
-    this.#isOver = true
+    const isSame = storedMs.length === sentMs.length && sentMs.every((tsMs) => stored.has(tsMs))
+    if (!isSame) this.problems.push(`${sentMs.length} samples acknowledged, ${storedMs.length} stored`)
+    await waitUntil(() => this.#receivedLive >= sentMs.length, SETTLE_MS)
+    if (this.#receivedLive !== sentMs.length)
+      this.problems.push(`${sentMs.length} samples sent, ${this.#receivedLive} shown on /realtime`)
     this.#reader.terminate()
     await this.#client.endAsync(true)
+    return { sent: sentMs.length, worstPubackMs: this.#worstPubackMs, problems: this.problems }
   }
 
   async #publish(): Promise<void> {
     const topic = `dev/${this.#device.hardwareId}/tlm`
-    for (let startedAtMs = performance.now(); !this.#isOver && this.#problems.length === 0; ) {
+    for (let startedAtMs = performance.now(); !this.#isOver && this.problems.length === 0; ) {
       const tsMs = Math.max(Date.now(), (this.#sentMs.at(-1) ?? 0) + 1)
       const payload = JSON.stringify({ ts: tsMs, lat: 36.5 + (tsMs % 1_000) / 10_000, long: -121.9 })
       const sentAtMs = performance.now()
@@ -99,7 +87,7 @@ export class Neighbours {
         sleep(PUBACK_LIMIT_MS, 'no PUBACK in 5 s', { ref: false }),
       ])
       if (typeof outcome === 'string') {
-        this.#problems.push(`the device: ${outcome}`)
+        this.problems.push(`the device: ${outcome}`)
         return
       }
       this.#sentMs.push(tsMs)
