@@ -10,7 +10,6 @@ export interface LockEventCheck {
 }
 
 const MAX_UNACKNOWLEDGED = 20
-const RETRY_MS = 100
 
 /** Where lock events are looked for: a gateway, or a hub. */
 export interface StoredLockEvents {
@@ -40,12 +39,6 @@ export class LockDevices {
       const client = new SessionClient({ port, ...login, isPersistent: false })
       const device: LockDevice = { hardwareId, client, made: 0, acknowledged: new Set() }
       client.onAcknowledged = ({ payload }) => device.acknowledged.add(JSON.parse(payload).code)
-      // a gateway that is stopping accepts no client
-      client.onRefused = () => {
-        setTimeout(() => {
-          if (client.onRefused !== null) client.goOnline()
-        }, RETRY_MS)
-      }
       return device
     })
   }
@@ -70,10 +63,7 @@ export class LockDevices {
 
   close(): void {
     this.stopReporting()
-    for (const { client } of this.#devices) {
-      client.onRefused = null
-      client.goOffline('politely')
-    }
+    for (const { client } of this.#devices) client.goOffline('politely')
   }
 
   /** Looks for every event acknowledged so far. */
@@ -95,12 +85,7 @@ function report(device: LockDevice, prefix: string): void {
   if (device.client.unacknowledged >= MAX_UNACKNOWLEDGED) return
   const n = ++device.made
   const event = n % 2 === 0 ? 'lock' : 'unlock'
-  const payload = JSON.stringify({
-    eid: `${prefix}${n}`,
-    event,
-    source: 'rfid',
-    code: `${prefix}${n}`,
-    ts: Date.now(),
-  })
+  const code = `${prefix}${n}`
+  const payload = JSON.stringify({ eid: code, event, source: 'rfid', code, ts: Date.now() })
   device.client.publish({ topic: `dev/${device.hardwareId}/evt`, payload, qos: 1, retain: false })
 }

@@ -36,7 +36,7 @@ export class SessionClient {
   onDelivery: ((delivery: Delivery) => void) | null = null
   /** The session stands and everything open has been repeated. */
   onReady: (() => void) | null = null
-  /** The broker does not let it in. */
+  /** The broker does not let it in, and it stays away. Without a listener it tries again: one that is stopping lets nobody in. */
   onRefused: ((error: Error) => void) | null = null
 
   /** Connections after which the broker knew nothing of a session it had confirmed before. */
@@ -149,7 +149,7 @@ export class SessionClient {
 
   #onConnack({ returnCode, sessionPresent }: IConnackPacket): void {
     if (returnCode !== 0) {
-      this.#isWanted = false
+      this.#isWanted = this.onRefused === null
       this.onRefused?.(new Error(`${this.#settings.clientId}: CONNACK ${returnCode}`))
       return
     }

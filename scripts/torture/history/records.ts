@@ -1,11 +1,13 @@
 import type { TelemetryStream } from '#shared/ids.ts'
+import { toIso } from '#shared/time.ts'
+import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 
 /** One record of a stream as the API lists it, without who it is of. */
 export interface ListedRecord {
   timestamp: string
   lat?: number
   long?: number
-  speed?: number
+  speed?: number | undefined
   battery_voltage?: number
 }
 
@@ -25,24 +27,32 @@ export function streamsAt(atMs: number): TelemetryStream[] {
   }
 }
 
-/** The record a device has at that time: the values follow from both, so that any other is a fault. */
-export function recordAt(device: number, stream: TelemetryStream, atMs: number): ListedRecord {
-  const timestamp = new Date(atMs).toISOString()
-  const tick = Math.floor(atMs / SLOT_MS) + atMs
-  if (stream === 'battery') return { timestamp, battery_voltage: (48_000 + (tick % 4000)) / MILLI }
+/** The records a device has at a time: the values follow from both, so that any other is a fault. */
+export const RECORD_AT = { gps: gpsAt, battery: batteryAt }
+
+function batteryAt(_device: number, atMs: number): ImportedBattery {
+  return { timestamp: toIso(atMs), battery_voltage: (48_000 + (tickOf(atMs) % 4000)) / MILLI }
+}
+
+function gpsAt(device: number, atMs: number): ImportedGps {
+  const tick = tickOf(atMs)
   return {
-    timestamp,
+    timestamp: toIso(atMs),
     lat: (280_000_000 + device * 100_000 + (tick % 90_000)) / E7,
     long: (-810_000_000 - ((tick * 7) % 90_000)) / E7,
     ...(tick % 5 === 0 ? {} : { speed: (tick % 20_000) / MILLI }),
   }
 }
 
+function tickOf(atMs: number): number {
+  return Math.floor(atMs / SLOT_MS) + atMs
+}
+
 /** What a device says of that time in a telemetry message. */
 export function sampleAt(device: number, atMs: number): Record<string, number> {
   const sample: Record<string, number> = { ts: atMs }
   for (const stream of streamsAt(atMs)) {
-    const { timestamp: _, ...values } = recordAt(device, stream, atMs)
+    const { timestamp: _, ...values } = RECORD_AT[stream](device, atMs)
     Object.assign(sample, values)
   }
   return sample
@@ -50,12 +60,7 @@ export function sampleAt(device: number, atMs: number): Record<string, number> {
 
 /** Whether a record has the values that were sent for its time. */
 export function isAsSent(device: number, stream: TelemetryStream, record: ListedRecord): boolean {
-  const sent = recordAt(device, stream, Date.parse(record.timestamp))
-  return (
-    record.timestamp === sent.timestamp &&
-    record.lat === sent.lat &&
-    record.long === sent.long &&
-    record.speed === sent.speed &&
-    record.battery_voltage === sent.battery_voltage
-  )
+  const sent: ListedRecord = RECORD_AT[stream](device, Date.parse(record.timestamp))
+  const fields = ['timestamp', 'lat', 'long', 'speed', 'battery_voltage'] as const
+  return fields.every((field) => record[field] === sent[field])
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
-import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import { type ApiClient, ApiError } from '#shared/client.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { DeletionScope, ExpectedHistory } from './expected-history.ts'
-import { recordAt, streamsAt } from './records.ts'
-import { BACKLOG_DAYS } from './senders.ts'
+import { RECORD_AT, streamsAt } from './records.ts'
+import { BACKLOG_DAYS, type HistorySenders } from './senders.ts'
 
 const DAY_MS = 86_400_000
 /** No gateway: asked again after so long. */
@@ -15,48 +14,50 @@ const DELETION_PAUSE_MS = 800
 const OLDEST_PURGE_DAYS = BACKLOG_DAYS - 1
 const YOUNGEST_PURGE_DAYS = 10
 
-const purgedSchema = z.object({ cutoff_date: z.string() })
-const countsSchema = z.object({ gps: z.number(), battery: z.number() })
-const importedSchema = z.object({ stored: countsSchema, duplicates: countsSchema })
+const EVER = { streams: ['gps', 'battery'], beforeMs: Number.POSITIVE_INFINITY } as const
 
-/** What came of a kind of request. */
-interface Outcomes {
-  confirmed: number
-  /** The gateway died over it. */
-  brokenOff: number
-  /** It could not, or not any more. */
-  failed: number
-  refused: number
-}
+const ERASURES = [
+  { operation: 'DELETE /devices/{id}/telemetry', streams: ['gps', 'battery'] },
+  { operation: 'DELETE /devices/{id}/telemetry/gps', streams: ['gps'] },
+  { operation: 'DELETE /devices/{id}/telemetry/battery', streams: ['battery'] },
+] as const
 
-/** An answer of the gateway; null when it died before it gave one, undefined when there was none to ask. */
-type Answer = { status: number; body: unknown } | null | undefined
+/**
+ * What came of a request: `away` when there was no gateway to ask, `brokenOff` when it died before it gave an answer,
+ * `failed` when it could not do it, or not any more.
+ */
+type Fate = 'confirmed' | 'brokenOff' | 'failed' | 'refused' | 'away'
+
+/** How often each came of a kind of request. */
+type Outcomes = Record<Fate, number>
+
+const NONE: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0, away: 0 }
 
 /** A client that adds old records over HTTP, and deletes some, all the time. */
 export class HistoryRequests {
-  readonly imports: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0 }
-  readonly deletions: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0 }
+  readonly imports = { ...NONE }
+  readonly deletions = { ...NONE }
   /** Imports of which not every record was stored or a repetition. */
   incomplete = 0
-  readonly #url: string
+  readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]
   readonly #expected: ExpectedHistory
-  readonly #pastTimes: (count: number) => number[]
+  readonly #senders: HistorySenders
   readonly #waiting = new Set<() => void>()
   readonly #waitingForEnd = new Set<() => void>()
   #isWanted = false
   #running: Promise<void>[] = []
 
   constructor(
-    url: string,
+    client: ApiClient,
     hardwareIds: readonly string[],
     expected: ExpectedHistory,
-    pastTimes: (count: number) => number[],
+    senders: HistorySenders,
   ) {
-    this.#url = url
+    this.#client = client
     this.#hardwareIds = hardwareIds
     this.#expected = expected
-    this.#pastTimes = pastTimes
+    this.#senders = senders
   }
 
   start(): void {
@@ -93,23 +94,24 @@ export class HistoryRequests {
   /** Adds records of times past to a device; returns whether there was a gateway. */
   async import(): Promise<boolean> {
     const device = this.#chooseDevice()
-    const times = this.#pastTimes(1 + Math.floor(Math.random() * IMPORT_RECORDS))
-    const of = (stream: TelemetryStream) =>
-      times.filter((atMs) => streamsAt(atMs).includes(stream)).map((atMs) => recordAt(device, stream, atMs))
-    const body = { gps: of('gps'), battery: of('battery') }
-    const send = this.#expected.send(device, times)
-    const answer = await this.#ask('POST', `${this.#deviceUrl(device)}/telemetry/import`, body)
-    if (answer?.status !== 200) {
-      note(this.imports, answer)
-      if (didNothing(answer)) this.#expected.withdraw(send)
-      return answer !== undefined
+    const times = this.#senders.pastTimes(1 + Math.floor(Math.random() * IMPORT_RECORDS))
+    const of = (stream: TelemetryStream) => times.filter((atMs) => streamsAt(atMs).includes(stream))
+    const body = {
+      gps: of('gps').map((atMs) => RECORD_AT.gps(device, atMs)),
+      battery: of('battery').map((atMs) => RECORD_AT.battery(device, atMs)),
     }
-    this.imports.confirmed++
-    this.#expected.acknowledge(send)
-    const { stored, duplicates } = importedSchema.parse(answer.body)
-    const taken = stored.gps + stored.battery + duplicates.gps + duplicates.battery
-    if (taken !== body.gps.length + body.battery.length) this.incomplete++
-    return true
+    const send = this.#expected.send(device, times)
+    const { fate, answer } = await this.#ask(this.imports, () =>
+      this.#client.call('POST /devices/{id}/telemetry/import', { path: this.#pathOf(device), body }),
+    )
+    if (didNothing(fate)) this.#expected.withdraw(send)
+    if (answer !== undefined) {
+      this.#expected.acknowledge(send)
+      const { stored, duplicates } = answer
+      const taken = stored.gps + stored.battery + duplicates.gps + duplicates.battery
+      if (taken !== body.gps.length + body.battery.length) this.incomplete++
+    }
+    return fate !== 'away'
   }
 
   async #delete(): Promise<boolean> {
@@ -123,80 +125,69 @@ export class HistoryRequests {
     // what the gateway takes for now is not later than an hour from now
     const latestMs = Date.now() + DAY_MS / 24 - days * DAY_MS
     const scope = { device: null, streams: ['gps', 'battery'], beforeMs: latestMs } as const
-    return this.#carryOut(scope, 'POST', `${this.#url}/telemetry/purge`, { older_than_days: days })
+    return this.#carryOut(scope, async () => {
+      const purged = await this.#client.call('POST /telemetry/purge', { body: { older_than_days: days } })
+      return Date.parse(purged.cutoff_date)
+    })
   }
 
   /** Deletes records of a device; returns whether there was a gateway. */
   async erase(): Promise<boolean> {
     const device = this.#chooseDevice()
-    const [stream] = (['gps', 'battery', undefined] as const).toSorted(() => Math.random() - 0.5)
-    const streams = stream === undefined ? (['gps', 'battery'] as const) : [stream]
-    const scope = { device, streams, beforeMs: Number.POSITIVE_INFINITY }
-    const path = stream === undefined ? '' : `/${stream}`
-    return this.#carryOut(scope, 'DELETE', `${this.#deviceUrl(device)}/telemetry${path}`)
+    const { operation, streams } = ERASURES[Math.floor(Math.random() * ERASURES.length)] ?? ERASURES[0]
+    const scope = { ...EVER, device, streams }
+    return this.#carryOut(scope, () => this.#client.call(operation, { path: this.#pathOf(device) }))
   }
 
   /** Deletes a device with all it has; returns whether there was a gateway. */
   deleteDevice(device: number): Promise<boolean> {
-    const scope = { device, streams: ['gps', 'battery'], beforeMs: Number.POSITIVE_INFINITY } as const
-    return this.#carryOut(scope, 'DELETE', this.#deviceUrl(device))
+    const path = this.#pathOf(device)
+    return this.#carryOut({ ...EVER, device }, () => this.#client.call('DELETE /devices/{id}', { path }))
   }
 
-  async #carryOut(scope: DeletionScope, method: string, url: string, body?: unknown): Promise<boolean> {
+  /** `request` may say before when records are gone, in milliseconds; else it is as in the scope. */
+  async #carryOut(scope: DeletionScope, request: () => Promise<unknown>): Promise<boolean> {
     const deletion = this.#expected.startDeletion(scope)
-    const answer = await this.#ask(method, url, body)
-    if (answer?.status === 200) {
-      this.deletions.confirmed++
-      const { data } = purgedSchema.safeParse(answer.body)
-      const cutoffMs = data === undefined ? scope.beforeMs : Date.parse(data.cutoff_date)
-      this.#expected.confirmDeletion(deletion, cutoffMs)
+    const { fate, answer } = await this.#ask(this.deletions, request)
+    if (fate === 'confirmed') {
+      this.#expected.confirmDeletion(deletion, typeof answer === 'number' ? answer : scope.beforeMs)
       for (const resolve of this.#waitingForEnd) resolve()
       this.#waitingForEnd.clear()
-      return true
-    }
-    note(this.deletions, answer)
-    if (didNothing(answer)) this.#expected.withdrawDeletion(deletion)
+    } else if (didNothing(fate)) this.#expected.withdrawDeletion(deletion)
     else this.#expected.breakOffDeletion(deletion)
-    return answer !== undefined
+    return fate !== 'away'
   }
 
-  async #ask(method: string, url: string, body?: unknown): Promise<Answer> {
+  async #ask<Answer>(
+    outcomes: Outcomes,
+    request: () => Promise<Answer>,
+  ): Promise<{ fate: Fate; answer?: Answer }> {
     for (const resolve of this.#waiting) resolve()
     this.#waiting.clear()
-    try {
-      const response = await fetch(url, {
-        method,
-        headers: { 'X-API-Key': ADMIN_KEY, 'Content-Type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      return { status: response.status, body: await response.json() }
-    } catch (error) {
-      return isGatewayAway(error) ? undefined : null
-    }
+    const { fate, ...answered } = await request().then(
+      (answer) => ({ fate: 'confirmed' as const, answer }),
+      (error: unknown) => ({ fate: fateOf(error) }),
+    )
+    outcomes[fate]++
+    return { fate, ...answered }
   }
 
   #chooseDevice(): number {
     return Math.floor(Math.random() * this.#hardwareIds.length)
   }
 
-  #deviceUrl(device: number): string {
-    return `${this.#url}/devices/${this.#hardwareIds[device]}`
+  #pathOf(device: number): { id: string } {
+    return { id: this.#hardwareIds[device] ?? '' }
   }
 }
 
-function note(outcomes: Outcomes, answer: Answer): void {
-  if (answer === undefined) return
-  if (answer === null) outcomes.brokenOff++
-  else if (answer.status >= 500) outcomes.failed++
-  else outcomes.refused++
-}
-
-function didNothing(answer: Answer): boolean {
-  return answer === undefined || (answer !== null && answer.status < 500)
-}
-
-/** Nothing was sent: no connection could be made. */
-function isGatewayAway(error: unknown): boolean {
+function fateOf(error: unknown): Fate {
+  if (error instanceof ApiError) return error.status >= 500 ? 'failed' : 'refused'
   const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+  // nothing was sent: no connection could be made
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED' ? 'away' : 'brokenOff'
+}
+
+function didNothing(fate: Fate): boolean {
+  return fate === 'away' || fate === 'refused'
 }

@@ -1,4 +1,5 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { SessionClient } from '../session-client.ts'
 import type { ExpectedHistory, Send } from './expected-history.ts'
@@ -9,7 +10,7 @@ const LIVE_CHANCE = 0.5
 const REPEAT_CHANCE = 0.15
 const LIVE_SAMPLES = 3
 const KEPT_FOR_REPEATS = 50
-const RETRY_MS = 100
+const READY_LIMIT_MS = 30_000
 const DAY_MS = 86_400_000
 const SECOND_MS = 1000
 const HOUR_S = 3600
@@ -40,7 +41,7 @@ export class HistorySenders {
   readonly #expected: ExpectedHistory
   readonly #port: number
   readonly #pace: SendingPace
-  readonly #senders: Sender[]
+  #senders: Sender[]
   readonly #startMs = Date.now()
   #timer: NodeJS.Timeout | undefined
 
@@ -53,11 +54,9 @@ export class HistorySenders {
 
   /** A device is not to send any more; what it has not been acknowledged never will be. */
   leave(device: number): void {
-    const place = this.#senders.findIndex((sender) => sender.device === device)
-    const [left] = place < 0 ? [] : this.#senders.splice(place, 1)
-    if (left === undefined) return
-    left.client.onRefused = null
-    left.client.goOffline('abruptly')
+    const left = this.#senders.find((sender) => sender.device === device)
+    left?.client.goOffline('abruptly')
+    this.#senders = this.#senders.filter((sender) => sender !== left)
   }
 
   /** A device sends, with another login than before. */
@@ -72,8 +71,10 @@ export class HistorySenders {
     return this.#senders.reduce((sum, { client }) => sum + client.unacknowledged, 0)
   }
 
-  get areReady(): boolean {
-    return this.#senders.every(({ client }) => client.isReady)
+  /** Resolves when all that are to send are connected. */
+  ready(): Promise<void> {
+    const areReady = () => this.#senders.every(({ client }) => client.isReady)
+    return mustReach(areReady, READY_LIMIT_MS, 'the devices do not get a connection')
   }
 
   goOnline(): void {
@@ -93,10 +94,7 @@ export class HistorySenders {
 
   close(): void {
     this.pause()
-    for (const { client } of this.#senders) {
-      client.onRefused = null
-      client.goOffline('politely')
-    }
+    for (const { client } of this.#senders) client.goOffline('politely')
   }
 
   /** `count` consecutive times of the past, some of them of records that exist already. */
@@ -112,12 +110,6 @@ export class HistorySenders {
       const send = sends.get(message)
       if (send !== undefined) this.#expected.acknowledge(send)
       sends.delete(message)
-    }
-    // a gateway that is stopping accepts no client
-    client.onRefused = () => {
-      setTimeout(() => {
-        if (client.onRefused !== null) client.goOnline()
-      }, RETRY_MS)
     }
     return { device, hardwareId, client, newestMs: 0, lately: [], sends }
   }

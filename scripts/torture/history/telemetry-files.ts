@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
-import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
 
 /** What the files of a gateway that is not running say of its telemetry. */
@@ -25,12 +25,6 @@ interface BlockRow {
   lastMs: number
   count: number
   records: Uint8Array
-}
-
-interface CountRow {
-  deviceId: number
-  gps: number
-  battery: number
 }
 
 const MAX_FAULTS = 5
@@ -70,22 +64,16 @@ class RecordTimes {
 
   of(deviceId: number, stream: TelemetryStream): Set<number> {
     const key = `${deviceId} ${stream}`
-    let times = this.#times.get(key)
-    if (times === undefined) {
-      times = new Set()
-      this.#times.set(key, times)
-    }
+    const times = this.#times.get(key) ?? new Set()
+    this.#times.set(key, times)
     return times
   }
 
   /** How many are in `other` too. */
   countShared(other: RecordTimes): number {
-    let count = 0
-    for (const [key, times] of this.#times) {
-      const others = other.#times.get(key)
-      for (const atMs of times) if (others?.has(atMs) === true) count++
-    }
-    return count
+    const sharedOf = ([key, times]: [string, Set<number>]) =>
+      [...times].filter((atMs) => other.#times.get(key)?.has(atMs))
+    return [...this.#times].flatMap(sharedOf).length
   }
 }
 
@@ -107,7 +95,7 @@ function inspectBlocks(db: Database.Database, sealed: RecordTimes, faults: strin
       const header = verifyBlock(row.records)
       if (header.count !== count || header.firstMs !== firstMs || header.lastMs !== lastMs)
         faults.push(`${name} is not what its row says`)
-      for (const atMs of timesOf(row)) sealed.of(deviceId, stream).add(atMs)
+      for (const atMs of timesOf(stream, row.records)) sealed.of(deviceId, stream).add(atMs)
     } catch (error) {
       faults.push(`${name}: ${String(error)}`)
     }
@@ -115,13 +103,14 @@ function inspectBlocks(db: Database.Database, sealed: RecordTimes, faults: strin
   return blocks
 }
 
-function timesOf({ stream, records }: BlockRow): Float64Array {
-  if (stream === 'gps') {
-    const into = GPS.allocate(MAX_BLOCK_RECORDS)
-    return into.atMs.subarray(0, decodeBlock(GPS, records, into))
-  }
-  const into = BATTERY.allocate(MAX_BLOCK_RECORDS)
-  return into.atMs.subarray(0, decodeBlock(BATTERY, records, into))
+/** The times of the records of a block. Throws where it is damaged. */
+export function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
+  return stream === 'gps' ? readTimes(GPS, block) : readTimes(BATTERY, block)
+}
+
+function readTimes<R extends Records>(kind: RecordKind<R>, block: Uint8Array): Float64Array {
+  const into = kind.allocate(MAX_BLOCK_RECORDS)
+  return into.atMs.subarray(0, decodeBlock(kind, block, into))
 }
 
 function inspectLog(db: Database.Database, logged: RecordTimes, faults: string[]): number {
@@ -160,7 +149,7 @@ function inspectCounts(
   faults: string[],
 ): void {
   const counts = db
-    .prepare<[], CountRow>(
+    .prepare<[], Record<TelemetryStream, number> & { deviceId: number }>(
       'SELECT device_id AS deviceId, gps_count AS gps, battery_count AS battery FROM device_state',
     )
     .all()

@@ -1,6 +1,7 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
+import { ApiClient } from '#shared/client.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { ExpectedHistory, type HistoryFaults } from './expected-history.ts'
 import { listRecords } from './gateway-records.ts'
@@ -17,7 +18,6 @@ export interface TrafficFaults extends HistoryFaults {
 }
 
 const DRAIN_LIMIT_MS = 20_000
-const READY_LIMIT_MS = 30_000
 
 /** A few devices and a client of the API that change a history in every possible way. */
 export class HistoryTraffic {
@@ -25,17 +25,14 @@ export class HistoryTraffic {
   readonly #senders: HistorySenders
   readonly #expected: ExpectedHistory
   readonly #hardwareIds: string[]
-  readonly #url: string
+  readonly #client: ApiClient
 
   private constructor(devices: readonly BenchDevice[], { http, mqtt }: GatewayProcess['ports']) {
-    this.#url = `http://127.0.0.1:${http}`
+    this.#client = new ApiClient({ url: `http://127.0.0.1:${http}`, apiKey: ADMIN_KEY })
     this.#hardwareIds = devices.map(({ hardwareId }) => hardwareId)
     this.#expected = new ExpectedHistory(devices.length)
-    const senders = new HistorySenders(devices, mqtt, this.#expected)
-    this.#senders = senders
-    this.requests = new HistoryRequests(this.#url, this.#hardwareIds, this.#expected, (count) =>
-      senders.pastTimes(count),
-    )
+    this.#senders = new HistorySenders(devices, mqtt, this.#expected)
+    this.requests = new HistoryRequests(this.#client, this.#hardwareIds, this.#expected, this.#senders)
   }
 
   /** Registers the devices and begins; the ports must stay the same. */
@@ -49,7 +46,7 @@ export class HistoryTraffic {
 
   /** Resolves when all devices are connected. */
   async ready(): Promise<void> {
-    await mustReach(() => this.#senders.areReady, READY_LIMIT_MS, 'the devices do not get a connection')
+    await this.#senders.ready()
   }
 
   resume(): void {
@@ -78,7 +75,7 @@ export class HistoryTraffic {
     for (const [device, hardwareId] of this.#hardwareIds.entries()) {
       const listed: Record<TelemetryStream, number> = { gps: 0, battery: 0 }
       for (const stream of ['gps', 'battery'] as const) {
-        const records = await listRecords(this.#url, hardwareId, stream)
+        const records = await listRecords(this.#client, hardwareId, stream)
         listed[stream] = records.length
         const times = records.map(({ timestamp }) => Date.parse(timestamp))
         add(total, this.#expected.judge(device, stream, times))
@@ -86,7 +83,8 @@ export class HistoryTraffic {
         total.wrongValues += wrong.length
         if (wrong[0] !== undefined) total.examples.push(`not as sent: ${JSON.stringify(wrong[0])}`)
       }
-      const counted = await this.#count(hardwareId)
+      const path = { id: hardwareId }
+      const counted = await this.#client.call('GET /devices/{id}/telemetry/stats', { path })
       if (counted.gps === listed.gps && counted.battery === listed.battery) continue
       total.wrongCounts++
       total.examples.push(
@@ -95,26 +93,10 @@ export class HistoryTraffic {
     }
     return total
   }
-
-  async #count(hardwareId: string): Promise<Record<TelemetryStream, number>> {
-    const response = await this.#get(`/devices/${hardwareId}/telemetry/stats`)
-    // documented and tested so; what else it says does not matter here
-    return (await response.json()) as Record<TelemetryStream, number>
-  }
-
-  async #get(path: string): Promise<Response> {
-    const response = await fetch(this.#url + path, { headers: { 'X-API-Key': ADMIN_KEY } })
-    if (response.status !== 200) throw new Error(`GET ${path}: ${response.status}`)
-    return response
-  }
 }
 
 function add(total: TrafficFaults, faults: HistoryFaults): void {
-  total.expected += faults.expected
-  total.listed += faults.listed
-  total.missing += faults.missing
-  total.returned += faults.returned
-  total.unknown += faults.unknown
-  total.twice += faults.twice
+  for (const kind of ['expected', 'listed', 'missing', 'returned', 'unknown', 'twice'] as const)
+    total[kind] += faults[kind]
   total.examples.push(...faults.examples)
 }

@@ -1,5 +1,4 @@
-import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
-import { ApiClient } from '#shared/client.ts'
+import type { ApiClient } from '#shared/client.ts'
 import type { Random } from '#shared/random.ts'
 
 const LAT = 28
@@ -10,6 +9,10 @@ const HEIGHT = 0.035
 const MAX_GROUPS = 4
 const MAX_USERS = 5
 
+const CHANGES = [
+  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'],
+] as const
+
 /** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands. */
 export class EntityChanges {
   readonly #client: ApiClient
@@ -17,8 +20,8 @@ export class EntityChanges {
   readonly #random: Random
   #made = 0
 
-  constructor(url: string, hardwareIds: readonly string[], random: Random) {
-    this.#client = new ApiClient({ url, apiKey: ADMIN_KEY })
+  constructor(client: ApiClient, hardwareIds: readonly string[], random: Random) {
+    this.#client = client
     this.#hardwareIds = hardwareIds
     this.#random = random
   }
@@ -34,22 +37,12 @@ export class EntityChanges {
 
   /** Changes one thing, or tries to: what came of it is read from the gateway later. Returns what it was. */
   async change(): Promise<string> {
-    const what = this.#random.pick([
-      'name',
-      'group',
-      'member',
-      'config',
-      'layer',
-      'zones',
-      'user',
-      'command',
-      'command',
-    ])
+    const what = this.#random.pick(CHANGES)
     await this.#carryOut(what).catch(() => undefined)
     return what
   }
 
-  async #carryOut(what: string): Promise<unknown> {
+  async #carryOut(what: (typeof CHANGES)[number]): Promise<unknown> {
     const n = ++this.#made
     const client = this.#client
     const id = this.#hardwareIds[this.#random.integer(0, this.#hardwareIds.length - 1)] ?? ''
@@ -77,7 +70,7 @@ export class EntityChanges {
         return this.#putZones(await this.#chooseGroup())
       case 'user':
         return this.#changeUsers(n)
-      default:
+      case 'command':
         return client.call('POST /devices/{id}/commands', { path: { id }, body: { command: 'unlock' } })
     }
   }

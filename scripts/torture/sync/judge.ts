@@ -4,30 +4,28 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { checkCursors } from './cursor-check.ts'
 import { SyncFindings } from './findings.ts'
 import { checkRows } from './row-check.ts'
-import { checkBlocks, checkTelemetry, HubGaps, type HubSite, type KnownTelemetry } from './telemetry-check.ts'
+import { checkBlocks, checkTelemetry, type HubSite, readGaps } from './telemetry-check.ts'
 import type { SyncTraffic } from './traffic.ts'
 
 /** A gateway, and the devices that know what they sent to it. */
 export interface JudgedGateway {
   siteId: string
-  url: string
   dataDir: string
-  traffic: Pick<SyncTraffic, 'expected' | 'hardwareIds' | 'locks'>
+  traffic: Pick<SyncTraffic, 'client' | 'expected' | 'hardwareIds' | 'locks'>
   isRestored?: boolean
 }
 
 /** Compares everything a hub has of a site with its gateway; only when nothing is under way. */
 export async function judgeSync(sql: Sql, gateway: JudgedGateway): Promise<SyncFindings> {
-  const { siteId, url, dataDir, traffic, isRestored = false } = gateway
+  const { siteId, dataDir, traffic, isRestored = false } = gateway
   const site: HubSite = { sql, siteId }
   const findings = new SyncFindings()
-  const gaps = await HubGaps.read(site, findings)
-  const known: KnownTelemetry = { gatewayUrl: url, ...traffic, isRestored }
-  await checkTelemetry(site, known, gaps, findings)
+  const gaps = await readGaps(site, findings)
+  await checkTelemetry(site, { ...traffic, isRestored }, gaps, findings)
   await checkBlocks(site, findings)
   const db = new BetterSqlite3(join(dataDir, 'cartbarn.db'), { readonly: true })
   try {
-    await checkRows(site, db, { events: isRestored }, findings)
+    await checkRows(site, db, isRestored, findings)
     await checkCursors(site, db, findings)
   } finally {
     db.close()

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
-import { ApiClient } from '#shared/client.ts'
+import type { ApiClient } from '#shared/client.ts'
 import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
 
@@ -12,10 +11,9 @@ const LIMIT = 1000
 /** Compares the states of all devices with those the gateway tells; some seconds after the last one changed. */
 export async function checkLatest(
   { sql, siteId }: HubSite,
-  gatewayUrl: string,
+  client: ApiClient,
   findings: SyncFindings,
 ): Promise<void> {
-  const client = new ApiClient({ url: gatewayUrl, apiKey: ADMIN_KEY })
   const { devices } = await client.call('GET /devices', { query: { limit: LIMIT } })
   const rows = await sql.all<{ hardwareId: string; body: string }>(
     'SELECT hardware_id AS "hardwareId", body FROM site_latest WHERE site_id = $1',

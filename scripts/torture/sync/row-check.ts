@@ -6,6 +6,11 @@ import type { HubSite } from './telemetry-check.ts'
 
 type Row = Record<string, unknown>
 
+interface HubRow {
+  key: string
+  body: string
+}
+
 interface Compared {
   /** How a row of the gateway is read, with `key` for what it is known by at the hub. */
   sql: string
@@ -33,75 +38,63 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   command: { sql: 'SELECT *, command_id AS key FROM command', hidden: ['seq'] },
 }
 
-const EVENTS = {
+const EVENTS: Record<string, Compared> = {
   notes: { sql: 'SELECT *, note_id AS key FROM note', hidden: ['seq'] },
   lock_events: { sql: 'SELECT *, event_id AS key FROM lock_event', hidden: ['seq', 'identity'] },
   geofence_events: {
     sql: `SELECT *, event_id AS key, lat_e7 / 1e7 AS lat, long_e7 / 1e7 AS long FROM geofence_event`,
     hidden: ['seq', 'lat_e7', 'long_e7'],
   },
-} satisfies Record<string, Compared>
-
-const EVENT_STREAMS = ['notes', 'lock_events', 'geofence_events'] as const
-
-/** What may be at the hub besides what the gateway has. */
-export interface Leftovers {
-  /** A gateway from a backup lacks events it once had; at a hub none ever goes. */
-  events: boolean
 }
 
-/** Compares events, notes and entities row by row; `gateway` is its database, open for reading. */
+/**
+ * Compares events, notes and entities row by row; `gateway` is its database, open for reading. One from a backup lacks
+ * events it once had; at a hub none ever goes.
+ */
 export async function checkRows(
   { sql, siteId }: HubSite,
   gateway: Database.Database,
-  leftovers: Leftovers,
+  isRestored: boolean,
   findings: SyncFindings,
 ): Promise<void> {
-  for (const stream of EVENT_STREAMS) {
-    const rows = await sql.all<{ key: string; body: string }>(
+  for (const [stream, compared] of Object.entries(EVENTS)) {
+    const rows = await sql.all<HubRow>(
       'SELECT event_id AS key, body FROM event WHERE site_id = $1 AND stream = $2',
       [siteId, stream],
     )
-    const there = new Map(rows.map(({ key, body }) => [key, body]))
-    findings.looked.events += there.size
-    const surplus = compare(gateway, EVENTS[stream], there, (key) =>
-      findings.note('events', `${stream} ${key}`),
-    )
-    if (leftovers.events) continue
-    for (const key of surplus) findings.note('events', `${stream} ${key}: not at the gateway`)
+    findings.looked.events += rows.length
+    const note = (key: string) => findings.note('events', `${stream} ${key}`)
+    compare(gateway, compared, rows, note, isRestored)
   }
   for (const table of ENTITY_TABLES) {
-    const rows = await sql.all<{ key: string; body: string }>(
+    const rows = await sql.all<HubRow>(
       `SELECT entity_key AS key, body FROM entity
        WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL`,
       [siteId, table],
     )
-    const there = new Map(rows.map(({ key, body }) => [key, body]))
-    findings.looked.entities += there.size
+    findings.looked.entities += rows.length
     const note = (key: string) => findings.note('entities', `${table} ${key}`)
-    for (const key of compare(gateway, ENTITIES[table], there, note)) {
-      findings.note('entities', `${table} ${key}: not at the gateway`)
-    }
+    compare(gateway, ENTITIES[table], rows, note)
   }
 }
 
-/** Returns the keys that only the hub has. */
 function compare(
   gateway: Database.Database,
   { sql, hidden }: Compared,
-  there: ReadonlyMap<string, string>,
+  rows: readonly HubRow[],
   onDifferent: (key: string) => void,
-): string[] {
-  const surplus = new Set(there.keys())
+  mayBeMore = false,
+): void {
+  const there = new Map(rows.map(({ key, body }) => [key, body]))
   for (const row of gateway.prepare<[], Row & { key: string }>(sql).iterate()) {
     const { key, ...columns } = row
-    surplus.delete(key)
     for (const name of hidden) delete columns[name]
     const body = there.get(key)
+    there.delete(key)
     if (body === undefined) onDifferent(`${key}: not at the hub`)
     else if (!isSame(columns, JSON.parse(body))) onDifferent(`${key}: ${body} for ${JSON.stringify(columns)}`)
   }
-  return [...surplus]
+  if (!mayBeMore) for (const key of there.keys()) onDifferent(`${key}: not at the gateway`)
 }
 
 function isSame(columns: Row, body: Row): boolean {

@@ -16,30 +16,20 @@ export interface Sabotage {
 
 /** What shows that a judge notices. */
 const SABOTAGES: readonly Sabotage[] = [
-  {
-    name: 'a lost block',
-    noticedAs: ['lacking', 'lost'],
-    spoil: ({ sql, siteId }) => loseBlock(sql, siteId),
-  },
+  { name: 'a lost block', noticedAs: ['lacking', 'lost'], spoil: loseBlock },
   { name: 'a record twice', noticedAs: ['twice'], spoil: addTwice },
-  { name: 'a lost lock event', noticedAs: ['events'], spoil: ({ sql, siteId }) => loseEvent(sql, siteId) },
-  { name: 'an older entity', noticedAs: ['entities'], spoil: ({ sql, siteId }) => ageEntity(sql, siteId) },
+  { name: 'a lost lock event', noticedAs: ['events'], spoil: loseEvent },
+  { name: 'an older entity', noticedAs: ['entities'], spoil: ageEntity },
 ]
 
-async function loseBlock(sql: Sql, siteId: string): Promise<boolean> {
-  const block = await sql.get<{ hardwareId: string; stream: string; lastMs: number; firstMs: number }>(
-    `SELECT hardware_id AS "hardwareId", stream, last_ms AS "lastMs", first_ms AS "firstMs"
-     FROM telemetry_block WHERE site_id = $1 ORDER BY record_count LIMIT 1`,
+async function loseBlock({ sql, siteId }: HubSite): Promise<boolean> {
+  const blocks = await sql.run(
+    `DELETE FROM telemetry_block WHERE (site_id, hardware_id, stream, last_ms, first_ms) IN (
+       SELECT site_id, hardware_id, stream, last_ms, first_ms
+       FROM telemetry_block WHERE site_id = $1 ORDER BY record_count LIMIT 1)`,
     [siteId],
   )
-  if (block === undefined) return (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
-  const { hardwareId, stream, lastMs, firstMs } = block
-  const deleted = await sql.run(
-    `DELETE FROM telemetry_block
-     WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND last_ms = $4 AND first_ms = $5`,
-    [siteId, hardwareId, stream, lastMs, firstMs],
-  )
-  return deleted > 0
+  return blocks > 0 || (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
 }
 
 /** Two blocks of three records of a device that share one of them. */
@@ -64,19 +54,16 @@ async function addBlock(sql: Sql, siteId: string, hardwareId: string, records: G
   )
 }
 
-async function loseEvent(sql: Sql, siteId: string): Promise<boolean> {
-  const event = await sql.get<{ eventId: string }>(
-    `SELECT event_id AS "eventId" FROM event WHERE site_id = $1 AND stream = 'lock_events' LIMIT 1`,
-    [siteId],
-  )
+async function loseEvent({ sql, siteId }: HubSite): Promise<boolean> {
   const deleted = await sql.run(
-    `DELETE FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2`,
-    [siteId, event?.eventId ?? ''],
+    `DELETE FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id IN (
+       SELECT event_id FROM event WHERE site_id = $1 AND stream = 'lock_events' LIMIT 1)`,
+    [siteId],
   )
   return deleted > 0
 }
 
-async function ageEntity(sql: Sql, siteId: string): Promise<boolean> {
+async function ageEntity({ sql, siteId }: HubSite): Promise<boolean> {
   const entity = await sql.get<{ key: string; body: string }>(
     `SELECT entity_key AS key, body FROM entity
      WHERE site_id = $1 AND entity_table = 'device' AND body IS NOT NULL LIMIT 1`,

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ADMIN_KEY, type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import { ApiClient } from '#shared/client.ts'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import type { ApiClient } from '#shared/client.ts'
 import { createRandom } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import type { TortureContext } from '../scenario.ts'
 import type { TorturedHub } from './hub.ts'
 import type { JudgedGateway } from './judge.ts'
-import { readStatus } from './status.ts'
 import { SyncTraffic } from './traffic.ts'
 import { untilDrained } from './waiting.ts'
 import { upstreamEnv } from './world.ts'
@@ -48,12 +47,13 @@ export class StoryGateway {
     return new StoryGateway(parts, running, traffic)
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.#running.ports.http}`
+  /** Of its API. */
+  get client(): ApiClient {
+    return this.#traffic.client
   }
 
   get judged(): JudgedGateway {
-    return { siteId: this.site, url: this.url, dataDir: this.dataDir, traffic: this.#traffic }
+    return { siteId: this.site, dataDir: this.dataDir, traffic: this.#traffic }
   }
 
   /** Lets the devices send for a while. */
@@ -68,14 +68,15 @@ export class StoryGateway {
     return this.#traffic.erase()
   }
 
-  /** Changes something that is replicated. */
-  async addGroup(): Promise<void> {
-    await new ApiClient({ url: this.url, apiKey: ADMIN_KEY }).call('POST /groups', { body: { name: 'Late' } })
+  /** The same, and lets everything be sent. */
+  async replicate(ms: number): Promise<void> {
+    await this.live(ms)
+    await this.quiet()
   }
 
   /** Until everything is sent. */
   async quiet(): Promise<void> {
-    await untilDrained(this.dataDir, async () => (await readStatus(this.url)).explanation)
+    await untilDrained(this.dataDir, this.client)
   }
 
   async stop(): Promise<void> {
@@ -92,10 +93,6 @@ export class StoryGateway {
     const parts = { ...this.#parts, dataDir }
     const running = await launch(parts)
     return new StoryGateway(parts, running, this.#traffic.twin(running.ports))
-  }
-
-  countEpochs(): Promise<number> {
-    return this.#parts.hub.countEpochs(this.site)
   }
 
   /** Where the streams of the site are at the hub, as a text to compare. */

@@ -11,7 +11,8 @@ import {
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './findings.ts'
 import type { HubDatabase } from './hub.ts'
-import { type SyncStory, tellStories } from './stories.ts'
+import { tellStories } from './stories.ts'
+import type { Story } from './story.ts'
 import { SyncWorld } from './world.ts'
 
 const CYCLES = 500
@@ -39,7 +40,7 @@ interface Life {
 
 interface Outcome {
   lives: Life[]
-  stories: SyncStory[]
+  stories: Story[]
 }
 
 /** What a head office gets must be what the gateway has, whatever happens on the way. */

@@ -1,12 +1,15 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import type { ApiClient } from '#shared/client.ts'
+import { batteryTexts, gpsTexts } from '#shared/history/text.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
-import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
+import { verifyBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { type Gap, gapSchema } from '#shared/wire/sync.ts'
 import type { ExpectedHistory, Place } from '../history/expected-history.ts'
 import { listRecords } from '../history/gateway-records.ts'
 import type { ListedRecord } from '../history/records.ts'
+import { timesOf } from '../history/telemetry-files.ts'
 import type { SyncFindings } from './findings.ts'
 
 /** Whose records at a hub are looked at. */
@@ -16,8 +19,6 @@ export interface HubSite {
 }
 
 const EVER = { fromMs: -8_640_000_000_000_000, toMs: 8_640_000_000_000_000 }
-const E7 = 1e7
-const MILLI = 1000
 const STREAMS = ['gps', 'battery'] as const
 
 /** The values of records by time, each as one text. */
@@ -26,7 +27,7 @@ type RecordValues = Map<number, string>
 /** What the gateway and the sending devices know of the telemetry of a site. */
 export interface KnownTelemetry {
   /** Of the gateway's API. */
-  gatewayUrl: string
+  client: ApiClient
   /** By the number the devices have in `expected`. */
   hardwareIds: readonly string[]
   expected: ExpectedHistory
@@ -38,19 +39,19 @@ export interface KnownTelemetry {
 export async function checkTelemetry(
   site: HubSite,
   known: KnownTelemetry,
-  gaps: HubGaps,
+  gaps: readonly Gap[],
   findings: SyncFindings,
 ): Promise<void> {
-  const { gatewayUrl, hardwareIds, expected } = known
+  const { client, hardwareIds, expected } = known
   // an erasure is a decision about the data, a purge about the disk of the gateway
   const hub: Place = {
     isDeletedBy: ({ device }) => device !== null,
-    isExcused: (device, stream, atMs) => gaps.cover(hardwareIds[device] ?? '', stream, atMs),
+    isExcused: (device, stream, atMs) => isCovered(gaps, hardwareIds[device] ?? '', stream, atMs),
   }
   for (const [device, hardwareId] of hardwareIds.entries()) {
     for (const stream of STREAMS) {
       const there = await readHub(site, hardwareId, stream)
-      const here = valuesOf(stream, await listRecords(gatewayUrl, hardwareId, stream))
+      const here = valuesOf(await listRecords(client, hardwareId, stream))
       findings.looked.records += there.size
       const at = (atMs: number) => `${stream} of ${hardwareId} at ${new Date(atMs).toISOString()}`
       for (const [atMs, values] of here) {
@@ -113,92 +114,60 @@ async function readHub(
   hardwareId: string,
   stream: TelemetryStream,
 ): Promise<RecordValues> {
-  const values: RecordValues = new Map()
-  if (stream === 'gps') {
-    const { atMs, latE7, longE7, speedMilliKmh } = await readTelemetry(sql, GPS, { siteId, hardwareId }, EVER)
-    atMs.forEach((time, i) => {
-      values.set(time, `${latE7[i]} ${longE7[i]} ${speedMilliKmh[i]}`)
-    })
-  } else {
-    const { atMs, voltageMv } = await readTelemetry(sql, BATTERY, { siteId, hardwareId }, EVER)
-    atMs.forEach((time, i) => {
-      values.set(time, `${voltageMv[i]}`)
-    })
-  }
-  return values
+  const device = { siteId, hardwareId }
+  const owner = { hardwareId, shortId: '' }
+  const texts =
+    stream === 'gps'
+      ? gpsTexts('ndjson', owner, await readTelemetry(sql, GPS, device, EVER), 'asc', null)
+      : batteryTexts('ndjson', owner, await readTelemetry(sql, BATTERY, device, EVER), 'asc')
+  return valuesOf(texts.map((text): ListedRecord => JSON.parse(text)))
 }
 
-function valuesOf(stream: TelemetryStream, records: readonly ListedRecord[]): RecordValues {
-  return new Map(records.map((record) => [Date.parse(record.timestamp), describe(stream, record)]))
-}
-
-function describe(stream: TelemetryStream, record: ListedRecord): string {
-  const { lat = 0, long = 0, speed, battery_voltage: voltage = 0 } = record
-  if (stream === 'battery') return `${Math.round(voltage * MILLI)}`
-  const speedMilliKmh = speed === undefined ? NO_SPEED : Math.round(speed * MILLI)
-  return `${Math.round(lat * E7)} ${Math.round(long * E7)} ${speedMilliKmh}`
-}
-
-function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
-  if (stream === 'gps') {
-    const into = GPS.allocate(MAX_BLOCK_RECORDS)
-    return into.atMs.subarray(0, decodeBlock(GPS, block, into))
-  }
-  const into = BATTERY.allocate(MAX_BLOCK_RECORDS)
-  return into.atMs.subarray(0, decodeBlock(BATTERY, block, into))
+function valuesOf(records: readonly ListedRecord[]): RecordValues {
+  return new Map(
+    records.map(({ timestamp, lat, long, speed, battery_voltage }) => [
+      Date.parse(timestamp),
+      [lat, long, speed, battery_voltage].join(' ').trim(),
+    ]),
+  )
 }
 
 /** A gap names at most this many devices; one with more may be of any device. */
 const MAX_NAMED = 100
 
-/** The gaps that a gateway sent to its hub. */
-export class HubGaps {
-  readonly count: number
-  readonly #gaps: readonly Gap[]
-
-  private constructor(gaps: readonly Gap[]) {
-    this.#gaps = gaps
-    this.count = gaps.length
+/** What a gateway told its hub that it lost; what the hub made of each must be the same. */
+export async function readGaps({ sql, siteId }: HubSite, findings: SyncFindings): Promise<Gap[]> {
+  const notes = await sql.all<{ noteId: string; body: string }>(
+    `SELECT event_id AS "noteId", body FROM event WHERE site_id = $1 AND stream = 'notes'`,
+    [siteId],
+  )
+  const rows = await sql.all<
+    Record<'noteId' | 'stream', string> & Record<'fromMs' | 'toMs' | 'rowCount', number>
+  >(
+    `SELECT note_id AS "noteId", stream, from_ms AS "fromMs", to_ms AS "toMs", row_count AS "rowCount"
+     FROM gap WHERE site_id = $1`,
+    [siteId],
+  )
+  const byId = new Map(rows.map(({ noteId, ...row }) => [noteId, JSON.stringify(row)]))
+  const gaps: Gap[] = []
+  for (const { noteId, body } of notes) {
+    const note: { kind: string; body: unknown } = JSON.parse(body)
+    if (note.kind !== 'gap') continue
+    const gap = gapSchema.parse(note.body)
+    gaps.push(gap)
+    const { stream, from_ms: fromMs, to_ms: toMs, count: rowCount } = gap
+    if (byId.get(noteId) !== JSON.stringify({ stream, fromMs, toMs, rowCount }))
+      findings.note('counts', `gap ${noteId} is not as it was told`)
   }
+  if (rows.length !== gaps.length)
+    findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were told`)
+  return gaps
+}
 
-  /** Reads them from the notes; what the hub made of each must be the same. */
-  static async read({ sql, siteId }: HubSite, findings: SyncFindings): Promise<HubGaps> {
-    const notes = await sql.all<{ noteId: string; body: string }>(
-      `SELECT event_id AS "noteId", body FROM event WHERE site_id = $1 AND stream = 'notes'`,
-      [siteId],
-    )
-    const rows = await sql.all<{
-      noteId: string
-      stream: string
-      fromMs: number
-      toMs: number
-      rowCount: number
-    }>(
-      `SELECT note_id AS "noteId", stream, from_ms AS "fromMs", to_ms AS "toMs", row_count AS "rowCount"
-       FROM gap WHERE site_id = $1`,
-      [siteId],
-    )
-    const byId = new Map(rows.map(({ noteId, ...row }) => [noteId, JSON.stringify(row)]))
-    const gaps: Gap[] = []
-    for (const { noteId, body } of notes) {
-      const note: { kind: string; body: unknown } = JSON.parse(body)
-      if (note.kind !== 'gap') continue
-      const gap = gapSchema.parse(note.body)
-      gaps.push(gap)
-      const { stream, from_ms: fromMs, to_ms: toMs, count: rowCount } = gap
-      if (byId.get(noteId) !== JSON.stringify({ stream, fromMs, toMs, rowCount }))
-        findings.note('counts', `gap ${noteId} is not as it was told`)
-    }
-    if (rows.length !== gaps.length)
-      findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were told`)
-    return new HubGaps(gaps)
-  }
-
-  /** Whether a record of that time may be missing. */
-  cover(hardwareId: string, stream: TelemetryStream, atMs: number): boolean {
-    return this.#gaps.some((gap) => {
-      const isOfDevice = gap.hardware_ids.length >= MAX_NAMED || gap.hardware_ids.includes(hardwareId)
-      return gap.stream === stream && isOfDevice && gap.from_ms <= atMs && atMs <= gap.to_ms
-    })
-  }
+/** Whether a record of that time may be missing. */
+function isCovered(gaps: readonly Gap[], hardwareId: string, stream: TelemetryStream, atMs: number): boolean {
+  return gaps.some((gap) => {
+    const isOfDevice = gap.hardware_ids.length >= MAX_NAMED || gap.hardware_ids.includes(hardwareId)
+    return gap.stream === stream && isOfDevice && gap.from_ms <= atMs && atMs <= gap.to_ms
+  })
 }

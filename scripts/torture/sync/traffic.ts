@@ -29,13 +29,14 @@ export class SyncTraffic {
   readonly expected = new ExpectedHistory(DEVICES)
   readonly hardwareIds: readonly string[]
   readonly locks: LockDevices
+  /** Of the gateway's API. */
+  readonly client: ApiClient
   /** How often each request was made. */
   readonly counts = new Map<string, number>()
   readonly #devices: { readonly carts: readonly BenchDevice[]; readonly locks: readonly BenchDevice[] }
   readonly #senders: HistorySenders
   readonly #requests: HistoryRequests
   readonly #changes: EntityChanges
-  readonly #client: ApiClient
   readonly #random: Random
   /** Devices that were deleted, or may have been. */
   readonly #deleted = new Set<number>()
@@ -48,16 +49,12 @@ export class SyncTraffic {
   ) {
     const { carts, locks } = devices
     this.#devices = devices
-    const url = `http://127.0.0.1:${ports.http}`
     this.hardwareIds = carts.map(({ hardwareId }) => hardwareId)
     this.#random = random
-    this.#client = new ApiClient({ url, apiKey: ADMIN_KEY })
-    const senders = new HistorySenders(carts, ports.mqtt, this.expected, PACE)
-    this.#senders = senders
-    this.#requests = new HistoryRequests(url, this.hardwareIds, this.expected, (count) =>
-      senders.pastTimes(count),
-    )
-    this.#changes = new EntityChanges(url, this.hardwareIds, random)
+    this.client = new ApiClient({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
+    this.#senders = new HistorySenders(carts, ports.mqtt, this.expected, PACE)
+    this.#requests = new HistoryRequests(this.client, this.hardwareIds, this.expected, this.#senders)
+    this.#changes = new EntityChanges(this.client, this.hardwareIds, random)
     this.locks = new LockDevices(locks, ports.mqtt, LOCK_EVENTS_PER_S, lockEventPrefix)
   }
 
@@ -82,7 +79,7 @@ export class SyncTraffic {
 
   /** Resolves when all devices that are registered are connected. */
   ready(): Promise<void> {
-    return mustReach(() => this.#senders.areReady, LIMIT_MS, 'the devices do not get a connection')
+    return this.#senders.ready()
   }
 
   resume(): void {
@@ -152,14 +149,14 @@ export class SyncTraffic {
   /** One that was not deleted after all, or registered without an answer, gets another password. */
   async #register(hardwareId: string): Promise<string> {
     try {
-      const { mqtt } = await this.#client.call('POST /devices', {
+      const { mqtt } = await this.client.call('POST /devices', {
         body: { hardware_id: hardwareId, device_type: 'teebox' },
       })
       return mqtt.password
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       const path = { id: hardwareId }
-      const { mqtt } = await this.#client.call('POST /devices/{id}/rotate-mqtt-password', { path })
+      const { mqtt } = await this.client.call('POST /devices/{id}/rotate-mqtt-password', { path })
       return mqtt.password
     }
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readDatabase } from '#scripts/rig/read-database.ts'
+import type { ApiClient } from '#shared/client.ts'
 import { decodeBatch } from '#store/telemetry/batch.ts'
 
 const LIMIT_MS = 120_000
@@ -21,26 +22,28 @@ function streamsWaiting(dataDir: string): string[] {
       .all()
     const at = (stream: string) => cursors.find((cursor) => cursor.stream === stream)?.seq ?? 0
     const waiting = Object.entries(TABLES).filter(([stream, table]) => {
-      const rows = db.prepare<[number], number>(`SELECT count(*) FROM ${table} WHERE seq > ?`).pluck()
-      return (rows.get(at(stream)) ?? 0) > 0
+      const last = db.prepare<[], number>(`SELECT max(seq) FROM ${table}`).pluck().get() ?? 0
+      return last > at(stream)
     })
     const streams = waiting.map(([stream]) => stream)
-    const last = db
+    const log = db
       .prepare<[], { firstSeq: number; samples: Uint8Array }>(
         'SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq DESC LIMIT 1',
       )
       .get()
-    const endSeq = last === undefined ? 0 : last.firstSeq + decodeBatch(last.samples).count - 1
-    return endSeq > at('telemetry') ? [...streams, 'telemetry'] : streams
+    const logEndSeq = log === undefined ? 0 : log.firstSeq + decodeBatch(log.samples).count - 1
+    return logEndSeq > at('telemetry') ? [...streams, 'telemetry'] : streams
   })
 }
 
 /** Resolves when a gateway has nothing more to send. */
-export async function untilDrained(dataDir: string, describe: () => Promise<string>): Promise<void> {
+export async function untilDrained(dataDir: string, client: ApiClient): Promise<void> {
   const giveUpAtMs = performance.now() + LIMIT_MS
   for (let waiting = streamsWaiting(dataDir); waiting.length > 0; waiting = streamsWaiting(dataDir)) {
-    if (performance.now() > giveUpAtMs)
-      throw new Error(`${waiting.join(', ')} not sent in ${LIMIT_MS / 1000} s: ${await describe()}`)
+    if (performance.now() > giveUpAtMs) {
+      const { explanation } = await client.call('GET /sync/status')
+      throw new Error(`${waiting.join(', ')} not sent in ${LIMIT_MS / 1000} s: ${explanation}`)
+    }
     await sleep(POLL_MS)
   }
 }

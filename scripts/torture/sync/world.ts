@@ -17,7 +17,7 @@ import { type JudgedGateway, judgeSync } from './judge.ts'
 import { checkLatest } from './latest-check.ts'
 import { SyncProxy } from './proxy.ts'
 import { findUnnoticed } from './sabotage.ts'
-import { audit, readStatus } from './status.ts'
+import { audit } from './status.ts'
 import { SyncTraffic } from './traffic.ts'
 import { untilDrained } from './waiting.ts'
 
@@ -153,10 +153,11 @@ export class SyncWorld {
     const findings = await this.quietly((database, gateway) => judgeSync(database, gateway))
     if (!withAudit) return findings
     await this.traffic.pause()
-    await untilDrained(this.dataDir, async () => (await readStatus(this.url)).explanation)
-    await audit(this.url, findings)
+    const { client } = this.traffic
+    await untilDrained(this.dataDir, client)
+    await audit(client, findings)
     // states are sent every few seconds, and the audit took longer
-    await this.hub.look((sql) => checkLatest({ sql, siteId: SITE }, this.url, findings))
+    await this.hub.look((sql) => checkLatest({ sql, siteId: SITE }, client, findings))
     this.traffic.resume()
     return findings
   }
@@ -180,17 +181,11 @@ export class SyncWorld {
     await Promise.all(this.#starting.values())
     await traffic.ready()
     await traffic.pause()
-    await untilDrained(dataDir, async () => (await readStatus(this.url)).explanation)
+    await untilDrained(dataDir, traffic.client)
     this.drainedMs.push(performance.now() - startedAtMs)
-    const result = await hub.look((database) =>
-      work(database, { siteId: SITE, url: this.url, dataDir, traffic }),
-    )
+    const result = await hub.look((database) => work(database, { siteId: SITE, dataDir, traffic }))
     traffic.resume()
     return result
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#ports.http}`
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,53 @@
+import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
+import type { TorturedHub } from './hub.ts'
+import { judgeSync } from './judge.ts'
+import type { StoryGateway } from './story-gateway.ts'
+
+/** Something that goes wrong at a course, and what both sides say of it. */
+export class Story {
+  readonly name: string
+  /** The statuses of the gateway and the hub, word for word. */
+  readonly said: string[] = []
+  readonly problems: string[] = []
+  readonly #hub: TorturedHub
+
+  constructor(name: string, hub: TorturedHub) {
+    this.name = name
+    this.#hub = hub
+  }
+
+  require(isRight: boolean, problem: string): void {
+    if (!isRight) this.problems.push(problem)
+  }
+
+  /** Notes the status of a gateway and what else there is to say. */
+  note({ state, explanation }: { state: string; explanation: string }, more = ''): void {
+    this.said.push(`GET /sync/status: ${state}: ${explanation}${more}`)
+  }
+
+  /** What both sides say: the gateway and the hub have to say `wanted`. */
+  async hear(gateway: StoryGateway, wanted: RegExp): Promise<void> {
+    const status = await gateway.client.call('GET /sync/status')
+    this.note(status)
+    this.require(wanted.test(status.explanation), `the gateway does not say ${wanted}`)
+    const response = await fetch(`http://127.0.0.1:${this.#hub.port}/sites/${gateway.site}`, {
+      headers: { 'X-API-Key': HUB_ADMIN_KEY },
+    })
+    if (response.status !== 200) throw new Error(`GET /sites/${gateway.site}: ${response.status}`)
+    // held to its schema by the hub's own tests
+    const site = (await response.json()) as { state: string; explanation: string }
+    this.said.push(`GET /sites/${gateway.site}: ${site.state}: ${site.explanation}`)
+    this.require(wanted.test(site.explanation), `the hub does not say ${wanted}`)
+  }
+
+  /** Compares both sides; more than one epoch is for a gateway from a backup or from a copy. */
+  async judge(gateway: StoryGateway, epochs: number): Promise<void> {
+    const { judged, site } = gateway
+    const isRestored = epochs > 1
+    const findings = await this.#hub.look((sql) => judgeSync(sql, { ...judged, isRestored }))
+    this.said.push(`${findings.looked.records} records, ${findings.looked.events} events at the hub`)
+    this.problems.push(...findings.examples)
+    const there = await this.#hub.countEpochs(site)
+    this.require(there === epochs, `${there} epochs of ${site} instead of ${epochs}`)
+  }
+}
