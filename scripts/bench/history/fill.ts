@@ -1,11 +1,14 @@
 import { cpSync } from 'node:fs'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { readDatabase } from '#scripts/rig/read-database.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
+import { createLog } from '#shared/log.ts'
+import { databasePath } from '#store/store.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
-import { type SampleBatch, TelemetryFiller } from './telemetry-filler.ts'
+import { Writer } from '#store/writer/writer.ts'
 import { countUnsealed } from './telemetry-log.ts'
 
 /** Between two sealings: as much as the memory of the writer may be asked to hold. */
@@ -28,9 +31,6 @@ export interface FilledSample {
   voltageMv: number
 }
 
-/** Makes the samples of the devices with these hardware ids. */
-export type Filling = (deviceIdOf: (hardwareId: string) => number) => Iterable<FilledSample>
-
 /** A folder of a gateway that is made, filled and filled up while no gateway runs in it. */
 export class FilledFolder {
   readonly path: string
@@ -50,9 +50,8 @@ export class FilledFolder {
 
   /** The same once more, to be changed by itself. */
   copy(): FilledFolder {
-    const path = this.#context.bench.createFolder('copy')
-    cpSync(this.path, path, { recursive: true })
-    const copy = new FilledFolder(this.#context, path)
+    const copy = new FilledFolder(this.#context, this.#context.bench.createFolder('copy'))
+    cpSync(this.path, copy.path, { recursive: true })
     copy.#devices = this.#devices
     return copy
   }
@@ -71,14 +70,33 @@ export class FilledFolder {
     return devices
   }
 
-  /** Writes the samples and has them sealed, a portion after the other. Returns how many they were. */
-  async fill(filling: Filling): Promise<number> {
-    return this.#write(filling, true)
+  /** What samples call the registered devices of a prefix, in the order of their hardware ids. */
+  deviceIds(prefix: string): number[] {
+    const sql = 'SELECT device_id FROM device WHERE hardware_id GLOB ? ORDER BY hardware_id'
+    return readDatabase(this.path, (db) => db.prepare<[string], number>(sql).pluck().all(`${prefix}-*`))
   }
 
-  /** Writes the samples and leaves them in the log. */
-  async fillLog(filling: Filling): Promise<number> {
-    return this.#write(filling, false)
+  /** Writes the samples and has them sealed, a portion after the other. Returns how many they were. */
+  async fill(samples: Iterable<FilledSample>): Promise<number> {
+    const startMs = performance.now()
+    const batches = packed(samples)
+    let total = 0
+    for (;;) {
+      const written = await this.#write(batches, PORTION_SAMPLES)
+      total += written
+      const gateway = await this.start({ CARTBARN_SEAL_SAMPLES: String(SMALL_LOG) })
+      await this.seal(gateway)
+      await gateway.process.stop()
+      if (written < PORTION_SAMPLES) break
+    }
+    const tookS = ((performance.now() - startMs) / 1000).toFixed(1)
+    printProgress(`  ${formatCount(total)} samples written in ${tookS} s`)
+    return total
+  }
+
+  /** Writes the samples and leaves them in the log. Returns how many they were. */
+  fillLog(samples: Iterable<FilledSample>): Promise<number> {
+    return this.#write(packed(samples), Number.POSITIVE_INFINITY)
   }
 
   /** Makes a running gateway seal its log; resolves when only the tail is left that it never seals. */
@@ -89,63 +107,48 @@ export class FilledFolder {
     await mustReach(isSealed, SEALED_LIMIT_MS, 'the gateway does not seal its log')
   }
 
-  async #write(filling: Filling, isToBeSealed: boolean): Promise<number> {
-    const startMs = performance.now()
-    let filler = await TelemetryFiller.open(this.path)
-    const ids = filler.deviceIds()
-    const batches = packed(filling((hardwareId) => requireId(ids, hardwareId)))
-    let total = 0
-    let unsealed = 0
+  /** Writes batches until there are no more or as many samples are written; returns how many were. */
+  async #write(batches: Iterator<Float64Array>, samples: number): Promise<number> {
+    const writer = new Writer(databasePath(this.path), createLog('error'))
+    await writer.start()
+    let written = 0
     let last: Promise<void> = Promise.resolve()
-    for (const batch of batches) {
-      // two at once: the next is being made while one is written
+    while (written < samples) {
+      const { value: batch } = batches.next()
+      if (batch === undefined) break
+      written += batch.length / SAMPLE_NUMBERS
+      // two at once: the next is made while one is written
       await last
-      last = filler.write(batch)
-      total += batch.length / SAMPLE_NUMBERS
-      unsealed += batch.length / SAMPLE_NUMBERS
-      if (!isToBeSealed || unsealed < PORTION_SAMPLES) continue
-      await last
-      await filler.close()
-      await this.#sealOnce()
-      filler = await TelemetryFiller.open(this.path)
-      unsealed = 0
+      last = append(writer, batch)
     }
     await last
-    await filler.close()
-    if (isToBeSealed) await this.#sealOnce()
-    const tookS = ((performance.now() - startMs) / 1000).toFixed(1)
-    printProgress(`  ${formatCount(total)} samples written in ${tookS} s`)
-    return total
-  }
-
-  async #sealOnce(): Promise<void> {
-    const gateway = await this.start({ CARTBARN_SEAL_SAMPLES: String(SMALL_LOG) })
-    await this.seal(gateway)
-    await gateway.process.stop()
+    await writer.stop()
+    return written
   }
 }
 
-function requireId(ids: ReadonlyMap<string, number>, hardwareId: string): number {
-  const id = ids.get(hardwareId)
-  if (id === undefined) throw new Error(`${hardwareId} is not registered`)
-  return id
+/** Writes a batch as the gateway's own ingest does: one transaction, with the state of every device in it. */
+async function append(writer: Writer, samples: Float64Array): Promise<void> {
+  const deviceIds = new Set<number>()
+  for (let at = 0; at < samples.length; at += SAMPLE_NUMBERS) deviceIds.add(samples[at] ?? 0)
+  const states = [...deviceIds].map((deviceId) => ({
+    ...{ deviceId, latestJson: '{}', updatedAtMs: 0, lastRespondedAtMs: null },
+  }))
+  const nothingElse = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
+  const answer = await writer.perform({ kind: 'append', batch: { samples, states, ...nothingElse }, run: 0 })
+  if (answer.kind !== 'appended') throw new Error(`not stored: ${JSON.stringify(answer)}`)
 }
 
-function* packed(samples: Iterable<FilledSample>): Generator<SampleBatch> {
+function* packed(samples: Iterable<FilledSample>): Generator<Float64Array, undefined, void> {
   let batch = new Float64Array(BATCH_SAMPLES * SAMPLE_NUMBERS)
   let at = 0
   for (const { deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv } of samples) {
-    batch[at] = deviceId
-    batch[at + 1] = atMs
-    batch[at + 2] = latE7
-    batch[at + 3] = longE7
-    batch[at + 4] = speedMilliKmh
-    batch[at + 5] = voltageMv
+    batch.set([deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv], at)
     at += SAMPLE_NUMBERS
     if (at < batch.length) continue
     yield batch
     batch = new Float64Array(BATCH_SAMPLES * SAMPLE_NUMBERS)
     at = 0
   }
-  if (at > 0) yield batch.subarray(0, at)
+  if (at > 0) yield batch.slice(0, at)
 }

@@ -1,14 +1,26 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { FilledFolder } from './fill.ts'
-import { describeLongHistory, type LongHistory } from './long-history.ts'
+import { FilledFolder, type FilledSample } from './fill.ts'
 
 const DEVICES = 500
 const SHORT_DEVICES = 50
 /** Of each stream of the first device: five months at one in five seconds. The whole history is four times that. */
 const RECORDS = 2_600_000
 const SHORT_RECORDS = 5_000
+const GAP_MS = 5000
+/** 1 May 2026. */
+const FROM_MS = 1_777_593_600_000
+
+/** What a long history consists of: half GPS, half battery records. */
+export interface LongHistory {
+  /** The device with a record of each stream every five seconds. */
+  hardwareId: string
+  /** Of that device, in each stream. */
+  records: number
+  fromMs: number
+  toMs: number
+}
 
 /** A gateway with a long history. */
 export interface HistoryGround {
@@ -21,15 +33,35 @@ export interface HistoryGround {
 /** Registers devices, writes their history and starts the gateway anew on it. */
 export async function startOnHistory(context: ScenarioContext): Promise<HistoryGround> {
   const { isShort } = context
+  const records = isShort ? SHORT_RECORDS : RECORDS
   const folder = await FilledFolder.create(context, 'history')
   const devices = await folder.register(isShort ? SHORT_DEVICES : DEVICES, 'bench')
-  const { history, filling } = describeLongHistory(
-    devices.map(({ hardwareId }) => hardwareId),
-    isShort ? SHORT_RECORDS : RECORDS,
-  )
-  await folder.fill(filling)
+  await folder.fill(samplesOf(folder.deviceIds('bench'), records))
   const gateway = await folder.start()
   const counted = await gateway.api.gpsCount()
-  if (counted !== 2 * history.records) throw new Error(`the gateway counts ${counted} GPS records`)
-  return { context, gateway, devices, history }
+  if (counted !== 2 * records) throw new Error(`the gateway counts ${counted} GPS records`)
+  const { hardwareId = '' } = devices[0] ?? {}
+  const toMs = FROM_MS + (records - 1) * GAP_MS
+  return { context, gateway, devices, history: { hardwareId, records, fromMs: FROM_MS, toMs } }
+}
+
+/**
+ * `records` of each stream for the first device and, between them, as many for all others together. In the order of
+ * time, as devices send it. Positions go back and forth, in numbers as long as real ones.
+ */
+function* samplesOf(
+  [first = 0, ...others]: readonly number[],
+  records: number,
+): Generator<FilledSample, void, void> {
+  for (let tick = 0; tick < records; tick++) {
+    const sample = {
+      atMs: FROM_MS + tick * GAP_MS,
+      latE7: 365_680_000 + ((tick * 37) % 90_000),
+      longE7: -1_219_480_000 + ((tick * 53) % 90_000),
+      speedMilliKmh: (tick * 7) % 24_000,
+      voltageMv: 48_000 + ((tick * 11) % 6_000),
+    }
+    yield { ...sample, deviceId: first }
+    yield { ...sample, deviceId: others[tick % others.length] ?? first }
+  }
 }

@@ -40,37 +40,31 @@ export function recordSingle(days: number): GpsRecords {
   return recordTrack(SINGLE_STYLE, (days * DAY_MS) / 1000)
 }
 
-/** Its samples. */
-export function* samplesOfSingle(deviceId: number, records: GpsRecords): Generator<FilledSample, void, void> {
-  for (let i = 0; i < records.atMs.length; i++) yield sampleOf(deviceId, records, i)
-}
-
 /** Tracks of the fleet. */
 export function recordFleet(days: number): GpsRecords[] {
-  const count = (days * WORKING_HOURS_S) / 5
-  return Array.from({ length: SHARED_TRACKS }, (_, i) => {
-    const style = FLEET_STYLES[i % FLEET_STYLES.length] ?? SINGLE_STYLE
-    return recordTrack(style, count, i)
-  })
+  return recordShared(FLEET_STYLES, (days * WORKING_HOURS_S) / 5)
 }
 
-/** The samples of the fleet in the order of time, except those that are late by less than an interval. */
-export function* samplesOfFleet(
+/** Tracks for `count` fixes of any device that is on its way. */
+export function recordActive(count: number): GpsRecords[] {
+  return recordShared([ACTIVE_STYLE], 2 * count)
+}
+
+function recordShared(styles: readonly TrackStyle[], count: number): GpsRecords[] {
+  return Array.from({ length: SHARED_TRACKS }, (_, i) =>
+    recordTrack(styles[i % styles.length] ?? SINGLE_STYLE, count, i),
+  )
+}
+
+/** The samples of whole tracks in the order of time, except those that are late by less than an interval. */
+export function* samplesOfTracks(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
 ): Generator<FilledSample, void, void> {
   const count = tracks[0]?.atMs.length ?? 0
   for (let i = 0; i < count; i++) {
-    for (const [n, deviceId] of deviceIds.entries()) {
-      const track = tracks[n % tracks.length]
-      if (track !== undefined) yield moved(sampleOf(deviceId, track, i), n)
-    }
+    for (const [n, deviceId] of deviceIds.entries()) yield sampleOf(deviceId, n, tracks, i)
   }
-}
-
-/** Tracks for `count` fixes of any device that is on its way. */
-export function recordActive(count: number): GpsRecords[] {
-  return Array.from({ length: SHARED_TRACKS }, (_, i) => recordTrack(ACTIVE_STYLE, 2 * count, i))
 }
 
 /** What the devices say every five seconds in a period, each from somewhere else on its track, where it was at `sinceMs`. */
@@ -82,13 +76,10 @@ export function* samplesOfActive(
   const first = Math.ceil(sinceMs / ACTIVE_INTERVAL_MS)
   const last = Math.floor(toMs / ACTIVE_INTERVAL_MS)
   for (let tick = Math.ceil(fromMs / ACTIVE_INTERVAL_MS); tick <= last; tick++) {
+    const atMs = tick * ACTIVE_INTERVAL_MS - MAX_DELAY_MS
     for (const [n, deviceId] of deviceIds.entries()) {
-      const track = tracks[n % tracks.length]
-      if (track === undefined) continue
       // the tick decides the place, so that later samples continue the track
-      const i = (tick - first + n * 97) % track.atMs.length
-      const sample = { ...sampleOf(deviceId, track, i), atMs: tick * ACTIVE_INTERVAL_MS - MAX_DELAY_MS }
-      yield moved(sample, n)
+      yield sampleOf(deviceId, n, tracks, tick - first + n * 97, atMs)
     }
   }
 }
@@ -101,21 +92,23 @@ export function periodOf(tracks: readonly GpsRecords[]): Period {
   }
 }
 
-function sampleOf(deviceId: number, records: GpsRecords, i: number): FilledSample {
+/** What the `n`th device says of a place of its track, which begins again at its end; at the time of the track unless told. */
+function sampleOf(
+  deviceId: number,
+  n: number,
+  tracks: readonly GpsRecords[],
+  place: number,
+  atMs?: number,
+): FilledSample {
+  const track = tracks[n % tracks.length]
+  if (track === undefined) throw new Error('there is no track')
+  const i = place % track.atMs.length
   return {
     deviceId,
-    atMs: records.atMs[i] ?? 0,
-    latE7: records.latE7[i] ?? 0,
-    longE7: records.longE7[i] ?? 0,
-    speedMilliKmh: records.speedMilliKmh[i] ?? 0,
+    atMs: (atMs ?? track.atMs[i] ?? 0) + ((n * TIME_STEP_MS) % MAX_DELAY_MS),
+    latE7: (track.latE7[i] ?? 0) + n * PLACE_STEP_E7,
+    longE7: track.longE7[i] ?? 0,
+    speedMilliKmh: track.speedMilliKmh[i] ?? 0,
     voltageMv: Number.NaN,
-  }
-}
-
-function moved(sample: FilledSample, n: number): FilledSample {
-  return {
-    ...sample,
-    atMs: sample.atMs + ((n * TIME_STEP_MS) % MAX_DELAY_MS),
-    latE7: sample.latE7 + n * PLACE_STEP_E7,
   }
 }

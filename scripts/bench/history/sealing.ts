@@ -17,7 +17,7 @@ import {
   told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { FilledFolder, type Filling } from './fill.ts'
+import { FilledFolder } from './fill.ts'
 import { recordActive, samplesOfActive } from './history-parts.ts'
 
 const TARGET_PER_S = 1_000_000
@@ -75,40 +75,33 @@ export async function runSealing(context: ScenarioContext): Promise<ScenarioRepo
 class LongLog {
   readonly #context: ScenarioContext
   readonly #folder: FilledFolder
-  readonly #hardwareIds: string[]
   readonly #loaded: BenchDevice[]
   readonly #fixesEach: number
   #fromMs = FROM_MS
 
-  private constructor(
-    context: ScenarioContext,
-    folder: FilledFolder,
-    filled: readonly BenchDevice[],
-    loaded: BenchDevice[],
-  ) {
+  private constructor(context: ScenarioContext, folder: FilledFolder, loaded: BenchDevice[]) {
     this.#context = context
     this.#folder = folder
-    this.#hardwareIds = filled.map(({ hardwareId }) => hardwareId)
     this.#loaded = loaded
     this.#fixesEach = context.isShort ? SHORT_FIXES_EACH : FIXES_EACH
   }
 
   static async create(context: ScenarioContext): Promise<LongLog> {
     const folder = await FilledFolder.create(context, 'sealing')
-    const filled = await folder.register(context.isShort ? SHORT_DEVICES : DEVICES, 'filled')
-    return new LongLog(context, folder, filled, await folder.register(LOADED_DEVICES, 'loaded'))
+    await folder.register(context.isShort ? SHORT_DEVICES : DEVICES, 'filled')
+    return new LongLog(context, folder, await folder.register(LOADED_DEVICES, 'loaded'))
   }
 
   async sealAlone(): Promise<SealingRun> {
-    const gateway = await this.#refill()
+    const records = await this.#refill()
+    const gateway = await this.#start()
     const { pid } = gateway.process
     const before = { work: await gateway.api.sealing(), kept: blockBytes(this.#folder.path) }
     const [written, startMs] = [readWrittenBytes(pid), performance.now()]
     await this.#folder.seal(gateway)
     const wallS = (performance.now() - startMs) / 1000
     const run: SealingRun = {
-      records: this.#hardwareIds.length * this.#fixesEach,
-      wallS,
+      ...{ records, wallS },
       work: difference(before.work, await gateway.api.sealing()),
       written: writtenSince(written, pid),
       keptBytes: blockBytes(this.#folder.path) - before.kept,
@@ -119,7 +112,8 @@ class LongLog {
   }
 
   async sealUnderLoad(): Promise<LoadedRun> {
-    const gateway = await this.#refill()
+    await this.#refill()
+    const gateway = await this.#start()
     const load = (durationS: number | null) =>
       startDeviceLoad(this.#context.bench, gateway, this.#loaded, 1, {
         ...{ warmupS: this.#context.isShort ? 0 : 2, durationS },
@@ -136,16 +130,17 @@ class LongLog {
     return run
   }
 
-  /** A gateway with a long log, which it leaves alone. */
-  async #refill(): Promise<GatewayProcess> {
+  /** Makes the log long; returns how many records were added. */
+  #refill(): Promise<number> {
     const fromMs = this.#fromMs
     this.#fromMs += this.#fixesEach * INTERVAL_MS
-    const tracks = recordActive(this.#fixesEach)
-    const filling: Filling = (deviceIdOf) =>
-      samplesOfActive(this.#hardwareIds.map(deviceIdOf), tracks, {
-        ...{ fromMs, toMs: this.#fromMs - 1, sinceMs: fromMs },
-      })
-    await this.#folder.fillLog(filling)
+    const period = { fromMs, toMs: this.#fromMs - 1, sinceMs: fromMs }
+    const deviceIds = this.#folder.deviceIds('filled')
+    return this.#folder.fillLog(samplesOfActive(deviceIds, recordActive(this.#fixesEach), period))
+  }
+
+  /** A gateway that leaves the log alone. */
+  #start(): Promise<GatewayProcess> {
     return this.#folder.start({ CARTBARN_SEAL_SAMPLES: NEVER_BY_ITSELF })
   }
 }

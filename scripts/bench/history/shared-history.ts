@@ -2,6 +2,7 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { GpsRecords } from '#shared/telemetry/records.ts'
 import { FilledFolder } from './fill.ts'
 import {
   type Period,
@@ -10,37 +11,18 @@ import {
   recordFleet,
   recordSingle,
   samplesOfActive,
-  samplesOfFleet,
-  samplesOfSingle,
+  samplesOfTracks,
 } from './history-parts.ts'
 
-/** The sizes of the history. */
-interface Sizes {
-  singleDays: number
-  fleetDevices: number
-  fleetDays: number
-  activeDevices: number
-  activeMs: number
-  /** The last part of it, which is left in the log. */
-  loggedMs: number
-}
-
 const MINUTE_MS = 60_000
-const SIZES: Sizes = {
-  singleDays: 31,
-  fleetDevices: 50,
-  fleetDays: 31,
-  activeDevices: 500,
-  activeMs: 240 * MINUTE_MS,
-  loggedMs: 10 * MINUTE_MS,
+/** `loggedMs` is the last part of `activeMs`, which is left in the log. */
+const SIZES = {
+  ...{ singleDays: 31, fleetDevices: 50, fleetDays: 31 },
+  ...{ activeDevices: 500, activeMs: 240 * MINUTE_MS, loggedMs: 10 * MINUTE_MS },
 }
-const SHORT_SIZES: Sizes = {
-  singleDays: 1,
-  fleetDevices: 5,
-  fleetDays: 1,
-  activeDevices: 20,
-  activeMs: 20 * MINUTE_MS,
-  loggedMs: 2 * MINUTE_MS,
+const SHORT_SIZES = {
+  ...{ singleDays: 1, fleetDevices: 5, fleetDays: 1 },
+  ...{ activeDevices: 20, activeMs: 20 * MINUTE_MS, loggedMs: 2 * MINUTE_MS },
 }
 const LOADED_DEVICES = 200
 
@@ -52,7 +34,7 @@ export interface HistoryPart extends Period {
 
 /** One data folder for all scenarios of a run: each part is made when a scenario first wants it. */
 export class SharedHistory {
-  readonly sizes: Sizes
+  readonly sizes: typeof SIZES
   readonly #context: ScenarioContext
   #folder: FilledFolder | undefined
   #single: HistoryPart | undefined
@@ -83,13 +65,13 @@ export class SharedHistory {
 
   /** One device, a fix a second. */
   async single(): Promise<HistoryPart> {
-    this.#single ??= await this.#makeSingle()
+    this.#single ??= await this.#make('single', 1, [recordSingle(this.sizes.singleDays)])
     return this.#single
   }
 
   /** Devices that report every five seconds, twelve hours a day. */
   async fleet(): Promise<HistoryPart> {
-    this.#fleet ??= await this.#makeFleet()
+    this.#fleet ??= await this.#make('fleet', this.sizes.fleetDevices, recordFleet(this.sizes.fleetDays))
     return this.#fleet
   }
 
@@ -100,18 +82,19 @@ export class SharedHistory {
     const known = this.#active
     const hardwareIds = known?.hardwareIds ?? idsOf(await folder.register(activeDevices, 'active'))
     printProgress('  making the history of devices on their way')
-    const tracks = recordActive(activeMs / 5000)
+    const [deviceIds, tracks] = [folder.deviceIds('active'), recordActive(activeMs / 5000)]
     this.#activeSinceMs ??= Date.now() - activeMs
     const sinceMs = this.#activeSinceMs
-    const fill = (period: Period) => (deviceIdOf: (hardwareId: string) => number) =>
-      samplesOfActive(hardwareIds.map(deviceIdOf), tracks, { ...period, sinceMs })
     // twice, because the first takes its time
     const fromMs = Math.max(Date.now() - activeMs, (known?.toMs ?? 0) + 1)
     const sealedToMs = Math.max(fromMs, Date.now() - loggedMs)
-    const sealed = await folder.fill(fill({ fromMs, toMs: sealedToMs }))
-    const toMs = Date.now()
-    const logged = await folder.fillLog(fill({ fromMs: sealedToMs + 1, toMs }))
-    this.#active = { hardwareIds, fromMs, toMs, records: (known?.records ?? 0) + sealed + logged }
+    const sealed = await folder.fill(
+      samplesOfActive(deviceIds, tracks, { fromMs, toMs: sealedToMs, sinceMs }),
+    )
+    const recent = { fromMs: sealedToMs + 1, toMs: Date.now(), sinceMs }
+    const logged = await folder.fillLog(samplesOfActive(deviceIds, tracks, recent))
+    const records = (known?.records ?? 0) + sealed + logged
+    this.#active = { hardwareIds, fromMs, toMs: recent.toMs, records }
     return this.#active
   }
 
@@ -121,25 +104,14 @@ export class SharedHistory {
     return this.#loaded
   }
 
-  async #makeSingle(): Promise<HistoryPart> {
+  async #make(prefix: string, devices: number, tracks: GpsRecords[]): Promise<HistoryPart> {
     const folder = await this.folder()
-    const [device] = await folder.register(1, 'single')
-    if (device === undefined) throw new Error('not registered')
-    printProgress('  making the history of one device')
-    const track = recordSingle(this.sizes.singleDays)
-    const records = await folder.fill((deviceIdOf) => samplesOfSingle(deviceIdOf(device.hardwareId), track))
-    return { hardwareIds: [device.hardwareId], ...periodOf([track]), records }
-  }
-
-  async #makeFleet(): Promise<HistoryPart> {
-    const folder = await this.folder()
-    const hardwareIds = idsOf(await folder.register(this.sizes.fleetDevices, 'fleet'))
-    printProgress('  making the history of a fleet')
-    const tracks = recordFleet(this.sizes.fleetDays)
-    const records = await folder.fill((deviceIdOf) => samplesOfFleet(hardwareIds.map(deviceIdOf), tracks))
-    // each device is moved a little in time
+    const hardwareIds = idsOf(await folder.register(devices, prefix))
+    printProgress(`  making the history of ${hardwareIds.length} devices`)
+    const records = await folder.fill(samplesOfTracks(folder.deviceIds(prefix), tracks))
     const { fromMs, toMs } = periodOf(tracks)
-    return { hardwareIds, fromMs, toMs: toMs + MINUTE_MS, records }
+    // each device after the first is moved a little in time
+    return { hardwareIds, fromMs, toMs: devices === 1 ? toMs : toMs + MINUTE_MS, records }
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { FilledFolder } from '../history/fill.ts'
-import { recordFleet, samplesOfFleet } from '../history/history-parts.ts'
+import { recordFleet, samplesOfTracks } from '../history/history-parts.ts'
 import { bytesSent, SITE, SyncGround } from './ground.ts'
 
 const DEVICES = 200
@@ -62,12 +62,7 @@ async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
   const folder = await FilledFolder.create(context, 'drain')
   const devices = await folder.register(isShort ? SHORT_DEVICES : DEVICES, 'bench')
   const tracks = recordFleet(isShort ? SHORT_DAYS : DAYS)
-  const filled = await folder.fill((deviceIdOf) =>
-    samplesOfFleet(
-      devices.map(({ hardwareId }) => deviceIdOf(hardwareId)),
-      tracks,
-    ),
-  )
+  const filled = await folder.fill(samplesOfTracks(folder.deviceIds('bench'), tracks))
   const rounds: Round[] = []
   for (let round = 0; round < (context.rounds ?? (isShort ? 1 : ROUNDS)); round++) {
     rounds.push(await drainOnce(context, folder, devices, filled))
