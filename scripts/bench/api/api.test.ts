@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
-import { downloads } from './downloads.ts'
-import { requests } from './requests.ts'
+import { runDownloads } from './downloads.ts'
+import { runRequests } from './requests.ts'
 
-for (const scenario of [requests, downloads]) {
-  test(`a short look at ${scenario.name} gives figures, and nothing is lost or refused`, async (t) => {
+for (const [name, run] of Object.entries({ requests: runRequests, downloads: runDownloads })) {
+  test(`a short look at ${name} gives figures, and nothing is lost or refused`, async (t) => {
     const bench = new Workbench()
     t.after(() => bench.clear())
-    const { figures } = await scenario.run({
+    const { figures } = await run({
       bench,
       entry: ENTRY,
       isShort: true,

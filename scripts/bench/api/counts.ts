@@ -1,7 +1,7 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { below, formatCount, formatMs, noneOf, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
 import type { HttpFunctions, HttpResult, HttpRun } from './http-client.ts'
 
@@ -11,13 +11,7 @@ const SHORT_S = 0.2
 const FINISH_LIMIT_MS = 30_000
 
 /** What counting costs when there is much to count. */
-export const counts: Scenario = {
-  name: 'counts',
-  summary: 'statistics over ten million records, one request after the other',
-  run: runCounts,
-}
-
-async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const { gateway, history } = ground
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : 10)

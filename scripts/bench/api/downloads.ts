@@ -23,7 +23,7 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
 
 const FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
@@ -52,14 +52,7 @@ interface Pair extends LoadPair {
 }
 
 /** What a long download costs the process and the devices. */
-export const downloads: Scenario = {
-  name: 'downloads',
-  summary:
-    'the whole history of a device in each format: memory, and 200 devices at 1 message a second beside it',
-  run: runDownloads,
-}
-
-async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const memory: MemoryRun[] = []
   for (const format of FORMATS) memory.push(await measureMemory(ground, format))

@@ -13,7 +13,7 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { BareAnswer, BareServerFunctions } from './bare-server.ts'
 import type { HttpFunctions, HttpResult } from './http-client.ts'
 
@@ -61,13 +61,7 @@ interface Run {
 }
 
 /** What the gateway adds to the framework it is built on. */
-export const requests: Scenario = {
-  name: 'requests',
-  summary: 'two reads with 500 devices, beside a Hono server that only answers the same bytes',
-  run: runRequests,
-}
-
-async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : 5)
   const durationS = context.durationS ?? (isShort ? SHORT_S : 5)

@@ -12,7 +12,7 @@ import {
   type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startSwarm } from './children.ts'
 import type { SwarmPlan } from './swarm-client.ts'
 
@@ -38,13 +38,6 @@ const KINDS: readonly Kind[] = [
   },
 ]
 
-/** What a client costs that does nothing. */
-export const idle: Scenario = {
-  name: 'idle',
-  summary: '5,000 clients that do nothing: resident memory of each',
-  run: runIdle,
-}
-
 interface Outcome {
   name: string
   hasTarget: boolean
@@ -53,7 +46,8 @@ interface Outcome {
   perClientKb: number
 }
 
-async function runIdle(context: ScenarioContext): Promise<ScenarioReport> {
+/** What a client costs that does nothing. */
+export async function runIdle(context: ScenarioContext): Promise<ScenarioReport> {
   const clients = context.isShort ? 1000 : 5000
   const outcomes: Outcome[] = []
   for (const kind of KINDS) outcomes.push(await measure(context, clients, kind))

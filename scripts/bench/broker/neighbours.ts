@@ -20,7 +20,7 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startNeighbour } from './children.ts'
 import { BAD_NEIGHBOURS, type NeighbourKind, type NeighbourResult } from './neighbour-plan.ts'
 
@@ -48,13 +48,7 @@ interface Pair extends LoadPair {
 }
 
 /** What a client that behaves badly costs the others. */
-export const neighbours: Scenario = {
-  name: 'neighbours',
-  summary: '200 devices at 1 message a second, alone and beside each kind of bad client in turn',
-  run: runNeighbours,
-}
-
-async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const durationS = context.durationS ?? (context.isShort ? 5 : 20)
   const gateway = await startGateway(context.bench, {

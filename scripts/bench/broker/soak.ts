@@ -11,7 +11,7 @@ import {
   printProgress,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startNeighbour } from './children.ts'
 
 const DEVICES = 225
@@ -23,13 +23,7 @@ const TARGET_SHARE = 0.05
 const LIFE_MARGIN_S = 120
 
 /** Whether the gateway can do its work for ever. */
-export const soak: Scenario = {
-  name: 'soak',
-  summary: '500 messages a second of every kind for an hour: memory stays where it is',
-  run: runSoak,
-}
-
-async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry } = context
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : HOUR_S)
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('soak') })

@@ -11,7 +11,7 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { startSwarm } from './children.ts'
@@ -41,13 +41,7 @@ interface StormRun {
 }
 
 /** The power of a whole course comes back. */
-export const storm: Scenario = {
-  name: 'storm',
-  summary: '2,000 kept sessions with last wills are cut at once and connect again at once',
-  run: runStorm,
-}
-
-async function runStorm(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runStorm(context: ScenarioContext): Promise<ScenarioReport> {
   const clients = context.isShort ? 500 : 2000
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const slowFsync = compileSlowFsync(context.bench)

@@ -13,7 +13,7 @@ import {
   type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 
 const DEVICES = 200
 const PER_DEVICE_PER_S = 25
@@ -28,13 +28,7 @@ interface Outcome {
 }
 
 /** PUBACK means on disk. */
-export const kill: Scenario = {
-  name: 'kill',
-  summary: 'kill -9 under load at random moments; every acknowledged sample must be there, once',
-  run: runKill,
-}
-
-async function runKill(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runKill(context: ScenarioContext): Promise<ScenarioReport> {
   const kills = context.rounds ?? (context.isShort ? 3 : 20)
   const outcome = await measure(context, kills)
   print(outcome)

@@ -11,20 +11,14 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 
 const PER_DEVICE_PER_S = 0.1
 const TARGET_MB = 200
 const SAMPLES = 6
 
 /** What a thousand connected devices cost in memory. */
-export const memory: Scenario = {
-  name: 'memory',
-  summary: '1,000 connected devices with will and subscriptions, a message each 10 s',
-  run: runMemory,
-}
-
-async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry } = context
   const devices = context.isShort ? 200 : 1000
   const durationS = context.durationS ?? (context.isShort ? 10 : 60)

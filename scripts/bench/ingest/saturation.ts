@@ -11,7 +11,7 @@ import {
   type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { createSubjects, type SubjectName, type SubjectRun } from './saturation-subjects.ts'
 
 const CLIENT_COUNTS = [50, 500]
@@ -19,13 +19,7 @@ const SUBJECT_NAMES: SubjectName[] = ['gateway', 'mosquitto', 'gateway, slow fsy
 const LOOP_DELAY_TARGET_MS = 5
 
 /** How much a broker takes when every client sends as fast as it is acknowledged. */
-export const saturation: Scenario = {
-  name: 'saturation',
-  summary: 'as fast as acknowledged: 50 and 500 clients, beside Mosquitto, and with 10 ms fsyncs',
-  run: runSaturation,
-}
-
-async function runSaturation(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runSaturation(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const durationS = context.durationS ?? (context.isShort ? 3 : 8)
   const subjects = await createSubjects(context, Math.max(...CLIENT_COUNTS), durationS)

@@ -15,7 +15,7 @@ import {
   type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { RealtimeFunctions, RealtimeResult } from './realtime-readers.ts'
 
 const DEVICES = 200
@@ -34,13 +34,7 @@ interface Outcome {
 }
 
 /** A course on a busy day. */
-export const steady: Scenario = {
-  name: 'steady',
-  summary: '200 devices at 1 message a second, 20 realtime sockets',
-  run: runSteady,
-}
-
-async function runSteady(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runSteady(context: ScenarioContext): Promise<ScenarioReport> {
   const durationS = context.durationS ?? (context.isShort ? 20 : 300)
   const outcome = await measure(context, durationS)
   print(outcome, durationS)

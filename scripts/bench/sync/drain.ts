@@ -18,7 +18,7 @@ import {
   printTable,
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { FilledFolder } from '../history/fill.ts'
 import { recordFleet, samplesOfTracks } from '../history/history-parts.ts'
@@ -51,13 +51,7 @@ interface Round extends LoadPair {
 }
 
 /** Ten days of a course that were never replicated, and then the link is up: the map first, then all the rest. */
-export const drain: Scenario = {
-  name: 'drain',
-  summary: 'ten days of backlog: the map first, then the rest; devices beside it',
-  run: runDrain,
-}
-
-async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const folder = await FilledFolder.create(context, 'drain')
   const devices = await folder.register(isShort ? SHORT_DEVICES : DEVICES, 'bench')

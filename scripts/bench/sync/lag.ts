@@ -10,7 +10,7 @@ import {
   type ScenarioReport,
   told,
 } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { bytesSent, SITE, SyncGround } from './ground.ts'
 
@@ -26,13 +26,7 @@ const TARGET_WIRE_BYTES = 7.5
 const LAST_PART_MS = 12_000
 
 /** From the device to the row of the hub, and what a row costs on the wire and there, as devices send always. */
-export const lag: Scenario = {
-  name: 'lag',
-  summary: '200 devices x 1/s: from the device to the hub, bytes a row',
-  run: runLag,
-}
-
-async function runLag(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runLag(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const ground = await SyncGround.create(context)
   const emptyBytes = await ground.databaseBytes()

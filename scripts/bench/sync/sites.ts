@@ -1,7 +1,7 @@
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
 import { below, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
-import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { SyncGround } from './ground.ts'
 
 const SITES = 200
@@ -15,13 +15,7 @@ const END_LIMIT_MS = 120_000
 const SUMMARY = /([\d,]+) rows acknowledged in .* (\d+) not acknowledged.* p95 ([\d.]+) s?.* refused (\d+)/
 
 /** Many light sites at once against one hub. */
-export const sites: Scenario = {
-  name: 'sites',
-  summary: '200 simulated sites on one hub',
-  run: runSites,
-}
-
-async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
+export async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const sites = isShort ? SHORT_SITES : SITES
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
