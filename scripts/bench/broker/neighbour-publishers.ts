@@ -2,7 +2,6 @@ import { LoadClient } from '#scripts/rig/load/client.ts'
 import { LoadMeter } from '#scripts/rig/load/meter.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { createPace } from '#scripts/rig/load/pace.ts'
-import type { Qos } from '#scripts/rig/load/telemetry-packets.ts'
 import { publishPacket } from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
@@ -12,7 +11,7 @@ const DEVICE_WINDOW = 1000
 const RETRY_MS = 100
 
 /** A program that publishes on a shop topic as fast as its connection takes it. */
-export function publishAtFullSpeed(plan: NeighbourPlan, qos: Qos, count: Count): void {
+export function publishAtFullSpeed(plan: NeighbourPlan, qos: 0 | 1, count: Count): void {
   const { port, login } = plan
   const fields = connectFields(login, `bench-flood-${qos}`)
   let nextId = 0
@@ -48,7 +47,6 @@ export function floodTelemetry({ port, device }: NeighbourPlan, count: Count): v
     {
       ...device,
       port,
-      qos: 1,
       asDevice: true,
       window: DEVICE_WINDOW,
       notBeforeMs: 0,

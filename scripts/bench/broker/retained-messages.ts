@@ -40,13 +40,12 @@ export function countRetained(
   payload: string,
 ): Promise<number> {
   return new Promise((resolve) => {
-    const expected = Buffer.from(payload)
     let count = 0
     const socket = new MqttSocket(port, connectFields(login, 'bench-count'), {
       connack: () => socket.write(subscribeAllPacket([filter], 0)),
       suback: () => quiet.refresh(),
-      publish: (_packetId, body) => {
-        if (expected.equals(body.subarray(body.length - expected.length))) count++
+      publish: (_packetId, received) => {
+        if (received === payload) count++
         quiet.refresh()
       },
     })

@@ -60,7 +60,7 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
 
 function createPlan({ port, devices, durationS, notBeforeMs }: SaturationTarget): LoadPlan {
   return {
-    ...{ port, clients: devices, qos: 1, session: 'bare', mode: { kind: 'saturate', window: WINDOW } },
+    ...{ port, clients: devices, session: 'bare', mode: { kind: 'saturate', window: WINDOW } },
     ...{ warmupS: WARMUP_S, durationS, notBeforeMs, keepsJournal: false },
   }
 }

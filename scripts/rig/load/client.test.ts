@@ -36,7 +36,7 @@ async function startBroker(t: TestContext, onSample: (tsMs: number, acknowledge:
 
 function createClient(port: number, meter: LoadMeter): LoadClient {
   const login = { port, hardwareId: 'cart-7', password: 'secret' }
-  const load = { qos: 1, asDevice: true, window: 8, notBeforeMs: 0, keepsJournal: true } as const
+  const load = { asDevice: true, window: 8, notBeforeMs: 0, keepsJournal: true } as const
   return new LoadClient({ ...login, ...load }, meter)
 }
 

@@ -1,7 +1,5 @@
-import net from 'node:net'
 import {
   acknowledgement,
-  connectPacket,
   DISCONNECT,
   PACKET,
   publishPacket,
@@ -9,15 +7,14 @@ import {
 } from '#testing/mqtt-packets.ts'
 import { MessageWindow } from './message-window.ts'
 import type { LoadMeter } from './meter.ts'
-import { PacketReader } from './packet-reader.ts'
-import { type Qos, TelemetryPackets } from './telemetry-packets.ts'
+import { FLEET, MqttSocket } from './mqtt-socket.ts'
+import { TelemetryPackets } from './telemetry-packets.ts'
 
 /** What a load client needs to know. */
 export interface LoadClientSettings {
   port: number
   hardwareId: string
   password: string
-  qos: Qos
   /** With a last will, subscriptions and an `st` message. */
   asDevice: boolean
   /** Most messages without an acknowledgement. */
@@ -26,7 +23,6 @@ export interface LoadClientSettings {
   keepsJournal: boolean
 }
 
-const READ_BUFFER_BYTES = 16 * 1024
 const STATUS_PACKET_ID = 65535
 const SUBSCRIBE_PACKET_ID = 65534
 const RECONNECT_MIN_MS = 100
@@ -51,7 +47,7 @@ export class LoadClient {
   readonly #meter: LoadMeter
   readonly #packets: TelemetryPackets
   readonly #window: MessageWindow
-  #socket: net.Socket | null = null
+  #socket: MqttSocket | undefined
   #isReady = false
   #wasReady = false
   #isClosing = false
@@ -62,7 +58,7 @@ export class LoadClient {
     this.hardwareId = settings.hardwareId
     this.#settings = settings
     this.#meter = meter
-    this.#packets = new TelemetryPackets(settings.hardwareId, settings.qos, settings.window)
+    this.#packets = new TelemetryPackets(settings.hardwareId, settings.window)
     this.#window = new MessageWindow(settings.window)
     this.#newestSampleMs = settings.notBeforeMs - 1
   }
@@ -80,35 +76,23 @@ export class LoadClient {
   }
 
   connect(): void {
-    const reader = new PacketReader({
-      connack: (returnCode) => this.#onConnack(returnCode),
-      puback: (packetId) => this.#onPuback(packetId),
-      suback: (returnCodes) => this.#onSuback(returnCodes),
-      publish: (packetId) => {
+    const listener = {
+      arrived: () => {
+        this.#chunkAtMs = performance.now()
+      },
+      connack: (returnCode: number) => this.#onConnack(returnCode),
+      puback: (packetId: number) => this.#onPuback(packetId),
+      suback: (returnCodes: Uint8Array) => this.#onSuback(returnCodes),
+      publish: (packetId: number) => {
         if (packetId !== 0) this.#socket?.write(acknowledgement(PACKET.puback, packetId))
       },
-    })
-    const socket = net.connect({
-      host: '127.0.0.1',
-      port: this.#settings.port,
-      noDelay: true,
-      // One buffer for the life of the socket: a fresh one per read costs more than the parsing.
-      onread: {
-        buffer: Buffer.allocUnsafe(READ_BUFFER_BYTES),
-        callback: (count, buffer) => {
-          this.#chunkAtMs = performance.now()
-          reader.read(buffer.subarray(0, count))
-          return true
-        },
+      // After the first session a lost connection is part of the test, and 'closed' follows.
+      failed: (error: Error) => {
+        if (!this.#wasReady) this.#refuse(error)
       },
-    })
-    this.#socket = socket
-    socket.on('connect', () => socket.write(connectPacket(this.#connectFields())))
-    // After the first session a lost connection is part of the test, and 'close' follows.
-    socket.on('error', (error) => {
-      if (!this.#wasReady) this.#refuse(error)
-    })
-    socket.on('close', () => this.#onClose(socket))
+      closed: () => this.#onClosed(),
+    }
+    this.#socket = new MqttSocket(this.#settings.port, this.#connectFields(), listener, FLEET)
   }
 
   /** Makes `count` messages that were due at `dueAtMs` (performance.now) and sends them if it can. */
@@ -146,7 +130,7 @@ export class LoadClient {
   #onConnack(returnCode: number): void {
     if (returnCode !== 0) {
       if (!this.#wasReady) this.#refuse(new Error(`${this.hardwareId}: CONNACK ${returnCode}`))
-      this.#socket?.destroy()
+      this.#socket?.cut()
       return
     }
     if (this.#settings.asDevice) this.#startDeviceSession()
@@ -202,24 +186,8 @@ export class LoadClient {
       }
       this.#window.markSent(count)
       this.#meter.sent += count
-      this.#write(first, count)
+      this.#socket?.write(this.#packets.bytes(first, count))
     }
-  }
-
-  #write(first: number, count: number): void {
-    const bytes = this.#packets.bytes(first, count)
-    if (this.#settings.qos === 1) {
-      this.#socket?.write(bytes)
-      return
-    }
-    // QoS 0 has no answer: the client can only wait until the kernel has taken the bytes.
-    // Not at once, or a kernel that always takes them would leave no turn to anything else.
-    this.#socket?.write(bytes, () => setImmediate(() => this.#releaseAll(first, count)))
-  }
-
-  #releaseAll(first: number, count: number): void {
-    this.#chunkAtMs = performance.now()
-    for (let slot = first; slot < first + count; slot++) this.#release(slot)
   }
 
   #onPuback(packetId: number): void {
@@ -236,9 +204,8 @@ export class LoadClient {
     this.onAcknowledged?.()
   }
 
-  #onClose(socket: net.Socket): void {
-    if (socket !== this.#socket) return
-    this.#socket = null
+  #onClosed(): void {
+    this.#socket = undefined
     this.#isReady = false
     if (this.#isClosing) return
     const delayMs = RECONNECT_MIN_MS + Math.random() * RECONNECT_SPREAD_MS

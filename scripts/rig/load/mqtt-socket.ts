@@ -5,12 +5,20 @@ import { type PacketListener, PacketReader } from './packet-reader.ts'
 /** Sockets are read one at a time, and each chunk is consumed before the next read. */
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
-/** Another host than the fleet's, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
-const ORIGIN = process.platform === 'linux' ? { localAddress: '127.0.0.2' } : {}
+/**
+ * Where the devices of the fleet are: no address is chosen for them. With one, the system may give a client the port of a
+ * gateway that is down, and the client is connected to itself.
+ */
+export const FLEET = {}
+/** Another host, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
+const OTHER_HOST = process.platform === 'linux' ? { localAddress: '127.0.0.2' } : {}
 
-/** What an MQTT socket hears: packets, and its own end. */
-export interface SocketListener extends Partial<PacketListener> {
+/** What an MQTT socket hears: bytes, the packets in them, and its own end. */
+export interface SocketListener extends PacketListener {
   connected?(): void
+  arrived?(): void
+  /** `closed` follows. */
+  failed?(error: Error): void
   closed?(): void
 }
 
@@ -19,33 +27,27 @@ export class MqttSocket {
   readonly #socket: net.Socket
 
   /** Without `login` nothing is sent: the connection is left half open. */
-  constructor(port: number, login: ConnectFields | null, listener: SocketListener) {
-    const reader = new PacketReader({
-      connack: (returnCode, isSessionPresent) => listener.connack?.(returnCode, isSessionPresent),
-      puback: (packetId) => listener.puback?.(packetId),
-      suback: (returnCodes) => listener.suback?.(returnCodes),
-      publish: (packetId, body) => listener.publish?.(packetId, body),
-    })
-    const socket = net.connect({
-      host: '127.0.0.1',
-      port,
-      ...ORIGIN,
-      noDelay: true,
-      onread: {
-        buffer: readBuffer,
-        callback: (count, buffer) => {
-          reader.read(buffer.subarray(0, count))
-          return true
-        },
-      },
-    })
+  constructor(
+    port: number,
+    login: ConnectFields | null,
+    listener: SocketListener,
+    origin: { localAddress?: string } = OTHER_HOST,
+  ) {
+    const reader = new PacketReader(listener)
+    // One buffer for all reads: a fresh one for each costs more than the parsing.
+    const callback = (count: number) => {
+      listener.arrived?.()
+      reader.read(readBuffer.subarray(0, count))
+      return true
+    }
+    const onread = { buffer: readBuffer, callback }
+    const socket = net.connect({ host: '127.0.0.1', port, ...origin, noDelay: true, onread })
     this.#socket = socket
     socket.on('connect', () => {
       if (login !== null) socket.write(connectPacket(login))
       listener.connected?.()
     })
-    // 'close' follows
-    socket.on('error', () => undefined)
+    socket.on('error', (error) => listener.failed?.(error))
     socket.on('close', () => listener.closed?.())
   }
 

@@ -1,17 +1,17 @@
-import { PACKET } from '#testing/mqtt-packets.ts'
+import { cutPackets, idOf, PACKET, type RawPacket, readPublish } from '#testing/mqtt-packets.ts'
 
 /** What a load client wants to hear of; every other packet is skipped. */
 export interface PacketListener {
-  connack(returnCode: number, isSessionPresent: boolean): void
-  puback(packetId: number): void
-  suback(returnCodes: Uint8Array): void
-  /** A message for this client; `packetId` is 0 at QoS 0, and `body` is everything after its fixed header. */
-  publish(packetId: number, body: Uint8Array): void
+  connack?(returnCode: number, isSessionPresent: boolean): void
+  puback?(packetId: number): void
+  suback?(returnCodes: Uint8Array): void
+  /** A message for this client; `packetId` is 0 at QoS 0. */
+  publish?(packetId: number, payload: string): void
 }
 
 const PUBACK = PACKET.puback << 4
 const PUBACK_LENGTH = 4
-const NOTHING = new Uint8Array(0)
+const MAX_LENGTH_BYTES = 4
 
 /**
  * Cuts what a broker sends into packets, however the stream was split.
@@ -19,85 +19,37 @@ const NOTHING = new Uint8Array(0)
  */
 export class PacketReader {
   readonly #listener: PacketListener
-  #incomplete: Uint8Array = NOTHING
+  #incomplete: Buffer = Buffer.alloc(0)
 
   constructor(listener: PacketListener) {
     this.#listener = listener
   }
 
-  read(chunk: Uint8Array): void {
-    let bytes = chunk
-    if (this.#incomplete.length > 0) {
-      bytes = Buffer.concat([this.#incomplete, chunk])
-      this.#incomplete = NOTHING
-    }
-    const consumed = this.#readPackets(bytes)
-    // A Buffer's own slice would be a view of bytes that the next read overwrites.
-    if (consumed < bytes.length) this.#incomplete = Uint8Array.from(bytes.subarray(consumed))
-  }
-
-  #readPackets(bytes: Uint8Array): number {
-    const end = bytes.length
+  read(chunk: Buffer): void {
+    const bytes = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk])
     let at = 0
-    while (at < end) {
-      // Nearly everything that comes back under load is a PUBACK: keep it clear of the general path.
-      if (bytes[at] === PUBACK && bytes[at + 1] === 2) {
-        if (at + PUBACK_LENGTH > end) return at
-        this.#listener.puback(readUint16(bytes, at + 2))
-        at += PUBACK_LENGTH
-        continue
-      }
-      const bodyAt = bodyStart(bytes, at)
-      if (bodyAt < 0) return at
-      const packetEnd = bodyAt + remainingLength(bytes, at)
-      if (packetEnd > end) return at
-      this.#dispatch(bytes[at] ?? 0, bytes.subarray(bodyAt, packetEnd))
-      at = packetEnd
+    // Nearly everything that comes back under load is a PUBACK: keep it clear of the general path.
+    for (; bytes[at] === PUBACK && at + PUBACK_LENGTH <= bytes.length; at += PUBACK_LENGTH) {
+      this.#listener.puback?.(bytes.readUInt16BE(at + 2))
     }
-    return at
-  }
-
-  #dispatch(header: number, body: Uint8Array): void {
-    switch (header >> 4) {
-      case PACKET.connack:
-        this.#listener.connack(body[1] ?? 0, body[0] === 1)
-        return
-      case PACKET.puback:
-        this.#listener.puback(readUint16(body, 0))
-        return
-      case PACKET.suback:
-        this.#listener.suback(body.subarray(2))
-        return
-      case PACKET.publish: {
-        const isQos0 = (header & 0x06) === 0
-        this.#listener.publish(isQos0 ? 0 : readUint16(body, 2 + readUint16(body, 0)), body)
-      }
+    if (at === bytes.length && this.#incomplete.length === 0) return
+    const { packets, rest } = cutPackets(bytes.subarray(at))
+    for (const packet of packets) this.#dispatch(packet)
+    const length = rest.subarray(1, 1 + MAX_LENGTH_BYTES)
+    if (length.length === MAX_LENGTH_BYTES && length.every((digit) => digit >= 0x80)) {
+      throw new Error('the broker sent a packet whose length has more than four bytes')
     }
+    // the next read overwrites the chunk
+    this.#incomplete = Buffer.from(rest)
   }
-}
 
-const MAX_LENGTH_BYTES = 4
-
-/** Offset of the body, or -1 while the length is not all there. */
-function bodyStart(bytes: Uint8Array, packetAt: number): number {
-  for (let i = 1; i <= MAX_LENGTH_BYTES; i++) {
-    const digit = bytes[packetAt + i]
-    if (digit === undefined) return -1
-    if (digit < 0x80) return packetAt + i + 1
+  #dispatch(packet: RawPacket): void {
+    const { type, body } = packet
+    if (type === PACKET.connack) this.#listener.connack?.(body[1] ?? 0, body[0] === 1)
+    if (type === PACKET.puback) this.#listener.puback?.(idOf(packet))
+    if (type === PACKET.suback) this.#listener.suback?.(body.subarray(2))
+    if (type !== PACKET.publish) return
+    const { id, payload } = readPublish(packet)
+    this.#listener.publish?.(id, payload)
   }
-  throw new Error('the broker sent a packet whose length has more than four bytes')
-}
-
-function remainingLength(bytes: Uint8Array, packetAt: number): number {
-  let length = 0
-  for (let i = 0; i < MAX_LENGTH_BYTES; i++) {
-    const digit = bytes[packetAt + 1 + i] ?? 0
-    length += (digit & 0x7f) * 128 ** i
-    if (digit < 0x80) break
-  }
-  return length
-}
-
-function readUint16(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }

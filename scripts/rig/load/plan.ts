@@ -9,8 +9,6 @@ export interface LoadPlan {
   port: number
   clients: readonly BenchDevice[]
   mode: LoadMode
-  /** At 0 `acknowledged` only means taken by the kernel: count what arrived at the broker. */
-  qos: 0 | 1
   /** `device`: with a last will, three subscriptions and an `st` message, as real ones connect. */
   session: 'bare' | 'device'
   warmupS: number

@@ -68,7 +68,7 @@ export function startDeviceLoad(
   options: Partial<Pick<LoadPlan, 'warmupS' | 'durationS' | 'keepsJournal'>> = {},
 ): LoadProcess {
   return new LoadProcess(bench, {
-    ...{ port: gateway.ports.mqtt, clients, qos: 1, session: 'device' },
+    ...{ port: gateway.ports.mqtt, clients, session: 'device' },
     mode: { kind: 'paced', perClientPerS: perDevicePerS },
     ...{ warmupS: 0, durationS: null, notBeforeMs: 0, keepsJournal: false },
     ...options,

@@ -15,7 +15,7 @@ function decode(packet: Buffer) {
 }
 
 test('a stamped slot is a message of that time with the packet id of the slot', () => {
-  const packets = new TelemetryPackets('cart-7', 1, 4)
+  const packets = new TelemetryPackets('cart-7', 4)
   for (const tsMs of [1_765_967_400_123, 1_765_967_999_999, 1_765_968_000_000]) {
     packets.stamp(2, tsMs)
     const { topic, packetId, payload } = decode(packets.bytes(2, 1))
@@ -30,14 +30,14 @@ test('a stamped slot is a message of that time with the packet id of the slot', 
 })
 
 test('the payload is about as long as the one of a real device', () => {
-  const packets = new TelemetryPackets('cart-7', 1, 1)
+  const packets = new TelemetryPackets('cart-7', 1)
   packets.stamp(0, Date.UTC(2026, 0, 1))
   const { length } = JSON.stringify(decode(packets.bytes(0, 1)).payload)
   assert.ok(length > 90 && length < 120, `${length}`)
 })
 
 test('slots next to each other are messages next to each other', () => {
-  const packets = new TelemetryPackets('cart-7', 1, 3)
+  const packets = new TelemetryPackets('cart-7', 3)
   packets.stamp(0, 1_765_967_400_001)
   packets.stamp(1, 1_765_967_400_002)
   const both = packets.bytes(0, 2)
@@ -46,7 +46,7 @@ test('slots next to each other are messages next to each other', () => {
 })
 
 test('a repeated message has the DUP flag until the slot is stamped again', () => {
-  const packets = new TelemetryPackets('cart-7', 1, 1)
+  const packets = new TelemetryPackets('cart-7', 1)
   packets.stamp(0, 1_765_967_400_001)
   packets.markRepeated(0)
   assert.equal(decode(packets.bytes(0, 1)).header, 0x3a)
