@@ -18,9 +18,10 @@ interface Answer {
 
 /**
  * Makes this process answer its parent's calls until the parent ends, however it ends. A function that throws ends the
- * process, with the reason on stderr: a benchmark is not to go on without one of its parts.
+ * process, with the reason on stderr: a benchmark is not to go on without one of its parts. Returns the functions, whose
+ * type is what a `ForkedScript` of them needs.
  */
-export function answerCalls(functions: Functions): void {
+export function answerCalls<F extends Functions>(functions: F): F {
   const answer = async ({ id, name, args }: Call) => {
     const result = await functions[name]?.(...args)
     if (id !== null) process.send?.({ id, result } satisfies Answer)
@@ -33,6 +34,7 @@ export function answerCalls(functions: Functions): void {
       process.exit(1)
     })
   })
+  return functions
 }
 
 /** A script in a process of its own that answers calls: `F` is the type of what it gives to `answerCalls`. */

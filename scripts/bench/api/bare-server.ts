@@ -24,9 +24,7 @@ function listen(answers: readonly BareAnswer[]): Promise<number> {
   })
 }
 
-const functions = { listen }
+const functions = answerCalls({ listen })
 
 /** What the bare server does when its parent asks. */
 export type BareServerFunctions = typeof functions
-
-answerCalls(functions)

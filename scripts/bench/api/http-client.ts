@@ -78,9 +78,7 @@ async function run(plan: HttpRun): Promise<HttpResult> {
   return result
 }
 
-const functions = { run }
+const functions = answerCalls({ run })
 
 /** What the HTTP client does when its parent asks. */
 export type HttpFunctions = typeof functions
-
-answerCalls(functions)

@@ -33,9 +33,7 @@ function start(kind: NeighbourKind, plan: NeighbourPlan): void {
   })
 }
 
-const functions = { start, result: (): NeighbourResult => ({ counts, cpuS: ownCpuSeconds() }) }
+const functions = answerCalls({ start, result: (): NeighbourResult => ({ counts, cpuS: ownCpuSeconds() }) })
 
 /** What a neighbour does when its parent asks. */
 export type NeighbourFunctions = typeof functions
-
-answerCalls(functions)

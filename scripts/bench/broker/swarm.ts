@@ -63,9 +63,7 @@ function come(client: SwarmClient, subscribes: boolean): Promise<Arrival> {
   return new Promise((resolve) => client.come(round, subscribes, resolve))
 }
 
-const functions = { connect, storm }
+const functions = answerCalls({ connect, storm })
 
 /** What a swarm does when its parent asks. */
 export type SwarmFunctions = typeof functions
-
-answerCalls(functions)

@@ -25,9 +25,7 @@ function addUp(): number {
   return (performance.now() - startMs) / 1000
 }
 
-const functions = { create, addUp }
+const functions = answerCalls({ create, addUp })
 
 /** What the process does when its parent asks. */
 export type SpeedSumFunctions = typeof functions
-
-answerCalls(functions)

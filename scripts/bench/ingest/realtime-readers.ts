@@ -44,15 +44,13 @@ function open(url: string): Promise<void> {
   })
 }
 
-const functions = {
+const functions = answerCalls({
   /** Resolves when every socket is subscribed. */
   subscribe: async (url: string, sockets: number) => {
     await Promise.all(Array.from({ length: sockets }, () => open(url)))
   },
   result: (): RealtimeResult => ({ received, closed, delivery: summarise(delivery) }),
-}
+})
 
 /** What the readers do when their parent asks. */
 export type RealtimeFunctions = typeof functions
-
-answerCalls(functions)

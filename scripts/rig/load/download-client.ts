@@ -30,9 +30,7 @@ async function download({ port, path, key }: Download): Promise<DownloadResult> 
   return { bytes, durationS: (performance.now() - startMs) / 1000 }
 }
 
-const functions = { download }
+const functions = answerCalls({ download })
 
 /** What the download client does when its parent asks. */
 export type DownloadFunctions = typeof functions
-
-answerCalls(functions)

@@ -85,7 +85,7 @@ async function run(plan: LoadPlan): Promise<void> {
   finished.resolve(meter.result())
 }
 
-const functions = {
+const functions = answerCalls({
   start: run,
   connected: async () => {
     await connections.next()
@@ -95,9 +95,7 @@ const functions = {
   journal: (): Journal => Object.fromEntries(clients.map(({ hardwareId, journal }) => [hardwareId, journal])),
   stop: () => stopped.resolve(),
   result: () => finished.promise,
-}
+})
 
 /** What the load generator does when its parent asks. */
 export type LoadFunctions = typeof functions
-
-answerCalls(functions)
