@@ -1,22 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseMetrics, sumMetric } from './gateway-api.ts'
+import { parseMetrics } from './gateway-api.ts'
 
-test('metrics without labels are read, comments and labelled ones are not', () => {
-  const metrics = parseMetrics('# HELP a_b x\na_b 0.0105\nc{d="e"} 4\nf 2e-3\n')
+test('metrics are read, comments are not', () => {
+  const metrics = parseMetrics(['# HELP a_b x', 'a_b 0.0105', 'c{d="e f"} 4', 'f 2e-3', ''])
   assert.deepEqual(
     [...metrics],
     [
       ['a_b', 0.0105],
+      ['c', 4],
       ['f', 0.002],
     ],
   )
 })
 
 test('a metric with labels is summed over them, and one that is not there is no zero', () => {
-  const text =
-    '# HELP sealed_total so many\nsealed_total{stream="gps"} 3\nsealed_total{stream="battery"} 4\nsealed 9\n'
-  assert.equal(sumMetric(text, 'sealed_total'), 7)
-  assert.equal(sumMetric(text, 'sealed'), 9)
-  assert.equal(sumMetric(text, 'seal'), null)
+  const metrics = parseMetrics([
+    '# HELP sealed_total so many',
+    'sealed_total{stream="gps"} 3',
+    'sealed_total{stream="battery"} 4',
+    'sealed 9',
+  ])
+  assert.equal(metrics.get('sealed_total'), 7)
+  assert.equal(metrics.get('sealed'), 9)
+  assert.equal(metrics.get('seal'), undefined)
 })

@@ -104,24 +104,18 @@ export class GatewayApi {
     await this.#client.call('GET /health')
   }
 
-  /** The metrics without labels, by name. */
-  async metrics(): Promise<Map<string, number>> {
-    return parseMetrics(await this.#client.call('GET /metrics'))
-  }
-
-  /** The sum of a metric over all its labels, or over those with `label` in them; 0 if there is no such metric. */
-  async sum(name: string, label = ''): Promise<number> {
+  /** The metrics by name, each the sum over all its labels, or over those with `label` in them. */
+  async metrics(label = ''): Promise<Map<string, number>> {
     const text = await this.#client.call('GET /metrics')
-    const lines = text.split('\n').filter((line) => line.includes(label))
-    return sumMetric(lines.join('\n'), name) ?? 0
+    return parseMetrics(text.split('\n').filter((line) => line.includes(label)))
   }
 
   /** Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not say. */
   async sealing(): Promise<Sealing | null> {
-    const text = await this.#client.call('GET /metrics')
-    const records = sumMetric(text, 'cartbarn_sealed_samples_total')
-    const workS = sumMetric(text, 'cartbarn_sealing_seconds_total')
-    return records === null || workS === null ? null : { records, workS }
+    const metrics = await this.metrics()
+    const records = metrics.get('cartbarn_sealed_samples_total')
+    const workS = metrics.get('cartbarn_sealing_seconds_total')
+    return records === undefined || workS === undefined ? null : { records, workS }
   }
 
   async #register(hardwareId: string): Promise<BenchDevice> {
@@ -143,21 +137,12 @@ async function readPages<Item>(
   }
 }
 
-/** Reads the Prometheus text format; metrics with labels are left out. */
-export function parseMetrics(text: string): Map<string, number> {
+/** Reads lines of the Prometheus text format; a metric with labels is summed over them. */
+export function parseMetrics(lines: readonly string[]): Map<string, number> {
   const metrics = new Map<string, number>()
-  for (const line of text.split('\n')) {
-    const match = /^([A-Za-z_:][\w:]*) (\S+)$/.exec(line)
-    if (match?.[1] !== undefined) metrics.set(match[1], Number(match[2]))
+  for (const line of lines) {
+    const [, name, value] = /^([A-Za-z_:][\w:]*)(?:\{.*\})? (\S+)$/.exec(line) ?? []
+    if (name !== undefined) metrics.set(name, (metrics.get(name) ?? 0) + Number(value))
   }
   return metrics
-}
-
-/** The sum of a metric over all its labels; null when there is no such metric. */
-export function sumMetric(text: string, name: string): number | null {
-  const values = text.split('\n').flatMap((line) => {
-    const isOfIt = line.startsWith(`${name} `) || line.startsWith(`${name}{`)
-    return isOfIt ? Number(line.slice(line.lastIndexOf(' ') + 1)) : []
-  })
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0)
 }

@@ -4,6 +4,7 @@ import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import {
+  atLeast,
   type Figure,
   formatCount,
   formatMs,
@@ -12,6 +13,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
+  told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { BareAnswer, BareServerFunctions } from './bare-server.ts'
@@ -155,13 +157,10 @@ function createFigures(runs: readonly Run[], isShort: boolean): Figure[] {
       const gateway = rate('gateway')
       return (['Hono, ready bytes', 'Hono, c.json'] as const).map((subject) => {
         const ratio = gateway / rate(subject)
-        const hasTarget = subject === 'Hono, ready bytes'
-        return {
-          name: `requests: ${name}, gateway : ${subject}`,
-          target: hasTarget ? `>= ${TARGET_RATIO}` : '',
-          reached: `${ratio.toFixed(2)} (${formatCount(gateway)} : ${formatCount(rate(subject))}/s)`,
-          passed: hasTarget && !isShort ? ratio >= TARGET_RATIO : null,
-        }
+        const figure = `requests: ${name}, gateway : ${subject}`
+        const detail = `${formatCount(gateway)} : ${formatCount(rate(subject))}/s`
+        if (subject === 'Hono, c.json') return told(figure, `${ratio.toFixed(2)} (${detail})`)
+        return atLeast(figure, ratio, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort })
       })
     }),
     noneOf('requests: not answered 200', failures),

@@ -14,8 +14,8 @@ export interface SaturationTarget {
   devices: readonly BenchDevice[]
   durationS: number
   notBeforeMs: number
-  onMeasuring?(): Promise<void>
-  onMeasured?(): Promise<void>
+  /** The 99th percentile of the main thread's delay since the last call; absent where it is not ours. */
+  readLoopDelayP99Ms?(): Promise<number>
 }
 
 /** What one saturated run came to. */
@@ -27,6 +27,8 @@ export interface SaturationRun {
   generatorCpuShare: number
   /** Share of the machine's time that its host gave to others meanwhile. */
   stolenShare: number
+  /** Main thread; null where it is not ours. */
+  loopDelayP99Ms: number | null
   load: LoadResult
 }
 
@@ -35,7 +37,7 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
   const load = new LoadProcess(bench, createPlan(target))
   await load.connected()
   await load.measuring()
-  await target.onMeasuring?.()
+  await target.readLoopDelayP99Ms?.()
   const cpuBefore = readCpuSeconds(target.pid)
   const machineBefore = readMachineTime()
   const startedAtMs = performance.now()
@@ -43,7 +45,7 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
   const cpuS = readCpuSeconds(target.pid) - cpuBefore
   const cpuPerS = cpuS / ((performance.now() - startedAtMs) / 1000)
   const stolenShare = stolenSince(machineBefore)
-  await target.onMeasured?.()
+  const loopDelayP99Ms = (await target.readLoopDelayP99Ms?.()) ?? null
   const result = await load.result()
 
   const { acknowledged, durationS, cpuS: generatorCpuS } = result.measured
@@ -53,8 +55,7 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
     brokerCpuSPerMillion: (cpuPerS / perS) * 1e6,
     generatorCpuSPerMillion: (generatorCpuS / acknowledged) * 1e6,
     generatorCpuShare: generatorCpuS / durationS,
-    stolenShare,
-    load: result,
+    ...{ stolenShare, loopDelayP99Ms, load: result },
   }
 }
 

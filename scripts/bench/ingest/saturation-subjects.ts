@@ -13,8 +13,6 @@ export type SubjectName = 'gateway' | 'mosquitto' | 'gateway, slow fsync'
 export interface SubjectRun extends SaturationRun {
   subject: SubjectName
   clients: number
-  /** Main thread; null where it is not ours. */
-  loopDelayP99Ms: number | null
   /** Acknowledged samples that the gateway does not count as stored: 0, or something is wrong. */
   notStored: number | null
 }
@@ -64,25 +62,19 @@ async function createGatewaySubject(
     const gateway = await startGateway(bench, { entry, dataDir, preload })
     const { api } = gateway
     const storedBefore = await api.gpsCount()
-    let loopDelayP99Ms: number | null = null
     const run = await saturate(bench, {
       pid: gateway.process.pid,
       port: gateway.ports.mqtt,
       devices: devices.slice(0, clients),
       durationS,
       notBeforeMs,
-      onMeasuring: async () => {
-        await readLoopDelayP99Ms(api)
-      },
-      onMeasured: async () => {
-        loopDelayP99Ms = await readLoopDelayP99Ms(api)
-      },
+      readLoopDelayP99Ms: () => readLoopDelayP99Ms(api),
     })
     notBeforeMs = run.load.newestSampleMs + 1
     const stored = (await api.gpsCount()) - storedBefore
     const notStored = Math.max(0, run.load.acknowledged - stored)
     await gateway.process.stop()
-    return { ...run, subject, clients, loopDelayP99Ms, notStored }
+    return { ...run, subject, clients, notStored }
   }
 }
 
@@ -100,7 +92,7 @@ function createMosquittoSubject(options: SubjectOptions & { program: string }): 
       notBeforeMs: 0,
     })
     await mosquitto.process.stop()
-    return { ...run, subject: 'mosquitto', clients, loopDelayP99Ms: null, notStored: null }
+    return { ...run, subject: 'mosquitto', clients, notStored: null }
   }
 }
 

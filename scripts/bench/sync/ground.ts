@@ -87,8 +87,7 @@ export class SyncGround {
 
 /** Bytes a gateway says it has sent: data, and states of devices. */
 export async function bytesSent({ api }: GatewayProcess): Promise<{ data: number; states: number }> {
-  return {
-    data: await api.sum('cartbarn_sync_sent_bytes_total', 'request="push"'),
-    states: await api.sum('cartbarn_sync_sent_bytes_total', 'request="latest"'),
-  }
+  const sent = async (request: string) =>
+    (await api.metrics(`request="${request}"`)).get('cartbarn_sync_sent_bytes_total') ?? 0
+  return { data: await sent('push'), states: await sent('latest') }
 }

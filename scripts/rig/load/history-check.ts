@@ -22,29 +22,26 @@ const MAX_EXAMPLES = 10
  * Samples stored but not acknowledged are fine: the answer may have been lost.
  */
 export async function checkHistory(api: GatewayApi, journal: Journal): Promise<HistoryCheck> {
-  const checks = await inParallel(Object.entries(journal), READS_AT_ONCE, (entry) =>
-    checkDevice(api, ...entry),
+  const checks = await inParallel(
+    Object.entries(journal),
+    READS_AT_ONCE,
+    async ([hardwareId, acknowledged]) =>
+      compareWithHistory(hardwareId, acknowledged, await readAround(api, hardwareId, acknowledged)),
   )
+  const sum = (pick: (check: HistoryCheck) => number) =>
+    checks.reduce((total, check) => total + pick(check), 0)
   return {
-    acknowledged: sum(checks.map((check) => check.acknowledged)),
-    stored: sum(checks.map((check) => check.stored)),
-    missing: sum(checks.map((check) => check.missing)),
-    duplicates: sum(checks.map((check) => check.duplicates)),
+    acknowledged: sum((check) => check.acknowledged),
+    stored: sum((check) => check.stored),
+    missing: sum((check) => check.missing),
+    duplicates: sum((check) => check.duplicates),
     examples: checks.flatMap((check) => check.examples).slice(0, MAX_EXAMPLES),
   }
 }
 
-async function checkDevice(
-  api: GatewayApi,
-  hardwareId: string,
-  acknowledged: readonly number[],
-): Promise<HistoryCheck> {
-  const times = acknowledged.length === 0 ? [] : await readAround(api, hardwareId, acknowledged)
-  return compareWithHistory(hardwareId, acknowledged, times)
-}
-
 /** The history from the first to the last acknowledged sample. */
-function readAround(api: GatewayApi, hardwareId: string, times: readonly number[]) {
+async function readAround(api: GatewayApi, hardwareId: string, times: readonly number[]): Promise<number[]> {
+  if (times.length === 0) return []
   // Acknowledged out of order after a reconnect: the ends of the list are not the extremes.
   const first = times.reduce((low, time) => Math.min(low, time))
   const last = times.reduce((high, time) => Math.max(high, time))
@@ -66,8 +63,4 @@ export function compareWithHistory(
     duplicates: times.length - stored.size,
     examples: missing.map((time) => `${hardwareId} ${new Date(time).toISOString()}`),
   }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }
