@@ -26,7 +26,8 @@ import { Upstream, type UpstreamOptions } from './upstream.ts'
 
 export interface AgentOptions {
   readonly source: SyncSource
-  readonly inbox: IntentInbox
+  /** Without one the agent does not ask the hub for intents. */
+  readonly inbox?: IntentInbox
   readonly latest: LatestStates
   readonly upstream: UpstreamOptions
   /** The id of the site that this gateway belongs to. */
@@ -35,8 +36,8 @@ export interface AgentOptions {
   readonly holdMs?: number
   /** Between two attempts to reach a hub that does not answer. */
   readonly longestBackoffMs?: number
-  /** Where the side files are kept, beside the database. */
-  readonly dataDir: string
+  /** Where the side files are kept, beside the database; undefined where that does not outlive the process either. */
+  readonly dataDir: string | undefined
   /** Name and version of this program. */
   readonly program: string
   readonly clock: AgentClock
@@ -134,9 +135,12 @@ export class SyncAgent implements Part {
     const auditor = new Auditor({
       ...{ source, upstream, cursors, link, priorities, clock, random, dataDir, log },
       isDrained: () => monitor.isDrained,
-      flush: (signal) => this.#flush(signal),
+      flush: (signal) => this.flush(signal),
     })
-    const intents = new Intents({ inbox, upstream, cursors, link, random, failures, onReceived })
+    const intents =
+      inbox === undefined
+        ? { step: async () => Number.POSITIVE_INFINITY }
+        : new Intents({ inbox, upstream, cursors, link, random, failures, onReceived })
     const loop = (name: string, part: { step(signal: AbortSignal): Promise<number> }) =>
       new Loop({ name, random, log, step: (signal) => part.step(signal) })
     this.loops = {
@@ -195,6 +199,22 @@ export class SyncAgent implements Part {
   wake(): void {
     this.loops.events.wake()
     this.loops.latest.wake()
+  }
+
+  /** Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait. */
+  async flush(signal: AbortSignal): Promise<void> {
+    const { events, telemetry, history } = this.loops
+    const ends = this.#options.source.ends()
+    const isSent = () => SYNC_STREAMS.every((stream) => this.#cursors.at(stream).seq >= ends[stream])
+    while (!signal.aborted && !isSent()) {
+      const { acked } = this.#cursors.known
+      for (const lane of this.#lanes) lane.hurry()
+      await Promise.all([events.runOnce(), telemetry.runOnce(), history.runOnce()])
+      const hasMoved = acked !== this.#cursors.known.acked
+      const pauseMs = Math.max(...this.#lanes.map((lane) => lane.intervalMs))
+      if (!hasMoved && pauseMs === 0) return
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
   }
 
   /** Compares `scope` with the hub (everything by default) as soon as the backlog has been sent. */
@@ -296,21 +316,5 @@ export class SyncAgent implements Part {
   #begin(): void {
     this.#states.begin()
     for (const loop of Object.values(this.loops)) loop.wake()
-  }
-
-  /** Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait. */
-  async #flush(signal: AbortSignal): Promise<void> {
-    const { events, telemetry, history } = this.loops
-    const ends = this.#options.source.ends()
-    const isSent = () => SYNC_STREAMS.every((stream) => this.#cursors.at(stream).seq >= ends[stream])
-    while (!signal.aborted && !isSent()) {
-      const { acked } = this.#cursors.known
-      for (const lane of this.#lanes) lane.hurry()
-      await Promise.all([events.runOnce(), telemetry.runOnce(), history.runOnce()])
-      const hasMoved = acked !== this.#cursors.known.acked
-      const pauseMs = Math.max(...this.#lanes.map((lane) => lane.intervalMs))
-      if (!hasMoved && pauseMs === 0) return
-      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
-    }
   }
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 import { AUDIT_KINDS, type AuditKind } from '#shared/wire/sync.ts'
 import { DayAudit, type DayAuditDeps, InterruptedError } from './audit-day.ts'
@@ -20,7 +19,7 @@ import type { AgentClock } from './link.ts'
 interface AuditDeps extends DayAuditDeps {
   readonly clock: AgentClock
   readonly random: () => number
-  readonly dataDir: string
+  readonly dataDir: string | undefined
   /** Whether the hub has all data except the newest. */
   readonly isDrained: () => boolean
 }
@@ -49,7 +48,7 @@ export class Auditor {
   constructor(deps: AuditDeps) {
     this.#deps = deps
     this.#day = new DayAudit(deps)
-    this.#file = new JsonFile(join(deps.dataDir, 'sync-audit.json'), auditRecordSchema)
+    this.#file = new JsonFile(deps.dataDir, 'sync-audit.json', auditRecordSchema)
     this.#share = deps.random()
     this.#record = emptyRecord('')
   }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
@@ -16,7 +15,7 @@ import type { SyncSource } from './source.ts'
 interface CursorsDeps {
   readonly source: SyncSource
   readonly site: string
-  readonly dataDir: string
+  readonly dataDir: string | undefined
   readonly log: Log
   /** Rows of a stream were acknowledged. */
   readonly onAcked: (stream: SyncStream, rows: number) => void
@@ -55,7 +54,7 @@ export class Cursors {
 
   constructor(deps: CursorsDeps) {
     this.#deps = deps
-    this.#file = new JsonFile(join(deps.dataDir, 'sync.json'), sideFileSchema)
+    this.#file = new JsonFile(deps.dataDir, 'sync.json', sideFileSchema)
     this.#acked = nowhere()
   }
 

@@ -10,7 +10,7 @@ test('what is written is on the disk when its promise is kept, also by several a
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-json-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'sync.json')
-  const file = new JsonFile(path, z.number())
+  const file = new JsonFile(folder, 'sync.json', z.number())
   const onDisk: number[] = []
   const write = async (content: number) => {
     await file.write(content)
@@ -19,4 +19,10 @@ test('what is written is on the disk when its promise is kept, also by several a
   await Promise.all([write(1), write(2), write(3), write(4)])
   assert.deepEqual([onDisk.length, onDisk.slice(1)], [4, [4, 4, 4]])
   assert.equal(await file.read(), 4)
+})
+
+test('without a folder nothing is kept', async () => {
+  const file = new JsonFile(undefined, 'sync.json', z.number())
+  await file.write(1)
+  assert.equal(await file.read(), undefined)
 })

@@ -1,23 +1,28 @@
 import { open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { join } from 'node:path'
 import type { z } from 'zod'
 
-/** A small JSON file that is whole after every crash: the old one or the new one. */
+/** A small JSON file that is whole after every crash: the old one or the new one. Without a folder nothing is kept. */
 export class JsonFile<Schema extends z.ZodType> {
-  readonly #path: string
+  readonly #folder: string | undefined
+  readonly #name: string
   readonly #schema: Schema
   #wanted: z.output<Schema> | undefined
   #writing: Promise<void> | undefined
 
-  constructor(path: string, schema: Schema) {
-    this.#path = path
+  constructor(folder: string | undefined, name: string, schema: Schema) {
+    this.#folder = folder
+    this.#name = name
     this.#schema = schema
   }
 
   /** Undefined when the file is missing or unreadable: it is written again soon. */
   async read(): Promise<z.output<Schema> | undefined> {
+    if (this.#folder === undefined) return undefined
     try {
-      const parsed = this.#schema.safeParse(JSON.parse(await readFile(this.#path, 'utf8')))
+      const parsed = this.#schema.safeParse(
+        JSON.parse(await readFile(join(this.#folder, this.#name), 'utf8')),
+      )
       return parsed.success ? parsed.data : undefined
     } catch {
       return undefined
@@ -26,9 +31,10 @@ export class JsonFile<Schema extends z.ZodType> {
 
   /** Resolves when the content is on the disk. Calls during a write share the next one. */
   async write(content: z.output<Schema>): Promise<void> {
+    if (this.#folder === undefined) return
     this.#wanted = content
     while (this.#wanted !== undefined) {
-      this.#writing ??= this.#writeWanted().finally(() => {
+      this.#writing ??= this.#writeWanted(this.#folder).finally(() => {
         this.#writing = undefined
       })
       await this.#writing
@@ -37,10 +43,11 @@ export class JsonFile<Schema extends z.ZodType> {
     await this.#writing
   }
 
-  async #writeWanted(): Promise<void> {
+  async #writeWanted(folder: string): Promise<void> {
     const content = this.#wanted
     this.#wanted = undefined
-    const temporary = `${this.#path}.tmp`
+    const path = join(folder, this.#name)
+    const temporary = `${path}.tmp`
     const file = await open(temporary, 'w', 0o600)
     try {
       await file.writeFile(JSON.stringify(content))
@@ -48,9 +55,9 @@ export class JsonFile<Schema extends z.ZodType> {
     } finally {
       await file.close()
     }
-    await rename(temporary, this.#path)
-    const folder = await open(dirname(this.#path), 'r')
+    await rename(temporary, path)
+    const opened = await open(folder, 'r')
     // the name is part of the folder
-    await folder.sync().finally(() => folder.close())
+    await opened.sync().finally(() => opened.close())
   }
 }

@@ -5,6 +5,7 @@ import { NO_CURSOR } from '#shared/wire/sync.ts'
 import { SITE_KEY } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { type Fault, TestHub } from '#sync-testing/test-hub.ts'
+import { HttpExchange } from './http-exchange.ts'
 import { Upstream, upstreamUrlFault } from './upstream.ts'
 
 let hub: TestHub
@@ -128,6 +129,26 @@ test('a host that cannot be found is a matter of the network here', async () => 
   const outcome = await nowhere.hello(HELLO, signal)
   nowhere.close()
   assert.ok(outcome.kind === 'retry' && outcome.reason === 'network' && outcome.isLocal)
+})
+
+test('shared connections stay open when one of those that share them closes', async (t) => {
+  const server = createServer((_, response) => {
+    other.close()
+    response.writeHead(409, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ code: 'unknown_epoch' }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const url = `http://127.0.0.1:${address.port}`
+  const exchange = new HttpExchange(new URL(url))
+  t.after(() => {
+    exchange.close()
+    server.close()
+  })
+  const options = { url, key: SITE_KEY, isInsecureAllowed: false, exchange }
+  const [one, other] = [new Upstream(options), new Upstream(options)]
+  assert.equal((await one.hello(HELLO, signal)).kind, 'unknown_epoch')
 })
 
 for (const [url, isInsecureAllowed, isGood] of [

@@ -57,6 +57,7 @@ export class Upstream {
   readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit'])
   readonly host: string
   readonly #exchange: HttpExchange
+  readonly #isShared: boolean
   readonly #key: string
   readonly #timeouts: Timeouts
 
@@ -67,12 +68,13 @@ export class Upstream {
     const base = new URL(url)
     this.host = base.host
     this.#exchange = exchange ?? new HttpExchange(base)
+    this.#isShared = exchange !== undefined
     this.#key = key
     this.#timeouts = { ...TIMEOUTS_MS, ...timeoutsMs }
   }
 
   close(): void {
-    this.#exchange.close()
+    if (!this.#isShared) this.#exchange.close()
   }
 
   hello(hello: Hello, signal: AbortSignal): Promise<Outcome<HelloAnswer>> {
