@@ -9,7 +9,7 @@ import { type MqttCredentials, registerDevices } from './register.ts'
 
 /** A simulated fleet at work. */
 export interface Fleet {
-  /** Settles when the work is over or was stopped; rejects with a `GatewayError` when it cannot go on. */
+  /** Settles when the work is over or was stopped; rejects with a `CommandError` when it cannot go on. */
   readonly done: Promise<void>
   /** Says goodbye for every device and disconnects; `done` settles then. May be called twice. */
   stop(): Promise<void>
@@ -37,9 +37,14 @@ const STATUS_MS = 5_000
 const PROGRESS_MS = 500
 
 /** Registers the devices, fills the past if asked to, then drives until stopped or until the duration is over. */
-export function startFleet(options: SimulateOptions, screen: FleetScreen, clock: Clock = systemClock): Fleet {
+export function startFleet(options: SimulateOptions, screen: FleetScreen): Fleet {
+  return startWork((signal) => run(options, screen, systemClock, signal))
+}
+
+/** Begins work that goes on until it is done or its signal is given. */
+export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet {
   const stopping = new AbortController()
-  const done = run(options, screen, clock, stopping.signal).catch((error: unknown) => {
+  const done = work(stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error
   })
   return {

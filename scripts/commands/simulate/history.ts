@@ -1,5 +1,5 @@
 import type { LockAction } from './course/itinerary.ts'
-import { dayOf, dayStartMs } from './course/model-day.ts'
+import { DAY_S, dayOf, dayStartMs } from './course/model-day.ts'
 import type { DeviceLink } from './device-client.ts'
 import {
   createCart,
@@ -32,7 +32,6 @@ export interface HistoryProgress {
 
 const CARTS_AT_ONCE = 6
 const UNACKED_PER_DEVICE = 4
-const DAY_S = 86_400
 const HOUR_S = 3600
 
 /**

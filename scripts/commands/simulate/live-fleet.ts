@@ -1,8 +1,8 @@
 import { createRandom } from '#shared/random.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Cart } from './course/cart.ts'
-import { DAY_START_HOUR } from './course/itinerary.ts'
-import { dayOf } from './course/model-day.ts'
+import { MID_MORNING_S } from './course/itinerary.ts'
+import { DAY_S, dayOf } from './course/model-day.ts'
 import { isInShadow } from './course/radio.ts'
 import type { DeviceLink } from './device-client.ts'
 import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'
@@ -29,9 +29,6 @@ interface LiveCart {
   owedS: number
 }
 
-const DAY_S = 86_400
-/** Mid-morning: every cart is out on the course. */
-const START_S = (10.5 - DAY_START_HOUR) * 3600
 const LOOK_MS = 1000
 const TICK_MS = 50
 /** After a longer pause of the process (a suspended laptop) the fleet goes on instead of catching up. */
@@ -126,13 +123,14 @@ export class LiveFleet {
       liveDevice.attach(this.#options.createLink(liveDevice))
       return liveDevice
     })
-    for (let second = 1; second <= START_S; second++) {
+    for (let second = 1; second <= MID_MORNING_S; second++) {
       for (const action of cart.step()) {
         // how the morning went, so that the list of lock events does not begin empty
         const withClock = devices.filter(({ device }) => device.hasLock && device.hasClock)
-        for (const device of withClock) device.reportLock(action, startedAtMs - (START_S - second) * 1000)
+        for (const device of withClock)
+          device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
       }
     }
-    return { cart, devices, dueAtMs, daysPlayed: 0, second: START_S, owedS: 0 }
+    return { cart, devices, dueAtMs, daysPlayed: 0, second: MID_MORNING_S, owedS: 0 }
   }
 }

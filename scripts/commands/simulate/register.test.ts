@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { CommandError } from '#scripts/cli/command.ts'
 import { planFleet } from './fleet-plan.ts'
-import { GatewayError, registerDevices } from './register.ts'
+import { registerDevices } from './register.ts'
 
 const devices = planFleet({ seed: 1, carts: 12, center: { lat: 0, long: 0 }, prefix: 't' }).fleet.flatMap(
   (cart) => cart.devices,
@@ -82,5 +83,5 @@ test('a refused key, a refused device and a gateway that is not there are explai
   const refusing = await startGateway(t, () => refusal(400, 'unknown_device_type', 'bad type'))
   await assert.rejects(registerDevices(devices, refusing.options), /400 bad type/)
   const nobody = { ...unauthorised.options, gatewayUrl: 'http://127.0.0.1:1' }
-  await assert.rejects(registerDevices(devices, nobody), GatewayError)
+  await assert.rejects(registerDevices(devices, nobody), CommandError)
 })

@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 
 /** What a device logs in to the broker with. */
@@ -9,69 +11,71 @@ export interface MqttCredentials {
   readonly client_id: string
 }
 
-/** The gateway cannot be used: it does not answer, or refuses. The message is for the person at the terminal. */
-export class GatewayError extends CommandError {}
-
-export interface RegistrationOptions {
-  /** Without a slash at the end. */
-  readonly gatewayUrl: string
-  readonly adminKey: string
+/** The program that registers something. */
+export interface Registry {
+  readonly name: 'gateway' | 'hub'
+  readonly startedWith: string
+  readonly url: string
   readonly signal: AbortSignal
 }
 
-const AT_ONCE = 8
+/** How many requests are made at a time. */
+export const AT_ONCE = 8
 const ATTEMPTS = 10
 const LONGEST_WAIT_S = 30
 
 /**
- * Registers every device, or gives those already known a new password.
- * Throws `GatewayError` when the gateway does not answer or refuses.
+ * Registers every device, or gives those already known a new password. `gatewayUrl` has no slash at the end.
+ * Throws `CommandError` when the gateway does not answer or refuses.
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
-  options: RegistrationOptions,
+  {
+    gatewayUrl: url,
+    adminKey: apiKey,
+    signal,
+  }: { gatewayUrl: string; adminKey: string; signal: AbortSignal },
 ): Promise<Map<string, MqttCredentials>> {
-  const { gatewayUrl: url, adminKey: apiKey, signal } = options
+  const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
   const client = new ApiClient({ url, apiKey, signal })
-  const credentials = new Map<string, MqttCredentials>()
-  const waiting = devices.values()
-  const worker = async () => {
-    for (const device of waiting) credentials.set(device.hardwareId, await register(device, client, options))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return credentials
+  const credentials = await inParallel(devices, AT_ONCE, async ({ hardwareId, deviceType, name }) => {
+    const { mqtt } = await registered<{ mqtt: MqttCredentials }>(gateway, hardwareId, {
+      create: () =>
+        client.call('POST /devices', { body: { hardware_id: hardwareId, device_type: deviceType, name } }),
+      renew: () => client.call('POST /devices/{id}/rotate-mqtt-password', { path: { id: hardwareId } }),
+    })
+    return [hardwareId, mqtt] as const
+  })
+  return new Map(credentials)
 }
 
-async function register(
-  { hardwareId, deviceType, name }: PlannedDevice,
-  client: ApiClient,
-  options: RegistrationOptions,
-): Promise<MqttCredentials> {
-  const body = { hardware_id: hardwareId, device_type: deviceType, name }
+/**
+ * What `create` resolves to; what `renew` does where `id` is known already. When the program asks to come back later, waits
+ * as long as told. Throws `CommandError` when it does not answer or refuses.
+ */
+export async function registered<Answer>(
+  registry: Registry,
+  id: string,
+  { create, renew }: { create: () => Promise<Answer>; renew: () => Promise<Answer> },
+): Promise<Answer> {
   try {
-    const { mqtt } = await patiently(() => client.call('POST /devices', { body }))
-    return mqtt
+    return await patiently(create, registry.signal).catch((error: unknown) => {
+      if (!isRefusal(error, 409)) throw error
+      return patiently(renew, registry.signal)
+    })
   } catch (error) {
-    if (!isRefusal(error, 409)) throw explained(error, hardwareId, options)
-  }
-  try {
-    const path = { id: hardwareId }
-    const { mqtt } = await patiently(() => client.call('POST /devices/{id}/rotate-mqtt-password', { path }))
-    return mqtt
-  } catch (error) {
-    throw explained(error, hardwareId, options)
+    throw registry.signal.aborted ? error : explained(error, id, registry)
   }
 }
 
-/** When the gateway asks to come back later, waits as long as told. */
-async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+async function patiently<Answer>(call: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call()
     } catch (error) {
       if (!isRefusal(error, 429, 503) || attempt === ATTEMPTS) throw error
       const seconds = Math.min(LONGEST_WAIT_S, error.retryAfterS || 1)
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+      await wait(seconds * 1000, undefined, { signal })
     }
   }
 }
@@ -81,14 +85,13 @@ function isRefusal(error: unknown, ...statuses: number[]): error is ApiError {
 }
 
 /** The same failure for the person at the terminal. */
-function explained(error: unknown, hardwareId: string, { gatewayUrl, signal }: RegistrationOptions): unknown {
-  if (signal.aborted) return error
+function explained(error: unknown, id: string, { name, startedWith, url }: Registry): CommandError {
   if (!(error instanceof ApiError)) {
-    return new GatewayError(`No gateway answers at ${gatewayUrl}: start it with npm start`, { cause: error })
+    return new CommandError(`No ${name} answers at ${url}: start it with ${startedWith}`, { cause: error })
   }
   const { status, code, detail } = error
   if (status === 401 || status === 403) {
-    return new GatewayError(`The gateway refuses the key (${code}): it must be an admin's`)
+    return new CommandError(`The ${name} refuses the key (${code}): it must be an admin's`)
   }
-  return new GatewayError(`The gateway refuses to register ${hardwareId}: ${status} ${detail}`)
+  return new CommandError(`The ${name} refuses to register ${id}: ${status} ${detail}`)
 }

@@ -30,6 +30,8 @@ export interface CartPlace {
 export const DAY_START_HOUR = 4
 
 const HOUR_S = 3600
+/** Half past ten, in seconds of the model day: every cart is out on the course. */
+export const MID_MORNING_S = (10.5 - DAY_START_HOUR) * HOUR_S
 const FIRST_TEES_S = (8 + 40 / 60 - DAY_START_HOUR) * HOUR_S
 const TEE_SPAN_S = 200 * 60
 const LONGEST_TEE_GAP_S = 20 * 60

@@ -3,6 +3,7 @@ import { DAY_START_HOUR } from './itinerary.ts'
 import type { LatLong } from './plane.ts'
 
 const HOUR_MS = DAY_MS / 24
+export const DAY_S = DAY_MS / 1000
 
 /** Hours by which the course is ahead of UTC, by the sun: whole hours of its longitude. */
 function offsetHours(center: LatLong): number {

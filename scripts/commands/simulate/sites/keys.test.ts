@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { HubError, siteKeys } from './keys.ts'
+import { CommandError } from '#scripts/cli/command.ts'
+import { siteKeys } from './keys.ts'
 import { parseSitesOptions, type SitesOptions } from './options.ts'
 
 const NEVER = new AbortController().signal
@@ -78,14 +79,14 @@ test('a hub that asks to come back later is asked again', async (t) => {
 for (const [status, body, message] of [
   [401, { code: 'invalid_api_key' }, /must be an admin's/],
   [403, { code: 'admin_required' }, /must be an admin's/],
-  [400, { code: 'invalid_body' }, /it answers 400/],
-  [201, { key: 'something else' }, /does not make site sim-001/],
+  [400, { code: 'invalid_body' }, /refuses to register sim-001: 400/],
+  [201, { key: 'something else' }, /No hub answers/],
 ] as const) {
   test(`an answer of ${status} with ${JSON.stringify(body)} is told to whoever started it`, async (t) => {
     const { url } = await answering(t, () => ({ status, body }))
     await assert.rejects(
       siteKeys(options('--sites', '1', '--hub', url), NEVER),
-      (error) => error instanceof HubError && message.test(error.message),
+      (error) => error instanceof CommandError && message.test(error.message),
     )
   })
 }

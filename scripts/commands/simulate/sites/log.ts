@@ -1,102 +1,150 @@
+import type { SyncSource } from '#agent/source.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
+import { NO_CURSOR, type SyncCursor, type SyncCursors, type SyncStream } from '#shared/wire/sync.ts'
 import type { SiteLook } from './carts.ts'
+import type { SitesFigures } from './figures.ts'
 
-/** A piece of the log, ready to be pushed. */
-export interface LogPart {
+interface KeptLook extends SiteLook {
+  /** The position of its last sample. */
   readonly to: number
-  /** GPS records and battery records. */
-  readonly rows: number
-  readonly data: Uint8Array
-  /** When its samples were measured; as many each time as there are devices. */
-  readonly atMs: readonly number[]
 }
 
 /** A gateway keeps them on its disk; this one forgets what is older, and says how much. */
 const KEPT_LOOKS = 900
 
-/** The samples of a site that its hub does not have yet. Each has a position; those of one time follow one another. */
-export class SiteLog {
+/**
+ * What stands for the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample has a
+ * position; those of one time follow one another.
+ */
+export class SiteLog implements SyncSource {
   readonly #hardwareIds: readonly string[]
-  #looks: { readonly look: SiteLook; readonly lastSeq: number }[] = []
+  readonly #figures: SitesFigures
+  #looks: readonly KeptLook[] = []
   #end = 0
   #forgottenRows = 0
+  #identity: SyncIdentity = { epoch: newEpoch(), site: null, forkedFrom: null }
+  #cursors: SyncCursors = telemetryOnly(NO_CURSOR, NO_CURSOR)
 
-  constructor(hardwareIds: readonly string[]) {
+  constructor(hardwareIds: readonly string[], figures: SitesFigures) {
     this.#hardwareIds = hardwareIds
-  }
-
-  /** The last position ever given. */
-  get end(): number {
-    return this.#end
+    this.#figures = figures
   }
 
   get rows(): number {
-    return this.#looks.length * this.#rowsOfLook
+    return this.#rowsOf(this.#looks)
   }
 
   get forgottenRows(): number {
     return this.#forgottenRows
   }
 
-  get oldestMs(): number | null {
-    return this.#looks[0]?.look.atMs ?? null
-  }
-
   add(look: SiteLook): void {
     this.#end += this.#hardwareIds.length
-    this.#looks.push({ look, lastSeq: this.#end })
-    if (this.#looks.length > KEPT_LOOKS) {
-      this.#looks.shift()
-      this.#forgottenRows += this.#rowsOfLook
-    }
+    const looks = [...this.#looks, { ...look, to: this.#end }]
+    this.#looks = looks.slice(-KEPT_LOOKS)
+    this.#forgottenRows += this.#rowsOf(looks) - this.rows
   }
 
-  /** The oldest samples, of one time at least; null if there are none. */
-  part(maxRows: number): LogPart | null {
-    const count = Math.max(1, Math.floor(maxRows / this.#rowsOfLook))
-    const looks = this.#looks.slice(0, count)
-    const last = looks.at(-1)
-    if (last === undefined) return null
-    return {
-      to: last.lastSeq,
-      rows: looks.length * this.#rowsOfLook,
-      data: encodeRuns(
-        this.#hardwareIds.flatMap((id, i) =>
-          runsOf(
-            id,
-            i,
-            looks.map(({ look }) => look),
-          ),
-        ),
-      ),
-      atMs: looks.map(({ look }) => look.atMs),
-    }
+  identity(): SyncIdentity {
+    return this.#identity
   }
 
-  /** The hub has everything up to there. */
-  forget(through: number): void {
-    this.#looks = this.#looks.filter(({ lastSeq }) => lastSeq > through)
+  ends(): Record<SyncStream, number> {
+    return telemetryOnly(this.#end, 0)
   }
 
-  get #rowsOfLook(): number {
-    return this.#hardwareIds.length * 2
+  cursors(): SyncCursors {
+    return this.#cursors
+  }
+
+  async nextPart(stream: SyncStream, after: number, { rows, bytes }: PartLimits): Promise<StreamPart | null> {
+    if (stream !== 'telemetry') return null
+    const most = Math.max(1, Math.floor(rows / (this.#hardwareIds.length * 2)))
+    return this.#partOf(this.#looks.filter(({ to }) => to > after).slice(0, most), bytes)
+  }
+
+  async acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void> {
+    this.#cursors = { ...this.#cursors, ...cursors }
+    const left = this.#looks.filter(({ to }) => to > this.#cursors.telemetry.seq)
+    const taken = this.#looks.slice(0, this.#looks.length - left.length)
+    this.#looks = left
+    this.#figures.acked(this.#rowsOf(taken), taken)
+  }
+
+  async adopt(cursors: SyncCursors): Promise<void> {
+    this.#cursors = cursors
+  }
+
+  async fork(reason: string): Promise<SyncIdentity> {
+    const { epoch, site } = this.#identity
+    this.#identity = { epoch: newEpoch(), site, forkedFrom: { epoch, reason } }
+    this.#cursors = telemetryOnly(NO_CURSOR, NO_CURSOR)
+    this.#figures.forks += 1
+    return this.#identity
+  }
+
+  async claim(site: string): Promise<void> {
+    this.#identity = { ...this.#identity, site }
+  }
+
+  async backlog(): Promise<Record<SyncStream, StreamBacklog>> {
+    const oldestMs = this.#looks[0]?.atMs ?? null
+    return telemetryOnly({ rows: this.rows, oldestMs }, { rows: 0, oldestMs: null })
+  }
+
+  /** What the hub has is kept nowhere else: there is nothing to compare with it. */
+  async auditDays(): Promise<readonly []> {
+    return []
+  }
+
+  async auditGroups(): Promise<readonly []> {
+    return []
+  }
+
+  resendParts(): never {
+    throw new Error('nothing is compared, so nothing is sent again')
+  }
+
+  #rowsOf(looks: readonly SiteLook[]): number {
+    return looks.length * this.#hardwareIds.length * 2
+  }
+
+  #partOf(looks: readonly KeptLook[], bytes: number): StreamPart | null {
+    const [first, last] = [looks[0], looks.at(-1)]
+    if (first === undefined || last === undefined) return null
+    const data = encodeRuns(this.#hardwareIds.flatMap((hardwareId, i) => runsOf(hardwareId, i, looks)))
+    if (data.length > bytes && looks.length > 1) return this.#partOf(looks.slice(0, looks.length >> 1), bytes)
+    return { to: last.to, count: this.#rowsOf(looks), encoding: 'runs-1', data, oldestMs: first.atMs }
   }
 }
 
 function runsOf(hardwareId: string, device: number, looks: readonly SiteLook[]): TelemetryRun[] {
   const gps = GPS.allocate(looks.length)
   const battery = BATTERY.allocate(looks.length)
-  for (const [i, look] of looks.entries()) {
-    gps.atMs[i] = look.atMs
-    gps.latE7[i] = look.latE7[device] ?? 0
-    gps.longE7[i] = look.longE7[device] ?? 0
-    gps.speedMilliKmh[i] = look.speedMilliKmh[device] ?? 0
-    battery.voltageMv[i] = look.voltageMv[device] ?? 0
+  for (const [i, { atMs, measured }] of looks.entries()) {
+    gps.atMs[i] = atMs
+    gps.latE7[i] = measured[device]?.latE7 ?? 0
+    gps.longE7[i] = measured[device]?.longE7 ?? 0
+    gps.speedMilliKmh[i] = measured[device]?.speedMilliKmh ?? 0
+    battery.voltageMv[i] = measured[device]?.voltageMv ?? 0
   }
   battery.atMs.set(gps.atMs)
   return [
     { hardwareId, stream: 'gps', records: gps },
     { hardwareId, stream: 'battery', records: battery },
   ]
+}
+
+function telemetryOnly<Value>(telemetry: Value, none: Value): Record<SyncStream, Value> {
+  return {
+    ...{ notes: none, lock_events: none, geofence_events: none, entities: none },
+    ...{ telemetry, history: none },
+  }
+}
+
+function newEpoch(): string {
+  return newUuid().replaceAll('-', '')
 }

@@ -1,24 +1,28 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { SyncAgent } from '#agent/agent.ts'
 import { HttpExchange } from '#agent/http-exchange.ts'
-import { Upstream } from '#agent/upstream.ts'
+import { grouped } from '#scripts/cli/progress.ts'
+import { createLog } from '#shared/log.ts'
 import { createRandom } from '#shared/random.ts'
-import { type Clock, systemClock } from '#shared/time.ts'
-import { type Fleet, type FleetScreen, stopped } from '../fleet.ts'
+import { systemClock } from '#shared/time.ts'
+import { type Fleet, type FleetScreen, startWork, stopped } from '../fleet.ts'
 import { SharedCarts, SiteDevices } from './carts.ts'
 import { lagText, SitesFigures } from './figures.ts'
 import { type SiteKey, siteKeys } from './keys.ts'
 import { SiteLog } from './log.ts'
 import type { SitesOptions } from './options.ts'
-import { SiteSender } from './sender.ts'
 
 /** Simulated sites at work. */
 export interface Sites extends Fleet {
   readonly figures: SitesFigures
 }
 
-interface Site {
+/** A simulated site: an agent as in a gateway, over samples in memory. */
+export interface Site {
+  readonly siteId: string
   readonly devices: SiteDevices
   readonly log: SiteLog
-  readonly sender: SiteSender
+  readonly agent: SyncAgent
 }
 
 const LOOK_MS = 1_000
@@ -26,86 +30,89 @@ const TICK_MS = 50
 const STATUS_MS = 5_000
 /** What was measured last is still sent, if the hub takes it in this time. */
 const DRAIN_MS = 20_000
+const DRAIN_LOOK_MS = 100
+const LONGEST_BACKOFF_MS = 60_000
 
 /** Makes the sites at the hub, then replicates until stopped or until the duration is over, and sends what is left. */
-export function startSites(options: SitesOptions, screen: FleetScreen, clock: Clock = systemClock): Sites {
-  const stopping = new AbortController()
+export function startSites(options: SitesOptions, screen: FleetScreen): Sites {
   const figures = new SitesFigures()
-  const done = run(options, screen, clock, figures, stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) throw error
-  })
-  return {
-    done,
-    figures,
-    async stop() {
-      stopping.abort()
-      await done
-    },
-  }
+  return { ...startWork((stopping) => run(options, screen, figures, stopping)), figures }
 }
 
 async function run(
   options: SitesOptions,
   screen: FleetScreen,
-  clock: Clock,
   figures: SitesFigures,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { hubUrl, sites: count, devices, durationS } = options
+  const { hubUrl, sites: count, devices, durationS, intervalS, seed } = options
   const keys = await siteKeys(options, stopping)
   screen.line(`${count} sites with ${devices} devices each replicate to ${hubUrl}`)
   const exchange = new HttpExchange(new URL(hubUrl), options.sockets)
-  const carts = new SharedCarts(devices, options.seed)
-  const sites = keys.map((key, i) => createSite(key, i, { options, carts, figures, clock, exchange }))
-  const draining = new AbortController()
-  const senders = sites.map(({ sender }) => sender.run(draining.signal))
-  const looks = setInterval(lookAtAll(sites, carts, clock), TICK_MS)
+  const carts = new SharedCarts(devices, seed)
+  const sites = keys.map((key, i) => createSite(key, i, { options, carts, figures, exchange }))
+  const finishing = new AbortController()
+  const looks = setInterval(lookAtAll(sites, carts), TICK_MS)
   const status = statusLine(sites, figures)
   const lines = setInterval(() => screen.line(status()), STATUS_MS)
+  const { next: random } = createRandom(seed, 'start')
   try {
+    // sites do not push in step
+    const starts = sites.map(async ({ agent }) => {
+      await stopped(finishing.signal, random() * intervalS)
+      await agent.start()
+      // what was measured until now has waited long enough
+      await agent.flush(finishing.signal)
+    })
     await stopped(stopping, durationS)
     clearInterval(looks)
-    for (const { sender } of sites) sender.finish()
-    const patience = setTimeout(() => draining.abort(), DRAIN_MS)
-    await Promise.all(senders)
-    clearTimeout(patience)
+    finishing.abort()
+    await Promise.all(starts)
+    await drain(sites)
   } finally {
     clearInterval(looks)
     clearInterval(lines)
-    draining.abort()
+    await Promise.all(sites.map(({ agent }) => agent.stop()))
     exchange.close()
   }
   screen.line(summary(sites, figures))
 }
 
 interface SiteParts {
-  readonly options: SitesOptions
+  readonly options: Pick<SitesOptions, 'hubUrl' | 'isInsecureAllowed' | 'seed' | 'intervalS'>
   readonly carts: SharedCarts
   readonly figures: SitesFigures
-  readonly clock: Clock
+  /** Connections that all sites share. */
   readonly exchange: HttpExchange
 }
 
-function createSite({ siteId, key }: SiteKey, index: number, parts: SiteParts): Site {
-  const { options, carts, figures, clock, exchange } = parts
+/** `index` counts from 0. */
+export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteParts): Site {
+  const { options, carts, figures, exchange } = parts
   const { hubUrl: url, isInsecureAllowed, seed, intervalS } = options
-  const devices = new SiteDevices(carts, seed, index, clock.nowMs())
-  const log = new SiteLog(devices.hardwareIds)
-  const sender = new SiteSender({
-    ...{ siteId, devices, log, figures, clock },
-    upstream: new Upstream({ url, key, isInsecureAllowed, exchange }),
-    random: createRandom(seed, 'sender', index).next,
-    intervalMs: intervalS * 1000,
+  const devices = new SiteDevices(carts, seed, index, systemClock.nowMs())
+  const log = new SiteLog(devices.hardwareIds(), figures)
+  const agent = new SyncAgent({
+    ...{ source: log, latest: devices, site: siteId, dataDir: undefined },
+    upstream: { url, key, isInsecureAllowed, exchange },
+    // with the first sample of an interval begins the wait for the others
+    holdMs: Math.max(0, intervalS * 1000 - LOOK_MS),
+    longestBackoffMs: LONGEST_BACKOFF_MS,
+    program: 'cartbarn simulate',
+    clock: { ...systemClock, isTrusted: true },
+    log: createLog('silent'),
+    isBusy: () => false,
+    random: createRandom(seed, 'agent', index).next,
   })
-  return { devices, log, sender }
+  return { siteId, devices, log, agent }
 }
 
 /** Measures at each site once a second, spread over the second. Samples carry the time they were due at. */
-function lookAtAll(sites: readonly Site[], carts: SharedCarts, clock: Clock): () => void {
-  let secondMs = clock.nowMs()
+function lookAtAll(sites: readonly Site[], carts: SharedCarts): () => void {
+  let secondMs = systemClock.nowMs()
   let next = 0
   return () => {
-    const nowMs = clock.nowMs()
+    const nowMs = systemClock.nowMs()
     for (;;) {
       const site = sites[next]
       const dueAtMs = secondMs + Math.floor((next * LOOK_MS) / sites.length)
@@ -120,16 +127,28 @@ function lookAtAll(sites: readonly Site[], carts: SharedCarts, clock: Clock): ()
   }
 }
 
+/** Sends what is left of the sites, as long as the hub takes it. */
+export async function drain(sites: readonly Site[]): Promise<void> {
+  const patience = AbortSignal.timeout(DRAIN_MS)
+  const drains = sites.map(async ({ log, agent }) => {
+    while (log.rows > 0 && !patience.aborted) {
+      await agent.flush(patience)
+      await wait(DRAIN_LOOK_MS)
+    }
+  })
+  await Promise.race([Promise.all(drains), stopped(patience, undefined)])
+}
+
 function statusLine(sites: readonly Site[], figures: SitesFigures): () => string {
   let rowsBefore = 0
   return () => {
-    const up = sites.filter(({ sender }) => sender.isUp).length
-    const perSecond = Math.round((figures.rows - rowsBefore) / (STATUS_MS / 1000))
+    const up = sites.filter(({ agent }) => agent.status.retryInMs === null).length
+    const perSecond = (figures.rows - rowsBefore) / (STATUS_MS / 1000)
     rowsBefore = figures.rows
     const waiting = sites.reduce((sum, { log }) => sum + log.rows, 0)
     return (
-      `${up}/${sites.length} sites up  ${perSecond.toLocaleString('en')} rows/s  ${lagText(figures.takeRecentLag())}  ` +
-      `waiting ${waiting.toLocaleString('en')}  ${troubles(figures)}`
+      `${up}/${sites.length} sites up  ${grouped(perSecond)} rows/s  ${figures.takeRecentLag()}  ` +
+      `waiting ${grouped(waiting)}  ${troubles(sites, figures)}`
     )
   }
 }
@@ -138,16 +157,24 @@ function summary(sites: readonly Site[], figures: SitesFigures): string {
   const left = sites.reduce((sum, { log }) => sum + log.rows, 0)
   const forgotten = sites.reduce((sum, { log }) => sum + log.forgottenRows, 0)
   return (
-    `Stopped: ${figures.rows.toLocaleString('en')} rows acknowledged in ${figures.pushes} pushes, ` +
+    `Stopped: ${grouped(figures.rows)} rows acknowledged in ${figures.pushes} pushes, ` +
     `${left} not acknowledged${forgotten > 0 ? `, ${forgotten} forgotten` : ''}; ${lagText(figures.lag)}; ` +
-    troubles(figures)
+    troubles(sites, figures)
   )
 }
 
-function troubles(figures: SitesFigures): string {
-  const { refused, busy, failed, conflicts, forks, lastRefusal } = figures
+/** What the hub answered besides its thanks, as counted by the agents. */
+export function troubles(sites: readonly Site[], { forks }: SitesFigures): string {
+  const count = (...reasons: readonly string[]) =>
+    sites
+      .flatMap(({ agent }) => reasons.map((reason) => agent.failures.get(reason)))
+      .reduce((a, b) => a + b, 0)
+  const [last] = sites
+    .flatMap(({ siteId, agent }) => ({ siteId, ...(agent.status.lastError ?? { atMs: 0, detail: '' }) }))
+    .toSorted((a, b) => b.atMs - a.atMs)
   return (
-    `refused ${refused}  busy ${busy}  failed ${failed}  conflicts ${conflicts}  forks ${forks}` +
-    (lastRefusal === '' ? '' : `  last refusal: ${lastRefusal}`)
+    `refused ${count('refused', 'rejected', 'too_large', 'foreign_epoch')}  busy ${count('busy', 'unavailable')}  ` +
+    `failed ${count('network', 'timeout', 'bad_answer')}  conflicts ${count('cursor')}  forks ${forks}` +
+    (last === undefined || last.detail === '' ? '' : `  last error: ${last.siteId}: ${last.detail}`)
   )
 }
