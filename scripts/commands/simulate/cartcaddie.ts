@@ -1,8 +1,7 @@
 import type { Random } from '#shared/random.ts'
 import type { CartState } from './course/cart.ts'
-import { GpsNoise } from './course/gps-noise.ts'
-import { type LatLong, toLatLong } from './course/plane.ts'
-import { type DeviceModel, FIRMWARE, reportedKmh, reportedVolts, type Sample } from './sample.ts'
+import type { LatLong } from './course/plane.ts'
+import { type DeviceModel, FIRMWARE, type Sample, Sensors } from './sample.ts'
 
 const STAYS_AWAKE_MS = 120_000
 const BATTERY_MS = 10_000
@@ -22,9 +21,8 @@ export interface CartcaddieOptions {
  * after it was locked, and sleeps otherwise.
  */
 export class Cartcaddie implements DeviceModel {
-  readonly #center: LatLong
   readonly #random: Random
-  readonly #noise: GpsNoise
+  readonly #sensors: Sensors
   readonly #options: CartcaddieOptions
   #awakeUntilMs = 0
   #isAwake = false
@@ -34,9 +32,8 @@ export class Cartcaddie implements DeviceModel {
   #wasLocked: boolean | undefined
 
   constructor(center: LatLong, random: Random, options: CartcaddieOptions) {
-    this.#center = center
     this.#random = random
-    this.#noise = new GpsNoise(random)
+    this.#sensors = new Sensors(center, random, SPEED_ERROR_KMH)
     this.#options = options
   }
 
@@ -60,7 +57,6 @@ export class Cartcaddie implements DeviceModel {
   }
 
   #report(atMs: number, cart: CartState): Sample {
-    const random = this.#random
     const hasTurned = cart.isLocked !== this.#wasLocked
     const withBattery = atMs - this.#batteryAtMs >= BATTERY_MS
     const withExtras = hasTurned || atMs - this.#extrasAtMs >= EXTRAS_MS
@@ -71,9 +67,8 @@ export class Cartcaddie implements DeviceModel {
     return {
       atMs,
       fields: {
-        ...toLatLong(this.#center, this.#noise.observe(cart.position, atMs)),
-        speed: reportedKmh(cart.speedMps, SPEED_ERROR_KMH * random.gaussian()),
-        ...(withBattery && { battery_voltage: reportedVolts(cart.voltageV, 0.02 * random.gaussian()) }),
+        ...this.#sensors.gps(cart, atMs),
+        ...(withBattery && this.#sensors.battery(cart)),
         ...(withExtras && this.#options.hasLock && { lock_status: cart.isLocked }),
         ...(withExtras && this.#extras(cart)),
       },

@@ -5,7 +5,7 @@ import { teebox } from '#devices/teebox.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { askCommand, commandBecomes } from '#testing/commanded-device.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { DeviceClient, noTraffic } from './device-client.ts'
+import { DeviceClient, Traffic } from './device-client.ts'
 import { planFleet } from './fleet-plan.ts'
 import type { LiveDevice } from './live-device.ts'
 import { LiveFleet } from './live-fleet.ts'
@@ -48,7 +48,7 @@ before(async () => {
       const own = credentials.get(hardwareId)
       assert.ok(own !== undefined)
       return new DeviceClient({
-        ...{ brokerUrl: g.mqtt, hardwareId, deviceType, credentials: own, qos: 1, traffic: noTraffic() },
+        ...{ brokerUrl: g.mqtt, hardwareId, deviceType, credentials: own, qos: 1, traffic: new Traffic() },
         boot: () => live.boot,
         onMessage: (topic, payload) => live.receive(topic, payload),
       })

@@ -65,8 +65,16 @@ export function isTooLate(command: Command, heardAtMs: number, nowMs: number, ha
 }
 
 export function parseCommand(payload: string): Command | undefined {
+  return readMessage(commandSchema, payload)
+}
+
+/** What a message says; undefined when it is none of its kind. */
+export function readMessage<Schema extends z.ZodType>(
+  schema: Schema,
+  payload: string,
+): z.output<Schema> | undefined {
   try {
-    return commandSchema.safeParse(JSON.parse(payload)).data
+    return schema.safeParse(JSON.parse(payload)).data
   } catch {
     return undefined
   }

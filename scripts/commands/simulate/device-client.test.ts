@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Aedes, type PublishPacket } from 'aedes'
-import { DeviceClient, noTraffic } from './device-client.ts'
+import { DeviceClient, Traffic } from './device-client.ts'
 
 interface Seen {
   readonly topic: string
@@ -53,7 +53,7 @@ async function startBroker(t: TestContext) {
 }
 
 function createClient(t: TestContext, brokerUrl: string) {
-  const traffic = noTraffic()
+  const traffic = new Traffic()
   const heard: string[] = []
   const client = new DeviceClient({
     brokerUrl,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type MqttClient, Store } from 'mqtt'
 import { type Downlink, deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import { simulatedType } from './device-types.ts'
@@ -90,10 +91,11 @@ export class DeviceClient implements DeviceLink {
     if (client === undefined) return
     if (wasConnected) {
       const goodbye = this.#publishOn(client, 'st', '{"online":false,"r":"sleep"}', 1, true)
-      await within(GOODBYE_MS, goodbye)
+      await Promise.race([goodbye, wait(GOODBYE_MS, undefined, { ref: false })])
     }
     // a polite end waits for every acknowledgement, which a gateway that is down never gives
-    if (client.connected && this.#inFlight === 0) await within(GOODBYE_MS, client.endAsync())
+    if (client.connected && this.#inFlight === 0)
+      await Promise.race([client.endAsync(), wait(GOODBYE_MS, undefined, { ref: false })])
     client.stream.destroy()
   }
 
@@ -199,25 +201,13 @@ export class DeviceClient implements DeviceLink {
   }
 }
 
-/** Waits for a promise, but not longer than that. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  await Promise.race([promise, over])
-  clearTimeout(timer)
-}
-
 /** What the simulated devices have done so far: the figures of the status line. */
-export interface Traffic {
-  sent: number
-  acked: number
+export class Traffic {
+  sent = 0
+  acked = 0
   /** Published without acknowledgement (QoS 0) into a connection that broke. */
-  lost: number
-  connects: number
+  lost = 0
+  connects = 0
   /** Connections lost or refused without our doing. */
-  drops: number
-}
-
-export function noTraffic(): Traffic {
-  return { sent: 0, acked: 0, lost: 0, connects: 0, drops: 0 }
+  drops = 0
 }

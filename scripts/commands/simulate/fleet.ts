@@ -1,6 +1,6 @@
 import { grouped, minutes } from '#scripts/cli/progress.ts'
-import { type Clock, systemClock } from '#shared/time.ts'
-import { DeviceClient, noTraffic, type Qos, type Traffic } from './device-client.ts'
+import { systemClock } from '#shared/time.ts'
+import { DeviceClient, type DeviceClientOptions, Traffic } from './device-client.ts'
 import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
 import { fillHistory, type HistoryProgress } from './history.ts'
 import { LiveFleet } from './live-fleet.ts'
@@ -29,7 +29,6 @@ interface Session {
   readonly credentials: Map<string, MqttCredentials>
   readonly traffic: Traffic
   readonly screen: FleetScreen
-  readonly clock: Clock
   readonly signal: AbortSignal
 }
 
@@ -38,7 +37,7 @@ const PROGRESS_MS = 500
 
 /** Registers the devices, fills the past if asked to, then drives until stopped or until the duration is over. */
 export function startFleet(options: SimulateOptions, screen: FleetScreen): Fleet {
-  return startWork((signal) => run(options, screen, systemClock, signal))
+  return startWork((signal) => run(options, screen, signal))
 }
 
 /** Begins work that goes on until it is done or its signal is given. */
@@ -56,27 +55,22 @@ export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet
   }
 }
 
-async function run(
-  options: SimulateOptions,
-  screen: FleetScreen,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
+async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortSignal): Promise<void> {
   const plan = planFleet(options)
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const { gatewayUrl, adminKey } = options
   const credentials = await registerDevices(devices, { gatewayUrl, adminKey, signal })
   screen.line(`${options.carts} carts with ${devices.length} devices are registered at ${gatewayUrl}`)
-  const session = { options, plan, credentials, screen, clock, signal, traffic: noTraffic() }
+  const session = { options, plan, credentials, screen, signal, traffic: new Traffic() }
   if (options.historyDays > 0) await fillPast(session)
   if (options.isLive && !signal.aborted) await driveLive(session)
 }
 
 async function fillPast(session: Session): Promise<void> {
-  const { options, plan, screen, clock, signal } = session
-  const startedAtMs = clock.nowMs()
+  const { options, plan, screen, signal } = session
+  const startedAtMs = systemClock.nowMs()
   const progress: HistoryProgress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
-  const elapsedS = () => (clock.nowMs() - startedAtMs) / 1000
+  const elapsedS = () => (systemClock.nowMs() - startedAtMs) / 1000
   const timer = setInterval(() => screen.progress(...describe(progress, elapsedS())), PROGRESS_MS)
   try {
     await fillHistory({
@@ -85,14 +79,8 @@ async function fillPast(session: Session): Promise<void> {
       nowMs: startedAtMs,
       signal,
       progress,
-      createLink: (device, boot) => {
-        return createClient(session, {
-          device,
-          qos: 1,
-          boot: () => boot,
-          onMessage: () => undefined,
-        })
-      },
+      createLink: (device, boot) =>
+        createClient(session, device, { qos: 1, boot: () => boot, onMessage: () => undefined }),
     })
     const rate = Math.round(progress.samples / Math.max(0.001, elapsedS()))
     screen.line(
@@ -114,16 +102,15 @@ function describe({ samples, cartDays, cartDaysTotal }: HistoryProgress, elapsed
 }
 
 async function driveLive(session: Session): Promise<void> {
-  const { options, plan, screen, clock, signal, traffic } = session
+  const { options, plan, screen, signal, traffic } = session
   const fleet = new LiveFleet({
     plan,
     gatewayUrl: options.gatewayUrl,
     speedUp: options.speedUp,
     days: options.days,
-    clock,
+    clock: systemClock,
     createLink: (live) =>
-      createClient(session, {
-        device: live.device,
+      createClient(session, live.device, {
         qos: options.qos,
         boot: () => live.boot,
         onMessage: (topic, payload) => live.receive(topic, payload),
@@ -172,24 +159,12 @@ function statusLine(fleet: LiveFleet, traffic: Traffic): () => string {
   }
 }
 
-interface ClientPart {
-  readonly device: PlannedDevice
-  readonly qos: Qos
-  readonly boot: () => number
-  readonly onMessage: (topic: string, payload: string) => void
-}
-
-function createClient(session: Session, part: ClientPart): DeviceClient {
-  const { device, ...rest } = part
-  const credentials = session.credentials.get(device.hardwareId)
-  if (credentials === undefined) throw new Error(`${device.hardwareId} was not registered`)
-  const { hardwareId, deviceType } = device
-  return new DeviceClient({
-    brokerUrl: session.options.brokerUrl,
-    traffic: session.traffic,
-    hardwareId,
-    deviceType,
-    credentials,
-    ...rest,
-  })
+function createClient(
+  { options: { brokerUrl }, credentials: all, traffic }: Session,
+  { hardwareId, deviceType }: PlannedDevice,
+  part: Pick<DeviceClientOptions, 'qos' | 'boot' | 'onMessage'>,
+): DeviceClient {
+  const credentials = all.get(hardwareId)
+  if (credentials === undefined) throw new Error(`${hardwareId} was not registered`)
+  return new DeviceClient({ brokerUrl, traffic, hardwareId, deviceType, credentials, ...part })
 }

@@ -49,30 +49,19 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
 }
 
 async function fillCart(planned: PlannedCart, options: HistoryOptions): Promise<void> {
-  const { plan, days, nowMs, createLink, signal } = options
+  const { plan, days, nowMs, createLink } = options
   const today = dayOf(nowMs, plan.center)
   const cart = createCart(plan, planned.index)
-  const links = planned.devices.map((device) => createLink(device, today))
-  for (const link of links) link.connect()
+  const linked = planned.devices.map((device) => ({ device, link: createLink(device, today) }))
+  for (const { link } of linked) link.connect()
   try {
     for (let day = today - days; day <= today; day++) {
       cart.startDay(day)
-      const devices = planned.devices.map((device, i) => {
-        const link = links[i]
-        if (link === undefined) throw new Error('Every device has a link')
-        return new HistoryDevice(
-          createDeviceModel(plan, device, day),
-          link,
-          device,
-          day,
-          dayStartMs(day, plan.center),
-          signal,
-        )
-      })
+      const devices = linked.map(({ device, link }) => new HistoryDevice(device, link, day, options))
       await fillDay(cart, devices, day, options)
     }
   } finally {
-    await Promise.all(links.map((link) => link.sleep()))
+    await Promise.all(linked.map(({ link }) => link.sleep()))
   }
 }
 
@@ -115,15 +104,9 @@ class HistoryDevice {
   readonly #unacked = new Set<Promise<void>>()
   #nextEvent = 1
 
-  constructor(
-    model: DeviceModel,
-    link: DeviceLink,
-    device: PlannedDevice,
-    day: number,
-    bootedAtMs: number,
-    signal: AbortSignal,
-  ) {
-    this.model = model
+  constructor(device: PlannedDevice, link: DeviceLink, day: number, { plan, signal }: HistoryOptions) {
+    const bootedAtMs = dayStartMs(day, plan.center)
+    this.model = createDeviceModel(plan, device, day)
     this.hasLock = device.hasLock
     this.#link = link
     this.#day = day

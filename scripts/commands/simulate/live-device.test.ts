@@ -39,8 +39,8 @@ function setUp(hardwareId: string) {
     boot: BOOT,
     bootedAtMs: START_MS,
     random: createRandom(1),
+    createLink: () => link,
   })
-  live.attach(link)
   let second = 0
   const drive = (seconds: number, isInShadow = false) => {
     for (let i = 0; i < seconds; i++) {

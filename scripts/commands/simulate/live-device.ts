@@ -9,6 +9,7 @@ import {
   carryOut,
   isTooLate,
   parseCommand,
+  readMessage,
 } from './commands.ts'
 import type { Cart } from './course/cart.ts'
 import type { LockAction } from './course/itinerary.ts'
@@ -27,6 +28,7 @@ export interface LiveDeviceOptions {
   readonly boot: number
   readonly bootedAtMs: number
   readonly random: Random
+  readonly createLink: (live: LiveDevice) => DeviceLink
 }
 
 /** A device that has been out of reach for so long is gone for the broker too. */
@@ -41,7 +43,7 @@ export class LiveDevice {
   readonly device: PlannedDevice
   readonly #options: LiveDeviceOptions
   readonly #outbox: Outbox
-  #link: DeviceLink | undefined
+  readonly #link: DeviceLink
   #events: LockMessage[] = []
   readonly #memory = new CommandMemory()
   #heard: { command: Command; atMs: number }[] = []
@@ -63,6 +65,7 @@ export class LiveDevice {
       boot: this.#boot,
       bootedAtMs: this.#bootedAtMs,
     }))
+    this.#link = options.createLink(this)
   }
 
   /** The number of the present boot; a reboot counts it up. */
@@ -76,15 +79,11 @@ export class LiveDevice {
   }
 
   get isConnected(): boolean {
-    return this.#link?.isConnected ?? false
+    return this.#link.isConnected
   }
 
   get isAwake(): boolean {
     return this.#options.model.isAwake
-  }
-
-  attach(link: DeviceLink): void {
-    this.#link = link
   }
 
   /** One look at the cart. `atMs` is the time of what is seen, `nowMs` the time of day on the wall. */
@@ -114,27 +113,27 @@ export class LiveDevice {
   }
 
   async stop(): Promise<void> {
-    await this.#link?.sleep()
+    await this.#link.sleep()
   }
 
   #tendLink(isInShadow: boolean): void {
     this.#shadowedAtMs = isInShadow ? (this.#shadowedAtMs ?? this.#nowMs) : undefined
     if (this.#shadowedAtMs !== undefined) {
-      if (this.#nowMs - this.#shadowedAtMs >= LINK_LOST_MS) this.#link?.loseSignal()
+      if (this.#nowMs - this.#shadowedAtMs >= LINK_LOST_MS) this.#link.loseSignal()
     } else if (this.isAwake || this.buffered > 0) {
-      this.#link?.connect()
-    } else if (this.isConnected && this.#link?.inFlight === 0) {
+      this.#link.connect()
+    } else if (this.isConnected && this.#link.inFlight === 0) {
       void this.#link.sleep()
     }
   }
 
   #flush(): void {
     const link = this.#link
-    if (link === undefined || this.#shadowedAtMs !== undefined) return
-    for (const { command, atMs } of this.#heard.splice(0)) this.#obey(command, atMs, link)
+    if (this.#shadowedAtMs !== undefined) return
+    for (const { command, atMs } of this.#heard.splice(0)) this.#obey(command, atMs)
     while (link.isConnected && link.inFlight < WINDOW && this.buffered > 0) {
       const event = this.#events.shift()
-      const payload = event === undefined ? this.#outbox.take(this.#nowMs)?.payload : JSON.stringify(event)
+      const payload = event === undefined ? this.#outbox.take(this.#nowMs) : JSON.stringify(event)
       if (payload === undefined) return
       void link.publish(event === undefined ? 'tlm' : 'evt', payload)
     }
@@ -146,19 +145,19 @@ export class LiveDevice {
     this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
   }
 
-  #obey(command: Command, heardAtMs: number, link: DeviceLink): void {
+  #obey(command: Command, heardAtMs: number): void {
     const acknowledge = (ack: CommandAck) => {
       this.#memory.note(ack)
-      void link.publish('ack', JSON.stringify(ack))
+      void this.#link.publish('ack', JSON.stringify(ack))
     }
     const known = this.#memory.answerTo(command.id)
     if (known !== undefined) acknowledge(known)
     else if (isTooLate(command, heardAtMs, this.#nowMs, this.device.hasClock)) {
       acknowledge({ id: command.id, st: 'failed', err: 'expired' })
-    } else void carryOut(command, this.#effects(link), acknowledge)
+    } else void carryOut(command, this.#effects(), acknowledge)
   }
 
-  #effects(link: DeviceLink): CommandEffects {
+  #effects(): CommandEffects {
     const { cart, model, gatewayUrl } = this.#options
     return {
       turnLock: (event, cmd) => {
@@ -174,7 +173,7 @@ export class LiveDevice {
         this.#boot += 1
         this.#bootedAtMs = this.#nowMs
         this.#nextEvent = 1
-        link.loseSignal()
+        this.#link.loseSignal()
       },
       download: async (url) => {
         const response = await fetch(new URL(url, gatewayUrl))
@@ -185,21 +184,12 @@ export class LiveDevice {
   }
 
   #applyVersion(level: 'cfg' | 'sz', payload: string): void {
-    const link = this.#link
-    const version = parseVersion(payload)
-    if (version === undefined || link === undefined) return
+    const version = readMessage(versionSchema, payload)
+    if (version === undefined) return
     if (level === 'cfg' && !downloadsZones(this.device.deviceType)) {
       const { group_id: groupId = null } = version
-      link.follow(groupId === null ? null : zonesTopic(groupId))
+      this.#link.follow(groupId === null ? null : zonesTopic(groupId))
     }
-    void link.publish('ack', JSON.stringify({ [level]: version.v }))
-  }
-}
-
-function parseVersion(payload: string): z.infer<typeof versionSchema> | undefined {
-  try {
-    return versionSchema.safeParse(JSON.parse(payload)).data
-  } catch {
-    return undefined
+    void this.#link.publish('ack', JSON.stringify({ [level]: version.v }))
   }
 }

@@ -23,7 +23,7 @@ interface LiveCart {
   readonly cart: Cart
   readonly devices: readonly LiveDevice[]
   dueAtMs: number
-  daysPlayed: number
+  /** Seconds of model time since the morning of the first day. */
   second: number
   /** Model time that has passed and was not stepped through yet, below one second. */
   owedS: number
@@ -95,11 +95,8 @@ export class LiveFleet {
   }
 
   #step(live: LiveCart, atMs: number): void {
-    if (live.second === DAY_S) {
-      live.daysPlayed += 1
-      live.second = 0
-      live.cart.startDay(this.#firstDay + (live.daysPlayed % this.#options.days))
-    }
+    if (live.second % DAY_S === 0)
+      live.cart.startDay(this.#firstDay + ((live.second / DAY_S) % this.#options.days))
     live.second += 1
     for (const action of live.cart.step()) {
       for (const device of live.devices) if (device.device.hasLock) device.reportLock(action, atMs)
@@ -110,7 +107,7 @@ export class LiveFleet {
     const cart = createCart(this.#options.plan, planned.index)
     cart.startDay(this.#firstDay)
     const devices = planned.devices.map((device) => {
-      const liveDevice = new LiveDevice({
+      return new LiveDevice({
         device,
         model: createDeviceModel(this.#options.plan, device, this.#firstDay),
         cart,
@@ -119,9 +116,8 @@ export class LiveFleet {
         boot: Math.floor(startedAtMs / 1000),
         bootedAtMs: startedAtMs,
         random: createRandom(this.#options.plan.seed, 'upload', device.hardwareId),
+        createLink: this.#options.createLink,
       })
-      liveDevice.attach(this.#options.createLink(liveDevice))
-      return liveDevice
     })
     for (let second = 1; second <= MID_MORNING_S; second++) {
       for (const action of cart.step()) {
@@ -131,6 +127,6 @@ export class LiveFleet {
           device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
       }
     }
-    return { cart, devices, dueAtMs, daysPlayed: 0, second: MID_MORNING_S, owedS: 0 }
+    return { cart, devices, dueAtMs, second: MID_MORNING_S, owedS: 0 }
   }
 }

@@ -1,4 +1,7 @@
+import type { Random } from '#shared/random.ts'
 import type { CartState } from './course/cart.ts'
+import { GpsNoise } from './course/gps-noise.ts'
+import { type LatLong, toLatLong } from './course/plane.ts'
 
 type Scalar = number | string | boolean
 
@@ -26,6 +29,29 @@ export function reportedKmh(speedMps: number, errorKmh: number): number {
   return speedMps === 0 ? 0 : Math.round(Math.max(0, speedMps * 3.6 + errorKmh) * 10) / 10
 }
 
-export function reportedVolts(voltageV: number, errorV: number): number {
-  return Math.round((voltageV + errorV) * 100) / 100
+const VOLTAGE_ERROR_V = 0.02
+
+/** The receiver and the voltmeter of a device, each with its errors; what they measure are fields of a sample. */
+export class Sensors {
+  readonly #center: LatLong
+  readonly #random: Random
+  readonly #speedErrorKmh: number
+  readonly #noise: GpsNoise
+
+  constructor(center: LatLong, random: Random, speedErrorKmh: number) {
+    this.#center = center
+    this.#random = random
+    this.#speedErrorKmh = speedErrorKmh
+    this.#noise = new GpsNoise(random)
+  }
+
+  /** Times must not go back. */
+  gps({ position, speedMps }: CartState, atMs: number) {
+    const place = toLatLong(this.#center, this.#noise.observe(position, atMs))
+    return { ...place, speed: reportedKmh(speedMps, this.#speedErrorKmh * this.#random.gaussian()) }
+  }
+
+  battery({ voltageV }: CartState) {
+    return { battery_voltage: Math.round((voltageV + VOLTAGE_ERROR_V * this.#random.gaussian()) * 100) / 100 }
+  }
 }

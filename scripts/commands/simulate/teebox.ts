@@ -1,13 +1,13 @@
 import type { Random } from '#shared/random.ts'
 import type { CartState } from './course/cart.ts'
-import { GpsNoise } from './course/gps-noise.ts'
-import { type LatLong, toLatLong } from './course/plane.ts'
-import { type DeviceModel, FIRMWARE, reportedKmh, reportedVolts, type Sample } from './sample.ts'
+import type { LatLong } from './course/plane.ts'
+import { type DeviceModel, FIRMWARE, type Sample, Sensors } from './sample.ts'
 
 const MOVING_MS = 10_000
 const RESTING_MS = 600_000
 const SETTLING_MS = 15_000
 const MOVING_MPS = 0.4
+const SPEED_ERROR_KMH = 0.3
 
 /**
  * The lock with a tracker: reports at the start of a movement, every 10 s in it, once after it and whenever
@@ -15,18 +15,16 @@ const MOVING_MPS = 0.4
  */
 export class Teebox implements DeviceModel {
   readonly isAwake = true
-  readonly #center: LatLong
   readonly #random: Random
-  readonly #noise: GpsNoise
+  readonly #sensors: Sensors
   #reportedAtMs: number | undefined
   #movedAtMs = 0
   #wasMoving = false
   #wasLocked = true
 
   constructor(center: LatLong, random: Random) {
-    this.#center = center
     this.#random = random
-    this.#noise = new GpsNoise(random)
+    this.#sensors = new Sensors(center, random, SPEED_ERROR_KMH)
   }
 
   observe(atMs: number, cart: CartState): Sample | undefined {
@@ -42,9 +40,8 @@ export class Teebox implements DeviceModel {
     return {
       atMs,
       fields: {
-        ...toLatLong(this.#center, this.#noise.observe(cart.position, atMs)),
-        speed: reportedKmh(cart.speedMps, 0.3 * random.gaussian()),
-        battery_voltage: reportedVolts(cart.voltageV, 0.02 * random.gaussian()),
+        ...this.#sensors.gps(cart, atMs),
+        ...this.#sensors.battery(cart),
         lock_status: cart.isLocked ? 1 : 0,
         ...((isFirst || random.chance(0.1)) && { fw: FIRMWARE.teebox, rssi: random.integer(-108, -71) }),
       },

@@ -1,5 +1,5 @@
-import { BRAKING_MPS2, type Path, segmentAt } from './path.ts'
-import { between, type Point } from './plane.ts'
+import { BRAKING_MPS2, type Path, placeOn, segmentAt } from './path.ts'
+import type { Point } from './plane.ts'
 
 /** No cart goes faster: 25 km/h. */
 const TOP_SPEED_MPS = 25 / 3.6
@@ -32,12 +32,7 @@ export class Drive {
   }
 
   get position(): Point {
-    const { points, atM } = this.#path
-    const a = points[this.#segment] ?? { xM: 0, yM: 0 }
-    const b = points[this.#segment + 1] ?? a
-    const fromM = atM[this.#segment] ?? 0
-    const lengthM = (atM[this.#segment + 1] ?? fromM) - fromM
-    return lengthM > 0 ? between(a, b, Math.min(1, (this.#alongM - fromM) / lengthM)) : b
+    return placeOn(this.#path, this.#alongM, this.#segment).point
   }
 
   /** Drives on for one second; with `mayMove` false the cart brakes and then stands where it is. */

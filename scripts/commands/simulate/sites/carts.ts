@@ -1,22 +1,19 @@
 import type { LatestStates } from '#agent/source.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
-import { createRandom, type Random } from '#shared/random.ts'
+import { createRandom } from '#shared/random.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import { Cart } from '../course/cart.ts'
 import { createCourse } from '../course/course.ts'
-import { GpsNoise } from '../course/gps-noise.ts'
 import { MID_MORNING_S } from '../course/itinerary.ts'
 import { DAY_S } from '../course/model-day.ts'
-import { type LatLong, toLatLong } from '../course/plane.ts'
-import { reportedKmh, reportedVolts } from '../sample.ts'
+import { Sensors } from '../sample.ts'
 
-const CENTER: LatLong = { lat: 28.41, long: -81.58 }
+const CENTER = { lat: 28.41, long: -81.58 }
 /** Sites lie on a grid, some 50 km from one to the next. */
 const APART_DEGREES = 0.5
 const SITES_PER_ROW = 20
 const SPEED_ERROR_KMH = 0.2
-const VOLTAGE_ERROR_V = 0.02
 
 /** Carts that drive at every site alike, so that hundreds of sites cost no more than one; their receivers err apart. */
 export class SharedCarts {
@@ -58,36 +55,32 @@ export interface SiteLook {
 
 /** The devices of one site, each on one of the shared carts. */
 export class SiteDevices implements LatestStates {
-  readonly #center: LatLong
-  readonly #random: Random
-  readonly #devices: readonly { readonly cart: Cart; readonly noise: GpsNoise }[]
+  readonly #devices: readonly { readonly cart: Cart; readonly sensors: Sensors }[]
   readonly #indexes: ReadonlyMap<string, number>
   readonly #createdAtMs: number
   #last: SiteLook
 
   /** `site` counts from 0. */
   constructor({ carts }: SharedCarts, seed: number, site: number, nowMs: number) {
-    this.#center = {
+    const center = {
       lat: CENTER.lat + (site % SITES_PER_ROW) * APART_DEGREES,
       long: CENTER.long - Math.floor(site / SITES_PER_ROW) * APART_DEGREES,
     }
     const random = createRandom(seed, 'site', site)
-    this.#random = random
-    this.#devices = carts.map((cart) => ({ cart, noise: new GpsNoise(random) }))
+    this.#devices = carts.map((cart) => ({ cart, sensors: new Sensors(center, random, SPEED_ERROR_KMH) }))
     this.#indexes = new Map(carts.map((_, i) => [`cart-${String(i + 1).padStart(3, '0')}`, i]))
     this.#createdAtMs = nowMs
     this.#last = this.measure(nowMs)
   }
 
   measure(atMs: number): SiteLook {
-    const random = this.#random
-    const measured = this.#devices.map(({ cart, noise }) => {
-      const { lat, long } = toLatLong(this.#center, noise.observe(cart.position, atMs))
+    const measured = this.#devices.map(({ cart, sensors }) => {
+      const { lat, long, speed } = sensors.gps(cart, atMs)
       return {
         latE7: toE7(lat),
         longE7: toE7(long),
-        speedMilliKmh: toMilli(reportedKmh(cart.speedMps, SPEED_ERROR_KMH * random.gaussian())),
-        voltageMv: toMilli(reportedVolts(cart.voltageV, VOLTAGE_ERROR_V * random.gaussian())),
+        speedMilliKmh: toMilli(speed),
+        voltageMv: toMilli(sensors.battery(cart).battery_voltage),
       }
     })
     this.#last = { atMs, measured }

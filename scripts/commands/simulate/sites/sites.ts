@@ -62,7 +62,7 @@ async function run(
       await stopped(finishing.signal, random() * intervalS)
       await agent.start()
       // what was measured until now has waited long enough
-      await agent.flush(finishing.signal)
+      void agent.flush(finishing.signal)
     })
     await stopped(stopping, durationS)
     clearInterval(looks)
@@ -145,17 +145,16 @@ function statusLine(sites: readonly Site[], figures: SitesFigures): () => string
     const up = sites.filter(({ agent }) => agent.status.retryInMs === null).length
     const perSecond = (figures.rows - rowsBefore) / (STATUS_MS / 1000)
     rowsBefore = figures.rows
-    const waiting = sites.reduce((sum, { log }) => sum + log.rows, 0)
     return (
       `${up}/${sites.length} sites up  ${grouped(perSecond)} rows/s  ${figures.takeRecentLag()}  ` +
-      `waiting ${grouped(waiting)}  ${troubles(sites, figures)}`
+      `waiting ${grouped(sum(sites, ({ log }) => log.rows))}  ${troubles(sites, figures)}`
     )
   }
 }
 
 function summary(sites: readonly Site[], figures: SitesFigures): string {
-  const left = sites.reduce((sum, { log }) => sum + log.rows, 0)
-  const forgotten = sites.reduce((sum, { log }) => sum + log.forgottenRows, 0)
+  const left = sum(sites, ({ log }) => log.rows)
+  const forgotten = sum(sites, ({ log }) => log.forgottenRows)
   return (
     `Stopped: ${grouped(figures.rows)} rows acknowledged in ${figures.pushes} pushes, ` +
     `${left} not acknowledged${forgotten > 0 ? `, ${forgotten} forgotten` : ''}; ${lagText(figures.lag)}; ` +
@@ -166,9 +165,7 @@ function summary(sites: readonly Site[], figures: SitesFigures): string {
 /** What the hub answered besides its thanks, as counted by the agents. */
 export function troubles(sites: readonly Site[], { forks }: SitesFigures): string {
   const count = (...reasons: readonly string[]) =>
-    sites
-      .flatMap(({ agent }) => reasons.map((reason) => agent.failures.get(reason)))
-      .reduce((a, b) => a + b, 0)
+    sum(reasons, (reason) => sum(sites, ({ agent }) => agent.failures.get(reason)))
   const [last] = sites
     .flatMap(({ siteId, agent }) => ({ siteId, ...(agent.status.lastError ?? { atMs: 0, detail: '' }) }))
     .toSorted((a, b) => b.atMs - a.atMs)
@@ -177,4 +174,8 @@ export function troubles(sites: readonly Site[], { forks }: SitesFigures): strin
     `failed ${count('network', 'timeout', 'bad_answer')}  conflicts ${count('cursor')}  forks ${forks}` +
     (last === undefined || last.detail === '' ? '' : `  last error: ${last.siteId}: ${last.detail}`)
   )
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
 }
