@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type MqttClient, Store } from 'mqtt'
-import { type Downlink, deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
+import { deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
 import { simulatedType } from './device-types.ts'
+import type { Qos } from './options.ts'
 import type { MqttCredentials } from './register.ts'
-
-export type Qos = 0 | 1 | 2
 
 /** The connection of one device, as the rest of the simulator sees it. */
 export interface DeviceLink {
@@ -47,7 +46,6 @@ export class DeviceClient implements DeviceLink {
     incomingStore: new Store({ clean: false }),
     outgoingStore: new Store({ clean: false }),
   }
-  readonly #ownTopics: readonly string[]
   #followed: string | null = null
   #client: MqttClient | undefined
   #wantsConnection = false
@@ -60,8 +58,6 @@ export class DeviceClient implements DeviceLink {
 
   constructor(options: DeviceClientOptions) {
     this.#options = options
-    const down: Downlink[] = ['cmd', 'cfg']
-    this.#ownTopics = down.map((level) => deviceTopic(options.hardwareId, level))
   }
 
   get isConnected(): boolean {
@@ -151,10 +147,10 @@ export class DeviceClient implements DeviceLink {
   }
 
   #onConnect(client: MqttClient): void {
-    const { deviceType, boot, traffic } = this.#options
-    traffic.connects += 1
+    const { hardwareId, deviceType, boot } = this.#options
     this.#retryMs = FIRST_RETRY_MS
-    client.subscribe([...this.#ownTopics, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
+    const own = [deviceTopic(hardwareId, 'cmd'), deviceTopic(hardwareId, 'cfg')]
+    client.subscribe([...own, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
     const fw = simulatedType(deviceType).firmware
     const birth = JSON.stringify({ online: true, fw, type: deviceType, boot: boot() })
     void this.#publishOn(client, 'st', birth, 1, true)
@@ -207,7 +203,6 @@ export class Traffic {
   acked = 0
   /** Published without acknowledgement (QoS 0) into a connection that broke. */
   lost = 0
-  connects = 0
   /** Connections lost or refused without our doing. */
   drops = 0
 }

@@ -71,7 +71,12 @@ async function fillPast(session: Session): Promise<void> {
   const startedAtMs = systemClock.nowMs()
   const progress: HistoryProgress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
   const elapsedS = () => (systemClock.nowMs() - startedAtMs) / 1000
-  const timer = setInterval(() => screen.progress(...describe(progress, elapsedS())), PROGRESS_MS)
+  const rate = () => `${grouped(progress.samples / Math.max(0.001, elapsedS()))}/s`
+  const timer = setInterval(() => {
+    const { samples, cartDays, cartDaysTotal } = progress
+    const days = `${Math.floor(cartDays)}/${cartDaysTotal} cart days`
+    screen.progress(cartDays / cartDaysTotal, `${days}, ${grouped(samples)} samples, ${rate()}`)
+  }, PROGRESS_MS)
   try {
     await fillHistory({
       plan,
@@ -82,23 +87,12 @@ async function fillPast(session: Session): Promise<void> {
       createLink: (device, boot) =>
         createClient(session, device, { qos: 1, boot: () => boot, onMessage: () => undefined }),
     })
-    const rate = Math.round(progress.samples / Math.max(0.001, elapsedS()))
     screen.line(
-      `${options.historyDays} days filled: ${progress.samples.toLocaleString('en')} samples in ` +
-        `${minutes(elapsedS())} (${rate.toLocaleString('en')}/s)`,
+      `${options.historyDays} days filled: ${grouped(progress.samples)} samples in ${minutes(elapsedS())} (${rate()})`,
     )
   } finally {
     clearInterval(timer)
   }
-}
-
-function describe({ samples, cartDays, cartDaysTotal }: HistoryProgress, elapsedS: number): [number, string] {
-  const rate = grouped(elapsedS > 0 ? samples / elapsedS : 0)
-  const days = `${Math.floor(cartDays)}/${cartDaysTotal} cart days`
-  return [
-    cartDaysTotal === 0 ? 0 : cartDays / cartDaysTotal,
-    `${days}, ${grouped(samples)} samples, ${rate}/s`,
-  ]
 }
 
 async function driveLive(session: Session): Promise<void> {
@@ -141,7 +135,7 @@ export function stopped(signal: AbortSignal, seconds: number | undefined): Promi
 }
 
 function statusLine(fleet: LiveFleet, traffic: Traffic): () => string {
-  let before = { sent: 0, acked: 0 }
+  let before = new Traffic()
   const perSecond = (count: number) => (count / (STATUS_MS / 1000)).toFixed(1)
   return () => {
     const { devices } = fleet
@@ -150,7 +144,7 @@ function statusLine(fleet: LiveFleet, traffic: Traffic): () => string {
     const buffered = devices.reduce((sum, device) => sum + device.buffered, 0)
     const sent = traffic.sent - before.sent
     const acked = traffic.acked - before.acked
-    before = { sent: traffic.sent, acked: traffic.acked }
+    before = { ...traffic }
     return (
       `${connected}/${devices.length} devices connected` +
       `${asleep > 0 ? ` (${asleep} asleep)` : ''}  sent ${perSecond(sent)}/s  acked ${perSecond(acked)}/s  ` +

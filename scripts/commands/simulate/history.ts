@@ -1,3 +1,4 @@
+import { inParallel } from '#shared/in-parallel.ts'
 import type { LockAction } from './course/itinerary.ts'
 import { DAY_S, dayOf, dayStartMs } from './course/model-day.ts'
 import type { DeviceLink } from './device-client.ts'
@@ -41,11 +42,7 @@ const HOUR_S = 3600
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { plan, days, progress } = options
   progress.cartDaysTotal = plan.carts * (days + 1)
-  const waiting = plan.fleet.values()
-  const worker = async () => {
-    for (const planned of waiting) await fillCart(planned, options)
-  }
-  await Promise.all(Array.from({ length: CARTS_AT_ONCE }, worker))
+  await inParallel(plan.fleet, CARTS_AT_ONCE, (planned) => fillCart(planned, options))
 }
 
 async function fillCart(planned: PlannedCart, options: HistoryOptions): Promise<void> {

@@ -12,7 +12,6 @@ import {
   readMessage,
 } from './commands.ts'
 import type { Cart } from './course/cart.ts'
-import type { LockAction } from './course/itinerary.ts'
 import type { DeviceLink } from './device-client.ts'
 import { downloadsZones } from './device-types.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
@@ -95,9 +94,11 @@ export class LiveDevice {
     this.#flush()
   }
 
-  /** The lock was turned at the cart. */
-  reportLock(action: LockAction, atMs: number): void {
-    this.#addEvent(action, atMs)
+  /** The lock was turned, at the cart or from afar. */
+  reportLock(event: Omit<LockMessage, 'eid' | 'ts'>, atMs: number): void {
+    const eid = `${this.#boot}-${this.#nextEvent}`
+    this.#nextEvent += 1
+    this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
   }
 
   /** A message of the broker to this device. */
@@ -139,12 +140,6 @@ export class LiveDevice {
     }
   }
 
-  #addEvent(event: Omit<LockMessage, 'eid' | 'ts'>, atMs: number): void {
-    const eid = `${this.#boot}-${this.#nextEvent}`
-    this.#nextEvent += 1
-    this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
-  }
-
   #obey(command: Command, heardAtMs: number): void {
     const acknowledge = (ack: CommandAck) => {
       this.#memory.note(ack)
@@ -162,7 +157,7 @@ export class LiveDevice {
     return {
       turnLock: (event, cmd) => {
         cart.turnLock(event)
-        this.#addEvent({ event, source: 'remote', cmd }, this.#nowMs)
+        this.reportLock({ event, source: 'remote', cmd }, this.#nowMs)
         this.#flush()
       },
       reportPosition: () => {

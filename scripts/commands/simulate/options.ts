@@ -9,7 +9,8 @@ import {
   wholeNumber,
 } from '#scripts/cli/command-line.ts'
 import type { LatLong } from './course/plane.ts'
-import type { Qos } from './device-client.ts'
+
+export type Qos = 0 | 1 | 2
 
 export interface SimulateOptions {
   readonly gatewayUrl: string
@@ -76,18 +77,18 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, mqtt, qos, ...given } = parseCommandLine(command, argv).opts()
+  const { url, key, mqtt, qos, history, live, duration, ...given } = parseCommandLine(command, argv).opts()
   const adminKey = key ?? io.env.CARTBARN_ADMIN_API_KEY ?? ''
   if (adminKey === '') throw new UsageError('an admin key is needed: --key or CARTBARN_ADMIN_API_KEY')
-  const { carts, days, seed, speedUp, center: place, prefix } = given
   return {
-    ...{ adminKey, carts, days, seed, speedUp, center: place, prefix },
+    ...given,
+    adminKey,
     gatewayUrl: url,
     brokerUrl: mqtt ?? `mqtt://${new URL(url).hostname}:1883`,
     qos: QOS[qos],
-    historyDays: given.history,
-    isLive: given.live ?? given.history === 0,
-    durationS: given.duration,
+    historyDays: history,
+    isLive: live ?? history === 0,
+    durationS: duration,
   }
 }
 

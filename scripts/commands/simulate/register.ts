@@ -3,6 +3,7 @@ import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
+import type { SimulateOptions } from './options.ts'
 
 /** What a device logs in to the broker with. */
 export interface MqttCredentials {
@@ -30,12 +31,9 @@ const LONGEST_WAIT_S = 30
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
-  {
-    gatewayUrl: url,
-    adminKey: apiKey,
-    signal,
-  }: { gatewayUrl: string; adminKey: string; signal: AbortSignal },
+  options: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'> & { signal: AbortSignal },
 ): Promise<Map<string, MqttCredentials>> {
+  const { gatewayUrl: url, adminKey: apiKey, signal } = options
   const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   const credentials = await inParallel(devices, AT_ONCE, async ({ hardwareId, deviceType, name }) => {

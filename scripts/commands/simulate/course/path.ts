@@ -28,7 +28,8 @@ export function createPath(corners: readonly Point[]): Path {
 /** The point `alongM` metres down the path, and the unit vector to the left of it there; `fromSegment` is where to begin to look. */
 export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: Point; left: Point } {
   const i = segmentAt(path, alongM, fromSegment)
-  const [a, b] = segment(path, i)
+  const a = path.points[i] ?? { xM: 0, yM: 0 }
+  const b = path.points[i + 1] ?? a
   const from = path.atM[i] ?? 0
   const lengthM = Math.max(1e-6, distanceM(a, b))
   const left = { xM: -(b.yM - a.yM) / lengthM, yM: (b.xM - a.xM) / lengthM }
@@ -49,11 +50,6 @@ export function segmentAt(path: Path, alongM: number, from = 0): number {
   let i = from
   while (i < path.points.length - 2 && (path.atM[i + 1] ?? 0) <= alongM) i++
   return i
-}
-
-function segment(path: Path, i: number): [Point, Point] {
-  const a = path.points[i] ?? { xM: 0, yM: 0 }
-  return [a, path.points[i + 1] ?? a]
 }
 
 function withoutRepeats(points: readonly Point[]): Point[] {

@@ -40,7 +40,7 @@ export class SharedCarts {
 }
 
 /** What a device measured. */
-interface Measured {
+export interface Measured {
   readonly latE7: number
   readonly longE7: number
   readonly speedMilliKmh: number
@@ -56,7 +56,7 @@ export interface SiteLook {
 /** The devices of one site, each on one of the shared carts. */
 export class SiteDevices implements LatestStates {
   readonly #devices: readonly { readonly cart: Cart; readonly sensors: Sensors }[]
-  readonly #indexes: ReadonlyMap<string, number>
+  readonly #hardwareIds: readonly string[]
   readonly #createdAtMs: number
   #last: SiteLook
 
@@ -68,7 +68,7 @@ export class SiteDevices implements LatestStates {
     }
     const random = createRandom(seed, 'site', site)
     this.#devices = carts.map((cart) => ({ cart, sensors: new Sensors(center, random, SPEED_ERROR_KMH) }))
-    this.#indexes = new Map(carts.map((_, i) => [`cart-${String(i + 1).padStart(3, '0')}`, i]))
+    this.#hardwareIds = carts.map((_, i) => `cart-${String(i + 1).padStart(3, '0')}`)
     this.#createdAtMs = nowMs
     this.#last = this.measure(nowMs)
   }
@@ -88,19 +88,19 @@ export class SiteDevices implements LatestStates {
   }
 
   hardwareIds(): readonly string[] {
-    return [...this.#indexes.keys()]
+    return this.#hardwareIds
   }
 
   /** Every device reports once a second. */
   takeChanged(): ReadonlySet<string> {
-    return new Set(this.#indexes.keys())
+    return new Set(this.#hardwareIds)
   }
 
   deviceJson(hardwareId: string): Record<string, unknown> | undefined {
     const { atMs, measured } = this.#last
-    const index = this.#indexes.get(hardwareId)
-    const of = index === undefined ? undefined : measured[index]
-    if (index === undefined || of === undefined) return undefined
+    const index = this.#hardwareIds.indexOf(hardwareId)
+    const of = measured[index]
+    if (of === undefined) return undefined
     return {
       short_id: `simcart${index}`,
       hardware_id: hardwareId,

@@ -9,6 +9,8 @@ export class SitesFigures {
   /** GPS and battery records that the hub has. */
   rows = 0
   pushes = 0
+  /** Rows that waited for too long. */
+  forgottenRows = 0
   /** New epochs, as the hub had what the site never sent. */
   forks = 0
 

@@ -77,10 +77,10 @@ test('a hub that has less than before gets what is left, a new epoch begins with
 })
 
 test('what waits for too long is forgotten, and counted', async () => {
-  const { log, drive } = siteOf(1)
+  const { log, figures, drive } = siteOf(1)
   drive(1000)
   assert.equal(log.rows, 1800)
-  assert.equal(log.forgottenRows, 200)
+  assert.equal(figures.forgottenRows, 200)
   assert.equal(await oldestMs(log), START_MS + 100_000)
   assert.equal(log.ends().telemetry, 1000)
 })

@@ -1,10 +1,9 @@
 import type { SyncSource } from '#agent/source.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
-import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import { NO_CURSOR, type SyncCursor, type SyncCursors, type SyncStream } from '#shared/wire/sync.ts'
-import type { SiteLook } from './carts.ts'
+import type { Measured, SiteLook } from './carts.ts'
 import type { SitesFigures } from './figures.ts'
 
 interface KeptLook extends SiteLook {
@@ -24,8 +23,7 @@ export class SiteLog implements SyncSource {
   readonly #figures: SitesFigures
   #looks: readonly KeptLook[] = []
   #end = 0
-  #forgottenRows = 0
-  #identity: SyncIdentity = { epoch: newEpoch(), site: null, forkedFrom: null }
+  #identity: SyncIdentity = { epoch: newUuid().replaceAll('-', ''), site: null, forkedFrom: null }
   #cursors: SyncCursors = telemetryOnly(NO_CURSOR, NO_CURSOR)
 
   constructor(hardwareIds: readonly string[], figures: SitesFigures) {
@@ -37,15 +35,11 @@ export class SiteLog implements SyncSource {
     return this.#rowsOf(this.#looks)
   }
 
-  get forgottenRows(): number {
-    return this.#forgottenRows
-  }
-
   add(look: SiteLook): void {
     this.#end += this.#hardwareIds.length
     const looks = [...this.#looks, { ...look, to: this.#end }]
     this.#looks = looks.slice(-KEPT_LOOKS)
-    this.#forgottenRows += this.#rowsOf(looks) - this.rows
+    this.#figures.forgottenRows += this.#rowsOf(looks) - this.rows
   }
 
   identity(): SyncIdentity {
@@ -80,7 +74,7 @@ export class SiteLog implements SyncSource {
 
   async fork(reason: string): Promise<SyncIdentity> {
     const { epoch, site } = this.#identity
-    this.#identity = { epoch: newEpoch(), site, forkedFrom: { epoch, reason } }
+    this.#identity = { epoch: newUuid().replaceAll('-', ''), site, forkedFrom: { epoch, reason } }
     this.#cursors = telemetryOnly(NO_CURSOR, NO_CURSOR)
     this.#figures.forks += 1
     return this.#identity
@@ -122,19 +116,13 @@ export class SiteLog implements SyncSource {
 }
 
 function runsOf(hardwareId: string, device: number, looks: readonly SiteLook[]): TelemetryRun[] {
-  const gps = GPS.allocate(looks.length)
-  const battery = BATTERY.allocate(looks.length)
-  for (const [i, { atMs, measured }] of looks.entries()) {
-    gps.atMs[i] = atMs
-    gps.latE7[i] = measured[device]?.latE7 ?? 0
-    gps.longE7[i] = measured[device]?.longE7 ?? 0
-    gps.speedMilliKmh[i] = measured[device]?.speedMilliKmh ?? 0
-    battery.voltageMv[i] = measured[device]?.voltageMv ?? 0
-  }
-  battery.atMs.set(gps.atMs)
+  const atMs = Float64Array.from(looks, (look) => look.atMs)
+  const column = (name: keyof Measured) =>
+    Int32Array.from(looks, (look) => look.measured[device]?.[name] ?? 0)
+  const [latE7, longE7, speedMilliKmh] = [column('latE7'), column('longE7'), column('speedMilliKmh')]
   return [
-    { hardwareId, stream: 'gps', records: gps },
-    { hardwareId, stream: 'battery', records: battery },
+    { hardwareId, stream: 'gps', records: { atMs, latE7, longE7, speedMilliKmh } },
+    { hardwareId, stream: 'battery', records: { atMs, voltageMv: column('voltageMv') } },
   ]
 }
 
@@ -143,8 +131,4 @@ function telemetryOnly<Value>(telemetry: Value, none: Value): Record<SyncStream,
     ...{ notes: none, lock_events: none, geofence_events: none, entities: none },
     ...{ telemetry, history: none },
   }
-}
-
-function newEpoch(): string {
-  return newUuid().replaceAll('-', '')
 }

@@ -12,11 +12,6 @@ import { type SiteKey, siteKeys } from './keys.ts'
 import { SiteLog } from './log.ts'
 import type { SitesOptions } from './options.ts'
 
-/** Simulated sites at work. */
-export interface Sites extends Fleet {
-  readonly figures: SitesFigures
-}
-
 /** A simulated site: an agent as in a gateway, over samples in memory. */
 export interface Site {
   readonly siteId: string
@@ -30,11 +25,13 @@ const TICK_MS = 50
 const STATUS_MS = 5_000
 /** What was measured last is still sent, if the hub takes it in this time. */
 const DRAIN_MS = 20_000
-const DRAIN_LOOK_MS = 100
 const LONGEST_BACKOFF_MS = 60_000
 
 /** Makes the sites at the hub, then replicates until stopped or until the duration is over, and sends what is left. */
-export function startSites(options: SitesOptions, screen: FleetScreen): Sites {
+export function startSites(
+  options: SitesOptions,
+  screen: FleetScreen,
+): Fleet & { readonly figures: SitesFigures } {
   const figures = new SitesFigures()
   return { ...startWork((stopping) => run(options, screen, figures, stopping)), figures }
 }
@@ -109,20 +106,17 @@ export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteP
 
 /** Measures at each site once a second, spread over the second. Samples carry the time they were due at. */
 function lookAtAll(sites: readonly Site[], carts: SharedCarts): () => void {
-  let secondMs = systemClock.nowMs()
-  let next = 0
+  const startedAtMs = systemClock.nowMs()
+  let looks = 0
   return () => {
     const nowMs = systemClock.nowMs()
     for (;;) {
-      const site = sites[next]
-      const dueAtMs = secondMs + Math.floor((next * LOOK_MS) / sites.length)
+      const site = sites[looks % sites.length]
+      const dueAtMs = startedAtMs + Math.floor((looks * LOOK_MS) / sites.length)
       if (site === undefined || dueAtMs > nowMs) return
       site.log.add(site.devices.measure(dueAtMs))
-      next += 1
-      if (next < sites.length) continue
-      next = 0
-      secondMs += LOOK_MS
-      carts.step()
+      looks += 1
+      if (looks % sites.length === 0) carts.step()
     }
   }
 }
@@ -133,7 +127,7 @@ export async function drain(sites: readonly Site[]): Promise<void> {
   const drains = sites.map(async ({ log, agent }) => {
     while (log.rows > 0 && !patience.aborted) {
       await agent.flush(patience)
-      await wait(DRAIN_LOOK_MS)
+      await wait(TICK_MS)
     }
   })
   await Promise.race([Promise.all(drains), stopped(patience, undefined)])
@@ -154,10 +148,10 @@ function statusLine(sites: readonly Site[], figures: SitesFigures): () => string
 
 function summary(sites: readonly Site[], figures: SitesFigures): string {
   const left = sum(sites, ({ log }) => log.rows)
-  const forgotten = sum(sites, ({ log }) => log.forgottenRows)
+  const { rows, pushes, forgottenRows: forgotten, lag } = figures
   return (
-    `Stopped: ${grouped(figures.rows)} rows acknowledged in ${figures.pushes} pushes, ` +
-    `${left} not acknowledged${forgotten > 0 ? `, ${forgotten} forgotten` : ''}; ${lagText(figures.lag)}; ` +
+    `Stopped: ${grouped(rows)} rows acknowledged in ${pushes} pushes, ` +
+    `${left} not acknowledged${forgotten > 0 ? `, ${forgotten} forgotten` : ''}; ${lagText(lag)}; ` +
     troubles(sites, figures)
   )
 }
