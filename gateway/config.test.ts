@@ -39,6 +39,7 @@ test('without any setting the defaults hold', () => {
     logLevel: 'info',
     corsOrigins: [],
     requestsPerSecond: 50,
+    userRealtimeSockets: 20,
     mqttConnections: 10_000,
     mqttConnectionsPerAddress: 2_500,
     mqttFailedLoginsPerSecond: 5,

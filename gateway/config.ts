@@ -66,6 +66,10 @@ const SETTINGS = {
     schema: count(0, 1_000_000).default(50),
     help: 'sustained requests a second per API key (bursts of four times that); 0 is no limit',
   },
+  USER_REALTIME_SOCKETS: {
+    schema: count(1, 2_000).default(20),
+    help: '/realtime connections of one user at once; many tablets may share a key',
+  },
   MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
   MQTT_CONNECTIONS_PER_ADDRESS: {
     schema: count(1, 100_000).default(2_500),
@@ -203,6 +207,7 @@ export interface Config {
   logLevel: Settings['LOG_LEVEL']
   corsOrigins: string[]
   requestsPerSecond: number
+  userRealtimeSockets: number
   mqttConnections: number
   mqttConnectionsPerAddress: number
   mqttFailedLoginsPerSecond: number
@@ -272,6 +277,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .map((origin) => origin.trim())
       .filter((origin) => origin !== ''),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
+    userRealtimeSockets: s.USER_REALTIME_SOCKETS,
     mqttConnections: s.MQTT_CONNECTIONS,
     mqttConnectionsPerAddress: s.MQTT_CONNECTIONS_PER_ADDRESS,
     mqttFailedLoginsPerSecond: s.MQTT_FAILED_LOGINS_PER_SECOND,

@@ -26,6 +26,7 @@ import type { Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import { Store } from '#store/store.ts'
+import { createBudgets } from './budgets.ts'
 import { type Config, describeSettings } from './config.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
@@ -76,7 +77,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const base = { store, events, clock, log }
   const fleet = new Fleet()
   const users = new Users(base)
-  const keyGuard = new KeyGuard(users, clock, config.requestsPerSecond)
+  const budgets = createBudgets(config, clock)
+  const keyGuard = new KeyGuard({ users, ...budgets })
   const presence = new Presence(events, clock)
   const clockMark = new ClockMark(base)
 
@@ -87,7 +89,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const maintenance = new Turns()
   const damage = new BlockDamage({ ...base, maintenance })
   const devices = new Devices({ ...base, ...configuration, fleet, damage, maintenance })
-  const turns = new Turns()
+  const turns = budgets.commandTurns
   const delivery = new CommandDelivery({ ...base, downlink: broker, turns })
   const downloadFor = (device: Device) => geofenceTokens.tokenFor(device)
   const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, downloadFor })
@@ -103,8 +105,16 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
 
   const certificate = config.tls && new Certificate({ files: config.tls, settings: TLS_SETTINGS, clock, log })
-  const realtime = new Realtime({ ...base, fleet, commands, users })
+  const realtime = new Realtime({
+    ...base,
+    fleet,
+    commands,
+    users,
+    keyGuard,
+    sockets: budgets.realtimeSockets,
+  })
   const metrics = createMetrics({
+    budgets,
     ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
   })

@@ -9,6 +9,7 @@ export interface MetricParts {
   ingest: { messages: Tally; dropped: Tally }
   delivery: { outcomes: Tally; unfinishedCount: number }
   keyGuard: { refused: Tally }
+  budgets: { refused: Tally }
   realtime: { sentFrames: number; closed: Tally; connectionCount: number }
   broker: { status: Pick<BrokerStatus, 'stats'> }
   store: {
@@ -83,6 +84,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'Requests and logins refused because of their API key or its request rate, by reason.',
     ({ keyGuard }) => keyGuard.refused.entries(),
     'reason',
+  ),
+  cartbarn_budget_refused_total: counter(
+    'What was refused to users, devices and addresses because of a limit that each of them has, by limit.',
+    ({ budgets }) => budgets.refused.entries(),
+    'budget',
   ),
   cartbarn_realtime_connections: gauge(
     'Open WebSocket connections to /realtime.',

@@ -1,10 +1,10 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { type HubUser, hubUserByKey } from '#hub/store/users.ts'
+import { addressOwner } from '#shared/budgets/address.ts'
+import type { Rates } from '#shared/budgets/rates.ts'
 import { UnauthenticatedError } from '#shared/errors.ts'
-import { FailedKeys } from '#shared/failed-keys.ts'
 import { hashSecret } from '#shared/ids.ts'
-import { RequestRates } from '#shared/request-rates.ts'
-import type { MonotonicClock } from '#shared/time.ts'
+import type { HubBudgets } from './budgets.ts'
 
 /**
  * The door of the head office. Keys are looked up in the database each time, so that one that is revoked through another
@@ -12,29 +12,29 @@ import type { MonotonicClock } from '#shared/time.ts'
  */
 export class HubKeyGuard {
   readonly #sql: Sql
-  readonly #failedKeys: FailedKeys
-  readonly #rates: RequestRates
+  readonly #failedKeys: Rates
+  readonly #requests: Rates
 
-  /** `requestsPerSecond` 0 is no limit; bursts of four times that are allowed. */
-  constructor(sql: Sql, clock: MonotonicClock, requestsPerSecond: number) {
+  constructor(sql: Sql, { failedKeys, requests }: Pick<HubBudgets, 'failedKeys' | 'requests'>) {
     this.#sql = sql
-    this.#failedKeys = new FailedKeys(clock)
-    this.#rates = new RequestRates(clock, requestsPerSecond)
+    this.#failedKeys = failedKeys
+    this.#requests = requests
   }
 
-  /** Whose key this is, counted as one request. Throws the error for a missing key, a wrong key or too many requests. */
+  /**
+   * Whose key this is, counted as one request. Throws the error for a missing key, a wrong key or too many requests. A
+   * right key is never refused for wrong ones of the same address: behind a proxy all people may share one.
+   */
   async admit(apiKey: string | undefined, address: string): Promise<HubUser> {
     if (apiKey === undefined || apiKey === '')
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
-    const keyHash = hashSecret(apiKey)
-    this.#failedKeys.check(address, keyHash)
-    const user = await hubUserByKey(this.#sql, keyHash)
-    if (user === undefined || !user.isActive) this.#failedKeys.hasFailed(address, keyHash)
+    const user = await hubUserByKey(this.#sql, hashSecret(apiKey))
+    if (user === undefined || !user.isActive)
+      this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
     if (!user.isActive)
       throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
-    this.#failedKeys.wasRight(address, keyHash)
-    this.#rates.take(user.userId)
+    this.#requests.require(user.userId, 'requests')
     return user
   }
 }

@@ -3,7 +3,7 @@ export const INTRODUCTION = `The fleet gateway of a golf course: carts and tee b
 
 - **Keys.** Send your key in \`X-API-Key\`. A user sees the devices in its \`allowed_hardware_ids\`; an admin sees all devices and may change everything. Only \`/health\`, \`/openapi.json\`, \`/docs\` and downloads with a token need no key.
 - **Errors** are \`application/problem+json\` (RFC 9457). Branch on \`code\`, show \`detail\`, and look into \`errors\` for each wrong field or parameter. A refused request stores nothing.
-- **Everywhere.** 401 without a good key, 429 past the request rate or after twenty failed keys a minute (wait \`Retry-After\` seconds), 503 while the gateway cannot store anything. An unknown path is 404 \`not_found\`, a method that a path does not have is 405 \`method_not_allowed\` with \`Allow\`. HEAD is GET without the body. A slash at the end of a path makes no difference.
+- **Everywhere.** 401 without a good key, 429 past the request rate or for failed keys after twenty a minute (wait \`Retry-After\` seconds), 503 while the gateway cannot store anything. An unknown path is 404 \`not_found\`, a method that a path does not have is 405 \`method_not_allowed\` with \`Allow\`. HEAD is GET without the body. A slash at the end of a path makes no difference.
 - **Bodies** are JSON objects of up to 64 KiB, unless an operation says otherwise. A body with an unknown field is refused; unknown query parameters are ignored.
 - **Answers** have \`X-Request-Id\`, your own if you sent one. Any version may add fields and values: ignore those you do not know.
 - **Times** are ISO 8601 in UTC with milliseconds. Speeds are km/h, distances metres, durations seconds, positions degrees of WGS 84, voltages volts.

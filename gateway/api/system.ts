@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
-import type { Users } from '#services/users.ts'
+import { addressOf } from '#shared/http/api-env.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -13,7 +13,7 @@ import type { ApiDeps } from './deps.ts'
 /** `/health` needs no key; it comes before the door. */
 export function createHealthApi({
   store,
-  users,
+  keyGuard,
   damage,
   diskGuard,
   clock,
@@ -23,7 +23,8 @@ export function createHealthApi({
 
   api.openapi(
     route.get('/health', 'Get the health of the gateway', {
-      description: 'Needs no key, and a bad one is ignored: a probe is never locked out.',
+      description: 
+        'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin key gets details.'),
         503: json(healthSchema, 'The store is unusable.'),
@@ -35,15 +36,17 @@ export function createHealthApi({
         status: isUsable ? ('ok' as const) : ('error' as const),
         timestamp: toIso(clock.nowMs()),
       }
-      const more = isAdminKey(users, c.req.header('x-api-key'))
-        ? {
-            subscriptions: subscriptions(),
-            ...(detail === null ? {} : { detail }),
-            ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
-            ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
-            ...toDiskJson(diskGuard),
-          }
-        : {}
+      const user = keyGuard.recognize(c.req.header('x-api-key'), addressOf(c))
+      const more =
+        user !== undefined && isAdmin(user.caller)
+          ? {
+              subscriptions: subscriptions(),
+              ...(detail === null ? {} : { detail }),
+              ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
+              ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
+              ...toDiskJson(diskGuard),
+            }
+          : {}
       return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
     },
   )
@@ -70,16 +73,6 @@ function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<type
       reason,
       found_at: toIso(foundAtMs),
     })),
-  }
-}
-
-// A bad key is ignored here: a probe must not be locked out.
-function isAdminKey(users: Users, apiKey: string | undefined): boolean {
-  if (apiKey === undefined) return false
-  try {
-    return isAdmin(users.authenticate(apiKey).caller)
-  } catch {
-    return false
   }
 }
 

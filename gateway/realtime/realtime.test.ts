@@ -19,7 +19,8 @@ let gateway: TestGateway
 let count = 0
 
 before(async () => {
-  gateway = await startGateway({}, { clock })
+  // one user opens them all
+  gateway = await startGateway({ CARTBARN_USER_REALTIME_SOCKETS: '2000' }, { clock })
 })
 after(() => gateway.stop())
 

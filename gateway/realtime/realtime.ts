@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type Caller, canSee } from '#domain/access.ts'
+import { type Caller, canSee, isAdmin } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
 import type { Users } from '#services/users.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
+import { AppError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
@@ -17,15 +20,20 @@ import { RealtimeCommands, statusMessage } from './realtime-commands.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const MAX_MESSAGE_BYTES = 65_536
-const MAX_CONNECTIONS = 2_000
+const MAX_ECHOED_CHARS = 1_024
 const PING_MS = 30_000
 const EVERYTHING = '*'
+
+type ErrorMessage = Extract<ServerMessage, { type: 'error' }>
 
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
   commands: Commands
   users: Pick<Users, 'callerOf'>
+  keyGuard: Pick<KeyGuard, 'count'>
+  /** By user. */
+  sockets: Slots
   log: Log
 }
 
@@ -148,14 +156,16 @@ export class Realtime implements Part {
     webSocket.on('error', (error) =>
       this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
     )
-    webSocket.on('close', () => {
-      this.#connections.delete(connection)
-      this.#subscriptions.clear(connection)
-    })
-    if (this.#connections.size >= MAX_CONNECTIONS) {
+    const { sockets } = this.#deps
+    if (!sockets.take(caller.userId, { mayUseReserve: isAdmin(caller) })) {
       this.#closeFor(connection, CLOSE.slow, 'too many connections')
       return
     }
+    webSocket.on('close', () => {
+      sockets.release(caller.userId)
+      this.#connections.delete(connection)
+      this.#subscriptions.clear(connection)
+    })
     this.#connections.add(connection)
     webSocket.on('message', (data, isBinary) => {
       // what arrives after the close frame was sent is not for us any more
@@ -168,9 +178,27 @@ export class Realtime implements Part {
   }
 
   #receive(connection: RealtimeConnection, text: string): void {
+    const excess = this.#excessOf(connection)
+    if (excess !== undefined) {
+      // what is refused is not read either, unless that is next to nothing: its sender wants to know what was refused
+      const id = text.length <= MAX_ECHOED_CHARS ? echoId(parseMessage(text)) : {}
+      connection.send({ ...excess, ...id })
+      return
+    }
     const parsed = parseMessage(text)
     if ('type' in parsed && parsed.type === 'error') connection.send(parsed)
     else this.#perform(connection, parsed)
+  }
+
+  /** What a user is told whose messages, over all its connections, and requests are more than its key may send. */
+  #excessOf({ userId }: RealtimeConnection): ErrorMessage | undefined {
+    try {
+      this.#deps.keyGuard.count(userId)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { type: 'error', code: error.code, message: error.message }
+    }
   }
 
   #perform(connection: RealtimeConnection, message: ClientMessage): void {
@@ -247,7 +275,7 @@ export class Realtime implements Part {
 }
 
 /** A checked message, or the error to answer. */
-function parseMessage(text: string): ClientMessage | Extract<ServerMessage, { type: 'error' }> {
+function parseMessage(text: string): ClientMessage | ErrorMessage {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,28 +1,33 @@
+import { addressOwner } from '#shared/budgets/address.ts'
+import type { Rates } from '#shared/budgets/rates.ts'
 import { AppError, UnauthenticatedError } from '#shared/errors.ts'
-import { FailedKeys } from '#shared/failed-keys.ts'
-import { hashSecret } from '#shared/ids.ts'
-import { RequestRates } from '#shared/request-rates.ts'
 import { Tally } from '#shared/tally.ts'
-import type { MonotonicClock } from '#shared/time.ts'
 import type { GeofenceToken, GeofenceTokens } from './geofence-tokens.ts'
 import type { User, Users } from './users.ts'
 
+interface KeyGuardDeps {
+  users: Users
+  /** By address. */
+  failedKeys: Rates
+  /** By user, or by device for its token. */
+  requests: Rates
+}
+
 /**
- * The door of HTTP and of `/realtime`: checks keys, slows guessing (20 failed keys a minute from one address) and
- * holds each key to its request rate, whatever the clock is set to. A key that was right from an address before is never locked out by what
- * else happens there: a tablet with an old key must not shut out its neighbour behind the same router.
+ * The door of HTTP and of `/realtime`: checks keys, slows guessing, and holds each user to its request rate. A right key
+ * is never refused for what else comes from its address: many people are behind one router. Keys are random, or checked
+ * for being hard to guess when they are chosen.
  */
 export class KeyGuard {
   readonly refused = new Tally()
   readonly #users: Users
-  readonly #failedKeys: FailedKeys
-  readonly #rates: RequestRates
+  readonly #failedKeys: Rates
+  readonly #requests: Rates
 
-  /** `requestsPerSecond` 0 is no limit; bursts of four times that are allowed. */
-  constructor(users: Users, clock: MonotonicClock, requestsPerSecond: number) {
+  constructor({ users, failedKeys, requests }: KeyGuardDeps) {
     this.#users = users
-    this.#failedKeys = new FailedKeys(clock)
-    this.#rates = new RequestRates(clock, requestsPerSecond)
+    this.#failedKeys = failedKeys
+    this.#requests = requests
   }
 
   /** Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for. */
@@ -32,66 +37,59 @@ export class KeyGuard {
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
     }
     const user = this.verify(apiKey, address)
-    this.#take(user.row.userId)
+    this.count(user.row.userId)
     return user
   }
 
-  /** The same without a limit on good keys: for logins that are not requests. */
+  /** The same without a limit on right keys: for logins that are not requests. */
   verify(apiKey: string, address: string): User {
-    const user = this.#check(apiKey, address)
+    const user = this.#orFailed(address, () => this.#users.authenticate(apiKey))
     this.#users.countRequest(user)
     return user
   }
 
-  /** The same for a token: a signature cannot be guessed, so a good one never waits, and a bad one is a failed key. */
+  /**
+   * Whose key this is, for what is answered without a key too. Undefined if it is nobody's, which is a failed key, and
+   * for every key of an address that has none left: or guesses would cost nothing here.
+   */
+  recognize(apiKey: string | undefined, address: string): User | undefined {
+    if (apiKey === undefined || this.#failedKeys.waitMs(addressOwner(address)) > 0) return undefined
+    try {
+      return this.#orFailed(address, () => this.#users.authenticate(apiKey))
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The same as `admit` for the token of a device. */
   admitToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
-    const said = this.#readToken(token, address, tokens)
-    this.#take(`device:${said.deviceId}`)
+    const said = this.#orFailed(address, () => tokens.read(token))
+    this.count(`device:${said.deviceId}`)
     return said
   }
 
-  #readToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
+  /** Counts one request. Throws `rate_limited`. */
+  count(owner: string): void {
     try {
-      return tokens.read(token)
-    } catch (error) {
-      this.#checkFailures(address)
-      this.#countFailure(error, address)
-      throw error
-    }
-  }
-
-  #check(apiKey: string, address: string): User {
-    const keyHash = hashSecret(apiKey)
-    this.#checkFailures(address, keyHash)
-    try {
-      const user = this.#users.authenticateHash(keyHash)
-      this.#failedKeys.wasRight(address, keyHash)
-      return user
-    } catch (error) {
-      this.#countFailure(error, address, keyHash)
-      throw error
-    }
-  }
-
-  #checkFailures(address: string, keyHash?: string): void {
-    try {
-      this.#failedKeys.check(address, keyHash)
-    } catch (error) {
-      this.refused.add('too_many_failures')
-      throw error
-    }
-  }
-
-  #countFailure(error: unknown, address: string, keyHash?: string): void {
-    this.#failedKeys.hasFailed(address, keyHash)
-    if (error instanceof AppError) this.refused.add(error.code)
-  }
-
-  #take(caller: string): void {
-    try {
-      this.#rates.take(caller)
+      this.#requests.require(owner, 'requests')
     } catch (error) {
       this.refused.add('rate_limited')
+      throw error
+    }
+  }
+
+  /** Reads what opens the door; what does not is a failed key of the address, and one too many throws `rate_limited`. */
+  #orFailed<Said>(address: string, read: () => Said): Said {
+    try {
+      return read()
+    } catch (error) {
+      try {
+        this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
+      } catch (limit) {
+        this.refused.add('too_many_failures')
+        throw limit
+      }
+      if (error instanceof AppError) this.refused.add(error.code)
       throw error
     }
   }

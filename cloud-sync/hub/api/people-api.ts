@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import { createHubBudgets } from '#hub/budgets.ts'
 import { HubKeyGuard } from '#hub/key-guard.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createOpenApiDocument } from '#shared/http/openapi.ts'
@@ -24,7 +25,7 @@ import { createHubUsersApi } from './users.ts'
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
   const { database, monotonicClock, requestsPerSecond, settings } = deps
-  const door = withHubKey(new HubKeyGuard(database, monotonicClock, requestsPerSecond))
+  const door = withHubKey(new HubKeyGuard(database, createHubBudgets(requestsPerSecond, monotonicClock)))
   const about = {
     title: 'cartbarn head office',
     description: INTRODUCTION,

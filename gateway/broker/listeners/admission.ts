@@ -1,5 +1,5 @@
+import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import type { Part } from '#shared/lifecycle.ts'
-import { TokenBucket } from '#shared/token-bucket.ts'
 
 /** A socket, as far as counting goes. */
 interface Closable {

@@ -2,9 +2,9 @@ import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
 import type { CommandDefinition } from '#devices/device-type.ts'
 import { type Caller, canSee } from '#domain/access.ts'
 import { NEW_COMMAND } from '#domain/commands.ts'
+import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { hashSecret, newUuid } from '#shared/ids.ts'
-import type { Turns } from '#shared/turns.ts'
 import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
 import type { CommandQuery, CommandRow } from '#store/commands.ts'
 import type { IdempotencyKey } from '#store/idempotency-keys.ts'
@@ -27,7 +27,7 @@ interface CommandsDeps {
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
   delivery: CommandDelivery
-  turns: Turns
+  turns: FairTurns
   /** Where a device gets its zones from. Throws `no_group`. */
   downloadFor: (device: Device) => GeofenceFetchJson
   clock: GatewayClock
@@ -129,12 +129,15 @@ export class Commands {
     throw new ForbiddenError('device_forbidden', `device ${row.hardwareId} is outside your scope`)
   }
 
-  /** Does one request after the other: what `build` finds is what the write finds, and twins see each other. */
+  /**
+   * Does one request after the other: what `build` finds is what the write finds, and twins see each other. Users take
+   * turns. Throws `rate_limited` when too many of the caller's wait already.
+   */
   #ask(asking: Asking, request: object, build: () => CommandRow[]): Promise<Asked> {
     const { turns, delivery } = this.#deps
     const answer = Promise.withResolvers<Asked>()
     turns
-      .take(async () => {
+      .take(asking.caller.userId, async () => {
         await delivery.settleDoubts()
         const key = this.#idempotencyKeyOf(asking, request)
         const earlier = key && this.#repeated(key)

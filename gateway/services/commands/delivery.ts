@@ -1,10 +1,10 @@
 import { advance, isFinal } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
+import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import type { Turns } from '#shared/turns.ts'
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
@@ -18,7 +18,7 @@ interface CommandDeliveryDeps {
   events: Events
   clock: GatewayClock
   /** What is asked and what is sent take turns: a newer lock must know which older ones have gone out. */
-  turns: Turns
+  turns: FairTurns
   log: Log
 }
 
@@ -199,13 +199,15 @@ export class CommandDelivery implements Part {
 
   #sendAgain(hardwareId: string): void {
     if (this.#unfinished.countOf(hardwareId) === 0) return
-    void this.#deps.turns.take(async () => {
+    const turn = this.#deps.turns.take(`device:${hardwareId}`, async () => {
       for (const command of this.#unfinished.ofDevice(hardwareId)) {
         const isDue = command.row.status !== 'acknowledged' && command.contact !== this.#contactOf(hardwareId)
         if (isDue) this.#send(command)
       }
       this.#markSoon()
     })
+    // refused when the same waits a thousand times already
+    turn.catch(() => undefined)
   }
 
   #send(command: UnfinishedCommand): void {

@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test'
 import { deviceTypes as builtIn } from '#devices/all.ts'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { Events } from '#gateway/events.ts'
+import { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { Turns } from '#shared/turns.ts'
 import type { Intent } from '#shared/wire/sync.ts'
 import { Store } from '#store/store.ts'
 import { BlockTable } from '#testing/block-table.ts'
@@ -57,7 +57,7 @@ async function open(t: TestContext) {
   const users = new Users({ store: faulty, events, clock, log })
   await users.ensureAdmin('a-key-of-at-least-24-characters')
   await users.start()
-  const turns = new Turns()
+  const turns = new FairTurns()
   const sent: string[] = []
   const downlink = {
     prepare: (message: Parameters<typeof side.broker.prepare>[0]) => side.broker.prepare(message),

@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import type { Worker } from 'node:worker_threads'
+import { FairQueue } from '#shared/budgets/fair-queue.ts'
 import { AppError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
 import { startThread } from '../db/thread.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
-import { FairQueue } from './fair-queue.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
 import type { ReaderAnswer, ReaderRequest } from './messages.ts'
 

@@ -1,0 +1,22 @@
+import { Budgets } from '#shared/budgets/budgets.ts'
+import type { MonotonicClock } from '#shared/time.ts'
+
+/** Requests a key may make at once, in seconds of its rate. */
+const BURST_S = 4
+/** Wrong keys of an address, sustained and at once. */
+const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
+
+/** Every limit of the head office that counts per owner. `requestsPerSecond` 0 is no limit. */
+export function createHubBudgets(requestsPerSecond: number, clock: MonotonicClock) {
+  const budgets = new Budgets(['failed_keys', 'requests'], clock)
+  return {
+    refused: budgets.refused,
+    failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
+    requests: budgets.rates('requests', {
+      perSecond: requestsPerSecond,
+      burst: BURST_S * requestsPerSecond,
+    }),
+  }
+}
+
+export type HubBudgets = ReturnType<typeof createHubBudgets>

@@ -1,0 +1,28 @@
+import { Budgets } from '#shared/budgets/budgets.ts'
+import type { MonotonicClock } from '#shared/time.ts'
+import type { Config } from './config.ts'
+
+/** Requests a key may make at once, in seconds of its rate. */
+const BURST_S = 4
+/** Wrong keys of an address, sustained and at once. */
+const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
+/** `/realtime` connections of everybody, and how many of them only admins get. */
+const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
+/** Requests for commands of one user that wait for their turn: a person who locks a whole fleet needs 500. */
+const WAITING_COMMANDS = 1_000
+
+/** Every limit of the gateway that counts per owner. */
+export function createBudgets(config: Config, clock: MonotonicClock) {
+  const budgets = new Budgets(['failed_keys', 'requests', 'realtime_sockets', 'waiting_commands'], clock)
+  const perSecond = config.requestsPerSecond
+  return {
+    refused: budgets.refused,
+    failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
+    requests: budgets.rates('requests', { perSecond, burst: BURST_S * perSecond }),
+    realtimeSockets: budgets.slots('realtime_sockets', {
+      ...REALTIME_SOCKETS,
+      perOwner: config.userRealtimeSockets,
+    }),
+    commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
+  }
+}
