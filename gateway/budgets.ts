@@ -13,7 +13,10 @@ const WAITING_COMMANDS = 1_000
 
 /** Every limit of the gateway that counts per owner. */
 export function createBudgets(config: Config, clock: MonotonicClock) {
-  const budgets = new Budgets(['failed_keys', 'requests', 'realtime_sockets', 'waiting_commands'], clock)
+  const budgets = new Budgets(
+    ['failed_keys', 'requests', 'realtime_sockets', 'waiting_commands', 'downloads'],
+    clock,
+  )
   const perSecond = config.requestsPerSecond
   return {
     refused: budgets.refused,
@@ -23,6 +26,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       ...REALTIME_SOCKETS,
       perOwner: config.userRealtimeSockets,
     }),
+    downloads: budgets.slots('downloads', { perOwner: config.userDownloads }),
     commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
   }
 }

@@ -40,6 +40,7 @@ test('without any setting the defaults hold', () => {
     corsOrigins: [],
     requestsPerSecond: 50,
     userRealtimeSockets: 20,
+    userDownloads: 4,
     mqttConnections: 10_000,
     mqttConnectionsPerAddress: 2_500,
     mqttFailedLoginsPerSecond: 5,

@@ -70,6 +70,10 @@ const SETTINGS = {
     schema: count(1, 2_000).default(20),
     help: '/realtime connections of one user at once; many tablets may share a key',
   },
+  USER_DOWNLOADS: {
+    schema: count(1, 1_000).default(4),
+    help: 'histories longer than 200 records that one user reads at once',
+  },
   MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
   MQTT_CONNECTIONS_PER_ADDRESS: {
     schema: count(1, 100_000).default(2_500),
@@ -208,6 +212,7 @@ export interface Config {
   corsOrigins: string[]
   requestsPerSecond: number
   userRealtimeSockets: number
+  userDownloads: number
   mqttConnections: number
   mqttConnectionsPerAddress: number
   mqttFailedLoginsPerSecond: number
@@ -278,6 +283,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .filter((origin) => origin !== ''),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
     userRealtimeSockets: s.USER_REALTIME_SOCKETS,
+    userDownloads: s.USER_DOWNLOADS,
     mqttConnections: s.MQTT_CONNECTIONS,
     mqttConnectionsPerAddress: s.MQTT_CONNECTIONS_PER_ADDRESS,
     mqttFailedLoginsPerSecond: s.MQTT_FAILED_LOGINS_PER_SECOND,

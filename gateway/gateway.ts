@@ -120,7 +120,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
-    ...{ sync, metrics, mqtt: broker },
+    ...{ sync, metrics, mqtt: broker, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),

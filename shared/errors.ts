@@ -75,8 +75,8 @@ export class ConflictError extends AppError {
 }
 
 export class RateLimitedError extends AppError {
-  constructor(message: string, retryAfterS: number) {
-    super('rate_limited', 'rate_limited', message, { retryAfterS })
+  constructor(message: string, retryAfterS: number, code = 'rate_limited') {
+    super('rate_limited', code, message, { retryAfterS })
   }
 }
 

@@ -5,13 +5,16 @@ import type { MonotonicClock } from '#shared/time.ts'
 const BURST_S = 4
 /** Wrong keys of an address, sustained and at once. */
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
+/** Long histories a user reads at once. */
+const DOWNLOADS = 4
 
 /** Every limit of the head office that counts per owner. `requestsPerSecond` 0 is no limit. */
 export function createHubBudgets(requestsPerSecond: number, clock: MonotonicClock) {
-  const budgets = new Budgets(['failed_keys', 'requests'], clock)
+  const budgets = new Budgets(['failed_keys', 'requests', 'downloads'], clock)
   return {
     refused: budgets.refused,
     failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
+    downloads: budgets.slots('downloads', { perOwner: DOWNLOADS }),
     requests: budgets.rates('requests', {
       perSecond: requestsPerSecond,
       burst: BURST_S * requestsPerSecond,

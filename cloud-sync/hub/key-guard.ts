@@ -37,4 +37,10 @@ export class HubKeyGuard {
     this.#requests.require(user.userId, 'requests')
     return user
   }
+
+  /** The active user of a key; undefined if there is none. */
+  async userOf(apiKey: string): Promise<HubUser | undefined> {
+    const user = await hubUserByKey(this.#sql, hashSecret(apiKey))
+    return user?.isActive ? user : undefined
+  }
 }

@@ -16,6 +16,7 @@ import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
 import type { Setting } from '#shared/http/docs/settings.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
@@ -41,6 +42,8 @@ export interface ApiDeps {
   trips: Trips
   presence: Presence
   keyGuard: KeyGuard
+  /** Long histories that users read, by user. */
+  downloads: Slots
   damage: Pick<BlockDamage, 'summary'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>

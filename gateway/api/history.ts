@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { canSee } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
 import { historyFrame } from '#shared/history/text.ts'
 import {
@@ -21,7 +22,7 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({ devices, store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({ devices, store, users, downloads, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   async function answer(
@@ -39,7 +40,15 @@ export function createHistoryApi({ devices, store }: ApiDeps): OpenAPIHono<ApiEn
     const frame = historyFrame(format, stream, name ?? hardwareId)
     const readPage = (page: HistoryPageRequest) =>
       store.readers.run('historyPage', page, { ...ask, isPartOfLongRead: page.previousMs !== null })
-    const text = await streamHistory(readPage, request, frame)
+    const text = await streamHistory(readPage, request, frame, {
+      userId: c.var.user.caller.userId,
+      slots: downloads,
+      nowMs: clock.nowMs(),
+      mayGoOn: () => {
+        const caller = users.callerOfKey(c.var.user)
+        return caller !== undefined && canSee(caller, hardwareId)
+      },
+    })
     c.header('vary', 'Accept', { append: true })
     // a hardware id has no character that a file name or a header could not hold
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))

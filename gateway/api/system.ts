@@ -23,7 +23,7 @@ export function createHealthApi({
 
   api.openapi(
     route.get('/health', 'Get the health of the gateway', {
-      description: 
+      description:
         'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin key gets details.'),

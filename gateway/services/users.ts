@@ -108,6 +108,12 @@ export class Users implements Part {
     return this.#byId.has(userId)
   }
 
+  /** What the key that a request came with may do now; undefined once it is void. */
+  callerOfKey({ row }: User): Caller | undefined {
+    const user = this.#byKeyHash.get(row.keyHash)
+    return user?.row.isActive ? user.caller : undefined
+  }
+
   /** What the user may do now; undefined once it may do nothing. */
   callerOf(userId: string): Caller | undefined {
     const user = this.#byId.get(userId)

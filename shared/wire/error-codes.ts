@@ -92,6 +92,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
     status: 429,
     meaning: 'Too many requests, or too many failed keys; wait Retry-After seconds.',
   },
+  too_many_downloads: {
+    status: 429,
+    meaning: 'The user has as many long histories under way as it may; wait Retry-After seconds.',
+  },
   internal_error: { status: 500, meaning: 'A fault of the gateway. Its log has the request_id.' },
   store_unavailable: {
     status: 503,

@@ -10,7 +10,14 @@ const SHARED_CODES = [
   ...['too_many_points', 'holes_not_supported', 'unsupported_geometry'],
   ...['missing_api_key', 'invalid_api_key', 'user_inactive', 'admin_required'],
   ...['not_found', 'device_not_found', 'user_not_found', 'no_telemetry', 'method_not_allowed', 'last_admin'],
-  ...['payload_too_large', 'unsupported_media_type', 'rate_limited', 'internal_error', 'store_unavailable'],
+  ...[
+    'payload_too_large',
+    'unsupported_media_type',
+    'rate_limited',
+    'too_many_downloads',
+    'internal_error',
+    'store_unavailable',
+  ],
 ]
 
 const OWN_CODES: ErrorCodes = {

@@ -12,6 +12,7 @@ export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   return async (c, next) => {
     const apiKey = c.req.header('x-api-key') ?? BEARER.exec(c.req.header('authorization') ?? '')?.[1]
     c.set('user', await guard.admit(apiKey, addressOf(c)))
+    c.set('reloadUser', () => guard.userOf(apiKey ?? ''))
     await next()
   }
 }

@@ -24,8 +24,9 @@ import { createHubUsersApi } from './users.ts'
 
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
-  const { database, monotonicClock, requestsPerSecond, settings } = deps
-  const door = withHubKey(new HubKeyGuard(database, createHubBudgets(requestsPerSecond, monotonicClock)))
+  const { database, clock, monotonicClock, requestsPerSecond, settings } = deps
+  const budgets = createHubBudgets(requestsPerSecond, monotonicClock)
+  const door = withHubKey(new HubKeyGuard(database, budgets))
   const about = {
     title: 'cartbarn head office',
     description: INTRODUCTION,
@@ -44,7 +45,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSitesApi(deps))
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))
-  app.route('/', createSiteHistoryApi(database))
+  app.route('/', createSiteHistoryApi(database, clock, budgets.downloads))
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))

@@ -1,8 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { requireDevice, type SiteDevice } from '#hub/access.ts'
+import { requireDevice, type SiteDevice, visibleSites } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry/reader.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
 import { type HistoryPage, type HistoryRequest, historyPageOf } from '#shared/history/page.ts'
@@ -21,6 +22,7 @@ import { streamHistory } from '#shared/http/history-stream.ts'
 import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
+import type { Clock } from '#shared/time.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
 import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -31,7 +33,7 @@ const DEVICE_PATH = '/sites/{site}/devices/{id}'
 const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
 
 /** GPS and battery history of the devices of sites, in the forms of their gateways. */
-export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
+export function createSiteHistoryApi(sql: Sql, clock: Clock, downloads: Slots): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   async function answer(
@@ -46,7 +48,16 @@ export function createSiteHistoryApi(sql: Sql): OpenAPIHono<HubEnv> {
     if (format === 'gpx') await writeForward(request, device)
     const frame = historyFrame(format, stream, name ?? hardwareId)
     const readPage = await pagesOf(stream, device, request)
-    const text = await streamHistory(readPage, request, frame, PAGE_ROWS)
+    const text = await streamHistory(readPage, request, frame, {
+      userId: c.var.user.userId,
+      slots: downloads,
+      nowMs: clock.nowMs(),
+      mayGoOn: async () => {
+        const user = await c.var.reloadUser()
+        return user !== undefined && visibleSites(user)?.includes(device.siteId) !== false
+      },
+      pageRows: PAGE_ROWS,
+    })
     c.header('vary', 'Accept', { append: true })
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
