@@ -2,6 +2,8 @@ import { Budgets } from '#shared/budgets/budgets.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { Config } from './config.ts'
 
+/** HTTP connections of everybody that are no WebSockets yet. */
+const HTTP_SOCKETS = 4_000
 /** Requests a key may make at once, in seconds of its rate. */
 const BURST_S = 4
 /** Wrong keys of an address, sustained and at once. */
@@ -14,12 +16,16 @@ const WAITING_COMMANDS = 1_000
 /** Every limit of the gateway that counts per owner. */
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
-    ['failed_keys', 'requests', 'realtime_sockets', 'waiting_commands', 'downloads'],
+    ['http_sockets', 'failed_keys', 'requests', 'realtime_sockets', 'waiting_commands', 'downloads'],
     clock,
   )
   const perSecond = config.requestsPerSecond
   return {
     refused: budgets.refused,
+    httpSockets: budgets.slots('http_sockets', {
+      perOwner: config.httpSocketsPerAddress,
+      total: HTTP_SOCKETS,
+    }),
     failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
     requests: budgets.rates('requests', { perSecond, burst: BURST_S * perSecond }),
     realtimeSockets: budgets.slots('realtime_sockets', {

@@ -39,6 +39,8 @@ test('without any setting the defaults hold', () => {
     logLevel: 'info',
     corsOrigins: [],
     requestsPerSecond: 50,
+    httpSocketsPerAddress: 500,
+    trustedProxies: undefined,
     userRealtimeSockets: 20,
     userDownloads: 4,
     mqttConnections: 10_000,

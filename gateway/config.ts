@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
+import { parseProxies } from '#shared/http/client-address.ts'
 
 // digits only: an empty variable must not become 0, which means "no limit" or "any port" here
 const count = (min: number, max: number) =>
@@ -65,6 +67,19 @@ const SETTINGS = {
   REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(50),
     help: 'sustained requests a second per API key (bursts of four times that); 0 is no limit',
+  },
+  HTTP_SOCKETS_PER_ADDRESS: {
+    schema: count(1, 4_000).default(500),
+    help: 'HTTP connections at once from one address; 4,000 in all',
+  },
+  TRUSTED_PROXIES: {
+    schema: z
+      .string()
+      .refine((text) => parseProxies(text) !== null, {
+        error: 'must be addresses or networks, comma-separated',
+      })
+      .optional(),
+    help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
   USER_REALTIME_SOCKETS: {
     schema: count(1, 2_000).default(20),
@@ -211,6 +226,9 @@ export interface Config {
   logLevel: Settings['LOG_LEVEL']
   corsOrigins: string[]
   requestsPerSecond: number
+  httpSocketsPerAddress: number
+  /** Undefined: whoever opens a connection asks for himself. */
+  trustedProxies: BlockList | undefined
   userRealtimeSockets: number
   userDownloads: number
   mqttConnections: number
@@ -282,6 +300,9 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .map((origin) => origin.trim())
       .filter((origin) => origin !== ''),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
+    httpSocketsPerAddress: s.HTTP_SOCKETS_PER_ADDRESS,
+    trustedProxies:
+      s.TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.TRUSTED_PROXIES) ?? undefined),
     userRealtimeSockets: s.USER_REALTIME_SOCKETS,
     userDownloads: s.USER_DOWNLOADS,
     mqttConnections: s.MQTT_CONNECTIONS,

@@ -20,6 +20,7 @@ import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
 import { Certificate } from '#shared/http/certificate.ts'
+import { ClientAddresses } from '#shared/http/client-address.ts'
 import { HttpListener, shownHost } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -62,6 +63,8 @@ export interface Overrides {
   isTimeSynchronized?: () => boolean
 }
 
+/** How long the body of a request may take. */
+const REQUEST_MS = 60_000
 /** How long HTTP requests under way may take at the end. */
 const DRAIN_MS = 1_000
 const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
@@ -78,6 +81,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const fleet = new Fleet()
   const users = new Users(base)
   const budgets = createBudgets(config, clock)
+  const addresses = new ClientAddresses(config.trustedProxies)
   const keyGuard = new KeyGuard({ users, ...budgets })
   const presence = new Presence(events, clock)
   const clockMark = new ClockMark(base)
@@ -124,15 +128,19 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
+    addresses,
     corsOrigins: config.corsOrigins,
     settings: describeSettings(),
     subscriptions: () => realtime.summary(),
     mqttConnections: config.mqttConnections,
   })
   const http = new HttpListener(
-    { host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
+    {
+      ...{ host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
+      ...{ addresses, sockets: budgets.httpSockets, requestMs: REQUEST_MS },
+    },
     app.fetch,
-    createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, log }),
+    createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, addresses, log }),
   )
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({ events, store, broker, users, damage, devices, groups, publisher })

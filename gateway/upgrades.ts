@@ -3,19 +3,24 @@ import type { Duplex } from 'node:stream'
 import type { Caller } from '#domain/access.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
 import { AppError, describeError, NotFoundError } from '#shared/errors.ts'
+import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { problemOf } from '#shared/http/problem.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 
+/** How long an answer may take to be sent. */
+const GOODBYE_MS = 5_000
+
 interface UpgradeDeps {
   keyGuard: KeyGuard
   realtime: { accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void }
-  mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void }
+  mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
+  addresses: ClientAddresses
   log: Log
 }
 
 /** Sends WebSocket requests where they belong: `/realtime` with a key, `/mqtt`; anything else gets an HTTP error. */
-export function createUpgradeHandler({ keyGuard, realtime, mqtt, log }: UpgradeDeps) {
+export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log }: UpgradeDeps) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
     try {
@@ -23,10 +28,10 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, log }: UpgradeD
       const path = pathname.replace(/\/$/, '')
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
-        const user = keyGuard.admit(apiKey, request.socket.remoteAddress ?? 'unknown')
+        const user = keyGuard.admit(apiKey, addresses.ofRequest(request))
         realtime.accept(request, socket, head, user.caller)
       } else if (path === '/mqtt') {
-        mqtt.upgrade(request, socket, head)
+        mqtt.upgrade(request, socket, head, addresses.ofRequest(request))
       } else {
         throw new NotFoundError('not_found', 'there is no WebSocket here')
       }
@@ -52,5 +57,8 @@ function refuse(socket: Duplex, error: AppError): void {
     'content-length': String(Buffer.byteLength(content)),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`)
+  // Node's timeouts do not count for it any more, and whoever does not close his end would keep it for ever
+  setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
+  const answer = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`
+  socket.end(answer, () => socket.destroy())
 }

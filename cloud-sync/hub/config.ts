@@ -1,5 +1,7 @@
+import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
+import { parseProxies } from '#shared/http/client-address.ts'
 
 const port = z.preprocess(
   // digits only: an empty variable must not become 0, which means any port
@@ -35,6 +37,15 @@ const SETTINGS = {
     schema: rate.default(50),
     help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
+  HUB_TRUSTED_PROXIES: {
+    schema: z
+      .string()
+      .refine((text) => parseProxies(text) !== null, {
+        error: 'must be addresses or networks, comma-separated',
+      })
+      .optional(),
+    help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
+  },
   HUB_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
@@ -68,6 +79,8 @@ export interface HubConfig {
   dataDir: string
   adminApiKey: string | undefined
   requestsPerSecond: number
+  /** Undefined: whoever opens a connection asks for himself. */
+  trustedProxies: BlockList | undefined
   logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
@@ -93,6 +106,8 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     dataDir: s.HUB_DATA_DIR,
     adminApiKey: s.HUB_ADMIN_API_KEY,
     requestsPerSecond: s.HUB_REQUESTS_PER_SECOND,
+    trustedProxies:
+      s.HUB_TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.HUB_TRUSTED_PROXIES) ?? undefined),
     logLevel: s.HUB_LOG_LEVEL,
     tls:
       s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined

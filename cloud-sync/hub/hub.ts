@@ -4,6 +4,7 @@ import { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
 import { Certificate } from '#shared/http/certificate.ts'
+import { ClientAddresses } from '#shared/http/client-address.ts'
 import { HttpListener } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -46,8 +47,9 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const sites = new Sites(database, clock)
   const intentWatch = new IntentWatch(database, log)
   const compaction = new Compaction(database, clock, log)
+  const addresses = new ClientAddresses(config.trustedProxies)
   const app = createHubApp({
-    ...{ database, sites, intentWatch, clock, log },
+    ...{ database, sites, intentWatch, clock, log, addresses },
     monotonicClock: systemClock,
     requestsPerSecond: config.requestsPerSecond,
     settings: describeHubSettings(),

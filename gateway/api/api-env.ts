@@ -4,7 +4,7 @@ import { isAdmin } from '#domain/access.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
 import type { User } from '#services/users.ts'
 import { ForbiddenError } from '#shared/errors.ts'
-import { addressOf, createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
+import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
 /** What a handler finds on `c.var`. */
 export interface ApiEnv {
@@ -25,7 +25,7 @@ export function requireAdmin(user: User): void {
 /** Admits callers with a good key and keeps who they are in `c.var.user`. */
 export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
-    c.set('user', guard.admit(c.req.header('x-api-key'), addressOf(c)))
+    c.set('user', guard.admit(c.req.header('x-api-key'), c.var.address))
     return next()
   }
 }

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
+import { withAddress } from '#shared/http/client-address.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
@@ -28,11 +29,12 @@ import { createUsersApi } from './users.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { keyGuard, log, corsOrigins, settings } = deps
+  const { addresses, keyGuard, log, corsOrigins, settings } = deps
   const app = createApi()
   const door = withKey(keyGuard)
 
   app.use(withRequestId)
+  app.use(withAddress(addresses))
   if (corsOrigins.length > 0)
     app.use(
       cors({

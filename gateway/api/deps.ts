@@ -17,6 +17,7 @@ import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
+import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Setting } from '#shared/http/docs/settings.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
@@ -48,6 +49,7 @@ export interface ApiDeps {
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   log: Log
+  addresses: ClientAddresses
   corsOrigins: string[]
   /** What `/docs` lists. */
   settings: readonly Setting[]

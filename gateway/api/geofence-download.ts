@@ -2,7 +2,6 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { GeofenceSet } from '#services/geofences.ts'
 import { UnauthenticatedError } from '#shared/errors.ts'
-import { addressOf } from '#shared/http/api-env.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { hashSecret } from '#shared/ids.ts'
@@ -40,11 +39,11 @@ export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
 
   function admit(c: Context<ApiEnv>, id: number, token = ''): void {
     const apiKey = c.req.header('x-api-key')
-    if (apiKey !== undefined) requireAdmin(keyGuard.admit(apiKey, addressOf(c)))
+    if (apiKey !== undefined) requireAdmin(keyGuard.admit(apiKey, c.var.address))
     else if (token === '')
       throw new UnauthenticatedError('invalid_token', 'send a token of fetch_geofences or an admin key')
     else {
-      const said = keyGuard.admitToken(token, addressOf(c), geofenceTokens)
+      const said = keyGuard.admitToken(token, c.var.address, geofenceTokens)
       geofenceTokens.require(said, id)
     }
   }

@@ -1,7 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
-import { addressOf } from '#shared/http/api-env.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -36,7 +35,7 @@ export function createHealthApi({
         status: isUsable ? ('ok' as const) : ('error' as const),
         timestamp: toIso(clock.nowMs()),
       }
-      const user = keyGuard.recognize(c.req.header('x-api-key'), addressOf(c))
+      const user = keyGuard.recognize(c.req.header('x-api-key'), c.var.address)
       const more =
         user !== undefined && isAdmin(user.caller)
           ? {

@@ -1,4 +1,3 @@
-import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
@@ -7,7 +6,11 @@ import { fieldErrors } from '#shared/wire/field-errors.ts'
 
 /** What a handler of any API finds on `c.var`. */
 export interface RequestEnv {
-  Variables: { requestId: string }
+  Variables: {
+    requestId: string
+    /** The network address of the caller. */
+    address: string
+  }
 }
 
 /** A part of an API: routes with schemas; what does not fit them is answered with 400. */
@@ -53,11 +56,6 @@ export function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError
 export function requireOrder(fromMs: number | undefined, toMs: number | undefined): void {
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs)
     throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
-}
-
-/** The network address of the caller; requests made in a test have none. */
-export function addressOf(c: Context): string {
-  return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'
 }
 
 /** Gives an answer that is still to be made a header. */

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Slots } from '#shared/budgets/slots.ts'
+import type { HistoryRequest } from '#shared/history/page.ts'
 import { streamHistory } from './history-stream.ts'
 
-const REQUEST = {
-  ...{ hardwareId: 'cart-1', shortId: 'a', order: 'asc', format: 'ndjson', fromMs: 0, toMs: 1_000_000 },
+const REQUEST: Omit<HistoryRequest, 'previousMs'> = {
+  hardwareId: 'cart-1',
+  shortId: 'a',
+  order: 'asc',
+  format: 'ndjson',
+  fromMs: 0,
+  toMs: 1_000_000,
   limit: Number.MAX_SAFE_INTEGER,
-} as const
+}
 const FRAME = { head: '', foot: '' }
 
 function pages(count: number) {

@@ -5,8 +5,17 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
 import { createAdaptorServer } from '@hono/node-server'
+import { addressOwner } from '#shared/budgets/address.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
+import type { ClientAddresses } from './client-address.ts'
+
+/** How long the head of a request may take to arrive, from the connection or the last answer on. */
+const HEADERS_MS = 30_000
+const MOST_REQUEST_MS = 300_000
+/** How often it is looked whether one takes too long. */
+const CHECK_MS = 5_000
 
 export interface HttpListenerOptions {
   host: string
@@ -15,6 +24,12 @@ export interface HttpListenerOptions {
   isSecure: boolean
   /** How long `drain` waits for requests under way. */
   drainMs: number
+  /** By address, or none counted; a connection gives its place back when it becomes a WebSocket. */
+  sockets?: Slots
+  /** Whose connections do not count: each of them stands for many people. */
+  addresses?: ClientAddresses
+  /** How long a request may take to arrive, where Node's own 5 minutes are too many. */
+  requestMs?: number
   /** How long a connection without a request stays open, where Node's own 5 s are too few. */
   keepAliveMs?: number
 }
@@ -24,6 +39,8 @@ export class HttpListener implements Part {
   readonly #options: HttpListenerOptions
   readonly #server: Server | SecureServer
   readonly #sockets = new Set<Socket>()
+  /** Whose places are taken, by the far end of the connection: with TLS a request comes on another socket object. */
+  readonly #places = new Map<string, string>()
   #closed: Promise<void> = Promise.resolve()
 
   constructor(
@@ -32,16 +49,29 @@ export class HttpListener implements Part {
     onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
   ) {
     this.#options = options
-    const serverOptions = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
+    const { requestMs = MOST_REQUEST_MS } = options
+    const timeouts = {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: CHECK_MS,
+    }
+    const serverOptions = { ...timeouts, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
     // createAdaptorServer makes an HTTP/1 server unless told otherwise, and is told HTTPS/1.1 at most
     this.#server = createAdaptorServer(
-      options.isSecure ? { fetch, createServer: createSecureServer, serverOptions } : { fetch },
+      options.isSecure
+        ? { fetch, createServer: createSecureServer, serverOptions }
+        : { fetch, serverOptions: timeouts },
     ) as Server | SecureServer
     if (options.keepAliveMs !== undefined) this.#server.keepAliveTimeout = options.keepAliveMs
-    if (onUpgrade !== undefined) this.#server.on('upgrade', onUpgrade)
+    if (onUpgrade !== undefined)
+      this.#server.on('upgrade', (request, socket, head) => {
+        this.#giveBack(endpointOf(request.socket))
+        onUpgrade(request, socket, head)
+      })
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
+      this.#admit(socket)
     })
   }
 
@@ -74,6 +104,27 @@ export class HttpListener implements Part {
     clearTimeout(cutOff)
   }
 
+  #admit(socket: Socket): void {
+    const { sockets, addresses } = this.#options
+    const address = socket.remoteAddress ?? 'unknown'
+    if (sockets === undefined || addresses?.isProxy(address)) return
+    const owner = addressOwner(address)
+    if (!sockets.take(owner)) {
+      socket.destroy()
+      return
+    }
+    const endpoint = endpointOf(socket)
+    this.#places.set(endpoint, owner)
+    socket.once('close', () => this.#giveBack(endpoint))
+  }
+
+  #giveBack(endpoint: string): void {
+    const owner = this.#places.get(endpoint)
+    if (owner === undefined) return
+    this.#places.delete(endpoint)
+    this.#options.sockets?.release(owner)
+  }
+
   /** An address of this machine that reaches it. */
   get url(): string {
     const address = this.#server.address()
@@ -81,6 +132,11 @@ export class HttpListener implements Part {
     const { host, isSecure } = this.#options
     return `${isSecure ? 'https' : 'http'}://${shownHost(host)}:${address.port}`
   }
+}
+
+/** What names a connection as long as it is open. */
+function endpointOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 /** A host to listen on, as a URL of this machine names it. */

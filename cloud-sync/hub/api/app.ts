@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import { type ClientAddresses, withAddress } from '#shared/http/client-address.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { withRequestId } from '#shared/http/request-guards.ts'
@@ -9,6 +10,7 @@ import { addPeopleApi } from './people-api.ts'
 import { createSyncApi, cursorProblem, type SyncApiDeps } from './sync.ts'
 
 export interface HubAppDeps extends SyncApiDeps, PeopleApiDeps {
+  addresses: ClientAddresses
   log: Log
 }
 
@@ -17,6 +19,7 @@ export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   const app = createHubPart()
   const answerError = createErrorHandler<HubEnv>(deps.log)
   app.use(withRequestId)
+  app.use(withAddress(deps.addresses))
   app.route('/sync/v1', createSyncApi(deps))
   addPeopleApi(app, deps)
   app.onError((error, c) => cursorProblem(error, c.var.requestId) ?? answerError(error, c))

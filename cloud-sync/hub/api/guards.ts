@@ -2,7 +2,6 @@ import type { MiddlewareHandler } from 'hono'
 import { isHubAdmin } from '#hub/access.ts'
 import type { HubKeyGuard } from '#hub/key-guard.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
-import { addressOf } from '#shared/http/api-env.ts'
 import type { HubEnv } from './env.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -11,7 +10,7 @@ const BEARER = /^Bearer +(\S+) *$/i
 export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   return async (c, next) => {
     const apiKey = c.req.header('x-api-key') ?? BEARER.exec(c.req.header('authorization') ?? '')?.[1]
-    c.set('user', await guard.admit(apiKey, addressOf(c)))
+    c.set('user', await guard.admit(apiKey, c.var.address))
     c.set('reloadUser', () => guard.userOf(apiKey ?? ''))
     await next()
   }

@@ -41,6 +41,7 @@ export const HUB_CONFIG: HubConfig = {
   dataDir: '',
   adminApiKey: 'hub_admin_key_for_tests_0123456789',
   requestsPerSecond: 0,
+  trustedProxies: undefined,
   logLevel: 'silent',
   tls: undefined,
 }

@@ -37,11 +37,10 @@ export class WebSocketListener {
   }
 
   /** Throws `missing_subprotocol` when the client does not offer MQTT [MQTT-6.0.0-3], `rate_limited` past a limit. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',')
     if (!offered.some((name) => name.trim() === 'mqtt'))
       throw new InvalidRequestError('missing_subprotocol', 'offer the WebSocket sub-protocol mqtt')
-    const address = request.socket.remoteAddress ?? 'unknown'
     const refusal = this.#connections.admit(request.socket, address)
     if (refusal !== undefined) {
       this.#events.onDropped(refusal, address)

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { RequestEnv } from './api-env.ts'
+
+/** Addresses and networks, comma-separated, as `127.0.0.1, 10.0.0.0/8, fd00::/8`; null for what is neither. */
+export function parseProxies(text: string): BlockList | null {
+  const proxies = new BlockList()
+  for (const word of text.split(',').map((part) => part.trim())) {
+    const [address = '', bits] = word.split('/')
+    const family = isIP(address)
+    if (word === '') continue
+    if (family === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return null
+    const width = family === 4 ? 32 : 128
+    if (Number(bits ?? width) > width) return null
+    proxies.addSubnet(address, Number(bits ?? width), family === 4 ? 'ipv4' : 'ipv6')
+  }
+  return proxies
+}
+
+/**
+ * Who asks, behind proxies that are trusted to say so: of `X-Forwarded-For` each proxy adds whom it heard at the end, so
+ * the last address that is no trusted proxy is the client's. Anybody can write what stands before it.
+ */
+export class ClientAddresses {
+  readonly #proxies: BlockList
+
+  constructor(proxies: BlockList = new BlockList()) {
+    this.#proxies = proxies
+  }
+
+  isProxy(address: string): boolean {
+    const family = isIP(address)
+    return family !== 0 && this.#proxies.check(address, family === 4 ? 'ipv4' : 'ipv6')
+  }
+
+  of(socketAddress: string, forwardedFor: string | undefined): string {
+    if (forwardedFor === undefined || !this.isProxy(socketAddress)) return socketAddress
+    const named = forwardedFor.split(',').map((address) => address.trim())
+    const client = named.findLast((address) => !this.isProxy(address))
+    // all of them are proxies, or a proxy has written what is no address
+    return client !== undefined && isIP(client) !== 0 ? client : socketAddress
+  }
+
+  ofRequest({ socket, headers }: IncomingMessage): string {
+    return this.of(socket.remoteAddress ?? 'unknown', headers['x-forwarded-for']?.toString())
+  }
+}
+
+/** Keeps who asks in `c.var.address`; requests made in a test without a socket are from `unknown`. */
+export function withAddress(addresses: ClientAddresses): MiddlewareHandler<RequestEnv> {
+  return (c, next) => {
+    c.set('address', addresses.of(socketAddress(c), c.req.header('x-forwarded-for')))
+    return next()
+  }
+}
+
+function socketAddress(c: Context): string {
+  return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'
+}
