@@ -1,5 +1,6 @@
 import { createApp } from '#api/app.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
+import type { Caller } from '#domain/access.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { ClockMark } from '#services/clock/mark.ts'
@@ -88,14 +89,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
 
   const mqtt = createMqtt({ config, ...base })
   const { broker } = mqtt
-  const configuration = createConfiguration({ ...base, fleet, downlink: broker, builtInTypes })
+  const configuration = createConfiguration({ ...base, fleet, users, downlink: broker, builtInTypes })
   const { geofences, geofenceTokens, groups, deviceTypes, publisher } = configuration
   const maintenance = new Turns()
   const damage = new BlockDamage({ ...base, maintenance })
   const devices = new Devices({ ...base, ...configuration, fleet, damage, maintenance })
   const turns = budgets.commandTurns
   const delivery = new CommandDelivery({ ...base, downlink: broker, turns })
-  const downloadFor = (device: Device) => geofenceTokens.tokenFor(device)
+  const downloadFor = (device: Device, caller: Caller) => geofenceTokens.tokenFor(device, caller)
   const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, downloadFor })
   const { intents, sync } = createReplication({
     ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance },

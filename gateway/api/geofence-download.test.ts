@@ -161,6 +161,25 @@ test('a token is dead once its device has left the group, is in another, or is d
   assert.notEqual(deviceIdOf(g, course.hardwareId), course.deviceId)
 })
 
+test('a token is dead once the user who had it sent is gone, disabled, or may not see the device', async () => {
+  const course = await Course.create()
+  const seeing = { allowed_hardware_ids: [course.hardwareId] }
+  for (const [method, body] of [
+    ['PATCH', { is_active: false }],
+    ['PATCH', { allowed_hardware_ids: [] }],
+    ['DELETE', undefined],
+  ] as const) {
+    const { userId, key } = await g.createUser(seeing)
+    const command = { body: { command: 'fetch_geofences' }, key }
+    const sent = await g.request('POST', `/devices/${course.hardwareId}/commands`, command)
+    assert.equal(sent.status, 202)
+    const token = course.token({ userId })
+    assert.equal((await course.answerTo(token))[0], 200)
+    await g.request(method, `/users/${userId}`, { body })
+    assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
+  }
+})
+
 test('a token that was changed anywhere is refused', async () => {
   const course = await Course.create()
   const token = course.token()

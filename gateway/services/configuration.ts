@@ -11,10 +11,12 @@ import type { Fleet } from './fleet.ts'
 import { GeofenceTokens } from './geofence-tokens.ts'
 import { Geofences } from './geofences.ts'
 import { Groups } from './groups.ts'
+import type { Users } from './users.ts'
 
 interface ConfigurationDeps {
   store: Store
   fleet: Fleet
+  users: Pick<Users, 'callerOf'>
   downlink: Downlink
   clock: GatewayClock
   log: Log

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Caller } from '#domain/access.ts'
 import { AppError } from '#shared/errors.ts'
+import { newUuid } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
@@ -13,6 +15,8 @@ import { type Device, Fleet } from './fleet.ts'
 import { GeofenceTokens } from './geofence-tokens.ts'
 
 const system = new FakeClock()
+
+const ADMIN: Caller = { userId: newUuid(), role: 'admin', allowedHardwareIds: null }
 
 async function open(
   t: TestContext,
@@ -32,7 +36,8 @@ async function open(
   const row = await store.write('createDevice', newDevice)
   const device = fleet.add({ ...row, groupId })
   const clock = new GatewayClock({ system, isSynchronized: () => false })
-  const tokens = new GeofenceTokens({ store, fleet, geofences: { versionOf: () => 7 }, clock })
+  const users = { callerOf: (userId: string) => (userId === ADMIN.userId ? ADMIN : undefined) }
+  const tokens = new GeofenceTokens({ store, fleet, geofences: { versionOf: () => 7 }, users, clock })
   await tokens.load()
   return { tokens, device }
 }
@@ -49,7 +54,7 @@ function codeOf(work: () => unknown): string | undefined {
 
 test('a device is told where its zones are, their version, and until when', async (t) => {
   const { tokens, device } = await open(t, 42)
-  const { url, version, expires_at } = tokens.tokenFor(device)
+  const { url, version, expires_at } = tokens.tokenFor(device, ADMIN)
   assert.deepEqual([version, expires_at], [7, toIso(system.nowMs() + DAY_MS)])
   const [path, token = ''] = url.split('?token=')
   assert.equal(path, '/geofences/42/download')
@@ -70,7 +75,7 @@ test('a device is told where its zones are, their version, and until when', asyn
 test('a device without a group is told why there is nothing to fetch', async (t) => {
   const { tokens, device } = await open(t, null)
   assert.equal(
-    codeOf(() => tokens.tokenFor(device)),
+    codeOf(() => tokens.tokenFor(device, ADMIN)),
     'no_group',
   )
 })

@@ -8,6 +8,8 @@ export interface TokenContent {
   groupId: number
   deviceId: number
   expiresAtMs: number
+  /** Who had it sent; by default the head office. */
+  userId?: string
 }
 
 /** The number a device has in the database of a gateway. */
@@ -18,7 +20,7 @@ export function deviceIdOf(gateway: TestGateway, hardwareId: string): number {
 /** A download token as the gateway makes it, signed with its own secret: for what it would never sign itself. */
 export function signToken(gateway: TestGateway, content: TokenContent): string {
   const secret = readOne(gateway, 'SELECT value FROM secret WHERE name = ?', 'geofence_token') as Uint8Array
-  const text = `${content.groupId}.${content.deviceId}.${content.expiresAtMs}`
+  const text = `${content.groupId}.${content.deviceId}.${content.expiresAtMs}.${content.userId ?? 'hub'}`
   return `${text}.${createHmac('sha256', secret).update(`geofences/${text}`).digest('base64url')}`
 }
 

@@ -29,7 +29,7 @@ interface CommandsDeps {
   delivery: CommandDelivery
   turns: FairTurns
   /** Where a device gets its zones from. Throws `no_group`. */
-  downloadFor: (device: Device) => GeofenceFetchJson
+  downloadFor: (device: Device, caller: Caller) => GeofenceFetchJson
   clock: GatewayClock
 }
 
@@ -251,7 +251,7 @@ export class Commands {
       shortId,
       deviceType,
       command,
-      paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? downloadFor(device) : params),
+      paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? downloadFor(device, caller) : params),
       metadataJson: metadata === null ? null : JSON.stringify(metadata),
       ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, intent?.expiresAtMs),
       requestedBy: caller.userId,
