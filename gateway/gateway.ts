@@ -161,10 +161,12 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[...present(certificate), store, ingest, clockMark, users, memory],
     // which may be waiting for its turn behind a long sealing: that ends first
     ...[telemetry.retention, telemetry.diskGuard, telemetry.sealing],
-    ...[delivery, { stop: () => http.drain() }, realtime, mqtt.connections],
+    ...[delivery, { stop: () => http.drain() }, mqtt.connections],
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published
     ...[publisher, { start: () => groups.publishMissing() }],
+    // its watchers are not told that all devices went offline when the gateway stops
+    realtime,
     ...[...present<Part>(mqtt.tcp, mqtt.tls), http],
     // waits for nobody, and nobody for it
     ...present(sync),

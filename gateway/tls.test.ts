@@ -177,6 +177,12 @@ test('TLS 1.2 and 1.3 are spoken, and nothing older', async () => {
   }
 })
 
+test('a connection whose traffic the key alone would open is refused', async () => {
+  for (const url of [gateway.mqtts, gateway.http])
+    for (const ciphers of ['AES128-SHA', 'AES256-SHA256', 'AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA'])
+      await assert.rejects(openSecurely(url, { maxVersion: 'TLSv1.2', ciphers }), /handshake failure/)
+})
+
 const CLIENT_HELLO = Buffer.concat([Buffer.from('16030100fa010000f60303', 'hex'), randomBytes(200)])
 
 for (const [what, bytes] of Object.entries({

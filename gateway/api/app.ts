@@ -4,7 +4,7 @@ import { withAddress } from '#shared/http/client-address.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
-import { withRequestId } from '#shared/http/request-guards.ts'
+import { noStore, withRequestId } from '#shared/http/request-guards.ts'
 import { type ApiEnv, adminOnly, createApi, withKey } from './api-env.ts'
 import { createCommandsApi } from './commands.ts'
 import type { ApiDeps } from './deps.ts'
@@ -34,6 +34,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const door = withKey(keyGuard)
 
   app.use(withRequestId)
+  app.use(noStore)
   app.use(withAddress(addresses))
   if (corsOrigins.length > 0)
     app.use(

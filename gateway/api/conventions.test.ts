@@ -369,6 +369,12 @@ test('guessing at /health uses up the failed keys; then no key is looked at ther
   })
 })
 
+test('no cache keeps an answer, whatever it is', async () => {
+  for (const path of ['/devices', '/nowhere', '/health'])
+    assert.equal((await g.request('GET', path)).headers.get('cache-control'), 'no-store')
+  assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('cache-control'), 'no-store')
+})
+
 test('a missing key is no failed key', async () => {
   await withGateway({}, async (own) => {
     for (let i = 0; i < 30; i++) await own.request('GET', '/devices', { key: null })

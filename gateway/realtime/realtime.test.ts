@@ -621,11 +621,16 @@ describe('signs of life', () => {
   })
 })
 
-test('a shutdown closes with 1001', async () => {
+test('a shutdown closes with 1001, and tells nobody that all devices are gone', async () => {
   const own = await startGateway()
+  await own.device('cart-of-a-shutdown')
   const watcher = await RealtimeClient.open(`${own.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`)
+  await watcher.subscribe('*')
+  let heard = 0
+  watcher.socket.on('message', () => heard++)
   const closed = watcher.closed()
   const stopped = own.stop()
   assert.equal(await closed, 1001)
   await stopped
+  assert.equal(heard, 0)
 })

@@ -16,6 +16,12 @@ export const withRequestId: MiddlewareHandler<RequestEnv> = (c, next) => {
   return next()
 }
 
+/** No cache keeps an answer unless its route says otherwise: for caches `X-API-Key` is no `Authorization`. */
+export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
+  setHeader(c, 'cache-control', 'no-store')
+  return next()
+}
+
 const MAX_BODY_BYTES = 65_536
 
 /** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
