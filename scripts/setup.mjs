@@ -1,7 +1,16 @@
 // Runs on Node 18 and later with nothing installed: only what such a Node has by itself.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimes } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimes,
+} from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +33,14 @@ export class SetupError extends Error {
  */
 export async function setUp(root) {
   if (!isReady(root)) {
+    if (isService()) {
+      throw new SetupError(
+        'the packages of this version are not installed, and a service does not install them: stop it and run ' +
+          '`npm start -- --help` in its folder, as the user that owns the folder, then start it again.',
+      )
+    }
     await withLock(root, async () => {
+      putBack(root)
       if (!isReady(root)) await install(root)
     })
   }
@@ -68,22 +84,49 @@ function readPackages(lockFilePath) {
   }
 }
 
+/** Installs beside what is there and swaps the two at the end: without a network the old packages stay. */
 async function install(root) {
+  const beside = join(root, '.node_modules-new')
   say('installing packages with npm ci (once; about half a minute, a few minutes on a Raspberry Pi) …')
-  // NODE_ENV=production would leave out the dev dependencies, and with them Node itself.
-  // Left to itself npm would also have better-sqlite3 compiled, which needs Python and then builds nothing.
-  await npm(root, ['ci', '--include=dev', '--ignore-scripts'])
   try {
-    await npm(root, ['rebuild', ...approvedPackages(root)])
-  } catch (error) {
-    rmSync(npmRecordPath(root), { force: true })
-    throw error
+    rmSync(beside, { recursive: true, force: true })
+    // npm makes none when there is nothing to install
+    mkdirSync(join(beside, 'node_modules'), { recursive: true })
+    for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+      if (existsSync(join(root, name))) copyFileSync(join(root, name), join(beside, name))
+    // NODE_ENV=production would leave out the dev dependencies, and with them Node itself.
+    // Left to itself npm would also have better-sqlite3 compiled, which needs Python and then builds nothing.
+    await npm(beside, ['ci', '--include=dev', '--ignore-scripts'])
+    const approved = approvedPackages(root)
+    if (approved.length > 0) await npm(beside, ['rebuild', ...approved])
+    swap(root, join(beside, 'node_modules'))
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
   }
+}
+
+function swap(root, installed) {
+  const old = oldModulesPath(root)
+  rmSync(old, { recursive: true, force: true })
+  if (existsSync(modulesPath(root))) renameSync(modulesPath(root), old)
+  renameSync(installed, modulesPath(root))
+  rmSync(old, { recursive: true, force: true })
+}
+
+/** A swap that was cut short between its two moves: the old packages are better than none. */
+function putBack(root) {
+  if (!existsSync(modulesPath(root)) && existsSync(oldModulesPath(root)))
+    renameSync(oldModulesPath(root), modulesPath(root))
+}
+
+/** Whether systemd started this program, directly or through npm. */
+function isService() {
+  return [process.pid, process.ppid].includes(Number(process.env.SYSTEMD_EXEC_PID))
 }
 
 /** The packages whose install scripts package.json approves; `node` is one, and fetches Node. */
 function approvedPackages(root) {
-  const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { allowScripts = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return Object.keys(allowScripts).filter((name) => allowScripts[name])
 }
 
@@ -95,8 +138,9 @@ async function npm(root, args) {
   if (signal) throw new SetupError(`npm ${args[0]} was stopped by ${signal}`, 128 + constants.signals[signal])
   if (code === 0) return
   throw new SetupError(
-    `npm ${args[0]} failed (exit code ${code}), see above. The first start needs npm and a connection to its ` +
-      'registry; later starts do not. Fix that and run the same command again.',
+    `npm ${args[0]} failed (exit code ${code}), see above. The first start of a version needs npm and a connection ` +
+      'to its registry; later starts do not. What was installed before is still there. Fix that and run the same ' +
+      'command again, or go back to the version before.',
   )
 }
 
@@ -169,12 +213,20 @@ function nodePath(root) {
   return existsSync(installed) ? installed : undefined
 }
 
+function modulesPath(root) {
+  return join(root, 'node_modules')
+}
+
+function oldModulesPath(root) {
+  return join(root, '.node_modules-old')
+}
+
 function npmRecordPath(root) {
-  return join(root, 'node_modules/.package-lock.json')
+  return join(modulesPath(root), '.package-lock.json')
 }
 
 function commandsPath(root) {
-  return join(root, 'node_modules', '.bin')
+  return join(modulesPath(root), '.bin')
 }
 
 function pathWithout(path = '', folder) {

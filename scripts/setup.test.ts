@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+
+const SETUP = join(import.meta.dirname, 'setup.mjs')
+/** Nobody listens there. */
+const NO_REGISTRY = 'http://127.0.0.1:9/'
+
+/** A folder with a program of one version whose lock file asks for these packages. */
+function createProgram(t: TestContext, packages: Record<string, object> = {}): string {
+  const root = mkdtempSync(join(tmpdir(), 'cartbarn-setup-test-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  const about = { name: 'program', version: '2.0.0' }
+  const dependencies = Object.fromEntries(Object.keys(packages).map((path) => [path.slice(13), '1.0.0']))
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ ...about, dependencies }))
+  const lock = { ...about, lockfileVersion: 3, packages: { '': { ...about, dependencies }, ...packages } }
+  writeFileSync(join(root, 'package-lock.json'), JSON.stringify(lock))
+  return root
+}
+
+/** Puts packages of the version before into a folder. */
+function installOld(root: string, folder = 'node_modules'): void {
+  mkdirSync(join(root, folder, 'old-package'), { recursive: true })
+  writeFileSync(join(root, folder, 'old-package/index.js'), 'old')
+  writeFileSync(join(root, folder, '.package-lock.json'), JSON.stringify({ packages: {} }))
+}
+
+async function setUp(root: string, service = false): Promise<{ code: number | null; said: string }> {
+  // a service is what systemd started: the process itself, which is told its own number
+  const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
+  const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
+    await setUp(${JSON.stringify(root)}).catch((error) => { console.error(error.message); process.exitCode = 1 })`
+  const env = { ...process.env, npm_config_registry: NO_REGISTRY, npm_config_fetch_retries: '0' }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env })
+  let said = ''
+  child.stderr.on('data', (data) => {
+    said += data
+  })
+  const [exitCode] = await once(child, 'close')
+  return { code: exitCode, said }
+}
+
+const ABSENT = {
+  'node_modules/absent': {
+    version: '1.0.0',
+    resolved: `${NO_REGISTRY}absent/-/absent-1.0.0.tgz`,
+    integrity: `sha512-${'A'.repeat(86)}==`,
+  },
+}
+
+test('an upgrade without internet leaves the packages that are there, and says so', async (t) => {
+  const root = createProgram(t, ABSENT)
+  installOld(root)
+  const { code, said } = await setUp(root)
+  assert.equal(code, 1)
+  assert.match(said, /npm ci failed .* What was installed before is still there/)
+  assert.equal(readFileSync(join(root, 'node_modules/old-package/index.js'), 'utf8'), 'old')
+  for (const name of ['.node_modules-new', '.node_modules-old'])
+    assert.equal(existsSync(join(root, name)), false)
+})
+
+test('new packages take the place of the old ones', async (t) => {
+  const root = createProgram(t)
+  rmSync(join(root, 'node_modules'), { force: true })
+  const { code, said } = await setUp(root)
+  assert.deepEqual([code, said.includes('installing')], [0, true])
+  // what it has installed it does not install again
+  assert.deepEqual(await setUp(root), { code: 0, said: '' })
+})
+
+test('packages are put back after a swap that was cut short', async (t) => {
+  const root = createProgram(t, ABSENT)
+  installOld(root)
+  renameSync(join(root, 'node_modules'), join(root, '.node_modules-old'))
+  assert.equal((await setUp(root)).code, 1)
+  assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
+})
+
+test('a service installs nothing', async (t) => {
+  const root = createProgram(t, ABSENT)
+  installOld(root)
+  const { code, said } = await setUp(root, true)
+  assert.equal(code, 1)
+  assert.match(said, /a service does not install/)
+  assert.doesNotMatch(said, /installing/)
+  assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
+})
