@@ -34,10 +34,17 @@ const metadataSchema = z
     description: `Kept with the command, and with the lock event it leads to. At most ${METADATA_BYTES} bytes.`,
     example: { name: 'Jane' },
   })
-const ttlSchema = z.number().int().min(1).max(TTL_MAX_S).optional().meta({
-  description:
-    'Time to live in seconds: the device ignores the command later; by default that of the command.',
-})
+const ttlSchema = z
+  .number()
+  .int()
+  .min(1)
+  .max(TTL_MAX_S)
+  .optional()
+  .meta({
+    description:
+      'Time to live in seconds: the device ignores the command later; by default that of the command.',
+    examples: [60],
+  })
 
 /** What is asked of one device. */
 export const newCommandSchema = z.strictObject({

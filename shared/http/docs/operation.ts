@@ -27,15 +27,15 @@ export function renderOperation(operation: PlacedOperation, document: OpenApiDoc
       ${accessOf(operation)}${deprecated ? html`<span class="badge">deprecated</span>` : ''}
     </summary>
     ${description === undefined ? '' : prose(description)}
-    ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${table(['Name', 'Type', 'What it is'], parameters.map(parameterRow))}`}
+    ${parameters.length === 0 ? '' : html`<h3>Parameters</h3>${table(['Name', 'Type', 'What it is'], parameters.map(parameterRow))}`}
     ${
       bodySchema === undefined
         ? ''
-        : html`<h4>Body</h4>${bodySchema.$ref === undefined ? '' : html`<p>${typeOf(bodySchema)}</p>`}${renderFields(bodySchema, schemas)}`
+        : html`<h3>Body</h3>${bodySchema.$ref === undefined ? '' : html`<p>${typeOf(bodySchema)}</p>`}${renderFields(bodySchema, schemas)}`
     }
-    <h4>Try it</h4>
+    <h3>Try it</h3>
     ${shell(curlOf(call))}
-    <h4>Answers</h4>
+    <h3>Answers</h3>
     ${Object.entries(operation.responses).map(([status, response]) => renderResponse(status, response, document))}
   </details>`
 }
