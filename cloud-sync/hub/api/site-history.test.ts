@@ -99,6 +99,24 @@ test('a record is to the letter what its gateway answers', async () => {
   assert.equal('speed' in without[0], false)
 })
 
+test('a download ends when its user is deleted or may not see the site any more', async () => {
+  for (const revoke of [
+    (id: string) => people.request('DELETE', `/users/${id}`),
+    (id: string) => people.request('PATCH', `/users/${id}`, { body: { is_active: false } }),
+    (id: string) => people.request('PATCH', `/users/${id}`, { body: { site_ids: [] } }),
+  ]) {
+    const { userId, key } = await people.createUser({ role: 'viewer', site_ids: [site.siteId] })
+    const all = `${path}/gps?from=2026-05-01&to=2026-05-02&order=asc`
+    const { body } = await hub.hub.app.request(all, { headers: { 'x-api-key': key } })
+    const reader = body?.getReader() ?? assert.fail('no body')
+    await reader.read()
+    assert.ok((await revoke(userId)).status < 300)
+    await assert.rejects(async () => {
+      while (!(await reader.read()).done);
+    }, /may not see these records/)
+  }
+})
+
 test('the newest record is the newest that is here', async () => {
   const gps = (await people.request('GET', `${path}/gps/latest`)).body
   assert.deepEqual(gps, (await people.request('GET', `${path}/gps?limit=1`)).body[0])
