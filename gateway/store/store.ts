@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { preparePrivateFolder } from '#shared/private-files.ts'
 import type { Tally } from '#shared/tally.ts'
 import { clockMark } from './clock-mark.ts'
 import {
@@ -218,11 +219,14 @@ export class Store<Message extends Appendable = Appendable>
   }
 }
 
+const FILES = [
+  'cartbarn.db',
+  ...['cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.lock', 'sync.json', 'admin-key.txt'],
+] as const
+
 function prepareFolder(dataDir: string): void {
+  preparePrivateFolder(dataDir, FILES)
   try {
-    mkdirSync(dirname(dataDir), { recursive: true, mode: 0o700 })
-    // not `recursive`, which says "no such file" of a read-only file system
-    if (!existsSync(dataDir)) mkdirSync(dataDir, { mode: 0o700 })
     accessSync(dataDir, constants.W_OK)
   } catch (error) {
     throw new Error(`the data folder ${dataDir} cannot be written: ${describeError(error)}`, { cause: error })

@@ -63,6 +63,8 @@ const explain: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
+// what any command writes is for its owner only
+process.umask(0o077)
 const words = process.argv.slice(2)
 const [, , load] = COMMANDS.find(([name]) => name === words[0]) ?? []
 process.exitCode = await (load === undefined

@@ -1,11 +1,12 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
+import { closeToOthers, preparePrivateFolder } from '#shared/private-files.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { asAppError, withRetries } from './faults.ts'
 import { FolderLock } from './folder-lock.ts'
 import { createSchema } from './schema.ts'
 
+const FILES = ['hub.lock', 'hub.sock', 'postgres', 'admin-key.txt'] as const
 const INT8 = 20
 const NUMERIC = 1700
 const PARSERS = { [INT8]: Number, [NUMERIC]: Number }
@@ -27,11 +28,13 @@ export class PgliteDatabase implements Database {
   /** Throws `FolderInUseError` when another process has the folder. */
   async start(): Promise<void> {
     if (this.#db !== undefined) return
-    if (this.#folder !== undefined) mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    if (this.#folder !== undefined) preparePrivateFolder(this.#folder, FILES)
     this.#lock?.take()
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
     this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template })
+    // it unpacks a new database with permissions of its own
+    if (this.#folder !== undefined) closeToOthers(dataDir)
     await createSchema(this)
   }
 
