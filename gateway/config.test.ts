@@ -9,6 +9,8 @@ import { describeSettings, readConfig } from './config.ts'
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
+const STRONG_KEY = 'a-key-of-at-least-24-characters'
+
 function fileOf(content: unknown): string {
   const path = join(folder, 'settings.json')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
@@ -139,7 +141,9 @@ for (const [name, value] of [
   ['DISK_BUDGET', '80 %'],
   ['DISK_BUDGET', '20GB'],
   ['LOG_LEVEL', 'INFO'],
-  ['ADMIN_API_KEY', 'x'.repeat(23)],
+  ['ADMIN_API_KEY', STRONG_KEY.slice(0, 23)],
+  ['ADMIN_API_KEY', 'a'.repeat(24)],
+  ['ADMIN_API_KEY', 'golf-course-'.repeat(2)],
   ['ENROLMENT_KEY', 'x'.repeat(15)],
 ] as const) {
   test(`CARTBARN_${name}="${value}" is refused`, () => {
@@ -189,13 +193,64 @@ test('numbers and origins are read from text', () => {
     CARTBARN_REQUESTS_PER_SECOND: '0',
     CARTBARN_RETENTION_DAYS: '0',
     CARTBARN_CORS_ORIGINS: ' https://a.example , https://b.example,,',
-    CARTBARN_ADMIN_API_KEY: 'x'.repeat(24),
+    CARTBARN_ADMIN_API_KEY: STRONG_KEY,
   })
   assert.equal(config.httpPort, 0)
   assert.equal(config.requestsPerSecond, 0)
   assert.equal(config.retentionDays, 0)
   assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
-  assert.equal(config.adminApiKey, 'x'.repeat(24))
+  assert.equal(config.adminApiKey, STRONG_KEY)
+})
+
+test('what is wrong with any setting is said in words of ours', () => {
+  const anyText = /_DIR|HOST|TLS_|_FILE|CORS_ORIGINS/
+  for (const { name } of describeSettings().filter(({ name }) => !anyText.test(name))) {
+    const fault = refusalOf({ [name]: '~' }).find((line) => line.startsWith(`${name}: must `))
+    assert.doesNotMatch(fault ?? assert.fail(name), /invalid|expected|received|too (?:small|big)/i)
+  }
+  for (const { name } of describeSettings()) {
+    const lines = refusalOf({}, { [name]: 0.5 })
+    assert.doesNotMatch(lines.join('\n'), /invalid|expected|received|too (?:small|big)/i, name)
+  }
+})
+
+test('the key that commands use is no setting of the gateway', () => {
+  assert.deepEqual(readConfig({ CARTBARN_API_KEY: STRONG_KEY }), readConfig({}))
+  assert.equal(refusalOf({}, { API_KEY: STRONG_KEY }).length, 1)
+})
+
+const SITE_KEY = `cbs_links_${'k'.repeat(43)}`
+for (const [name, secret, more] of [
+  ['ADMIN_API_KEY', STRONG_KEY, {}],
+  ['ENROLMENT_KEY', STRONG_KEY, {}],
+  ['UPSTREAM_KEY', SITE_KEY, { CARTBARN_UPSTREAM_URL: 'https://hub', CARTBARN_SITE_ID: 'links' }],
+] as const) {
+  test(`CARTBARN_${name} may be in a file, and not in both places`, () => {
+    const path = join(folder, 'secret')
+    const inFile = { ...more, [`CARTBARN_${name}_FILE`]: path }
+    const said = (settings: Record<string, string>) =>
+      refusalOf(settings).filter((line) => line.startsWith(`CARTBARN_${name}_FILE: `))
+    for (const end of ['', '\n', '\r\n', '\n\n']) {
+      writeFileSync(path, secret + end)
+      assert.deepEqual(readConfig(inFile), readConfig({ ...more, [`CARTBARN_${name}`]: secret }))
+    }
+    assert.match(said({ ...inFile, [`CARTBARN_${name}`]: secret }).join(), /must not be given together/)
+    writeFileSync(path, '\n')
+    assert.match(said(inFile).join(), /is empty$/)
+    assert.match(said({ ...inFile, [`CARTBARN_${name}_FILE`]: folder }).join(), /cannot be read: EISDIR/)
+    assert.match(
+      said({ ...inFile, [`CARTBARN_${name}_FILE`]: `${path}.no` }).join(),
+      /cannot be read: ENOENT/,
+    )
+  })
+}
+
+test('a secret of a file is held to the same rules, and not repeated', () => {
+  const path = join(folder, 'weak')
+  writeFileSync(path, 'weak-secret\n')
+  const [line, ...others] = refusalOf({ CARTBARN_ADMIN_API_KEY_FILE: path })
+  assert.equal(line, 'CARTBARN_ADMIN_API_KEY: must have at least 24 characters')
+  assert.deepEqual(others, [])
 })
 
 test('the file counts over the defaults, the environment over the file', () => {

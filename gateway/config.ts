@@ -5,27 +5,45 @@ import { upstreamUrlFault } from '#agent/upstream.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { parseProxies } from '#shared/http/client-address.ts'
+import { withSecretFiles } from '#shared/secret-files.ts'
+import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
 
-// digits only: an empty variable must not become 0, which means "no limit" or "any port" here
-const count = (min: number, max: number) =>
-  z.preprocess(
-    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
-    z.number({ error: 'must be a whole number' }).int().min(min).max(max),
-  )
 const port = count(0, 65_535)
+const PORT_OR_OFF = { error: 'must be a whole number from 0 to 65535, or off' }
 const portOrOff = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
-  z.union([z.literal('off'), z.number().int().min(0).max(65_535)], {
-    error: 'must be a whole number from 0 to 65535, or off',
-  }),
+  z.union(
+    [z.literal('off'), z.number().int(PORT_OR_OFF).min(0, PORT_OR_OFF).max(65_535, PORT_OR_OFF)],
+    PORT_OR_OFF,
+  ),
 )
 
+const BYTES_OR_SHARE = { error: 'must be bytes (100000000 or more) or a share of the volume, as 80%' }
 const bytesOrShare = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
-  z.union([z.string().regex(/^([1-9]\d?|100)%$/), z.number().int().min(100_000_000)], {
-    error: 'must be bytes (100000000 or more) or a share of the volume, as 80%',
-  }),
+  z.union(
+    [
+      z.string().regex(/^([1-9]\d?|100)%$/, BYTES_OR_SHARE),
+      z.number().int(BYTES_OR_SHARE).min(100_000_000, BYTES_OR_SHARE),
+    ],
+    BYTES_OR_SHARE,
+  ),
 )
+
+const PREFIX = 'CARTBARN_'
+/** Settings of the head office, which may run on the same machine. */
+const HUB_PREFIX = 'CARTBARN_HUB_'
+/** What commands that ask a gateway read of the same environment. */
+const COMMAND_VARIABLES = ['CARTBARN_API_KEY']
+/** They may be in files too. */
+const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'UPSTREAM_KEY']
+
+function secretFile(name: string) {
+  return {
+    schema: z.string().min(1).optional(),
+    help: `file that holds ${PREFIX}${name}, which ps and systemctl would show`,
+  }
+}
 
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
@@ -49,13 +67,15 @@ const SETTINGS = {
   },
   TLS_KEY: { schema: z.string().min(1).optional(), help: 'PEM file of the private key of the certificate' },
   ADMIN_API_KEY: {
-    schema: z.string().min(24).optional(),
+    schema: chosenKey(24).optional(),
     help: "the first admin's key, at the first start only; at least 24 characters",
   },
+  ADMIN_API_KEY_FILE: secretFile('ADMIN_API_KEY'),
   ENROLMENT_KEY: {
     schema: z.string().min(16).optional(),
     help: 'devices may enrol themselves with it; at least 16 characters',
   },
+  ENROLMENT_KEY_FILE: secretFile('ENROLMENT_KEY'),
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
@@ -179,6 +199,7 @@ const SETTINGS = {
       .optional(),
     help: 'the site key the head office has given out for this gateway',
   },
+  UPSTREAM_KEY_FILE: secretFile('UPSTREAM_KEY'),
   SITE_ID: {
     schema: z
       .string()
@@ -271,14 +292,15 @@ export interface Config {
  * with or without the prefix), over the defaults. Unknown names and bad values throw a `ConfigError` that lists all.
  */
 export function readConfig(environment: Record<string, string | undefined>, filePath?: string): Config {
-  const merged: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
+  const given: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
   for (const [name, value] of Object.entries(environment)) {
     // compose files write an unset variable as an empty one
-    if (name.startsWith(PREFIX) && !name.startsWith(HUB_PREFIX) && value !== undefined && value !== '')
-      merged[name.slice(PREFIX.length)] = value
+    if (isOurs(name) && value !== undefined && value !== '') given[name.slice(PREFIX.length)] = value
   }
-  const parsed = schema.safeParse(merged)
-  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
+  const { settings, faults } = withSecretFiles(given, SECRETS, PREFIX)
+  const parsed = schema.safeParse(settings, { error: settingFault })
+  const lines = [...faults, ...(parsed.error?.issues.map(describeIssue) ?? [])]
+  if (!parsed.success || lines.length > 0) throw new ConfigError(lines.join('\n'))
   const s = parsed.data
   const contradictions = findContradictions(s)
   if (contradictions.length > 0) throw new ConfigError(contradictions.join('\n'))
@@ -355,9 +377,9 @@ export function describeSettings(): { name: string; defaultValue: string; help: 
   })
 }
 
-const PREFIX = 'CARTBARN_'
-/** Settings of the head office, which may run on the same machine. */
-const HUB_PREFIX = 'CARTBARN_HUB_'
+function isOurs(name: string): boolean {
+  return name.startsWith(PREFIX) && !name.startsWith(HUB_PREFIX) && !COMMAND_VARIABLES.includes(name)
+}
 
 function readFile(path: string): Record<string, unknown> {
   let content: unknown

@@ -2,22 +2,17 @@ import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
 import { parseProxies } from '#shared/http/client-address.ts'
+import { withSecretFiles } from '#shared/secret-files.ts'
+import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
 
-const port = z.preprocess(
-  // digits only: an empty variable must not become 0, which means any port
-  (value) => (typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value),
-  z.number({ error: 'must be a whole number' }).int().min(0).max(65_535),
-)
-
-const rate = z.preprocess(
-  (value) => (typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value),
-  z.number({ error: 'must be a whole number' }).int().min(0),
-)
+const PREFIX = 'CARTBARN_'
+/** What commands that ask a hub read of the same environment. */
+const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
   HUB_HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
-  HUB_PORT: { schema: port.default(8090), help: 'HTTP port; 0 takes any free port' },
+  HUB_PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },
   HUB_DATABASE_URL: {
     schema: z
       .string()
@@ -30,11 +25,15 @@ const SETTINGS = {
     help: 'folder of the embedded database, which the hub uses without a URL; created with mode 0700',
   },
   HUB_ADMIN_API_KEY: {
-    schema: z.string().min(24).optional(),
+    schema: chosenKey(24).optional(),
     help: 'key of the first admin, used at the first start only; at least 24 characters',
   },
+  HUB_ADMIN_API_KEY_FILE: {
+    schema: z.string().min(1).optional(),
+    help: `file that holds ${PREFIX}HUB_ADMIN_API_KEY, which ps and systemctl would show`,
+  },
   HUB_REQUESTS_PER_SECOND: {
-    schema: rate.default(50),
+    schema: count(0, 1_000_000).default(50),
     help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
   HUB_TRUSTED_PROXIES: {
@@ -85,16 +84,16 @@ export interface HubConfig {
   tls: { certPath: string; keyPath: string } | undefined
 }
 
-const PREFIX = 'CARTBARN_'
-
 /** Reads `CARTBARN_HUB_*` of the environment. Unknown names and bad values throw a `ConfigError` that lists all. */
 export function readHubConfig(environment: Record<string, string | undefined>): HubConfig {
   const given = Object.entries(environment)
     // compose files write an unset variable as an empty one
-    .filter(([name, value]) => name.startsWith(`${PREFIX}HUB_`) && value !== undefined && value !== '')
+    .filter(([name, value]) => isOurs(name) && value !== undefined && value !== '')
     .map(([name, value]) => [name.slice(PREFIX.length), value])
-  const parsed = schema.safeParse(Object.fromEntries(given))
-  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(describeIssue).join('\n'))
+  const { settings, faults } = withSecretFiles(Object.fromEntries(given), ['HUB_ADMIN_API_KEY'], PREFIX)
+  const parsed = schema.safeParse(settings, { error: settingFault })
+  const lines = [...faults, ...(parsed.error?.issues.map(describeIssue) ?? [])]
+  if (!parsed.success || lines.length > 0) throw new ConfigError(lines.join('\n'))
   const s = parsed.data
   if ((s.HUB_TLS_CERT === undefined) !== (s.HUB_TLS_KEY === undefined)) {
     throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: set both or neither`)
@@ -124,6 +123,10 @@ export function describeHubSettings(): { name: string; defaultValue: string; hel
     const defaultValue = String(result.success ? (result.data ?? 'none') : 'none')
     return { name: PREFIX + name, defaultValue, help }
   })
+}
+
+function isOurs(name: string): boolean {
+  return name.startsWith(`${PREFIX}HUB_`) && !COMMAND_VARIABLES.includes(name)
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

@@ -80,7 +80,7 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
   }
 }
 
-export function pathFrom({ folder }: CommandIo, path: string): string {
+export function pathFrom({ folder }: Pick<CommandIo, 'folder'>, path: string): string {
   return resolve(folder, path)
 }
 

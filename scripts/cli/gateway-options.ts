@@ -1,4 +1,6 @@
-import { type CommandIo, UsageError } from './command.ts'
+import { describeError } from '#shared/errors.ts'
+import { readSecretFile } from '#shared/secret-files.ts'
+import { type CommandIo, pathFrom, UsageError } from './command.ts'
 import { address, createCommandLine, number } from './command-line.ts'
 
 /** Where the gateway is, and how long it may be away. */
@@ -12,7 +14,8 @@ export interface GatewayOptions {
 export function createGatewayCommandLine(name: string, io: CommandIo) {
   return createCommandLine(name, io)
     .option('--url <url>', "the gateway's HTTP address", address('http:', 'https:'), 'http://127.0.0.1:8080')
-    .option('--key <key>', 'an API key (environment: CARTBARN_API_KEY)')
+    .option('--key <key>', 'an API key (environment: CARTBARN_API_KEY, which ps does not show)')
+    .option('--key-file <file>', 'instead: the file that holds it')
 }
 
 /** The same, of a command that waits for a gateway that is away. */
@@ -22,9 +25,33 @@ export function createPatientCommandLine(name: string, io: CommandIo) {
     .option('--quiet', 'no progress')
 }
 
-/** The key that was given, or the one in the environment variable. Throws `UsageError` when there is none. */
-export function requireKey(given: string | undefined, variable: string, env: CommandIo['env']): string {
-  const key = given ?? env[variable] ?? ''
-  if (key === '') throw new UsageError(`an API key is needed: --key or ${variable}`)
-  return key
+/** How a command is given a key: itself, or in a file. */
+export interface GivenKey {
+  key?: string | undefined
+  keyFile?: string | undefined
+}
+
+/**
+ * The key that was given with `option` or `option-file`, or the one in the environment variable. Throws `UsageError` when
+ * there is none, or there are two.
+ */
+export function requireKey(
+  { key, keyFile }: GivenKey,
+  variable: string,
+  io: Pick<CommandIo, 'env' | 'folder'>,
+  option = '--key',
+): string {
+  if (key !== undefined && keyFile !== undefined)
+    throw new UsageError(`either ${option} or ${option}-file is needed, not both`)
+  const found = keyFile === undefined ? (key ?? io.env[variable] ?? '') : keyIn(keyFile, option, io)
+  if (found === '') throw new UsageError(`an API key is needed: ${option}, ${option}-file or ${variable}`)
+  return found
+}
+
+function keyIn(file: string, option: string, io: Pick<CommandIo, 'folder'>): string {
+  try {
+    return readSecretFile(pathFrom(io, file))
+  } catch (error) {
+    throw new UsageError(`${option}-file: ${describeError(error)}`)
+  }
 }

@@ -49,7 +49,7 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
     )
     .option('--to <time>', 'included (by default the end)', time)
     .option('--force', 'write over files that are there')
-  const { device, all, out, stream, url, key, retryFor, ...given } = parseCommandLine(command, argv).opts()
+  const { device, all, out, stream, url, retryFor, ...given } = parseCommandLine(command, argv).opts()
   if (device === undefined && !all) throw new UsageError('either --device ID or --all is needed')
   if (out === '-' && all) throw new UsageError('--out must be a folder with --all')
   const { from = time('1970-01-01'), to = time('9999-12-31') } = given
@@ -62,7 +62,7 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
     out,
     isForced: given.force ?? false,
     isQuiet: given.quiet ?? false,
-    gateway: { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), retryForS: retryFor },
+    gateway: { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), retryForS: retryFor },
   }
 }
 

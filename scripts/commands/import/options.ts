@@ -67,7 +67,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     .option('--dry-run', 'read and report, send nothing')
   const parsed = parseCommandLine(command, argv)
   const [files] = parsed.processedArgs
-  const { device, byHardwareId, format, dryRun, url, key, retryFor, ...given } = parsed.opts()
+  const { device, byHardwareId, format, dryRun, url, retryFor, ...given } = parsed.opts()
   if (device === undefined && !byHardwareId)
     throw new UsageError('either --device ID or --by-hardware-id is needed')
   if (format === undefined && files.includes('-'))
@@ -76,9 +76,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     files,
     device: device ?? null,
     format: format ?? null,
-    gateway: dryRun
-      ? null
-      : { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), retryForS: retryFor },
+    gateway: dryRun ? null : { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), retryForS: retryFor },
     mapping: given.column ?? {},
     delimiter: given.delimiter,
     encoding: given.encoding,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { type CommandIo, UsageError } from '#scripts/cli/command.ts'
+import type { CommandIo } from '#scripts/cli/command.ts'
 import {
   address,
   createCommandLine,
@@ -8,6 +8,7 @@ import {
   parseCommandLine,
   wholeNumber,
 } from '#scripts/cli/command-line.ts'
+import { requireKey } from '#scripts/cli/gateway-options.ts'
 import type { LatLong } from './course/plane.ts'
 
 export type Qos = 0 | 1 | 2
@@ -32,7 +33,7 @@ export interface SimulateOptions {
 /** Reads the command line. Throws `UsageError`. */
 export function parseOptions(
   argv: readonly string[],
-  io: Pick<CommandIo, 'env' | 'stdout'>,
+  io: Pick<CommandIo, 'env' | 'folder' | 'stdout'>,
 ): SimulateOptions {
   const command = createCommandLine('simulate', io)
     .description(
@@ -46,7 +47,8 @@ export function parseOptions(
       'its MQTT address (by default mqtt://HOST:1883 with the host of --url)',
       address('mqtt:', 'mqtts:', 'ws:', 'wss:', 'tcp:'),
     )
-    .option('--key <key>', "an admin's API key (environment: CARTBARN_ADMIN_API_KEY)")
+    .option('--key <key>', "an admin's API key (environment: CARTBARN_ADMIN_API_KEY, which ps does not show)")
+    .option('--key-file <file>', 'instead: the file that holds it')
     .option('--carts <n>', 'carts on the course', wholeNumber(1, 5000), 20)
     .option('--seed <n>', 'another seed is another course and fleet', wholeNumber(0), 1)
     .addOption(
@@ -77,9 +79,11 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, mqtt, qos, history, live, duration, ...given } = parseCommandLine(command, argv).opts()
-  const adminKey = key ?? io.env.CARTBARN_ADMIN_API_KEY ?? ''
-  if (adminKey === '') throw new UsageError('an admin key is needed: --key or CARTBARN_ADMIN_API_KEY')
+  const { url, key, keyFile, mqtt, qos, history, live, duration, ...given } = parseCommandLine(
+    command,
+    argv,
+  ).opts()
+  const adminKey = requireKey({ key, keyFile }, 'CARTBARN_ADMIN_API_KEY', io)
   return {
     ...given,
     adminKey,

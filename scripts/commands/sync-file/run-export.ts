@@ -27,10 +27,10 @@ export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<n
       .option('--out <file>', 'the file to write; it is there once it is complete')
       .option('--receipt <file>', 'what the head office answered to the last file')
       .option('--force', 'write over a file that is there')
-    const { url, key, out, receipt, force = false } = parseCommandLine(command, argv).opts()
+    const { url, out, receipt, force = false, ...given } = parseCommandLine(command, argv).opts()
     if ((out === undefined) === (receipt === undefined))
       throw new UsageError('either --out or --receipt is needed')
-    const gateway = { url, apiKey: requireKey(key, 'CARTBARN_API_KEY', io.env), signal: io.signal }
+    const gateway = { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), signal: io.signal }
     if (out !== undefined) await writeFile(io, gateway, pathFrom(io, out), force)
     else if (receipt !== undefined) await giveReceipt(io, gateway, pathFrom(io, receipt))
     return EXIT.ok

@@ -21,13 +21,17 @@ export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<n
       )
       .argument('<file>')
       .option('--hub <url>', "the hub's address", address('http:', 'https:'), 'http://127.0.0.1:8090')
-      .option('--key <key>', "an admin's key of the hub (environment: CARTBARN_HUB_API_KEY)")
+      .option(
+        '--key <key>',
+        "an admin's key of the hub (environment: CARTBARN_HUB_API_KEY, which ps does not show)",
+      )
+      .option('--key-file <file>', 'instead: the file that holds it')
     const parsed = parseCommandLine(command, argv)
     const [file] = parsed.processedArgs
-    const { hub, key } = parsed.opts()
+    const { hub, ...given } = parsed.opts()
     await importFile(io, pathFrom(io, file), {
       url: hub,
-      key: requireKey(key, 'CARTBARN_HUB_API_KEY', io.env),
+      key: requireKey(given, 'CARTBARN_HUB_API_KEY', io),
     })
     return EXIT.ok
   })

@@ -47,7 +47,11 @@ async function answering(
 }
 
 function options(...argv: string[]): SitesOptions {
-  return parseSitesOptions(argv, { env: { CARTBARN_HUB_ADMIN_API_KEY: 'admin' }, stdout: process.stdout })
+  return parseSitesOptions(argv, {
+    env: { CARTBARN_HUB_ADMIN_API_KEY: 'admin' },
+    folder: '.',
+    stdout: process.stdout,
+  })
 }
 
 test('sites are made with the key of an admin, and those that are there get new keys', async (t) => {

@@ -5,7 +5,7 @@ import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { simulate } from '../simulate.ts'
 import { isAboutSites, parseSitesOptions } from './options.ts'
 
-const io = { env: { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }, stdout: process.stdout }
+const io = { env: { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
 
 test('--sites in either form is about sites of a hub', () => {
   assert.ok(isAboutSites(['--sites', '3']))

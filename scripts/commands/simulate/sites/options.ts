@@ -1,4 +1,4 @@
-import { type CommandIo, UsageError } from '#scripts/cli/command.ts'
+import type { CommandIo } from '#scripts/cli/command.ts'
 import {
   address,
   createCommandLine,
@@ -7,6 +7,7 @@ import {
   parseCommandLine,
   wholeNumber,
 } from '#scripts/cli/command-line.ts'
+import { requireKey } from '#scripts/cli/gateway-options.ts'
 
 export interface SitesOptions {
   readonly hubUrl: string
@@ -25,6 +26,8 @@ export interface SitesOptions {
   readonly isInsecureAllowed: boolean
 }
 
+const HUB_KEY_VARIABLE = 'CARTBARN_HUB_ADMIN_API_KEY'
+
 /** Whether a command line is about sites of a hub, not about devices of a gateway. */
 export function isAboutSites(argv: readonly string[]): boolean {
   return argv.some((word) => word === '--sites' || word.startsWith('--sites='))
@@ -33,7 +36,7 @@ export function isAboutSites(argv: readonly string[]): boolean {
 /** Reads the command line. Throws `UsageError`. */
 export function parseSitesOptions(
   argv: readonly string[],
-  io: Pick<CommandIo, 'env' | 'stdout'>,
+  io: Pick<CommandIo, 'env' | 'folder' | 'stdout'>,
 ): SitesOptions {
   const command = createCommandLine('simulate', io)
     .description('Simulates the gateways of many sites that replicate to one hub.')
@@ -43,6 +46,7 @@ export function parseSitesOptions(
       '--hub-key <key>',
       "an admin's key of the hub: sites are made there, or get a new key (environment: CARTBARN_HUB_ADMIN_API_KEY)",
     )
+    .option('--hub-key-file <file>', 'instead: the file that holds it')
     .option('--keys-file <file>', 'instead: site keys that are there already, one in a line')
     .option('--devices <n>', 'devices of each site; each reports once a second', wholeNumber(1, 1000), 20)
     .option('--interval <s>', 'seconds of samples in a push, at most 20,000 samples', wholeNumber(1, 3600), 8)
@@ -56,22 +60,19 @@ export function parseSitesOptions(
     )
     .option('--sockets <n>', 'connections to the hub at a time', wholeNumber(1, 1000), 64)
     .option('--insecure', 'send keys over plain HTTP to other machines')
-  const { hub, hubKey, keysFile, interval, duration, insecure, ...given } = parseCommandLine(
+  const { hub, hubKey, hubKeyFile, keysFile, interval, duration, insecure, ...given } = parseCommandLine(
     command,
     argv,
   ).opts()
   return {
     ...given,
     hubUrl: hub,
-    access: access(hubKey ?? io.env.CARTBARN_HUB_ADMIN_API_KEY, keysFile),
+    access:
+      keysFile === undefined
+        ? { adminKey: requireKey({ key: hubKey, keyFile: hubKeyFile }, HUB_KEY_VARIABLE, io, '--hub-key') }
+        : { keysFile },
     intervalS: interval,
     durationS: duration,
     isInsecureAllowed: insecure ?? false,
   }
-}
-
-function access(adminKey: string | undefined, keysFile: string | undefined): SitesOptions['access'] {
-  if (keysFile !== undefined) return { keysFile }
-  if (adminKey !== undefined && adminKey !== '') return { adminKey }
-  throw new UsageError('keys are needed: --hub-key, CARTBARN_HUB_ADMIN_API_KEY or --keys-file')
 }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ConfigError } from '#shared/errors.ts'
+import { describeHubSettings, readHubConfig } from './config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-hub-config-'))
+after(() => rmSync(folder, { recursive: true }))
+const KEY = 'a-key-of-at-least-24-characters'
+
+/** The lines of the refusal. */
+function refusalOf(environment: Record<string, string>): string[] {
+  try {
+    readHubConfig(environment)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.message.split('\n')
+  }
+  assert.fail('was accepted')
+}
+
+test('the key of the first admin may be in a file, and not in both places', () => {
+  const path = join(folder, 'key.txt')
+  writeFileSync(path, `${KEY}\n`)
+  const CARTBARN_HUB_ADMIN_API_KEY_FILE = path
+  assert.equal(readHubConfig({ CARTBARN_HUB_ADMIN_API_KEY_FILE }).adminApiKey, KEY)
+  assert.deepEqual(refusalOf({ CARTBARN_HUB_ADMIN_API_KEY_FILE, CARTBARN_HUB_ADMIN_API_KEY: KEY }), [
+    'CARTBARN_HUB_ADMIN_API_KEY_FILE: must not be given together with CARTBARN_HUB_ADMIN_API_KEY',
+  ])
+})
+
+test('a weak key is refused', () => {
+  assert.deepEqual(refusalOf({ CARTBARN_HUB_ADMIN_API_KEY: 'a'.repeat(24) }), [
+    'CARTBARN_HUB_ADMIN_API_KEY: must have at least 8 different characters',
+  ])
+})
+
+test('the key that commands use is no setting of the hub', () => {
+  assert.deepEqual(readHubConfig({ CARTBARN_HUB_API_KEY: KEY }), readHubConfig({}))
+  assert.equal(refusalOf({ CARTBARN_HUB_API_KYE: KEY }).length, 1)
+})
+
+test('what is wrong with any setting is said in words of ours', () => {
+  for (const { name } of describeHubSettings().filter(({ name }) => !/HOST|DIR|TLS|_FILE/.test(name))) {
+    const [line = '', ...others] = refusalOf({ [name]: '-' })
+    assert.match(line, new RegExp(`^${name}: must `))
+    assert.deepEqual(others, [])
+  }
+})

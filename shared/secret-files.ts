@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { describeError } from './errors.ts'
+
+const SUFFIX = '_FILE'
+
+/**
+ * Settings in which the content of the file that `X_FILE` names stands as `X`, for each X of `names`; and what is wrong,
+ * a line each, after `prefix` and the name of the setting.
+ */
+export function withSecretFiles(
+  settings: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  prefix: string,
+): { settings: Record<string, unknown>; faults: string[] } {
+  const read: Record<string, unknown> = { ...settings }
+  const faults: string[] = []
+  for (const name of names) {
+    const path = settings[name + SUFFIX]
+    if (typeof path !== 'string') continue
+    delete read[name + SUFFIX]
+    const fault = (words: string) => faults.push(`${prefix}${name}${SUFFIX}: ${words}`)
+    if (name in settings) fault(`must not be given together with ${prefix}${name}`)
+    else {
+      try {
+        read[name] = readSecretFile(path)
+      } catch (error) {
+        fault(describeError(error))
+      }
+    }
+  }
+  return { settings: read, faults }
+}
+
+/** The secret that a file holds, without the end of its line. Throws an `Error` in words when it holds none. */
+export function readSecretFile(path: string): string {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`cannot be read: ${describeError(error)}`, { cause: error })
+  }
+  const secret = text.replace(/(\r?\n)+$/, '')
+  if (secret === '') throw new Error(`the file ${path} is empty`)
+  return secret
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { weakKeyFault } from '#shared/weak-key.ts'
+
+/** A setting that is a whole number, as text of digits only: an empty variable must not become 0, which often means "no limit". */
+export function count(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    z.number({ error }).int({ error }).min(min, { error }).max(max, { error }),
+  )
+}
+
+/** A setting that is a key somebody chose. */
+export function chosenKey(minLength: number) {
+  return z
+    .string()
+    .min(minLength, { abort: true })
+    .refine((key) => weakKeyFault(key) === undefined, {
+      // it is a text: it has a length
+      error: ({ input }) => weakKeyFault(String(input)) ?? 'is too weak',
+    })
+}
+
+/** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
+export function settingFault(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'number' ? 'must be a number' : 'must be a text'
+    case 'too_small':
+      return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' or ')}`
+    default:
+      return 'cannot be used, see --help'
+  }
+}
