@@ -30,6 +30,7 @@ const bytesOrShare = z.preprocess(
   ),
 )
 
+export const DEFAULT_DATA_DIR = './data'
 const PREFIX = 'CARTBARN_'
 /** Settings of the head office, which may run on the same machine. */
 const HUB_PREFIX = 'CARTBARN_HUB_'
@@ -48,7 +49,7 @@ function secretFile(name: string) {
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
   DATA_DIR: {
-    schema: z.string().min(1).default('./data'),
+    schema: z.string().min(1).default(DEFAULT_DATA_DIR),
     help: 'database, side files, backups; created 0700',
   },
   HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },

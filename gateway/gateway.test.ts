@@ -73,24 +73,6 @@ test('it starts, answers on both ports, and stops; stopping again does nothing',
   assert.equal(await isListening(Number(new URL(mqtt).port)), false)
 })
 
-test('the admin key that was made up at the first start is told once, and by no later start', async (t) => {
-  const folder = newFolder(t)
-  const first = gatewayOn(folder)
-  await first.start()
-  const key = first.takeNewAdminKey()
-  assert.ok(key !== null)
-  assert.equal(first.takeNewAdminKey(), null)
-  assert.equal((await first.app.request('/users', { headers: { 'x-api-key': key } })).status, 200)
-  await first.stop()
-  const second = gatewayOn(folder, { CARTBARN_ADMIN_API_KEY: 'another-key-of-24-characters' })
-  await second.start()
-  assert.equal(second.takeNewAdminKey(), null)
-  assert.equal((await second.app.request('/users', { headers: { 'x-api-key': key } })).status, 200)
-  const other = { headers: { 'x-api-key': 'another-key-of-24-characters' } }
-  assert.equal((await second.app.request('/users', other)).status, 401)
-  await second.stop()
-})
-
 test('the data folder is made, with its parents, for its owner only', async (t) => {
   const folder = join(newFolder(t), 'deep', 'data')
   const gateway = gatewayOn(folder)

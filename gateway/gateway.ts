@@ -2,6 +2,7 @@ import { createApp } from '#api/app.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
 import { Realtime } from '#realtime/realtime.ts'
+import { FirstAdminKey } from '#services/admin-key.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { ClockMark } from '#services/clock/mark.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
@@ -20,11 +21,13 @@ import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
+import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { Certificate } from '#shared/http/certificate.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
 import { HttpListener, shownHost } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { withPortFaults } from '#shared/port-fault.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import { Store } from '#store/store.ts'
@@ -47,8 +50,8 @@ export interface Gateway extends Part {
   addresses(): Addresses
   /** Reads the certificate again, if there is one, without waiting until the change is noticed. */
   reloadCertificate(): Promise<void>
-  /** The first admin's key, if this start made one up: to be shown once and forgotten. */
-  takeNewAdminKey(): string | null
+  /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
+  adminKeyFile(): AdminKeyFile | null
 }
 
 export interface Addresses {
@@ -68,6 +71,7 @@ export interface Overrides {
 const REQUEST_MS = 60_000
 /** How long HTTP requests under way may take at the end. */
 const DRAIN_MS = 1_000
+const HOST_SETTING = 'CARTBARN_HOST'
 const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
 /** Builds a gateway: every part, and who knows whom. `wiring.ts` connects events; the order of start is at the end. */
@@ -146,13 +150,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({ events, store, broker, users, damage, devices, groups, publisher })
 
-  let newAdminKey: string | null = null
+  const keyFile = new AdminKeyFile(config.dataDir)
+  const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
   const memory = {
     start: async () => {
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
       for (const part of [groups, geofences, deviceTypes, publisher, damage]) part.load()
       await geofenceTokens.load()
-      newAdminKey = await users.ensureAdmin(config.adminApiKey)
       devices.startDeletions()
     },
   }
@@ -167,7 +171,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[publisher, { start: () => groups.publishMissing() }],
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
-    ...[...present<Part>(mqtt.tcp, mqtt.tls), http],
+    ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],
+    // whatever fails before has made no key that nobody would ever see
+    firstAdminKey,
     // waits for nobody, and nobody for it
     ...present(sync),
   ]
@@ -177,12 +183,15 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),
     reloadCertificate: async () => certificate?.reload(),
-    takeNewAdminKey: () => {
-      const key = newAdminKey
-      newAdminKey = null
-      return key
-    },
+    adminKeyFile: () => (firstAdminKey.isWaiting ? keyFile : null),
   }
+}
+
+function doors({ tcp, tls }: Mqtt): Part[] {
+  return [
+    ...(tcp === undefined ? [] : [withPortFaults(tcp, 'CARTBARN_MQTT_PORT', HOST_SETTING)]),
+    ...(tls === undefined ? [] : [withPortFaults(tls, 'CARTBARN_MQTTS_PORT', HOST_SETTING)]),
+  ]
 }
 
 function addressesOf({ host }: Config, http: HttpListener, mqtt: Mqtt): Addresses {

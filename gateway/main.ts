@@ -1,26 +1,26 @@
 import { networkInterfaces } from 'node:os'
+import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
+import type { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
 import { createProgramLog } from '#shared/log.ts'
 import type { Config } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-/** A gateway that listens. */
-export interface RunningGateway {
-  addresses: ReturnType<Gateway['addresses']>
-  /** The key of the first admin, if this start made it. */
-  newAdminKey: string | null
+/** Where a gateway listens. */
+export type Addresses = ReturnType<Gateway['addresses']>
+
+/** What runs beside a gateway. */
+export interface Company {
+  /** Its key stays in this file. */
+  keyFile: AdminKeyFile
+  /** What it makes is started once the gateway listens, and stopped before it. */
+  create: (addresses: Addresses) => Part
 }
 
-/**
- * Runs a gateway until `stopping` is aborted; resolves with the exit code. What `createCompanion` makes is started once
- * the gateway listens, and stopped before it.
- */
-export async function runGateway(
-  config: Config,
-  stopping: AbortSignal,
-  createCompanion?: (gateway: RunningGateway) => Part,
-): Promise<number> {
+/** Runs a gateway until `stopping` is aborted; resolves with the exit code. */
+export async function runGateway(config: Config, stopping: AbortSignal, company?: Company): Promise<number> {
   const log = await createProgramLog(config.logLevel, isatty(1))
   const gateway = createGateway(config, log)
   // without a certificate it keeps its usual meaning: the terminal is gone
@@ -28,10 +28,12 @@ export async function runGateway(
   let companion: Part | undefined
   const announcement: Part = {
     start: async () => {
-      const running = { addresses: gateway.addresses(), newAdminKey: gateway.takeNewAdminKey() }
-      log.info(running.addresses, 'listening')
-      companion = createCompanion?.(running)
-      welcome(config.host, running)
+      const addresses = gateway.addresses()
+      log.info(addresses, 'listening')
+      const plain = plainDoors(config)
+      if (plain !== undefined) log.warn({ host: config.host }, plain)
+      companion = company?.create(addresses)
+      welcome({ host: config.host, addresses, plain, keyFile: company?.keyFile ?? gateway.adminKeyFile() })
       await companion?.start()
     },
     stop: async () => companion?.stop(),
@@ -41,7 +43,21 @@ export async function runGateway(
   return runUntilStopped(program, stopping, log)
 }
 
-function welcome(host: string, { addresses, newAdminKey }: RunningGateway): void {
+/** What others on the network can read on the way, in words; undefined if they cannot. */
+function plainDoors({ host, tls, mqttPort }: Config): string | undefined {
+  const doors = [...(tls === undefined ? ['HTTP'] : []), ...(mqttPort === undefined ? [] : ['MQTT'])]
+  if (isLoopback(host) || doors.length === 0) return undefined
+  return `${doors.join(' and ')} without encryption: others on the network can read keys and positions; see TLS in docs/security.md`
+}
+
+interface Shown {
+  host: string
+  addresses: Addresses
+  plain: string | undefined
+  keyFile: AdminKeyFile | null
+}
+
+function welcome({ host, addresses, plain, keyFile }: Shown): void {
   const { http, mqtt, mqtts } = addresses
   const isSecure = http.startsWith('https:')
   const shown = [
@@ -55,9 +71,8 @@ function welcome(host: string, { addresses, newAdminKey }: RunningGateway): void
     '',
     `  cartbarn is running.   ${shown.join('   ')}`,
     ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
-    ...(newAdminKey === null
-      ? []
-      : ['', '  The admin key, shown this once (keep it):', '', `    export KEY=${newAdminKey}`]),
+    ...(plain === undefined ? [] : [`  Mind                   ${plain}`]),
+    ...(keyFile === null ? [] : whereTheKeyIs(keyFile)),
     '',
     '  Try:',
     `    ${curl} -H "X-API-Key: $KEY" ${http}/devices`,
@@ -67,6 +82,13 @@ function welcome(host: string, { addresses, newAdminKey }: RunningGateway): void
     '',
   ]
   process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** The key itself only on a terminal: anything else may be a log, which many can read. */
+function whereTheKeyIs(file: AdminKeyFile): string[] {
+  const path = resolve(file.path)
+  const value = isatty(2) ? file.read() : `"$(cat '${path}')"`
+  return ['', `  The admin key (in ${path}):`, '', `    export KEY=${value}`]
 }
 
 /** Where carts and tablets find a gateway that listens everywhere. */

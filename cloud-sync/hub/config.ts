@@ -11,7 +11,10 @@ const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
 const SETTINGS = {
-  HUB_HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
+  HUB_HOST: {
+    schema: z.string().min(1).optional(),
+    help: 'address to listen on; without it 0.0.0.0 with a certificate, else 127.0.0.1, where only this machine reaches it',
+  },
   HUB_PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },
   HUB_DATABASE_URL: {
     schema: z
@@ -99,7 +102,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: set both or neither`)
   }
   return {
-    host: s.HUB_HOST,
+    host: s.HUB_HOST ?? (s.HUB_TLS_CERT === undefined ? '127.0.0.1' : '0.0.0.0'),
     port: s.HUB_PORT,
     databaseUrl: s.HUB_DATABASE_URL,
     dataDir: s.HUB_DATA_DIR,

@@ -4,10 +4,10 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { type SiteCommand, siteCommandSchema } from '#hub/sites/commands.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { type HubCommand, hubCommandSchema } from './commands.ts'
 
 const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })
 type Answer = z.infer<typeof answerSchema>
@@ -17,16 +17,16 @@ const MAX_PATH_BYTES = 107
 const MAX_REQUEST_CHARACTERS = 65_536
 
 /**
- * Runs the commands of `cartbarn hub site …` while this process has the embedded database open. The permissions of its
+ * Runs the commands of `cartbarn hub …` while this process has the embedded database open. The permissions of its
  * folder decide who may send commands.
  */
 export class ControlSocket implements Part {
   readonly #path: string
-  readonly #run: (command: SiteCommand) => Promise<string>
+  readonly #run: (command: HubCommand) => Promise<string>
   readonly #log: Log
   #server: Server | undefined
 
-  constructor(dataDir: string, run: (command: SiteCommand) => Promise<string>, log: Log) {
+  constructor(dataDir: string, run: (command: HubCommand) => Promise<string>, log: Log) {
     this.#path = socketPath(dataDir)
     this.#run = run
     this.#log = log
@@ -44,7 +44,7 @@ export class ControlSocket implements Part {
       this.#server = server
     } catch (error) {
       const fields = { path: this.#path, reason: describeError(error) }
-      this.#log.warn(fields, 'cannot open the control socket; site commands will not work while the hub runs')
+      this.#log.warn(fields, 'cannot open the control socket; commands will not work while the hub runs')
     }
   }
 
@@ -69,7 +69,7 @@ export class ControlSocket implements Part {
     const request = await text(socket)
     if (request.length > MAX_REQUEST_CHARACTERS) throw new Error('too long')
     try {
-      return { isDone: true, text: await this.#run(siteCommandSchema.parse(JSON.parse(request))) }
+      return { isDone: true, text: await this.#run(hubCommandSchema.parse(JSON.parse(request))) }
     } catch (error) {
       return { isDone: false, text: describeError(error) }
     }
@@ -77,7 +77,7 @@ export class ControlSocket implements Part {
 }
 
 /** Gives a running hub a command; undefined when none listens. */
-export async function askRunningHub(dataDir: string, command: SiteCommand): Promise<Answer | undefined> {
+export async function askRunningHub(dataDir: string, command: HubCommand): Promise<Answer | undefined> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true })
   try {
     await once(socket, 'connect')

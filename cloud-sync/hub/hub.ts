@@ -1,26 +1,28 @@
 import { createHubApp } from '#hub/api/app.ts'
-import { runSiteCommand } from '#hub/sites/commands.ts'
 import { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
+import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { Certificate } from '#shared/http/certificate.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
 import { HttpListener } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { withPortFaults } from '#shared/port-fault.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
+import { HubAdminKey } from './admin-key.ts'
+import { runHubCommand } from './commands.ts'
 import { Compaction } from './compaction.ts'
 import { describeHubSettings, type HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
 import { IntentWatch } from './intent-watch.ts'
-import { ensureHubAdmin } from './users.ts'
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>
   readonly database: Database
   readonly sites: Sites
-  /** The key of the first admin, given out once; null when there was an admin already, or its key was given. */
-  takeNewAdminKey(): string | null
+  /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
+  adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
   /** Where it listens, once it is started. */
   url(): string
@@ -48,20 +50,19 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const intentWatch = new IntentWatch(database, log)
   const compaction = new Compaction(database, clock, log)
   const addresses = new ClientAddresses(config.trustedProxies)
+  const keyFile = new AdminKeyFile(config.dataDir)
+  const adminKey = new HubAdminKey(
+    { ...{ database, clock, log }, file: keyFile, dataDir: config.dataDir },
+    config.adminApiKey,
+  )
   const app = createHubApp({
     ...{ database, sites, intentWatch, clock, log, addresses },
     monotonicClock: systemClock,
     requestsPerSecond: config.requestsPerSecond,
     settings: describeHubSettings(),
+    onKeyUsed: (keyHash) => adminKey.wasUsed(keyHash),
     onIntent: (siteId) => intentWatch.wake(siteId),
   })
-  let newAdminKey: string | null = null
-  const admins: Part = {
-    start: async () => {
-      newAdminKey = await ensureHubAdmin(database, config.adminApiKey, clock.nowMs())
-    },
-    stop: async () => undefined,
-  }
   const { host, port, tls } = config
   const http = new HttpListener(
     { host, port, isSecure: tls !== undefined, drainMs: DRAIN_MS, keepAliveMs: KEEP_ALIVE_MS },
@@ -72,17 +73,18 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
-      ? [new ControlSocket(config.dataDir, (command) => runSiteCommand(sites, command), log)]
+      ? [new ControlSocket(config.dataDir, (command) => runHubCommand({ sites, adminKey }, command), log)]
       : []
   // stopped in reverse order: first the HTTP listener, then waiting gateways, then background work
   const parts: Partial<Part>[] = [
     ...(certificate === undefined ? [] : [certificate]),
     database,
-    admins,
     compaction,
     ...control,
     { stop: () => http.drain() },
-    http,
+    withPortFaults(http, 'CARTBARN_HUB_PORT', 'CARTBARN_HUB_HOST'),
+    // whatever fails before has made no key that nobody would ever see
+    adminKey,
     intentWatch,
   ]
   return {
@@ -92,11 +94,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     intentWatch,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
-    takeNewAdminKey: () => {
-      const key = newAdminKey
-      newAdminKey = null
-      return key
-    },
+    adminKeyFile: () => (adminKey.isWaiting ? keyFile : null),
     url: () => http.url,
   }
 }

@@ -14,9 +14,16 @@ export class HubKeyGuard {
   readonly #sql: Sql
   readonly #failedKeys: Rates
   readonly #requests: Rates
+  readonly #onKeyUsed: (keyHash: string) => void
 
-  constructor(sql: Sql, { failedKeys, requests }: Pick<HubBudgets, 'failedKeys' | 'requests'>) {
+  /** `onKeyUsed` is told the hash of each key that was right. */
+  constructor(
+    sql: Sql,
+    { failedKeys, requests }: Pick<HubBudgets, 'failedKeys' | 'requests'>,
+    onKeyUsed: (keyHash: string) => void,
+  ) {
     this.#sql = sql
+    this.#onKeyUsed = onKeyUsed
     this.#failedKeys = failedKeys
     this.#requests = requests
   }
@@ -28,12 +35,14 @@ export class HubKeyGuard {
   async admit(apiKey: string | undefined, address: string): Promise<HubUser> {
     if (apiKey === undefined || apiKey === '')
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
-    const user = await hubUserByKey(this.#sql, hashSecret(apiKey))
+    const keyHash = hashSecret(apiKey)
+    const user = await hubUserByKey(this.#sql, keyHash)
     if (user === undefined || !user.isActive)
       this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
     if (!user.isActive)
       throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
+    this.#onKeyUsed(keyHash)
     this.#requests.require(user.userId, 'requests')
     return user
   }

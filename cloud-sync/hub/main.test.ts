@@ -67,6 +67,18 @@ describe('a hub as a program', () => {
     assert.match(rotated.stdout, /cbs_old-1_\S{43}/)
   })
 
+  test('says that it speaks without encryption to others, and only then', async () => {
+    const said = async (host: string) => {
+      const open = await runHub({
+        CARTBARN_HUB_DATA_DIR: join(folder, host),
+        CARTBARN_HUB_HOST: host,
+      })
+      assert.equal(await open.end('SIGTERM'), 0)
+      return open.output.filter((line) => line.includes('without encryption')).length
+    }
+    assert.deepEqual([await said('0.0.0.0'), await said('127.0.0.1')], [1, 0])
+  })
+
   test('says what is wrong with a command or a setting', async () => {
     const unknown = await runHubCommand(['sites'], settings)
     assert.equal(unknown.exitCode, 2)

@@ -1,11 +1,15 @@
+import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
-import { runSiteCommand, type SiteCommand } from '#hub/sites/commands.ts'
 import { Sites } from '#hub/sites/sites.ts'
 import { FolderInUseError } from '#hub/store/database/folder-lock.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
+import { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped } from '#shared/lifecycle.ts'
 import { createLog, createProgramLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
+import { HubAdminKey } from './admin-key.ts'
+import { type HubCommand, runHubCommand } from './commands.ts'
 import type { HubConfig } from './config.ts'
 import { askRunningHub } from './control-socket.ts'
 import { createHub } from './hub.ts'
@@ -18,22 +22,36 @@ export async function runHub(config: HubConfig, stopping: AbortSignal): Promise<
     start: async () => {
       await hub.start()
       log.info({ http: hub.url(), database: describeDatabase(config) }, 'listening')
-      const key = hub.takeNewAdminKey()
-      if (key !== null)
-        process.stdout.write(`\n  The admin key, shown only once (keep it):\n\n    export KEY=${key}\n\n`)
+      const { host, tls } = config
+      if (tls === undefined && !isLoopback(host)) log.warn({ host }, WITHOUT_ENCRYPTION)
+      const keyFile = hub.adminKeyFile()
+      if (keyFile !== null) process.stderr.write(whereTheKeyIs(keyFile))
     },
     stop: () => hub.stop(),
   }
   return runUntilStopped(program, stopping, log)
 }
 
-/** Adds, lists or changes sites; returns what to print. Throws an `Error` that says why it cannot be done. */
-export async function manageSites(config: HubConfig, command: SiteCommand): Promise<string> {
+const WITHOUT_ENCRYPTION =
+  'HTTP without encryption: others on the network can read keys and positions; set CARTBARN_HUB_TLS_CERT, or let only a proxy reach the hub'
+
+/** The key itself only on a terminal: anything else may be a log, which many can read. */
+function whereTheKeyIs(file: AdminKeyFile): string {
+  const path = resolve(file.path)
+  const value = isatty(2) ? file.read() : `"$(cat '${path}')"`
+  return `\n  The admin key (in ${path}):\n\n    export KEY=${value}\n\n`
+}
+
+/** Adds, lists or changes sites, or replaces the key of the admin; returns what to print. Throws an `Error` in words. */
+export async function manageHub(config: HubConfig, command: HubCommand): Promise<string> {
   const log = createLog('silent')
   const database = openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
   try {
     await database.start()
-    return await runSiteCommand(new Sites(database, systemClock), command)
+    const { dataDir } = config
+    const file = new AdminKeyFile(dataDir)
+    const adminKey = new HubAdminKey({ database, file, dataDir, clock: systemClock, log }, undefined)
+    return await runHubCommand({ sites: new Sites(database, systemClock), adminKey }, command)
   } catch (error) {
     if (error instanceof FolderInUseError) return await askHub(config.dataDir, command)
     throw error
@@ -43,7 +61,7 @@ export async function manageSites(config: HubConfig, command: SiteCommand): Prom
 }
 
 /** The running hub has the embedded database open, so it runs the command. */
-async function askHub(dataDir: string, command: SiteCommand): Promise<string> {
+async function askHub(dataDir: string, command: HubCommand): Promise<string> {
   const answer = await askRunningHub(dataDir, command)
   if (answer === undefined)
     throw new Error(

@@ -1,20 +1,14 @@
 import type { Database } from '#hub/store/database/database.ts'
-import { createHubUser, type HubUser, hasHubAdmin, requireHubUser } from '#hub/store/users.ts'
+import { createHubUser, type HubUser, requireHubUser } from '#hub/store/users.ts'
 import { hashSecret, newHubKey, newUuid } from '#shared/ids.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
 
 /** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
 const FIRST_ADMIN_ID = 'admin'
 
-/** Creates the first admin if there is none. Returns its key if the key was generated here, to be shown once. */
-export async function ensureHubAdmin(
-  database: Database,
-  givenKey: string | undefined,
-  nowMs: number,
-): Promise<string | null> {
-  if (await hasHubAdmin(database)) return null
-  const apiKey = givenKey ?? newHubKey()
-  const isCreated = await createHubUser(database, {
+/** Creates the first admin. False when another hub has. */
+export function createFirstHubAdmin(database: Database, apiKey: string, nowMs: number): Promise<boolean> {
+  return createHubUser(database, {
     userId: FIRST_ADMIN_ID,
     name: 'Admin',
     role: 'admin',
@@ -23,7 +17,6 @@ export async function ensureHubAdmin(
     createdAtMs: nowMs,
     keyHash: hashSecret(apiKey),
   })
-  return isCreated && givenKey === undefined ? apiKey : null
 }
 
 /** A new user and its key, which is shown once. */

@@ -6,6 +6,7 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, startOfDayMs } from '#shared/time.ts'
 import type { Role } from '#shared/wire/users.ts'
+import { ADMIN_KEY_TOLD } from '#store/secrets.ts'
 import type { Store } from '#store/store.ts'
 import type { UserChange, UserRow } from '#store/users.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
@@ -31,6 +32,7 @@ interface UsersDeps {
 }
 
 const FLUSH_MS = 10_000
+const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_TOLD }
 
 /**
  * The people and programs with a key. All of them are in memory, so that checking a key and counting its use cost no
@@ -57,14 +59,13 @@ export class Users implements Part {
     await this.flushUsage()
   }
 
-  /** Makes the first admin if there is none. Returns its key when this made it up, to be shown once. */
-  async ensureAdmin(givenKey: string | undefined): Promise<string | null> {
-    const apiKey = givenKey ?? newApiKey()
+  /** Makes the first admin, unless there is one already. `isTold`: whoever started the gateway knows the key. */
+  async createFirstAdmin(apiKey: string, isTold: boolean): Promise<void> {
     const fields: UserFields = { name: 'Admin', email: null, role: 'admin', allowedHardwareIds: null }
-    const row = await this.#deps.store.write('createFirstAdmin', this.#newUser(fields, apiKey))
-    if (row === null) return null
-    this.#keep(row)
-    return givenKey === undefined ? apiKey : null
+    const input = this.#newUser(fields, apiKey)
+    const also = isTold ? TOLD : undefined
+    const row = await this.#deps.store.write('createFirstAdmin', input, undefined, also)
+    if (row !== null) this.#keep(row)
   }
 
   /** Whose key this is. Throws `invalid_api_key` or `user_inactive`. */
@@ -141,11 +142,11 @@ export class Users implements Part {
     return this.require(userId)
   }
 
-  /** The old key is dead when this returns. */
-  async rotateKey(userId: string): Promise<string> {
-    const apiKey = newApiKey()
+  /** The old key is dead when this returns. `isTold`: as of the first admin. */
+  async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false } = {}): Promise<string> {
     const change = { userId, keyHash: hashSecret(apiKey), nowMs: this.#deps.clock.nowMs() }
-    this.#keep(await this.#deps.store.write('updateUser', change))
+    const also = isTold ? TOLD : undefined
+    this.#keep(await this.#deps.store.write('updateUser', change, undefined, also))
     this.#deps.events.emit('keyRevoked', { userId })
     return apiKey
   }

@@ -32,6 +32,7 @@ import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
+import { isAdminKeyTold } from './secrets.ts'
 import { damagedBlocks } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { logEnds } from './telemetry/log-samples.ts'
@@ -90,7 +91,7 @@ export class Store<Message extends Appendable = Appendable>
 
   /** Makes or upgrades the database and starts the threads. Throws when the file cannot be used. */
   async start(): Promise<void> {
-    prepareFolder(this.#options.dataDir)
+    prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
     try {
       this.#setUp()
@@ -183,6 +184,7 @@ export class Store<Message extends Appendable = Appendable>
     intent: (intentId: string) => this.#read((from) => findIntent(from, intentId)),
     lastIntentSeq: () => this.#read(lastIntentSeq),
     clockMark: () => this.#read(clockMark),
+    isAdminKeyTold: () => this.#read(isAdminKeyTold),
     users: () => this.#read(listUsers),
     quarantine: (limit: number) => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: () => this.#read(loadMqttSessions),
@@ -219,12 +221,16 @@ export class Store<Message extends Appendable = Appendable>
   }
 }
 
+/** The file with the key of a demo. */
+export const DEMO_KEY = 'demo-key.txt'
+
 const FILES = [
   'cartbarn.db',
-  ...['cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.lock', 'sync.json', 'admin-key.txt'],
+  ...['cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.lock', 'sync.json', 'admin-key.txt', DEMO_KEY],
 ] as const
 
-function prepareFolder(dataDir: string): void {
+/** Makes the data folder, or closes it to others. Throws an `Error` in words when it cannot be used. */
+export function prepareDataFolder(dataDir: string): void {
   preparePrivateFolder(dataDir, FILES)
   try {
     accessSync(dataDir, constants.W_OK)

@@ -8,7 +8,7 @@ export interface CommandIo {
   /** What relative paths are relative to. */
   folder: string
   stdin: Readable
-  stdout: Writable
+  stdout: Writable & { isTTY?: boolean }
   stderr: Writable & { isTTY?: boolean }
   /** Ends the command as soon as what is begun is in order; the reason names the signal. */
   signal: AbortSignal

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { replaceAdminKey } from '#gateway/admin-key.ts'
 import { CommandError, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
@@ -8,14 +9,16 @@ import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 export const adminKey: RunCommand = (argv, io) =>
   runCommand('admin-key', io, async () => {
     const command = createSettingsCommandLine('admin-key', io).description(
-      "Gives the oldest active admin of the gateway a new key, prints it and ends the admin's old key. The gateway must " +
-        'be stopped, and CARTBARN_DATA_DIR must be its data folder.',
+      "Gives the oldest active admin of the gateway a new key and ends the admin's old key. On a terminal it prints the " +
+        'key, else it writes it into admin-key.txt of the data folder. The gateway must be stopped, and ' +
+        'CARTBARN_DATA_DIR must be its data folder.',
     )
     const config = readSettings(parseCommandLine(command, argv).opts().config, io)
-    const { name, key } = await replaceAdminKey(config).catch((error: unknown) => {
+    const replaced = await replaceAdminKey(config, io.stdout.isTTY === true).catch((error: unknown) => {
       throw new CommandError(describeError(error), { cause: error })
     })
-    io.stdout.write(`${key}\n`)
-    io.stderr.write(`This is the new key of ${name}; the old one is no longer valid.\n`)
+    if ('key' in replaced) io.stdout.write(`${replaced.key}\n`)
+    const place = 'key' in replaced ? 'This is' : `${resolve(replaced.path)} has, until its first use,`
+    io.stderr.write(`${place} the new key of ${replaced.name}; the old one is no longer valid.\n`)
     return EXIT.ok
   })

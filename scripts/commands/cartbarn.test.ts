@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,7 +11,11 @@ import { eventually } from '#shared/testing/eventually.ts'
 
 const KEY = 'flt_admin_key_for_commands_0123456789'
 
-function start(argv: readonly string[], settings: Record<string, string> = {}): ChildProcess {
+function start(
+  argv: readonly string[],
+  settings: Record<string, string> = {},
+  cwd: string = process.cwd(),
+): ChildProcess {
   const env = {
     ...{
       PATH: process.env.PATH,
@@ -21,7 +25,7 @@ function start(argv: readonly string[], settings: Record<string, string> = {}): 
     },
     ...settings,
   }
-  return spawn(process.execPath, [ENTRY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [ENTRY, ...argv], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 async function run(argv: readonly string[], settings: Record<string, string> = {}) {
@@ -38,18 +42,26 @@ function newFolder(t: TestContext): string {
 }
 
 /** A program with its output; it is killed after the test, if it still runs. */
-async function startListening(t: TestContext, argv: readonly string[], settings: Record<string, string>) {
-  const child = start(argv, settings)
+async function startListening(
+  t: TestContext,
+  argv: readonly string[],
+  settings: Record<string, string>,
+  cwd?: string,
+) {
+  const child = start(argv, settings, cwd)
   t.after(() => child.kill('SIGKILL'))
   let out = ''
   child.stdout?.on('data', (chunk) => {
     out += chunk
   })
-  child.stderr?.resume()
+  let err = ''
+  child.stderr?.on('data', (chunk) => {
+    err += chunk
+  })
   await eventually(() => out.includes('"listening"'), 'listening', 20_000)
   const http = /"http":"([^"]+)"/.exec(out)?.[1] ?? assert.fail(out)
   const request = (path: string, key: string) => fetch(`${http}${path}`, { headers: { 'x-api-key': key } })
-  return { child, request, out: () => out }
+  return { child, request, out: () => out, err: () => err }
 }
 
 test('without a command, or with --help, it prints all commands', async () => {
@@ -120,10 +132,32 @@ test('admin-key replaces the key of the admin while the gateway is stopped, and 
   await once(first.child, 'exit')
 
   const replaced = await run(['admin-key'], settings)
-  assert.deepEqual([replaced.code, /^flt_\S+\n$/.test(replaced.out)], [0, true], replaced.err)
+  assert.deepEqual([replaced.code, replaced.out], [0, ''], replaced.err)
+  const [, path = ''] = /^(\S+admin-key\.txt) has, until its first use, the new key/.exec(replaced.err) ?? []
+  const key = readFileSync(path, 'utf8').trim()
   const second = await startListening(t, ['run'], settings)
-  assert.equal((await second.request('/users', replaced.out.trim())).status, 200)
+  assert.equal((await second.request('/users', key)).status, 200)
   assert.equal((await second.request('/users', KEY)).status, 401)
+})
+
+test('a gateway that speaks without encryption to others says so, once in the log and once in words', async (t) => {
+  for (const [CARTBARN_HOST, times] of [
+    ['0.0.0.0', 2],
+    ['127.0.0.1', 0],
+  ] as const) {
+    const { child, out, err } = await startListening(t, ['run'], {
+      CARTBARN_DATA_DIR: newFolder(t),
+      CARTBARN_HOST,
+    })
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    const lines = `${out()}\n${err()}`
+      .split('\n')
+      .filter((line) => /HTTP and MQTT without encryption/.test(line))
+    assert.equal(lines.length, times)
+    assert.doesNotMatch(out() + err(), /flt_/)
+    assert.match(err(), /export KEY="\$\(cat '.*admin-key\.txt'\)"/)
+  }
 })
 
 for (const argv of [['demo'], ['run', '--demo']]) {
@@ -145,12 +179,33 @@ test('the simulator of a demo that is killed ends too', async (t) => {
   await once(child, 'close')
 })
 
-test('a demo over data whose key is not known says what it needs, and leaves nothing running', async (t) => {
-  const settings = { CARTBARN_DATA_DIR: newFolder(t) }
+test('a demo starts again on its data, on which other settings of its key change nothing', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  for (const more of [{}, { CARTBARN_ADMIN_API_KEY: KEY }]) {
+    const { child, out } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR, ...more })
+    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices', 20_000)
+    child.kill('SIGTERM')
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  }
+})
+
+test('a demo has a folder of its own by default', async (t) => {
+  const folder = newFolder(t)
+  const { child } = await startListening(t, ['run', '--demo'], {}, folder)
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  assert.deepEqual(readdirSync(folder), ['data-demo'])
+})
+
+test('a demo over the data of a real course is refused, whoever knows its key', async (t) => {
+  const settings = { CARTBARN_DATA_DIR: newFolder(t), CARTBARN_ADMIN_API_KEY: KEY }
   const first = await startListening(t, ['run'], settings)
   first.child.kill('SIGTERM')
   await once(first.child, 'exit')
-  const { out, code } = await run(['demo'], settings)
+  const { err, code } = await run(['demo'], settings)
   assert.equal(code, 1)
-  assert.match(out, /the demo needs the admin key: set CARTBARN_ADMIN_API_KEY/)
+  assert.match(
+    err,
+    /^demo: .* has the data of a gateway that is no demo.*: set CARTBARN_DATA_DIR to another folder\n$/,
+  )
 })

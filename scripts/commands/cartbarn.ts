@@ -8,7 +8,11 @@ type ProductCommand = readonly [name: string, summary: string, load: () => Promi
 
 const COMMANDS: readonly ProductCommand[] = [
   ['run', 'start the gateway', async () => (await import('./run.ts')).run],
-  ['hub', 'start the head office, or manage its sites', async () => (await import('./hub.ts')).hub],
+  [
+    'hub',
+    'start the head office, or manage its sites and its admin key',
+    async () => (await import('./hub.ts')).hub,
+  ],
   [
     'import',
     'add the tracks of files to the history of a device',

@@ -1,13 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { Config } from '#gateway/config.ts'
-import { type RunningGateway, runGateway } from '#gateway/main.ts'
-import { type CommandIo, type RunCommand, runCommand } from '#scripts/cli/command.ts'
+import { keepDemoKey } from '#gateway/admin-key.ts'
+import { type Config, DEFAULT_DATA_DIR } from '#gateway/config.ts'
+import { type Addresses, runGateway } from '#gateway/main.ts'
+import { CommandError, type CommandIo, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { startCommand } from '#scripts/cli/start-command.ts'
+import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
+const DEMO_DATA_DIR = './data-demo'
 /** How long the simulated devices may take to disconnect. */
 const STOP_MS = 3_000
 
@@ -15,29 +18,36 @@ const STOP_MS = 3_000
 export const demo: RunCommand = (argv, io) =>
   runCommand('demo', io, async () => {
     const command = createSettingsCommandLine('demo', io).description(
-      'Starts the gateway of a golf course, with simulated carts that drive on it.',
+      'Starts the gateway of a golf course, with simulated carts that drive on it. The data is in ./data-demo, or ' +
+        'in CARTBARN_DATA_DIR, which must not be that of a real course.',
     )
     return runDemo(readSettings(parseCommandLine(command, argv).opts().config, io), io)
   })
 
-export function runDemo(config: Config, { env, signal }: CommandIo): Promise<number> {
-  return runGateway(config, signal, (gateway) => {
-    const adminKey = gateway.newAdminKey ?? config.adminApiKey
-    if (adminKey === undefined)
-      throw new Error(
-        'the demo needs the admin key: set CARTBARN_ADMIN_API_KEY, or use an empty CARTBARN_DATA_DIR',
-      )
-    return new SimulatedCourse(gateway, { ...env, CARTBARN_ADMIN_API_KEY: adminKey })
-  })
+/**
+ * Runs the gateway with a simulated course, until a signal; without `CARTBARN_DATA_DIR`, or with its default, on a folder
+ * of its own. Throws `CommandError` for a folder with the data of a real course.
+ */
+export async function runDemo(settings: Config, { env, signal }: CommandIo): Promise<number> {
+  const isDefault = settings.dataDir === DEFAULT_DATA_DIR
+  const config = { ...settings, dataDir: isDefault ? DEMO_DATA_DIR : settings.dataDir }
+  try {
+    const { file: keyFile, key: adminApiKey } = keepDemoKey(config)
+    const create = (addresses: Addresses) =>
+      new SimulatedCourse(addresses, { ...env, CARTBARN_ADMIN_API_KEY: adminApiKey })
+    return await runGateway({ ...config, adminApiKey }, signal, { keyFile, create })
+  } catch (error) {
+    throw new CommandError(describeError(error), { cause: error })
+  }
 }
 
 /** The simulator in a process of its own, like real devices. */
 class SimulatedCourse implements Part {
-  readonly #addresses: RunningGateway['addresses']
+  readonly #addresses: Addresses
   readonly #env: NodeJS.ProcessEnv
   #child: ChildProcess | undefined
 
-  constructor({ addresses }: RunningGateway, env: NodeJS.ProcessEnv) {
+  constructor(addresses: Addresses, env: NodeJS.ProcessEnv) {
     this.#addresses = addresses
     this.#env = env
   }

@@ -1,6 +1,6 @@
+import type { HubCommand } from '#hub/commands.ts'
 import { describeHubSettings, type HubConfig, readHubConfig } from '#hub/config.ts'
-import { manageSites, runHub } from '#hub/main.ts'
-import type { SiteCommand } from '#hub/sites/commands.ts'
+import { manageHub, runHub } from '#hub/main.ts'
 import { citusStatements } from '#hub/store/database/schema.ts'
 import {
   CommandError,
@@ -13,12 +13,12 @@ import {
 import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
 import { ConfigError, describeError } from '#shared/errors.ts'
 
-/** `cartbarn hub`: the head office until a signal, or what is asked of its sites. */
+/** `cartbarn hub`: the head office until a signal, or what is asked of it. */
 export const hub: RunCommand = (argv, io) =>
   runCommand('hub', io, async () => {
     let work = () => runHub(readSettings(io), io.signal)
-    const askAbout = (command: SiteCommand) => {
-      work = () => print(io, manageSites(readSettings(io), command))
+    const ask = (command: HubCommand) => {
+      work = () => print(io, manageHub(readSettings(io), command))
     }
     const command = createCommandLine('hub', io)
       .description(
@@ -34,21 +34,27 @@ export const hub: RunCommand = (argv, io) =>
       .description('add a site and print the key of its gateway, once')
       .argument('<name>', 'the name of the site; in quotes if it has several words')
       .option('--id <id>', 'the id of the site; by default it is made of the name')
-      .action((name, { id }) => askAbout({ action: 'add', name, id }))
+      .action((name, { id }) => ask({ action: 'add', name, id }))
     site
       .command('list')
       .description('list all sites')
-      .action(() => askAbout({ action: 'list' }))
+      .action(() => ask({ action: 'list' }))
     site
       .command('rotate')
       .description('revoke the keys of a site and print a new key')
       .argument('<id>')
-      .action((id) => askAbout({ action: 'rotate', id }))
+      .action((id) => ask({ action: 'rotate', id }))
     site
       .command('revoke')
       .description('revoke the keys of a site')
       .argument('<id>')
-      .action((id) => askAbout({ action: 'revoke', id }))
+      .action((id) => ask({ action: 'revoke', id }))
+    command
+      .command('admin-key')
+      .description(
+        "give the oldest active admin a new key and end the admin's old key: printed on a terminal, else written into admin-key.txt of the data folder; also while the hub runs",
+      )
+      .action(() => ask({ action: 'admin-key', isShown: io.stdout.isTTY === true }))
     command
       .command('citus')
       .description('print the SQL that spreads the tables over a Citus cluster')

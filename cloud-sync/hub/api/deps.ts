@@ -11,6 +11,8 @@ export interface PeopleApiDeps {
   monotonicClock: MonotonicClock
   /** Of each user; 0 is no limit. */
   requestsPerSecond: number
+  /** A request was admitted with the key of this hash. */
+  onKeyUsed: (keyHash: string) => void
   /** A new intent waits for the gateway of this site. */
   onIntent: (siteId: string) => void
   /** The settings that `/docs` lists. */

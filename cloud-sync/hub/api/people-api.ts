@@ -24,9 +24,9 @@ import { createHubUsersApi } from './users.ts'
 
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
-  const { database, clock, monotonicClock, requestsPerSecond, settings } = deps
+  const { database, clock, monotonicClock, requestsPerSecond, onKeyUsed, settings } = deps
   const budgets = createHubBudgets(requestsPerSecond, monotonicClock)
-  const door = withHubKey(new HubKeyGuard(database, budgets))
+  const door = withHubKey(new HubKeyGuard(database, budgets, onKeyUsed))
   const about = {
     title: 'cartbarn head office',
     description: INTRODUCTION,

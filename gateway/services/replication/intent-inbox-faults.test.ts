@@ -55,7 +55,7 @@ async function open(t: TestContext) {
   const fleet = new Fleet()
   fleet.load(store.read, LATEST_MS)
   const users = new Users({ store: faulty, events, clock, log })
-  await users.ensureAdmin('a-key-of-at-least-24-characters')
+  await users.createFirstAdmin('a-key-of-at-least-24-characters', true)
   await users.start()
   const turns = new FairTurns()
   const sent: string[] = []

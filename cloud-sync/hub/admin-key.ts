@@ -1,0 +1,120 @@
+import type { Database } from '#hub/store/database/database.ts'
+import { changeHubUser, hasHubAdmin, hubUserByKey, listHubUsers } from '#hub/store/users.ts'
+import type { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { describeError } from '#shared/errors.ts'
+import { hashSecret, newHubKey } from '#shared/ids.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { preparePrivateFolder } from '#shared/private-files.ts'
+import type { Clock } from '#shared/time.ts'
+import { createFirstHubAdmin } from './users.ts'
+
+interface HubAdminKeyDeps {
+  database: Database
+  file: AdminKeyFile
+  /** The folder of the file. */
+  dataDir: string
+  clock: Clock
+  log: Log
+}
+
+const LOOK_MS = 2_000
+
+/**
+ * Sees to it that somebody can have the key of an admin: one that is made up is on the disk, in a file, before it is
+ * valid, and the file goes when this hub has seen a use of the key. Of several hubs that start on one empty database,
+ * one makes the admin, and only its file stays.
+ */
+export class HubAdminKey implements Part {
+  readonly #deps: HubAdminKeyDeps
+  readonly #givenKey: string | undefined
+  #waitingHash: string | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** `givenKey`: `CARTBARN_HUB_ADMIN_API_KEY`. */
+  constructor(deps: HubAdminKeyDeps, givenKey: string | undefined) {
+    this.#deps = deps
+    this.#givenKey = givenKey
+  }
+
+  /** Throws an `Error` in words when the file cannot be written. */
+  async start(): Promise<void> {
+    const { database, file, clock, log } = this.#deps
+    if (!(await hasHubAdmin(database))) {
+      const key = this.#givenKey ?? this.#writeKey(file.read() ?? newHubKey())
+      await createFirstHubAdmin(database, key, clock.nowMs())
+    }
+    if (this.#givenKey !== undefined && !(await this.#isAdmins(this.#givenKey)))
+      log.warn(
+        {},
+        'CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run hub -- admin-key makes a new key',
+      )
+    const key = file.read()
+    if (key !== undefined && !(await this.#isAdmins(key))) this.#removeFile()
+    this.#look()
+    if (this.isWaiting) log.info({ path: file.path }, 'the admin key is in a file until it is used')
+    this.#timer = setInterval(() => this.#look(), LOOK_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+  }
+
+  /** Whether the key in the file has not been used yet. */
+  get isWaiting(): boolean {
+    return this.#waitingHash !== undefined
+  }
+
+  /** Takes note that a request was made with a key. */
+  wasUsed(keyHash: string): void {
+    if (keyHash === this.#waitingHash && this.#removeFile()) this.#waitingHash = undefined
+  }
+
+  /**
+   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown` to somebody, else where
+   * its file is.
+   */
+  async replace(isShown: boolean): Promise<string> {
+    const { database, file } = this.#deps
+    const admins = await listHubUsers(database)
+    const admin = admins.find(({ role, isActive }) => role === 'admin' && isActive)
+    if (admin === undefined) throw new Error('the hub has no admin yet: start it once')
+    const key = newHubKey()
+    if (!isShown) this.#writeKey(key)
+    await changeHubUser(database, admin.userId, { keyHash: hashSecret(key) })
+    if (isShown) file.remove()
+    this.#look()
+    const place = isShown ? 'This is' : `${file.path} has, until its first use,`
+    const said = `${place} the new key of ${admin.name}; the old one is no longer valid.\n`
+    return isShown ? `${key}\n${said}` : said
+  }
+
+  /** The command that replaces a key may run in another process, beside a hub on PostgreSQL. */
+  #look(): void {
+    const key = this.#deps.file.read()
+    this.#waitingHash = key === undefined ? undefined : hashSecret(key)
+  }
+
+  #writeKey(key: string): string {
+    const { dataDir, file } = this.#deps
+    preparePrivateFolder(dataDir, ['admin-key.txt'])
+    file.write(key)
+    return key
+  }
+
+  async #isAdmins(key: string): Promise<boolean> {
+    const user = await hubUserByKey(this.#deps.database, hashSecret(key))
+    return user?.role === 'admin' && user.isActive
+  }
+
+  #removeFile(): boolean {
+    const { file, log } = this.#deps
+    try {
+      file.remove()
+      return true
+    } catch (error) {
+      log.warn({ path: file.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
+      return false
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import type { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { describeError } from '#shared/errors.ts'
+import { hashSecret, newApiKey } from '#shared/ids.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import type { Store } from '#store/store.ts'
+import type { Users } from './users.ts'
+
+interface FirstAdminKeyDeps {
+  store: Pick<Store, 'read'>
+  users: Users
+  file: AdminKeyFile
+  /** `CARTBARN_ADMIN_API_KEY`. */
+  givenKey: string | undefined
+  log: Log
+}
+
+const LOOK_MS = 2_000
+
+/**
+ * Sees to it that somebody can have the key of an admin. One that is made up is on the disk, in a file, before it is
+ * valid, and the file goes once a use of the key is on the disk: whenever the gateway is killed, the next start has
+ * a key for whoever has none yet. Starts after everything that may fail, such as a port that is taken.
+ */
+export class FirstAdminKey implements Part {
+  readonly #deps: FirstAdminKeyDeps
+  /** Of the key in the file, with the number of requests it has made. */
+  #waiting: { keyHash: string; requests: number } | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: FirstAdminKeyDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws an `Error` in words when the file cannot be written. */
+  async start(): Promise<void> {
+    const { file, log } = this.#deps
+    await this.#giveKey()
+    this.#warnOfOtherKey()
+    const key = file.read()
+    const user = key === undefined ? undefined : this.#activeAdmin(hashSecret(key))
+    if (user === undefined) {
+      // of a start that was killed, or of an admin who has another key by now
+      this.#removeFile()
+      return
+    }
+    this.#waiting = { keyHash: user.keyHash, requests: user.usage.totalRequests }
+    log.info({ path: file.path }, 'the admin key is in a file until it is used')
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#look()
+  }
+
+  /** Whether the key in the file has not been used yet. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  async #giveKey(): Promise<void> {
+    const { store, users, file, givenKey, log } = this.#deps
+    const admins = this.#activeAdmins()
+    const [oldest] = admins
+    if (oldest === undefined) {
+      await users.createFirstAdmin(givenKey ?? this.#newKeyInFile(), givenKey !== undefined)
+      return
+    }
+    const isUnknown =
+      !store.read.isAdminKeyTold() &&
+      admins.every(({ usage }) => usage.firstUsedAtMs === null) &&
+      this.#activeAdmin(hashSecret(file.read() ?? '')) === undefined
+    if (!isUnknown) return
+    try {
+      const apiKey = givenKey ?? this.#newKeyInFile()
+      await users.rotateKey(oldest.userId, { apiKey, isTold: givenKey !== undefined })
+    } catch (error) {
+      // a full disk keeps no gateway from serving what it has
+      log.warn({ reason: describeError(error) }, 'cannot make a new key for the admin, whose key nobody has')
+    }
+  }
+
+  #newKeyInFile(): string {
+    const key = newApiKey()
+    this.#deps.file.write(key)
+    return key
+  }
+
+  #warnOfOtherKey(): void {
+    const { givenKey, log } = this.#deps
+    if (givenKey === undefined || this.#activeAdmin(hashSecret(givenKey)) !== undefined) return
+    log.warn(
+      {},
+      'CARTBARN_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run admin-key makes a new key',
+    )
+  }
+
+  async #look(): Promise<void> {
+    const { users, store } = this.#deps
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    const user = this.#activeAdmin(waiting.keyHash)
+    if (user !== undefined) {
+      if (user.usage.totalRequests === waiting.requests) return
+      await users.flushUsage()
+      // else the next start could take the key for one that nobody has
+      const stored = store.read.users().find(({ userId }) => userId === user.userId)
+      if (stored?.usage.totalRequests === waiting.requests) return
+    }
+    if (!this.#removeFile()) return
+    this.#waiting = undefined
+    clearInterval(this.#timer)
+  }
+
+  #removeFile(): boolean {
+    const { file, log } = this.#deps
+    try {
+      file.remove()
+      return true
+    } catch (error) {
+      log.warn({ path: file.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
+      return false
+    }
+  }
+
+  #activeAdmins() {
+    return this.#deps.users.all().filter(({ role, isActive }) => role === 'admin' && isActive)
+  }
+
+  #activeAdmin(keyHash: string) {
+    return this.#activeAdmins().find((user) => user.keyHash === keyHash)
+  }
+}

@@ -1,0 +1,51 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { describeError } from './errors.ts'
+
+/** A key that was made up for an admin, in a file of the data folder for a person to fetch: no log may hold it. */
+export class AdminKeyFile {
+  readonly path: string
+  readonly #folder: string
+
+  constructor(dataDir: string, name = 'admin-key.txt') {
+    this.#folder = dataDir
+    this.path = join(dataDir, name)
+  }
+
+  /** Undefined when there is none. */
+  read(): string | undefined {
+    try {
+      return readFileSync(this.path, 'utf8').trim() || undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** When it returns the key is on the disk: only then may it become valid. Throws an `Error` in words. */
+  write(key: string): void {
+    const temporary = `${this.path}.tmp`
+    try {
+      const file = openSync(temporary, 'w', 0o600)
+      try {
+        writeSync(file, `${key}\n`)
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+      renameSync(temporary, this.path)
+      const folder = openSync(this.#folder, 'r')
+      // the name is part of the folder
+      fsyncSync(folder)
+      closeSync(folder)
+    } catch (error) {
+      throw new Error(`the admin key cannot be written into ${this.path}: ${describeError(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** Throws when it stays. */
+  remove(): void {
+    rmSync(this.path, { force: true })
+  }
+}
