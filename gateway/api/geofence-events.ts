@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { isAdmin } from '#domain/access.ts'
+import { visibleHardwareIds } from '#domain/access.ts'
 import { fromE7 } from '#shared/geo.ts'
 import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
@@ -46,7 +46,7 @@ export function createGeofenceEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv>
       const { caller } = c.var.user
       const rows = store.read.geofenceEvents({
         hardwareId: hardware_id,
-        visibleHardwareIds: isAdmin(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])],
+        visibleHardwareIds: visibleHardwareIds(caller),
         groupId: group_id,
         zoneId: zone_id,
         zoneType: zone_type,

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { isAdmin } from '#domain/access.ts'
+import { visibleHardwareIds } from '#domain/access.ts'
 import { requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -38,7 +38,7 @@ export function createLockEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
       const rows = store.read.lockEvents({
         ...rest,
         hardwareId: hardware_id,
-        visibleHardwareIds: isAdmin(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])],
+        visibleHardwareIds: visibleHardwareIds(caller),
         fromMs: from,
         toMs: to,
         limit,

@@ -415,3 +415,53 @@ test('5000 ids of the greatest length fit into one request', async () => {
   assert.equal(status, 201)
   assert.deepEqual(body.user.allowed_hardware_ids, ids)
 })
+
+test('a star alone is every device, now and later, over HTTP, realtime and MQTT', async () => {
+  const user = await g.createUser({ name: 'Starter', allowed_hardware_ids: ['*', '*'] })
+  assert.deepEqual((await userOf(user.userId)).allowed_hardware_ids, ['*'])
+  const realtime = await g.realtime(user.key)
+  realtime.send({ type: 'subscribe', hardwareIds: ['*'] })
+  await realtime.next('subscribed')
+  const program = await g.program({}, user)
+  assert.deepEqual(
+    (await program.subscribeAsync('dev/+/evt', { qos: 0 })).map(({ qos }) => qos),
+    [0],
+  )
+  const heard = new Promise((resolve) => program.once('message', resolve))
+
+  const device = await g.device('cart-of-tomorrow')
+  const event = { eid: '1', event: 'unlock', source: 'rfid' }
+  await device.publishAsync('dev/cart-of-tomorrow/evt', JSON.stringify(event), { qos: 1 })
+  assert.equal(await heard, 'dev/cart-of-tomorrow/evt')
+  assert.equal((await realtime.next('device_unlocked')).hardwareId, 'cart-of-tomorrow')
+  for (const path of [
+    '/devices/cart-of-tomorrow',
+    '/devices/cart-of-tomorrow/gps?limit=1',
+    '/devices/cart-of-tomorrow/commands',
+  ])
+    assert.equal((await g.request('GET', path, { key: user.key })).status, 200, path)
+  for (const path of [
+    '/devices',
+    '/lock-events',
+    '/geofence-events',
+    '/trips/active?hardware_ids=cart-of-tomorrow',
+  ]) {
+    const { status, body } = await g.request('GET', path, { key: user.key })
+    assert.equal(status, 200, path)
+    assert.deepEqual(body, (await g.request('GET', path)).body, path)
+  }
+  const { body } = await g.request('GET', '/lock-events', { key: user.key })
+  assert.equal(body.events.length, 1)
+})
+
+test('a star beside other ids is refused', async () => {
+  const fields = { allowed_hardware_ids: ['*', 'cart-1'] }
+  for (const [method, path, body] of [
+    ['POST', '/users', { name: 'Starter', ...fields }],
+    ['PATCH', `/users/${await adminId()}`, fields],
+  ] as const) {
+    const answer = await g.request(method, path, { body })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.detail, /must be \* alone, or name devices/)
+  }
+})

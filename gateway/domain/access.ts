@@ -4,13 +4,22 @@ import type { Role } from '#shared/wire/users.ts'
 export interface Caller {
   userId: string
   role: Role
-  /** Null and empty both mean no device; irrelevant for an admin. */
+  /** Null and empty both mean no device, `*` alone every device; irrelevant for an admin. */
   allowedHardwareIds: ReadonlySet<string> | null
 }
 
 /** Source: spec 5, rules 5 and 6. */
 export function canSee(caller: Caller, hardwareId: string): boolean {
-  return caller.role === 'admin' || (caller.allowedHardwareIds?.has(hardwareId) ?? false)
+  return seesAll(caller) || (caller.allowedHardwareIds?.has(hardwareId) ?? false)
+}
+
+/** The devices a query is held to; undefined for all, now and later. */
+export function visibleHardwareIds(caller: Caller): string[] | undefined {
+  return seesAll(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])]
+}
+
+function seesAll({ role, allowedHardwareIds }: Caller): boolean {
+  return role === 'admin' || (allowedHardwareIds?.has('*') ?? false)
 }
 
 export function isAdmin(caller: Caller): boolean {

@@ -18,13 +18,15 @@ const SITES_MAX = 5000
 const nameSchema = z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Jane' })
 
 const siteIdsSchema = z
-  .array(siteIdSchema)
+  .array(z.union([z.literal('*'), siteIdSchema]))
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= SITES_MAX, `must name at most ${SITES_MAX} sites`)
+  .refine((ids) => ids.length === 1 || !ids.includes('*'), 'must be * alone, or name sites')
+  .transform((ids) => (ids.includes('*') ? null : ids))
   .nullable()
   .meta({
     description:
-      'The sites it may see, also such as do not exist yet; null is all of them, now and later. Means nothing for an admin.',
+      'The sites it may see, also such as do not exist yet; null, or * alone, is all of them, now and later. Means nothing for an admin.',
     example: ['north'],
   })
 

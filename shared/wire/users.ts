@@ -30,7 +30,8 @@ export const userSchema = z
       .array(z.string())
       .nullable()
       .meta({
-        description: 'The devices it may see; null and an empty list are none. Means nothing for an admin.',
+        description:
+          'The devices it may see; null and an empty list are none, * is every device, now and later. Means nothing for an admin.',
         example: ['cart-07', 'cart-08'],
       }),
     created_at: isoSchema,
@@ -62,10 +63,11 @@ const allowedSchema = z
   .array(z.string().min(1).max(64))
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 5000, 'must name at most 5000 devices')
+  .refine((ids) => ids.length === 1 || !ids.includes('*'), 'must be * alone, or name devices')
   .meta({
     maxItems: 5000,
     description:
-      'The devices it may see, also such as do not exist yet; null for none. Repeated ones count once.',
+      'The devices it may see, also such as do not exist yet; null for none, * alone for every device, now and later. Repeated ones count once.',
     example: ['cart-07', 'cart-08'],
   })
 

@@ -102,6 +102,7 @@ for (const [body, code] of [
   [{ name: ' ' }, 'invalid_field'],
   [{ name: 'x', role: 'user' }, 'invalid_field'],
   [{ name: 'x', site_ids: 'north' }, 'invalid_field'],
+  [{ name: 'x', site_ids: ['*', 'north'] }, 'invalid_field'],
   [{ name: 'x', site_ids: ['No Such Name'] }, 'invalid_field'],
   [{ name: 'x', site_ids: Array.from({ length: 5001 }, (_, i) => `s${i}`) }, 'invalid_field'],
   [{ name: 'x', sites: [] }, 'unknown_field'],
@@ -111,6 +112,14 @@ for (const [body, code] of [
     assert.deepEqual([answer.status, answer.body.code], [400, code])
   })
 }
+
+test('a star alone is every site', async () => {
+  const { key, userId } = await people.createUser({ site_ids: ['*'] })
+  assert.equal((await people.request('GET', `/users/${userId}`)).body.site_ids, null)
+  const { status, body } = await people.request('GET', '/sites', { key })
+  assert.equal(status, 200)
+  assert.deepEqual(body, (await people.request('GET', '/sites')).body)
+})
 
 test('the first admin is made once, however many hubs start', async () => {
   assert.ok(PGLITE !== undefined)
