@@ -98,3 +98,10 @@ for (const [what, values, expected] of [
 test('speeds are taken in their unit', () => {
   assert.equal(check({ lat: 1, long: 2, speed: '10' }, 3.6).gps?.speed, 36)
 })
+
+test('a cell of many digits takes no time', () => {
+  const cell = `${'1'.repeat(500_000)}x`
+  const startMs = performance.now()
+  assert.deepEqual(check({ lat: cell, long: cell }).drops, ['invalid_position@7'])
+  assert.ok(performance.now() - startMs < 1_000)
+})

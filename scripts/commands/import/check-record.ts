@@ -18,7 +18,7 @@ export interface TrackRecord {
   battery: ImportedBattery | null
 }
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
 
 /**
  * What of a record is numbers and times; whether they are possible is for the gateway to say. Undefined, and its reason
@@ -32,7 +32,7 @@ export function checkRecord(
   const { place } = found
   const atMs = readTime(found.time, isUtc)
   if (typeof atMs === 'string') {
-    drop(atMs, place)
+    drop(atMs, place, found.time)
     return undefined
   }
   const timestamp = toIso(atMs)
@@ -43,12 +43,13 @@ export function checkRecord(
   }
   let gps: ImportedGps | null = null
   if (lat !== undefined && long !== undefined) {
-    if (Number.isNaN(lat) || Number.isNaN(long)) drop('invalid_position', place)
+    if (Number.isNaN(lat) || Number.isNaN(long))
+      drop('invalid_position', place, Number.isNaN(lat) ? found.lat : found.long)
     else gps = { timestamp, lat, long, ...speedOf(found, kmhPerSpeedUnit, drop) }
   } else if (lat !== long) drop('incomplete_position', place)
   let battery: ImportedBattery | null = null
   if (voltage !== undefined) {
-    if (Number.isNaN(voltage)) drop('invalid_battery_voltage', place)
+    if (Number.isNaN(voltage)) drop('invalid_battery_voltage', place, found.voltage)
     else battery = { timestamp, battery_voltage: voltage }
   }
   if (gps === null && battery === null) return undefined
@@ -69,7 +70,7 @@ function speedOf(
   const value = numberIn(speed)
   if (value === undefined) return {}
   if (!Number.isNaN(value)) return { speed: value * kmhPerSpeedUnit }
-  drop('invalid_speed', place)
+  drop('invalid_speed', place, speed)
   return {}
 }
 

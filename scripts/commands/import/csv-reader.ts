@@ -41,11 +41,21 @@ export class CsvReader implements TrackReader {
       this.#sink.drop('wrong_number_of_fields', line)
     } else {
       const record = emptyRecord(line)
-      for (const [i, field] of this.#columns.entries()) if (field !== undefined) record[field] = fields[i]
+      for (const [i, field] of this.#columns.entries())
+        if (field !== undefined) record[field] = NUMBERS.includes(field) ? this.#number(fields[i]) : fields[i]
       this.#sink.record(record)
     }
   }
+
+  /** Where no comma stands between fields, one within a number is the decimal sign of most of Europe. */
+  #number(text = ''): string {
+    const number = text.trim()
+    return this.#rows.delimiter !== ',' && WITH_COMMA.test(number) ? number.replace(',', '.') : text
+  }
 }
+
+const NUMBERS: readonly Field[] = ['lat', 'long', 'speed', 'voltage']
+const WITH_COMMA = /^[+-]?\d+,\d+$/
 
 /** Which column is which field. Throws `TrackFileError` when the first row is no header, or could be read two ways. */
 function columnsOf(header: readonly string[], mapping: FieldMapping): (Field | undefined)[] {

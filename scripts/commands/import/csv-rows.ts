@@ -22,6 +22,11 @@ export class CsvRows {
     this.#onRow = onRow
   }
 
+  /** Undefined before the first row. */
+  get delimiter(): string | undefined {
+    return this.#delimiter
+  }
+
   read(text: string): void {
     const data = this.#rest + text
     let start = 0

@@ -8,7 +8,7 @@ const VALUE_LIMIT = 200
 
 /**
  * Reads the points of GPX: of tracks, of routes, and waypoints. Speeds are m/s: GPX 1.0 has an element for them, in 1.1
- * they are an extension. Elements are known by their names without prefixes, which files use freely.
+ * they are an extension: of Garmin, or as OsmAnd and others write it, right below `extensions`. Elements are known by their names without prefixes, which files use freely.
  * Source: https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
  * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
  */
@@ -54,7 +54,9 @@ export class GpxReader implements TrackReader, XmlSink {
     const point = this.#point
     if (point === undefined) return
     if (this.#value !== undefined && (name === 'time' || name === 'speed')) {
-      point[name] = this.#value
+      // what is defined somewhere goes before what programs just write
+      if (this.#path.at(-1) !== 'extensions') point[name] = this.#value
+      else point[name] ??= this.#value
       this.#value = undefined
     } else if (this.#path.length < this.#pointDepth) {
       this.#point = undefined
@@ -69,7 +71,9 @@ export class GpxReader implements TrackReader, XmlSink {
   #isWanted(name: string): boolean {
     const isChild = this.#path.length === this.#pointDepth + 1
     if (isChild) return name === 'time' || name === 'speed'
-    return name === 'speed' && this.#path.at(-2) === 'TrackPointExtension'
+    if (name !== 'speed') return false
+    const isInExtensions = this.#path.length === this.#pointDepth + 2 && this.#path.at(-2) === 'extensions'
+    return isInExtensions || this.#path.at(-2) === 'TrackPointExtension'
   }
 }
 

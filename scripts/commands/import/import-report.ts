@@ -2,10 +2,13 @@ import { grouped } from '#scripts/cli/progress.ts'
 import { toIso } from '#shared/time.ts'
 
 const EXAMPLES = 3
+const SHOWN_LENGTH = 40
 
 interface DroppedHere {
   count: number
   places: number[]
+  /** Of the first place. */
+  value: unknown
 }
 
 /** What became of the records of a file. */
@@ -21,8 +24,8 @@ export class ImportReport {
   readonly #droppedThere = new Map<string, number>()
 
   /** Something of the file was left out, before anything was sent. */
-  drop(reason: string, place: number): void {
-    const dropped = this.#droppedHere.get(reason) ?? { count: 0, places: [] }
+  drop(reason: string, place: number, value?: unknown): void {
+    const dropped = this.#droppedHere.get(reason) ?? { count: 0, places: [], value }
     this.#droppedHere.set(reason, dropped)
     dropped.count++
     if (dropped.places.length < EXAMPLES) dropped.places.push(place)
@@ -59,15 +62,24 @@ export class ImportReport {
   }
 
   #drops(placeName: string): string[] {
-    const here = [...this.#droppedHere].map(([reason, { count, places }]) => {
+    const here = [...this.#droppedHere].map(([reason, { count, places, value }]) => {
+      const [first, ...others] = places
       const more = count > places.length ? ' …' : ''
-      return `  dropped        ${grouped(count)} ${reason}: ${placeName} ${places.join(', ')}${more}${advice(reason)}`
+      return `  dropped        ${grouped(count)} ${reason}: ${placeName} ${first}${shown(value)}${others.map((place) => `, ${place}`).join('')}${more}${advice(reason)}`
     })
     const there = [...this.#droppedThere].map(
       ([reason, count]) => `  dropped        ${grouped(count)} ${reason}, by the gateway${advice(reason)}`,
     )
     return [...here, ...there]
   }
+}
+
+/** A value of the file, short: it may be anything. */
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  if (text.trim() === '') return ''
+  const short = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text
+  return ` (${JSON.stringify(short)})`
 }
 
 function byStream({ gps, battery }: { gps: number; battery: number }): string {

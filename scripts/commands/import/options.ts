@@ -15,7 +15,8 @@ export interface ImportOptions {
   gateway: GatewayOptions | null
   mapping: FieldMapping
   delimiter: string | undefined
-  encoding: string
+  /** Undefined: the file says it, or it is UTF-8. */
+  encoding: string | undefined
   isUtc: boolean
   kmhPerSpeedUnit: number
   isQuiet: boolean
@@ -54,9 +55,8 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     )
     .option(
       '--encoding <name>',
-      'such as windows-1252; utf-16 needs no name if it has a byte order mark',
+      'such as windows-1252 (by default what a byte order mark or the first line of a GPX file says, else utf-8)',
       encoding,
-      'utf-8',
     )
     .option('--utc', 'times without a zone are UTC (without this option such records are dropped)')
     .addOption(

@@ -153,6 +153,31 @@ test('GPX 1.1: points of tracks, routes and waypoints with a time, and the speed
   ])
 })
 
+test('GPX of OsmAnd: speed is right below the extensions, with or without a prefix', () => {
+  const point = (speed: string) =>
+    `<trkpt lat="1" lon="2"><time>T</time><extensions>${speed}</extensions></trkpt>`
+  const points = [
+    '<osmand:speed>1.5</osmand:speed><osmand:heading>7</osmand:heading>',
+    '<speed>2.5</speed>',
+    '<speed>9</speed><x:TrackPointExtension><x:speed>3</x:speed></x:TrackPointExtension>',
+    '<other><speed>9</speed></other>',
+  ].map(point)
+  assert.deepEqual(
+    gpx(`<gpx><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`).map((found) =>
+      typeof found === 'string' ? found : found.speed,
+    ),
+    ['1.5', '2.5', '3', undefined],
+  )
+})
+
+test('CSV: a decimal comma where no comma stands between fields', () => {
+  const row = { place: 2, time: '1,5', lat: '28.41', long: '-81.58', speed: '12.5' }
+  assert.deepEqual(csv('time;lat;lon;speed\n1,5;28,41; -81,58 ;12,5\n'), [row])
+  assert.deepEqual(csv('time\tlat\tlon\tspeed\n1,5\t28,41\t-81,58\t12,5\n'), [row])
+  assert.deepEqual(csv('time,lat,lon\nT,"28,41",2\n'), [{ place: 2, time: 'T', lat: '28,41', long: '2' }])
+  assert.deepEqual(csv('time;lat;lon\nT;1.234,5;2,\n'), [{ place: 2, time: 'T', lat: '1.234,5', long: '2,' }])
+})
+
 test('GPX 1.0: speed is an element, prefixes are the choice of the file', () => {
   const text =
     '<g:gpx xmlns:g="http://www.topografix.com/GPX/1/0"><g:trk><g:trkseg><g:trkpt lat="1" lon="2"><g:time>T</g:time><g:speed>3</g:speed></g:trkpt></g:trkseg></g:trk></g:gpx>'

@@ -130,9 +130,9 @@ test('what cannot be used is told by reason and place, and the rest is stored, w
   for (const expected of [
     'read           12 records, 1996-05-01T11:00:00.000Z to 2026-05-01T11:00:04.000Z',
     'stored         3 gps, 0 battery',
-    'dropped        1 time_without_zone: line 4 (give --utc if they are UTC)',
-    'dropped        5 invalid_time: line 5, 8, 9 …',
-    'dropped        1 invalid_speed: line 7 (stored without it)',
+    'dropped        1 time_without_zone: line 4 ("2026-05-01T11:00:02") (give --utc if they are UTC)',
+    'dropped        5 invalid_time: line 5 ("2016-12-31T23:59:60Z"), 8, 9 …',
+    'dropped        1 invalid_speed: line 7 ("fast") (stored without it)',
     'dropped        1 wrong_number_of_fields: line 13',
     'dropped        1 implausible_time, by the gateway (before 2020, or in the future)',
     'dropped        1 invalid_position, by the gateway',
@@ -149,6 +149,43 @@ test('a file of which nothing can be used is a failure', async () => {
   assert.match(out, /1 time_without_zone: line 2/)
   assert.equal((await importAs(id, '--utc', name)).code, 0)
   assert.equal((await recordsOf(id)).length, 1)
+})
+
+test('an XML file says its encoding itself; --encoding goes before that, and an unknown one is named', async () => {
+  const id = await newDevice()
+  const gpxIn = (encoding: string) =>
+    gpxOf('<wpt lat="1" lon="2"><name>Höhe</name><time>2026-05-01T11:00:00Z</time></wpt>').replace(
+      /^(<\?xml[^>]*\?>)?/,
+      `<?xml version="1.0" encoding="${encoding}"?>`,
+    )
+  const latin1 = write('latin1.gpx', Buffer.from(gpxIn('ISO-8859-1'), 'latin1'))
+  assert.equal((await importAs(id, latin1)).code, 0)
+  assert.equal((await recordsOf(id)).length, 1)
+  const wrong = write('wrong.gpx', Buffer.from(gpxIn('UTF-8'), 'latin1'))
+  assert.match((await importAs(id, wrong)).err, /the file is not utf-8.*give --encoding/)
+  assert.equal((await importAs(id, '--encoding', 'latin1', wrong)).code, 0)
+  const unknown = write('unknown.gpx', gpxIn('EBCDIC-CP-DE'))
+  assert.match(
+    (await importAs(id, unknown)).err,
+    /it is EBCDIC-CP-DE, which is not known here: give --encoding/,
+  )
+})
+
+test('a value that is shown is short, whatever it is', async () => {
+  const id = await newDevice()
+  const long = `${'9'.repeat(1000)}`
+  const { out } = await importAs(id, write('long.csv', `${HEADER}\n${long}x,1,2,3\n`))
+  assert.match(out, /1 invalid_time: line 2 \("9{40}…"\)\n/)
+})
+
+test('a file of German Excel is read', async () => {
+  const id = await newDevice()
+  const content = '\ufefftime;lat;lon;speed;battery_voltage\r\n2026-05-01 11:00;28,41;-81,58;12,4;48,2\r\n'
+  assert.equal((await importAs(id, '--utc', write('excel.csv', content))).code, 0)
+  assert.deepEqual(
+    (await recordsOf(id)).map(({ lat, long, speed }) => [lat, long, speed]),
+    [[28.41, -81.58, 12.4]],
+  )
 })
 
 test('names, delimiter, encoding and unit of speed can be told', async () => {

@@ -85,7 +85,12 @@ class Import {
       }
     }
     try {
-      for await (const text of textOf(file, this.#options.encoding, (bytes) => (bytesRead = bytes))) {
+      for await (const text of textOf(
+        file,
+        this.#options.encoding,
+        this.#format === 'gpx',
+        (bytes) => (bytesRead = bytes),
+      )) {
         reader.read(text)
         await send()
       }
@@ -125,7 +130,7 @@ class Import {
   #createReader(onRecord: (record: TrackRecord) => void): TrackReader {
     const { mapping, delimiter, device, kmhPerSpeedUnit, isUtc } = this.#options
     const report = this.#report
-    const drop = (reason: string, place: number) => report.drop(reason, place)
+    const drop: TrackSink['drop'] = (reason, place, value) => report.drop(reason, place, value)
     // GPX has no other unit, and its times have no other zone
     const reading =
       this.#format === 'gpx' ? { kmhPerSpeedUnit: 3.6, isUtc: true } : { kmhPerSpeedUnit, isUtc }

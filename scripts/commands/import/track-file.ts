@@ -6,6 +6,9 @@ import { TextDecoder } from 'node:util'
 import { CommandError, type CommandIo, pathFrom, systemCode } from '#scripts/cli/command.ts'
 import { TrackFileError } from './track-reader.ts'
 
+/** Longer than any XML declaration. */
+const DECLARATION_LIMIT = 200
+
 /** A file, or standard input. */
 export interface TrackFile {
   name: string
@@ -29,12 +32,13 @@ export async function openTrackFile(path: string, io: CommandIo): Promise<TrackF
 }
 
 /**
- * The text of a file, a piece at a time; `onBytes` is told how much of it was read. Throws `TrackFileError` where bytes
+ * The text of a file, a piece at a time, in the encoding that was told or that the file tells; `onBytes` is told how much of it was read. Throws `TrackFileError` where bytes
  * are no text in this encoding: read on, they would give false records.
  */
 export async function* textOf(
   { name, stream }: TrackFile,
-  encoding: string,
+  encoding: string | undefined,
+  isXml: boolean,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
@@ -43,7 +47,7 @@ export async function* textOf(
     for await (const chunk of stream) {
       // no encoding was set on it
       const bytes = chunk as Uint8Array
-      decoder ??= new TextDecoder(markedEncoding(bytes) ?? encoding, { fatal: true })
+      decoder ??= decoderOf(markedEncoding(bytes) ?? encoding ?? (isXml ? declaredEncoding(bytes) : 'utf-8'))
       const text = decode(decoder, read, bytes)
       read += bytes.length
       onBytes(read)
@@ -70,6 +74,22 @@ function markedEncoding([first, second]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return 'utf-16le'
   if (first === 0xfe && second === 0xff) return 'utf-16be'
   return undefined
+}
+
+/** The encoding an XML declaration names. Source: https://www.w3.org/TR/xml/#NT-EncodingDecl */
+function declaredEncoding(bytes: Uint8Array): string {
+  const start = new TextDecoder('latin1').decode(bytes.subarray(0, DECLARATION_LIMIT))
+  return /^<\?xml\s[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']/.exec(start)?.[1] ?? 'utf-8'
+}
+
+function decoderOf(encoding: string): TextDecoder {
+  try {
+    return new TextDecoder(encoding, { fatal: true })
+  } catch {
+    throw new TrackFileError(
+      `the file says that it is ${encoding}, which is not known here: give --encoding, or save it as UTF-8`,
+    )
+  }
 }
 
 function unreadable(name: string, error: unknown): unknown {

@@ -15,7 +15,8 @@ export interface FoundRecord {
 /** Told of what a reader finds, in the order of the file. */
 export interface TrackSink {
   record(record: FoundRecord): void
-  drop(reason: string, place: number): void
+  /** `value` is what the reason is about. */
+  drop(reason: string, place: number, value?: unknown): void
 }
 
 /** Reads one kind of file as it comes, in pieces of any size; memory stays the same however long the file is. */
