@@ -11,6 +11,9 @@ ENV NODE_ENV=production CARTBARN_DATA_DIR=/data \
     NODE_COMPILE_CACHE=/app/.compile-cache NODE_OPTIONS="--max-semi-space-size=4 --v8-pool-size=1"
 WORKDIR /app
 COPY --from=build /app ./
+# docker exec CONTAINER cartbarn COMMAND
+RUN printf '#!/bin/sh\nexec node /app/scripts/commands/cartbarn.ts "$@"\n' > /usr/local/bin/cartbarn \
+    && chmod 755 /usr/local/bin/cartbarn
 RUN mkdir -m 700 /data .compile-cache && chown node:node /data .compile-cache
 USER node
 # Strips the types once, into the cache that every start reads; the cache is good only for this user and these options.

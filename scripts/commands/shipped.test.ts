@@ -61,6 +61,17 @@ test('commands, threads and what they use are found', () => {
     assert.ok(ways.has(path), path)
 })
 
+test('the image has every file that a command uses', () => {
+  const lines = read('.dockerignore').split('\n')
+  const folders = lines.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []))
+  assert.ok(lines.includes('**/testing') && folders.includes('scripts/cli'))
+  const isIn = (path: string) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
+  assert.deepEqual(
+    [...ways.keys(), 'package.json'].filter((path) => !isIn(path) || path.includes('/testing/')),
+    [],
+  )
+})
+
 test('packages that are shipped code uses are dependencies, not for development only', () => {
   const names = [...packages].map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
   assert.ok(names.includes('mqtt') && names.includes('pino-pretty'))
