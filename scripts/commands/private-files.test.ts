@@ -53,7 +53,7 @@ for (const [program, settingsFor] of PROGRAMS) {
     // as an installer makes it
     chmodSync(folder, 0o755)
     const first = startOpen(t, [program], settings)
-    await eventually(() => first.out().includes('"listening"'), 'listening', 30_000)
+    await eventually(() => first.out().includes('"listening"'), 'listening', 50_000)
     assert.deepEqual(openTo(folder), [])
     first.child.kill('SIGKILL')
     await once(first.child, 'exit')
@@ -61,7 +61,7 @@ for (const [program, settingsFor] of PROGRAMS) {
     // as an earlier version left it
     for (const name of ['.', ...readdirSync(folder)]) chmodSync(join(folder, name), 0o755)
     const second = startOpen(t, [program], settings)
-    await eventually(() => second.out().includes('"listening"'), 'listening', 30_000)
+    await eventually(() => second.out().includes('"listening"'), 'listening', 50_000)
     assert.deepEqual(openTo(folder), [])
     second.child.kill('SIGTERM')
     assert.deepEqual(await once(second.child, 'exit'), [0, null])
