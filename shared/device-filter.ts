@@ -54,21 +54,19 @@ function equalsText(value: AttributeValue, text: string): boolean {
   return Number(value) === wanted
 }
 
-/** Case-insensitive partial match over name, hardware_id and short_id; the text is literal, an empty one matches all. */
-export function matchesSearch(
-  device: { name: string | null; hardwareId: string; shortId: string },
+/** Finds devices by name, hardware_id and short_id, as `textSearch` does. */
+export function deviceSearch(
   search: string,
-): boolean {
-  // most lists are asked for without
-  if (search === '') return true
-  return [device.name, device.hardwareId, device.shortId].some(
-    (text) => text !== null && containsText(text, search),
-  )
+): (device: { name: string | null; hardwareId: string; shortId: string }) => boolean {
+  const matches = textSearch(search)
+  return ({ name, hardwareId, shortId }) =>
+    matches(hardwareId) || matches(shortId) || (name !== null && matches(name))
 }
 
-/** Case-insensitive partial match; the text is literal, an empty one matches all. */
-export function containsText(text: string, search: string): boolean {
-  return foldCase(text).includes(foldCase(search.trim()))
+/** Finds texts that have this part, in upper or lower case; the part is literal, an empty one is in all. */
+export function textSearch(search: string): (text: string) => boolean {
+  const part = foldCase(search.trim())
+  return (text) => part === '' || foldCase(text).includes(part)
 }
 
 // Lower before upper: folds ß and ss alike, and σ and ς, which toLowerCase tells apart by what stands beside them.

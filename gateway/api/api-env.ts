@@ -1,10 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { isAdmin } from '#domain/access.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
 import type { User } from '#services/users.ts'
 import { ForbiddenError } from '#shared/errors.ts'
 import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
 
 /** What a handler finds on `c.var`. */
 export interface ApiEnv {
@@ -28,6 +29,11 @@ export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
     c.set('user', guard.admit(c.req.header('x-api-key'), c.var.address))
     return next()
   }
+}
+
+/** For whom a reader thread works: users take turns, and what a client has left behind is not done. */
+export function askerOf(c: Context<ApiEnv>): JobOptions {
+  return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }
 
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {

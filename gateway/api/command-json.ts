@@ -1,8 +1,11 @@
+import type { Caller } from '#domain/access.ts'
+import { shownParams } from '#services/commands/shown-params.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { CommandJson } from '#shared/wire/commands.ts'
 import type { CommandRow } from '#store/commands.ts'
 
-export function toCommandJson(row: CommandRow): CommandJson {
+/** A command as this caller may see it. */
+export function toCommandJson(row: CommandRow, caller: Caller): CommandJson {
   const { lateAck } = row
   return {
     command_id: row.commandId,
@@ -10,7 +13,7 @@ export function toCommandJson(row: CommandRow): CommandJson {
     device_id: row.shortId,
     device_type: row.deviceType,
     command: row.command,
-    params: JSON.parse(row.paramsJson),
+    params: shownParams(row, caller),
     metadata: row.metadataJson === null ? null : JSON.parse(row.metadataJson),
     status: row.status,
     requested_by: row.requestedBy,

@@ -217,6 +217,18 @@ describe('lists', () => {
     assert.deepEqual((await idsOf('/commands?limit=5')).length, 5)
   })
 
+  test('oldest first if asked for, and on from any command', async () => {
+    assert.deepEqual(await idsOf('/devices/listed/commands?order=asc'), created)
+    assert.deepEqual(await idsOf(`/devices/listed/commands?before=${created[3]}&limit=2`), [
+      created[2],
+      created[1],
+    ])
+    assert.deepEqual(await idsOf(`/commands?hardware_id=listed&before=${created[0]}`), [])
+    await g.register('unlisted')
+    const elsewhere = await g.request('GET', `/devices/unlisted/commands?before=${created[0]}`)
+    assert.deepEqual([elsewhere.status, elsewhere.body.code], [400, 'invalid_parameter'])
+  })
+
   test('filtered by status, command and device', async () => {
     const [lock, firstLocate, , secondLocate] = created
     assert.deepEqual(await idsOf('/devices/listed/commands?status=failed'), [lock])
@@ -233,6 +245,9 @@ describe('lists', () => {
     ['limit=1001', 'invalid_number'],
     ['limit=x', 'invalid_number'],
     ['offset=-1', 'invalid_number'],
+    ['offset=10001', 'invalid_parameter'],
+    ['order=newest', 'invalid_parameter'],
+    ['before=nothing', 'invalid_parameter'],
     ['status=done', 'invalid_status'],
     ['status=', 'invalid_status'],
   ]) {
@@ -246,14 +261,38 @@ describe('lists', () => {
 })
 
 describe('retry', () => {
-  test('the same again, as a new command that names the old one, whatever became of that', async () => {
+  const becomes = (commandId: string, status: string) =>
+    eventually(
+      async () => (await g.request('GET', `/commands/${commandId}`)).body.status === status,
+      `the command is ${status}`,
+    )
+
+  test('of what is not over is 409 command_not_finished, of what was done 409 command_completed', async () => {
+    const password = await g.register('obedient')
+    const { body } = await post('/devices/obedient/commands', { command: 'locate' })
+    const refusal = async () => {
+      const answer = await g.request('POST', `/commands/${body.command_id}/retry`)
+      return [answer.status, answer.body.code]
+    }
+    assert.deepEqual(await refusal(), [409, 'command_not_finished'])
+    const device = await CommandedDevice.connect(g, 'obedient', password)
+    await device.next()
+    await becomes(body.command_id, 'published')
+    assert.deepEqual(await refusal(), [409, 'command_not_finished'])
+    await device.ack(body.command_id, 'acknowledged')
+    await becomes(body.command_id, 'acknowledged')
+    assert.deepEqual(await refusal(), [409, 'command_not_finished'])
+    await device.ack(body.command_id, 'completed')
+    await becomes(body.command_id, 'completed')
+    assert.deepEqual(await refusal(), [409, 'command_completed'])
+    await device.leave()
+  })
+
+  test('the same again, as a new command that names the old one, which failed or timed out', async () => {
     const asked = { command: 'locate', params: { beep: true }, metadata: { a: 1 }, ttl_seconds: 7 }
     const { body: first } = await post('/devices/teebox-1/commands', asked)
     clock.advance(7000)
-    await eventually(
-      async () => (await g.request('GET', `/commands/${first.command_id}`)).body.status === 'timeout',
-      'its time is over',
-    )
+    await becomes(first.command_id, 'timeout')
     const { status, body } = await g.request('POST', `/commands/${first.command_id}/retry`)
     assert.equal(status, 202)
     assert.deepEqual(body, {
@@ -269,8 +308,10 @@ describe('retry', () => {
   test('of a device that is gone is 404, of one that is of another kind now 400', async () => {
     await g.register('gone', 'cartcaddie')
     const message = { command: 'message', params: { text: 'x' } }
-    const { body } = await post('/devices/gone/commands', message)
-    await g.request('PUT', '/devices/gone', { body: { device_type: 'teebox' } })
+    const { body } = await post('/devices/gone/commands', { ...message, ttl_seconds: 1 })
+    clock.advance(1000)
+    await becomes(body.command_id, 'timeout')
+    await g.request('PUT', '/devices/gone', { body: { name: null, device_type: 'teebox', group_id: null } })
     const unsupported = await g.request('POST', `/commands/${body.command_id}/retry`)
     assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
     await g.request('DELETE', '/devices/gone')

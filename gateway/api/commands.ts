@@ -1,12 +1,15 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import type { Caller } from '#domain/access.ts'
 import type { Asked, Asking } from '#services/commands/commands.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
+import { paginationOf, requirePage } from '#shared/http/api-env.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
+  type CommandJson,
   commandIdParams,
   commandListSchema,
   commandSchema,
@@ -20,15 +23,25 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import type { CommandRow } from '#store/commands.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
 import type { ApiDeps } from './deps.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
 
 /** `/commands`: commands to devices, and their status. */
-export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
+
+  function shown(row: CommandRow, caller: Caller): CommandJson {
+    const isRemoved = fleet.registrationOf(row.hardwareId)?.shortId !== row.shortId
+    return { ...toCommandJson(row, caller), ...(isRemoved ? { device_removed: true } : {}) }
+  }
+
+  function pageOf(found: CommandRow[] | null, page: { limit: number; offset: number }, caller: Caller) {
+    const rows = requirePage(found)
+    return { commands: rows.map((row) => shown(row, caller)), pagination: paginationOf(page, rows) }
+  }
 
   api.openapi(
     route.post('/devices/{id}/commands', 'Send a command', {
@@ -52,10 +65,11 @@ export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenA
       request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
       responses: answers(commandListSchema, 'Commands to the device, newest first.', 400, 403, 404),
     }),
-    (c) => {
-      const { hardwareId } = devices.requireVisible(c.var.user.caller, c.req.valid('param').id).row
+    async (c) => {
+      const { hardwareId, shortId } = devices.requireVisible(c.var.user.caller, c.req.valid('param').id).row
       const query = c.req.valid('query')
-      return c.json(toPage(commands.list({ ...query, hardwareId }), query), 200)
+      const asked = { ...query, hardwareId, shortId, visibleHardwareIds: [hardwareId] }
+      return c.json(pageOf(await commands.list(asked, askerOf(c)), query, c.var.user.caller), 200)
     },
   )
 
@@ -66,9 +80,11 @@ export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenA
       request: { query: commandsQuerySchema },
       responses: answers(commandListSchema, 'Commands to all devices, newest first.', 400, 403),
     }),
-    (c) => {
+    async (c) => {
       const { hardware_id, ...query } = c.req.valid('query')
-      return c.json(toPage(commands.list({ ...query, hardwareId: hardware_id }), query), 200)
+      const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
+      const asked = { ...query, hardwareId: hardware_id, shortId: registration?.shortId }
+      return c.json(pageOf(await commands.list(asked, askerOf(c)), query, c.var.user.caller), 200)
     },
   )
 
@@ -78,13 +94,17 @@ export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenA
       request: { params: commandIdParams },
       responses: answers(commandSchema, 'The command.', 403, 404),
     }),
-    (c) => c.json(toCommandJson(commands.requireVisible(c.var.user.caller, c.req.valid('param').id)), 200),
+    (c) =>
+      c.json(
+        shown(commands.requireVisible(c.var.user.caller, c.req.valid('param').id), c.var.user.caller),
+        200,
+      ),
   )
 
   api.openapi(
     route.post('/commands/{id}/retry', 'Send a command again', {
       description:
-        'Creates a new command that names the old one in retry_of, with the full time to live. For admins.',
+        'Creates a new command that names the old one in retry_of, with the full time to live. Only for commands that failed or timed out. For admins.',
       middleware: [adminOnly],
       request: { params: commandIdParams, headers: idempotencyHeaders },
       responses: {
@@ -116,7 +136,10 @@ export function createCommandsApi({ commands, devices, groups }: ApiDeps): OpenA
       const key = c.req.valid('header')['idempotency-key']
       const asked = await commands.createForGroup(groupId, request, asking(c, key))
       markRepeated(c, asked)
-      return c.json({ group_id: groupId, commands: asked.commands.map(toCommandJson) }, 202)
+      return c.json(
+        { group_id: groupId, commands: asked.commands.map((row) => toCommandJson(row, c.var.user.caller)) },
+        202,
+      )
     },
   )
 
@@ -137,13 +160,9 @@ function answerOne(c: Context<ApiEnv>, asked: Asked) {
   if (command === undefined) throw new Error('no command')
   markRepeated(c, asked)
   c.header('location', `/commands/${command.commandId}`)
-  return toCommandJson(command)
+  return toCommandJson(command, c.var.user.caller)
 }
 
 function markRepeated(c: Context<ApiEnv>, { isRepeated }: Asked): void {
   if (isRepeated) c.header('idempotency-replayed', 'true')
-}
-
-function toPage(rows: readonly CommandRow[], { limit, offset }: { limit: number; offset: number }) {
-  return { commands: rows.map(toCommandJson), pagination: { limit, offset, returned: rows.length } }
 }

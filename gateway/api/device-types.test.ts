@@ -77,7 +77,9 @@ test('a type is made, has devices, and is there after a restart', async () => {
   assert.deepEqual((await g.request('GET', '/device-types/ranger')).body, { name: 'ranger', ...RANGER })
   await g.register('ranger-1', 'ranger')
   await g.register('was-a-teebox')
-  const changed = await g.request('PUT', '/devices/was-a-teebox', { body: { device_type: 'ranger' } })
+  const changed = await g.request('PUT', '/devices/was-a-teebox', {
+    body: { name: null, device_type: 'ranger', group_id: null },
+  })
   assert.equal(changed.body.device_type, 'ranger')
   assert.deepEqual((await g.request('GET', '/devices/was-a-teebox/config')).body.resolved, { interval_s: 10 })
   await g.restart()

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { DeviceTypes } from '#services/device-types.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -12,6 +13,7 @@ import {
   newDeviceTypeParams,
   putDeviceTypeSchema,
 } from '#shared/wire/device-types.ts'
+import { idListQuerySchema } from '#shared/wire/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
@@ -23,9 +25,10 @@ export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiE
     route.get('/device-types', 'List device types', {
       description: 'By name. For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(deviceTypeSchema), 'All types, by name.', 403),
+      request: { query: idListQuerySchema },
+      responses: answers(z.array(deviceTypeSchema), 'All types, by name.', 400, 403),
     }),
-    (c) => c.json(deviceTypes.all().map(toDeviceTypeJson), 200),
+    (c) => c.json(inOrder(deviceTypes.all(), c.req.valid('query').order).map(toDeviceTypeJson), 200),
   )
 
   api.openapi(

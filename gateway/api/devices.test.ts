@@ -53,7 +53,7 @@ async function listed(query: string, key: string | null = listKey): Promise<stri
 const ADMIN_ROUTES: [method: string, path: string, body?: object][] = [
   ['POST', '/devices', { hardware_id: 'never', device_type: 'teebox' }],
   ['GET', '/devices/nowhere/details'],
-  ['PUT', '/devices/nowhere', { name: 'x' }],
+  ['PUT', '/devices/nowhere', { name: 'x', device_type: 'teebox', group_id: null }],
   ['DELETE', '/devices/nowhere'],
   ['POST', '/devices/nowhere/rotate-mqtt-password'],
 ]
@@ -255,6 +255,8 @@ for (const [what, fields, code] of [
   })
 }
 
+const WHOLE = { name: 'x', device_type: 'teebox', group_id: null }
+
 test('an admin changes name and type', async () => {
   await g.register('changed')
   const { status, body } = await g.request('PUT', '/devices/changed', {
@@ -266,10 +268,14 @@ test('an admin changes name and type', async () => {
 })
 
 for (const [what, fields, code] of [
-  ['an unknown type', { device_type: 'boat' }, 'unknown_device_type'],
-  ['type null', { device_type: null }, 'invalid_field'],
-  ['an unknown group', { group_id: 12, name: 'x' }, 'unknown_group'],
-  ['another hardware id', { hardware_id: 'cart-9' }, 'unknown_field'],
+  ['an unknown type', { ...WHOLE, device_type: 'boat' }, 'unknown_device_type'],
+  ['type null', { ...WHOLE, device_type: null }, 'invalid_field'],
+  ['an unknown group', { ...WHOLE, group_id: 12 }, 'unknown_group'],
+  ['another hardware id', { ...WHOLE, hardware_id: 'cart-9' }, 'unknown_field'],
+  ['nothing', {}, 'missing_field'],
+  ['the name alone', { name: 'B' }, 'missing_field'],
+  ['no group', { name: 'B', device_type: 'teebox' }, 'missing_field'],
+  ['no name', { device_type: 'teebox', group_id: null }, 'missing_field'],
 ] as [string, object, string][]) {
   test(`PUT /devices/:id with ${what} is 400 ${code} and changes nothing`, async () => {
     const old = (await g.request('GET', '/devices/cart-2')).body
@@ -410,6 +416,7 @@ for (const [query, expected] of [
   ['?device_type=boat', []],
   ['?device_type=cartcaddie&hardware_ids=L-01,L-03', ['L-03']],
   ['?search=', ALL],
+  [`?search=${encodeURIComponent('🏌'.repeat(64))}`, []],
   ['?search=%20%20', ALL],
   ['?search=stra%C3%9Fe', ['L-01', 'L-02']],
   ['?search=STRASSE', ['L-01', 'L-02']],
@@ -451,6 +458,7 @@ for (const [query, name, code] of [
   ['hardware_ids=', 'hardware_ids', 'empty_list'],
   ['hardware_ids=%20,,', 'hardware_ids', 'empty_list'],
   ['hardware_ids', 'hardware_ids', 'empty_list'],
+  [`search=${'x'.repeat(65)}`, 'search', 'invalid_parameter'],
   ['attr_=1', 'attr_', 'invalid_attribute_name'],
   ['attr_a-b=1', 'attr_a-b', 'invalid_attribute_name'],
   [`attr_${'x'.repeat(65)}=1`, `attr_${'x'.repeat(65)}`, 'invalid_attribute_name'],

@@ -1,7 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
-import { attributeFilters, matchesAttributes, matchesSearch } from '#shared/device-filter.ts'
+import { attributeFilters, deviceSearch, matchesAttributes } from '#shared/device-filter.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
@@ -48,17 +49,18 @@ export function createDevicesApi({
   api.openAPIRegistry.registerPath(listRoute)
   api.get(listRoute.getRoutingPath(), (c) => {
     const query = queries.of(c)
-    const { hardware_ids, device_type, search = '', limit, offset, ...others } = query
+    const { hardware_ids, device_type, search = '', order, limit, offset, ...others } = query
     const filters = attributeFilters(others)
     const { caller } = c.get('user')
     const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
+    const isFound = deviceSearch(search)
     const page = pageOf(
-      fleet.all(),
+      inOrder(fleet.all(), order),
       ({ row, reported }) =>
         canSee(caller, row.hardwareId) &&
         (wanted?.has(row.hardwareId) ?? true) &&
         (device_type === undefined || row.deviceType === device_type) &&
-        matchesSearch(row, search) &&
+        isFound(row) &&
         matchesAttributes(reported.state.values, filters),
       { limit, offset },
     )
@@ -147,8 +149,9 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    route.put('/devices/{id}', 'Change a device', {
-      description: 'Changes name, type and group; a field that is left out stays as it is. For admins.',
+    route.put('/devices/{id}', 'Replace name, type and group of a device', {
+      description:
+        'All three are required; name and group_id may be null. PATCH changes the name alone. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),

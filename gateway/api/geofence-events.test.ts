@@ -138,6 +138,7 @@ for (const [query, expected] of [
   ['?hardware_id=C&group_id=1', []],
   ['?unknown=x', ALL],
   ['?limit=2', [6, 5]],
+  ['?limit=2&order=asc', [0, 1]],
   ['?limit=2&offset=1', [5, 4]],
   ['?offset=5', [1, 0]],
   ['?offset=7', []],
@@ -172,6 +173,9 @@ for (const [query, name, code] of [
   ['to=1777636800000', 'to', 'invalid_date'],
   [`from=${at(2)}&to=${at(1)}`, 'from', 'invalid_range'],
   ...['0', '1001', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
+  ['order=sideways', 'order', 'invalid_parameter'],
+  ['before=nothing', 'before', 'invalid_parameter'],
+  ['offset=10001', 'offset', 'invalid_parameter'],
   ...['-1', 'x', ''].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
 ] as [string, string, string][]) {
   test(`GET /geofence-events?${query} is 400 ${code} naming ${name}`, async () => {

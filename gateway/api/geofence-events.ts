@@ -1,9 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { visibleHardwareIds } from '#domain/access.ts'
+import type { Fleet } from '#services/fleet.ts'
 import { fromE7 } from '#shared/geo.ts'
-import { requireOrder } from '#shared/http/api-env.ts'
+import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -11,10 +13,10 @@ import {
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
-function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
+function toGeofenceEventJson(row: GeofenceEventRow, fleet: Fleet): GeofenceEventJson {
   return {
     event_id: row.eventId,
     hardware_id: row.hardwareId,
@@ -26,38 +28,46 @@ function toGeofenceEventJson(row: GeofenceEventRow): GeofenceEventJson {
     timestamp: toIso(row.atMs),
     lat: fromE7(row.latE7),
     long: fromE7(row.longE7),
+    ...(isOfRegistration(fleet.registrationOf(row.hardwareId), row) ? {} : { device_removed: true }),
   }
 }
 
 /** `/geofence-events`: which device entered and left which zone, and when. */
-export function createGeofenceEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createGeofenceEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.get('/geofence-events', 'List geofence events', {
-      description: 'Zones that the devices in scope entered and left, newest first.',
+      description: 'Zones that the devices in scope entered and left.',
       request: { query: geofenceEventQuerySchema },
-      responses: answers(geofenceEventListSchema, 'Events of devices in scope, newest first.', 400),
+      responses: answers(
+        geofenceEventListSchema,
+        'Events of devices in scope, newest first unless order says otherwise.',
+        400,
+      ),
     }),
-    (c) => {
-      const { hardware_id, group_id, zone_id, zone_type, event, from, to, limit, offset } =
-        c.req.valid('query')
+    async (c) => {
+      const { hardware_id, group_id, zone_id, zone_type, from, to, ...query } = c.req.valid('query')
       requireOrder(from, to)
-      const { caller } = c.var.user
-      const rows = store.read.geofenceEvents({
+      const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
+      const range = {
         hardwareId: hardware_id,
-        visibleHardwareIds: visibleHardwareIds(caller),
-        groupId: group_id,
-        zoneId: zone_id,
-        zoneType: zone_type,
-        event,
+        registration,
         fromMs: from,
         toMs: to,
-        limit,
-        offset,
-      })
-      const pagination = { limit, offset, returned: rows.length }
-      return c.json({ events: rows.map(toGeofenceEventJson), pagination }, 200)
+        visibleHardwareIds: visibleHardwareIds(c.var.user.caller),
+      }
+      const zone = { groupId: group_id, zoneId: zone_id, zoneType: zone_type }
+      const found = await store.readers.run(
+        'geofenceEvents',
+        { ...query, ...range, ...zone },
+        { ...askerOf(c), isShort: true },
+      )
+      const rows = requirePage(found)
+      return c.json(
+        { events: rows.map((row) => toGeofenceEventJson(row, fleet)), pagination: paginationOf(query, rows) },
+        200,
+      )
     },
   )
 

@@ -234,11 +234,12 @@ test('a group is given at registration and by PUT /devices/:id; null takes the d
     body: { hardware_id: 'grouped', device_type: 'teebox', group_id: groupId },
   })
   assert.deepEqual([status, body.device.group_id], [201, groupId])
-  await g.request('PUT', '/devices/grouped', { body: { name: 'x' } })
+  const rest = { name: 'x', device_type: 'teebox' }
+  await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: groupId } })
   assert.equal(await groupOf('grouped'), groupId)
-  const out = await g.request('PUT', '/devices/grouped', { body: { group_id: null } })
+  const out = await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: null } })
   assert.deepEqual([out.status, out.body.group_id], [200, null])
-  const back = await g.request('PUT', '/devices/grouped', { body: { group_id: groupId } })
+  const back = await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: groupId } })
   assert.equal(back.body.group_id, groupId)
 })
 

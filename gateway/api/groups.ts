@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -17,7 +18,7 @@ import {
   groupSchema,
   newGroupSchema,
 } from '#shared/wire/groups.ts'
-import { pageQuerySchema } from '#shared/wire/params.ts'
+import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toDeviceJson } from './device-json.ts'
@@ -41,12 +42,13 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
     route.get('/groups', 'List groups', {
       description: 'All groups, by group_id. For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(groupSchema), 'All groups, by group_id.', 403),
+      request: { query: idListQuerySchema },
+      responses: answers(z.array(groupSchema), 'All groups, by group_id.', 400, 403),
     }),
     (c) => {
       const counts = groups.deviceCounts()
       return c.json(
-        groups.all().map((row) => toGroupJson(row, counts)),
+        inOrder(groups.all(), c.req.valid('query').order).map((row) => toGroupJson(row, counts)),
         200,
       )
     },
@@ -115,15 +117,14 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
     route.get('/groups/{groupId}/devices', 'List the devices of a group', {
       description: 'By hardware_id. For admins.',
       middleware: [adminOnly],
-      request: { params: groupIdParams, query: pageQuerySchema },
+      request: { params: groupIdParams, query: idPageQuerySchema },
       responses: answers(deviceListSchema, 'The devices in the group, by hardware_id.', 400, 403, 404),
     }),
     (c) => {
       const { groupId } = c.req.valid('param')
-      const { limit, offset } = c.req.valid('query')
+      const { limit, offset, order } = c.req.valid('query')
       groups.require(groupId)
-      const page = groups
-        .devicesOf(groupId)
+      const page = inOrder(groups.devicesOf(groupId), order)
         .slice(offset, offset + limit)
         .map(toDeviceJson)
       return c.json({ devices: page, pagination: { limit, offset, returned: page.length } }, 200)

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import fc from 'fast-check'
 import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { HeldJobs } from '#testing/held-jobs.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
@@ -115,7 +117,10 @@ for (const [query, expected] of [
   ['?limit=2&offset=1', [5, 4]],
   ['?offset=5', [1, 0]],
   ['?offset=7', []],
-  ['?offset=9007199254740991', []],
+  ['?offset=10000', []],
+  ['?order=desc&limit=2', [6, 5]],
+  ['?order=asc', ALL.toReversed()],
+  ['?order=asc&source=rfid&offset=1', [1, 6]],
   ['?event=unlock&limit=2&offset=2', [3, 2]],
 ] as [string, number[]][]) {
   test(`GET /lock-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
@@ -154,6 +159,11 @@ for (const [query, name, code] of [
     'limit',
     'invalid_number',
   ]),
+  ['order=sideways', 'order', 'invalid_parameter'],
+  ['order=', 'order', 'invalid_parameter'],
+  ['before=nothing', 'before', 'invalid_parameter'],
+  ['before=', 'before', 'invalid_parameter'],
+  ...['10001', '9007199254740991'].map((offset) => [`offset=${offset}`, 'offset', 'invalid_parameter']),
   ...['-1', 'x', '0.5', ''].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
 ] as [string, string, string][]) {
   test(`GET /lock-events?${query} is 400 ${code} naming ${name}`, async () => {
@@ -182,11 +192,64 @@ test('pages of any size, one after the other, are the whole list', async () => {
   )
 })
 
+test('an offset that is too deep is refused with a word on what to use instead', async () => {
+  const { body } = await g.request('GET', '/lock-events?offset=10001')
+  assert.match(body.detail, /use before with the id of the last item/)
+})
+
+for (const who of ['admin', 'in scope'] as const) {
+  test(`${who}: pages that each go on before the last event are the whole list, whatever comes in meanwhile`, async () => {
+    const whole: EventJson[] = (await list('?limit=1000', who)).events
+    const pages: EventJson[] = []
+    for (let before = ''; ; before = `&before=${pages.at(-1)?.event_id}`) {
+      const { events } = await list(`?limit=2${before}`, who)
+      if (events.length === 0) break
+      pages.push(...events)
+    }
+    assert.deepEqual(pages, whole)
+    const third = whole[2]?.event_id
+    const older = (await list(`?before=${third}&order=asc`, who)).events
+    assert.deepEqual(older, whole.slice(3).toReversed())
+  })
+}
+
+test('an event outside the scope is as unknown as one that never was', async () => {
+  const { events } = await list('?hardware_id=C')
+  const { status, body } = await g.request('GET', `/lock-events?before=${events[0].event_id}`, {
+    key: keys['in scope'],
+  })
+  assert.deepEqual([status, body.code, body.errors[0].name], [400, 'invalid_parameter', 'before'])
+})
+
+test('a list is read in another thread: what is slow there holds up nothing here', async () => {
+  const jobs = new HeldJobs()
+  try {
+    jobs.hold()
+    const lists = Promise.all(
+      ['/lock-events', '/geofence-events', '/commands', '/devices/A/commands'].map((path) =>
+        g.request('GET', path),
+      ),
+    )
+    assert.equal((await g.request('GET', '/devices/A')).status, 200)
+    await eventually(() => jobs.given.length > 0, 'a job for a thread')
+    jobs.release()
+    assert.deepEqual(
+      (await lists).map(({ status }) => status),
+      [200, 200, 200, 200],
+    )
+    assert.deepEqual(jobs.given.map(({ name }) => name).sort(), [
+      ...['commands', 'commands', 'geofenceEvents', 'lockEvents'],
+    ])
+  } finally {
+    jobs.end()
+  }
+})
+
 test('the same event reported again is one event', async () => {
   const client = await g.device('again')
   const timed = { event: 'unlock', source: 'rfid', code: 'X1', ts: NOON_MS }
   const named = { eid: 17, event: 'lock', source: 'key', ts: NOON_MS + 1 }
-  for (const message of [timed, [timed, named], { ...named, ts: NOON_MS + 2 }, { ...timed, code: 'X2' }]) {
+  for (const message of [timed, [timed, named], named, { ...timed, code: 'X2' }]) {
     await client.publishAsync('dev/again/evt', JSON.stringify(message), { qos: 1 })
   }
   const { events } = await list('?hardware_id=again')
@@ -204,8 +267,41 @@ test('events outlive the registration of their device, for those who may see it'
   const client = await g.device('gone')
   await client.publishAsync('dev/gone/evt', '{"event":"lock","source":"key"}', { qos: 1 })
   await g.request('DELETE', '/devices/gone')
-  assert.equal((await list('?hardware_id=gone')).events.length, 1)
+  const { events } = await list('?hardware_id=gone')
+  assert.deepEqual([events.length, events[0].device_removed], [1, true])
   assert.equal((await list('?hardware_id=gone', 'in scope')).events.length, 0)
+})
+
+test('a device that is registered again is another one: it has its own events and commands', async () => {
+  const reported = '{"eid":"1","event":"lock","source":"key","ts":1777636800000}'
+  const report = async () => {
+    const client = await g.device('anew')
+    await client.publishAsync('dev/anew/evt', reported, { qos: 1 })
+    await client.endAsync()
+    return (await g.request('POST', '/devices/anew/commands', { body: { command: 'lock' } })).body.command_id
+  }
+  const listed = async (path: string) => {
+    const { body } = await g.request('GET', path)
+    return (body.events ?? body.commands).filter((one: { hardware_id: string }) => one.hardware_id === 'anew')
+  }
+  const first = await report()
+  const [old] = await listed('/lock-events')
+  await g.request('DELETE', '/devices/anew')
+  assert.equal((await listed('/lock-events?hardware_id=anew'))[0].device_removed, true)
+  const second = await report()
+  const [event, ...none] = await listed('/lock-events?hardware_id=anew')
+  assert.deepEqual(none, [])
+  assert.notEqual(event.event_id, old.event_id)
+  const removed = (one: object) => 'device_removed' in one
+  assert.deepEqual((await listed('/lock-events')).map(removed), [false, true])
+  const own = await listed('/devices/anew/commands')
+  assert.deepEqual(
+    own.map(({ command_id }: { command_id: string }) => command_id),
+    [second],
+  )
+  assert.deepEqual(await listed('/commands?hardware_id=anew'), own)
+  assert.deepEqual((await listed('/commands')).map(removed), [false, true])
+  assert.equal((await g.request('GET', `/commands/${first}`)).body.device_removed, true)
 })
 
 test('events and their ids survive a restart', async () => {

@@ -1,15 +1,17 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { visibleHardwareIds } from '#domain/access.ts'
-import { requireOrder } from '#shared/http/api-env.ts'
+import type { Fleet } from '#services/fleet.ts'
+import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/lock-events.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
-function toLockEventJson(row: LockEventRow): LockEventJson {
+function toLockEventJson(row: LockEventRow, fleet: Fleet): LockEventJson {
   return {
     event_id: row.eventId,
     hardware_id: row.hardwareId,
@@ -18,34 +20,39 @@ function toLockEventJson(row: LockEventRow): LockEventJson {
     source: row.source,
     ...(row.code === null ? {} : { code: row.code }),
     ...(row.metadataJson === null ? {} : { metadata: JSON.parse(row.metadataJson) }),
+    ...(isOfRegistration(fleet.registrationOf(row.hardwareId), row) ? {} : { device_removed: true }),
   }
 }
 
 /** `/lock-events`: which device was locked or unlocked, when, and by which tag, code or command. */
-export function createLockEventsApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createLockEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.get('/lock-events', 'List lock events', {
       description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
-      responses: answers(lockEventListSchema, 'Events of devices in scope, newest first.', 400),
+      responses: answers(
+        lockEventListSchema,
+        'Events of devices in scope, newest first unless order says otherwise.',
+        400,
+      ),
     }),
-    (c) => {
-      const { hardware_id, from, to, limit, offset, ...rest } = c.req.valid('query')
+    async (c) => {
+      const { hardware_id, from, to, ...query } = c.req.valid('query')
       requireOrder(from, to)
-      const { caller } = c.var.user
-      const rows = store.read.lockEvents({
-        ...rest,
-        hardwareId: hardware_id,
-        visibleHardwareIds: visibleHardwareIds(caller),
-        fromMs: from,
-        toMs: to,
-        limit,
-        offset,
-      })
-      const pagination = { limit, offset, returned: rows.length }
-      return c.json({ events: rows.map(toLockEventJson), pagination }, 200)
+      const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
+      const range = { hardwareId: hardware_id, registration, fromMs: from, toMs: to }
+      const found = await store.readers.run(
+        'lockEvents',
+        { ...query, ...range, visibleHardwareIds: visibleHardwareIds(c.var.user.caller) },
+        { ...askerOf(c), isShort: true },
+      )
+      const rows = requirePage(found)
+      return c.json(
+        { events: rows.map((row) => toLockEventJson(row, fleet)), pagination: paginationOf(query, rows) },
+        200,
+      )
     },
   )
 

@@ -189,7 +189,7 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: false,
     description:
-      'A lock event, or an array of them. eid makes repeating it harmless; cmd names a remote command.',
+      'A lock event, or an array of them. It may be sent again: the same eid, event and ts of a registered device are one event; cmd names a remote command.',
     example: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: 1765967400123 },
   },
   st: {

@@ -1,8 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { parseOwner } from '#services/mqtt-access.ts'
-import { containsText } from '#shared/device-filter.ts'
+import { textSearch } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
@@ -13,6 +14,7 @@ import {
   mqttClientListQuerySchema,
   mqttClientListSchema,
   mqttStatsSchema,
+  quarantineQuerySchema,
   quarantineSchema,
   removedMqttClientSchema,
 } from '#shared/wire/mqtt-status.ts'
@@ -107,18 +109,18 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
       responses: answers(mqttClientListSchema, 'Connections and kept sessions, by client_id.', 400, 403),
     }),
     (c) => {
-      const { connected, search = '', limit, offset } = c.req.valid('query')
-      const page = mqtt.status
+      const { connected, search = '', order, limit, offset } = c.req.valid('query')
+      const isFound = textSearch(search)
+      const found = mqtt.status
         .clientIds()
         .filter(
           ({ clientId, isConnected }) =>
-            (connected === undefined || isConnected === (connected === 'true')) &&
-            containsText(clientId, search),
+            (connected === undefined || isConnected === (connected === 'true')) && isFound(clientId),
         )
         .map(({ clientId }) => clientId)
         .sort()
+      const clients = inOrder(found, order)
         .slice(offset, offset + limit)
-      const clients = page
         .map((clientId) => mqtt.status.client(clientId))
         .filter((client) => client !== undefined)
         .map(toMqttClientJson)
@@ -160,11 +162,19 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
     route.get('/mqtt/quarantine', 'List messages that could not be read', {
       description: 'The newest 1000 messages.',
       middleware: [adminOnly],
-      responses: answers(quarantineSchema, 'Payloads that could not be read, newest first.', 403),
+      request: { query: quarantineQuerySchema },
+      responses: answers(
+        quarantineSchema,
+        'Payloads that could not be read, newest first unless order says otherwise.',
+        400,
+        403,
+      ),
     }),
-    (c) =>
-      c.json(
-        store.read.quarantine(QUARANTINE_LIMIT).map((entry) => ({
+    (c) => {
+      const newest = store.read.quarantine(QUARANTINE_LIMIT)
+      const entries = c.req.valid('query').order === 'desc' ? newest : newest.reverse()
+      return c.json(
+        entries.map((entry) => ({
           received_at: toIso(entry.receivedAtMs),
           hardware_id: entry.hardwareId,
           topic: entry.topic,
@@ -173,7 +183,8 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
           payload: Buffer.from(entry.payload).toString('base64'),
         })),
         200,
-      ),
+      )
+    },
   )
 
   return api

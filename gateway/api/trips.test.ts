@@ -307,6 +307,11 @@ test('50 devices are asked for at once, 51 are too many; one named twice is one'
     assert.deepEqual([status, body.code], [400, 'too_many_devices'])
   }
   assert.equal((await get(`/trips/active?hardware_ids=${DEVICES_TOO_MANY}`)).summary.devicesQueried, 4)
+  const many = (count: number) =>
+    `/trips/active?hardware_ids=${Array.from({ length: count }, (_, i) => `cart-${i}`)}`
+  assert.equal((await get(many(500))).summary.devicesQueried, 4)
+  const { status, body } = await ask(many(501), 'admin')
+  assert.deepEqual([status, body.code], [400, 'too_many_devices'])
 })
 
 test('a list of devices that is given is not empty', async () => {

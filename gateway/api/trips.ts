@@ -21,6 +21,7 @@ import {
 import { tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import {
+  ACTIVE_DEVICES_MAX,
   activeTripsQuerySchema,
   activeTripsSchema,
   deviceActiveTripQuerySchema,
@@ -34,8 +35,7 @@ import {
   tripsQuerySchema,
   tripsSchema,
 } from '#shared/wire/trips.ts'
-import type { JobOptions } from '#store/readers/pool.ts'
-import { type ApiEnv, createApi } from './api-env.ts'
+import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
@@ -77,12 +77,13 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
     route.get('/trips/active', 'List devices that are on a trip now', {
       operationId: 'listActiveTrips',
       description:
-        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here.',
+        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here. hardware_ids names up to 500 devices.',
       request: { query: activeTripsQuerySchema },
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
     }),
     async (c) => {
       const { hardware_ids, ...query } = c.req.valid('query')
+      requireFewDevices(hardware_ids ?? [], ACTIVE_DEVICES_MAX)
       const found = queriedDevices(c.var.user.caller, hardware_ids)
       const search = activeTripQuery(query)
       const activeTrips = await trips.active(found, { ...search, asker: askerOf(c) })
@@ -156,9 +157,4 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
   )
 
   return api
-}
-
-/** For whom it is done: users take turns, and what a client has left behind is not done. */
-function askerOf(c: Context<ApiEnv>): JobOptions {
-  return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }

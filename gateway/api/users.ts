@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Users } from '#services/users.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { userRoutes } from '#shared/http/user-routes.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -58,7 +59,9 @@ function toUserJson(row: ReturnType<Users['require']>): UserJson {
 export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  api.openapi(routes.list, (c) => c.json(users.all().map(toUserJson), 200))
+  api.openapi(routes.list, (c) =>
+    c.json(inOrder(users.all(), c.req.valid('query').order).map(toUserJson), 200),
+  )
 
   api.openapi(routes.create, async (c) => {
     const { name, email = null, role, allowed_hardware_ids } = c.req.valid('json')

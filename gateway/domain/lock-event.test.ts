@@ -24,7 +24,7 @@ test('an event is taken as the device tells it', () => {
       atMs: ts,
       code: '04A1B2C3',
       commandId: null,
-      identity: 'eid:17-42',
+      identity: `eid:17-42/unlock/${ts}`,
     },
     drops: [],
   })
@@ -71,10 +71,12 @@ test('only a remote event names the command that caused it', () => {
   assert.equal(read({ source: 'rfid', cmd: 'c-1' }).event.commandId, null)
 })
 
-test('with an id of its own an event is the same whatever else it says', () => {
+test('with an id of its own an event is the same with its kind and time, whatever else it says', () => {
   const a = read({ eid: 7, code: 'A', ts: NOW_MS - 1000 }).event
-  const b = read({ eid: '7', event: 'lock', source: 'key', ts: NOW_MS }).event
+  const b = read({ eid: '7', source: 'key', ts: NOW_MS - 1000 }).event
   assert.equal(a.identity, b.identity)
+  assert.notEqual(a.identity, read({ eid: 7, event: 'lock', ts: NOW_MS - 1000 }).event.identity)
+  assert.notEqual(a.identity, read({ eid: 7, ts: NOW_MS }).event.identity)
   assert.notEqual(a.identity, read({ eid: 8, code: 'A', ts: NOW_MS - 1000 }).event.identity)
 })
 

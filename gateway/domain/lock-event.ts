@@ -11,7 +11,7 @@ export interface LockEvent {
   code: string | null
   /** The command that caused it, if it names one; only with source remote. */
   commandId: string | null
-  /** What makes two reports the same event: the device's own id, else all that the event says. */
+  /** What makes two reports of a device the same event: its own id, kind and time, else all that the event says. */
   identity: string
 }
 
@@ -39,6 +39,10 @@ export function lockEventFromMessage(
     atMs,
     code,
     commandId: message.source === 'remote' ? (message.cmd ?? null) : null,
-    identity: eid === null ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}` : `eid:${eid}`,
+    identity:
+      eid === null
+        ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}`
+        : // as it was sent: what comes again without a time is not another event
+          `eid:${eid}/${message.event}/${message.ts ?? ''}`,
   }
 }

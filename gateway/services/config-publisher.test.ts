@@ -119,8 +119,8 @@ test('a device that is connected is told each change at once, and what it is tol
     ['/devices/live/config', { beep: 1 }, 1],
     [`/groups/${groupId}/config/teebox`, { key_keyless_state: 'keyless', beep: 2 }, 0],
     ['/devices/live/config', {}, 1],
-    ['/devices/live', { device_type: 'cartcaddie' }, undefined],
-    ['/devices/live', { group_id: null }, undefined],
+    ['/devices/live', { name: null, device_type: 'cartcaddie', group_id: groupId }, undefined],
+    ['/devices/live', { name: null, device_type: 'cartcaddie', group_id: null }, undefined],
   ] as [string, object, number | undefined][]) {
     assert.equal((await put(path, layer)).published, published)
     assert.deepEqual(await received.ends('live'), await expectedMessage('live'))
@@ -278,7 +278,7 @@ test('many changes at once end in what the API shows, and no device is ever told
       [`/groups/${group}/config/${type}`, { step: i % 7, key_keyless_state: i % 2 ? 'key' : 'keyless' }],
       [`/groups/${group}/devices/${id}`, {}],
       [`/devices/${id}/config`, i % 5 === 0 ? {} : { own: i % 4 }],
-      [`/devices/${id}`, { device_type: type, name: `Cart ${i}` }],
+      [`/devices/${id}`, { device_type: type, name: `Cart ${i}`, group_id: group }],
     ]
     const [path, body] = paths[(i * 7 + Math.floor(i / 9)) % paths.length] ?? ['', {}]
     changes.push(put(path, body))
@@ -317,7 +317,7 @@ describe('while the store cannot be written', () => {
             ['PUT', `/groups/${groupId}/config/teebox`, { beep: 2 }],
             ['PUT', '/device-types/teebox', { ...teebox, defaults: { realtime_enabled: false } }],
             ['DELETE', `/groups/${groupId}/devices/steady`, undefined],
-            ['PUT', '/devices/steady', { device_type: 'cartcaddie' }],
+            ['PUT', '/devices/steady', { name: null, device_type: 'cartcaddie', group_id: groupId }],
             ['POST', '/devices', { hardware_id: 'unborn', device_type: 'teebox' }],
             ['DELETE', '/devices/steady', undefined],
           ] as [string, string, object | undefined][]

@@ -1,6 +1,7 @@
 import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '#domain/latest-state.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
+import type { Registration } from '#shared/registrations.ts'
 import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
 import type { DeviceRow } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
@@ -124,6 +125,12 @@ export class Fleet {
     const device = this.find(id)
     if (device === undefined) throw noSuchDevice(id)
     return device
+  }
+
+  /** The registration a hardware id has now. */
+  registrationOf(hardwareId: string): Registration | undefined {
+    const row = this.#byHardwareId.get(hardwareId)?.row
+    return row && { shortId: row.shortId, sinceMs: row.createdAtMs }
   }
 
   /** All devices by hardware id, ascending. Do not change the array. */

@@ -2,7 +2,9 @@ import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '#
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import type { Connection } from './db/connection.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage } from './list-page.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 /** A command with all that became of it. */
 export interface CommandRow extends CommandProgress {
@@ -20,12 +22,12 @@ export interface CommandRow extends CommandProgress {
 }
 
 /** What to list; absent fields do not filter. */
-export interface CommandQuery {
+export interface CommandQuery extends ListPage {
   hardwareId?: string | undefined
+  /** Only of the registration of a device that has this short id. */
+  shortId?: string | undefined
   status?: CommandStatus | undefined
   command?: string | undefined
-  limit: number
-  offset: number
 }
 
 type StoredCommand = Omit<CommandRow, 'lateAck'> & { lateAckJson: string | null }
@@ -36,6 +38,8 @@ const COLUMNS = `command_id AS commandId, hardware_id AS hardwareId, short_id AS
   acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson`
 // word for word what the partial index says, so that SQLite takes it
 const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
+
+const COMMANDS: ListedTable = { table: 'command', id: 'command_id', place: ['seq'], columns: COLUMNS }
 
 function toRow({ lateAckJson, ...rest }: StoredCommand): CommandRow {
   return { ...rest, lateAck: lateAckJson === null ? null : JSON.parse(lateAckJson) }
@@ -49,23 +53,19 @@ export function findCommand(connection: Connection, commandId: string): CommandR
   return stored && toRow(stored)
 }
 
-/** Newest first. */
-export function listCommands(connection: Connection, query: CommandQuery): CommandRow[] {
-  const conditions: [sql: string, value: string | undefined][] = [
+/** In the order they were made; null when `before` is unknown. */
+export function listCommands(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  query: CommandQuery,
+): CommandRow[] | null {
+  const conditions: ListCondition[] = [
     ['hardware_id = ?', query.hardwareId],
+    ['short_id = ?', query.shortId],
     ['status = ?', query.status],
     ['command = ?', query.command],
   ]
-  const used = conditions.filter((condition): condition is [string, string] => condition[1] !== undefined)
-  const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
-  return connection
-    .all<StoredCommand>(
-      `SELECT ${COLUMNS} FROM command ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
-      ...used.map(([, value]) => value),
-      query.limit,
-      query.offset,
-    )
-    .map(toRow)
+  const rows = listPage<StoredCommand>(connection, COMMANDS, conditions, query)
+  return rows === null ? null : rows.map(toRow)
 }
 
 /** All that something may still happen to, oldest first. */

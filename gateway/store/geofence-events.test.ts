@@ -13,6 +13,7 @@ import { openForSetup } from './writer/open.ts'
 const ENTER: GeofenceEventRow = {
   eventId: 'e1',
   hardwareId: 'cart',
+  shortId: 'aaaaaaaa',
   event: 'enter',
   groupId: 1,
   zoneId: 'green',
@@ -46,7 +47,10 @@ test('a batch that is written twice leaves what it leaves when it is written onc
   }
   for (let i = 0; i < 2; i++) {
     append(connection, batch)
-    assert.deepEqual(listGeofenceEvents(connection, { limit: 10, offset: 0 }), [exit, ENTER])
+    assert.deepEqual(listGeofenceEvents({ connection }, { order: 'desc', limit: 10, offset: 0 }), [
+      exit,
+      ENTER,
+    ])
   }
   // a batch that says nothing of the zones leaves what is known of them
   append(connection, { ...empty, states: [state] })

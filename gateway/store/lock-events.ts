@@ -1,9 +1,14 @@
+import type { Registration } from '#shared/registrations.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Connection } from './db/connection.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from './list-page.ts'
+import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 export interface LockEventRow {
   eventId: string
   hardwareId: string
+  /** Of the registration it is of; null in rows from before that was kept. */
+  shortId: string | null
   event: LockKind
   source: LockSource
   atMs: number
@@ -12,49 +17,56 @@ export interface LockEventRow {
 }
 
 /** What to list; absent fields do not filter. */
-export interface LockEventQuery {
+export interface LockEventQuery extends ListPage {
   hardwareId?: string | undefined
-  /** The devices the caller may see; undefined is all. */
-  visibleHardwareIds?: readonly string[] | undefined
+  /** Only of this one of the device. */
+  registration?: Registration | undefined
   source?: LockSource | undefined
   event?: LockKind | undefined
   code?: string | undefined
   fromMs?: number | undefined
   toMs?: number | undefined
-  limit: number
-  offset: number
+}
+
+const LOCK_EVENTS: ListedTable = {
+  table: 'lock_event',
+  id: 'event_id',
+  place: ['at_ms', 'seq'],
+  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event, source, at_ms AS atMs, code,
+    metadata AS metadataJson`,
+}
+
+/** Which event of which registration of a device it is. */
+export interface LockEventIdentity {
+  hardwareId: string
+  shortId: string
+  identity: string
+}
+
+/** The identity as it is stored: the same report of another registration is another event. */
+export function storedIdentity({ shortId, identity }: LockEventIdentity): string {
+  return `${shortId} ${identity}`
 }
 
 /** Whether this report of a lock event has been stored before. */
-export function isLockEventStored(connection: Connection, hardwareId: string, identity: string): boolean {
+export function isLockEventStored(connection: Connection, event: LockEventIdentity): boolean {
   const sql = 'SELECT 1 FROM lock_event WHERE hardware_id = ? AND identity = ?'
-  return connection.get(sql, hardwareId, identity) !== undefined
+  return connection.get(sql, event.hardwareId, storedIdentity(event)) !== undefined
 }
 
-/** Newest first; of equal times the later stored first. */
-export function listLockEvents(connection: Connection, query: LockEventQuery): LockEventRow[] {
-  const conditions: [sql: string, value: string | number | undefined][] = [
+/** By time, of equal times in the order they were stored; null when `before` is unknown. */
+export function listLockEvents(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  query: LockEventQuery,
+): LockEventRow[] | null {
+  const conditions: ListCondition[] = [
     ['hardware_id = ?', query.hardwareId],
-    ['hardware_id IN (SELECT value FROM json_each(?))', visibleJson(query)],
+    ofRegistration(query.registration),
+    ['code = ?', query.code],
     ['source = ?', query.source],
     ['event = ?', query.event],
-    ['code = ?', query.code],
     ['at_ms >= ?', query.fromMs],
     ['at_ms <= ?', query.toMs],
   ]
-  const used = conditions.filter(
-    (condition): condition is [string, string | number] => condition[1] !== undefined,
-  )
-  const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
-  return connection.all<LockEventRow>(
-    `SELECT event_id AS eventId, hardware_id AS hardwareId, event, source, at_ms AS atMs, code, metadata AS metadataJson
-     FROM lock_event ${where} ORDER BY at_ms DESC, seq DESC LIMIT ? OFFSET ?`,
-    ...used.map(([, value]) => value),
-    query.limit,
-    query.offset,
-  )
-}
-
-function visibleJson(query: LockEventQuery): string | undefined {
-  return query.visibleHardwareIds === undefined ? undefined : JSON.stringify(query.visibleHardwareIds)
+  return listPage<LockEventRow>(connection, LOCK_EVENTS, conditions, query)
 }

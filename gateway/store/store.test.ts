@@ -247,14 +247,18 @@ test('a restart keeps everything', async () => {
     fleet: of.read.fleetCounts(),
     gps: [of.read.latestGps(deviceId), await history(of, deviceId)],
     battery: [of.read.latestBattery(deviceId), await history(of, deviceId, 'battery')],
-    lockEvents: of.read.lockEvents({ limit: 10, offset: 0 }),
+    lockEvents: await of.readers.run(
+      'lockEvents',
+      { order: 'desc', limit: 10, offset: 0 },
+      { owner: 'test' },
+    ),
     quarantine: of.read.quarantine(10).map((entry) => ({ ...entry, payload: [...entry.payload] })),
   })
   const before = await everything(store)
   assert.equal(before.devices.length, 1)
   assert.equal(before.gps.flat().length, 2)
   assert.equal(before.battery.flat().length, 2)
-  assert.equal(before.lockEvents.length, 1)
+  assert.equal(before.lockEvents?.length, 1)
   assert.deepEqual(before.quarantine[0]?.payload, [1, 2, 255])
   await store.stop()
   const again = await open(dataDir)
@@ -266,6 +270,7 @@ function lockEvent(eventId: string, fields: Partial<NewLockEvent> = {}): NewLock
   return {
     eventId,
     hardwareId: 'cart-1',
+    shortId: 'aaaaaaaa',
     identity: eventId,
     event: 'lock',
     source: 'key',

@@ -8,25 +8,18 @@ import type { Log } from '#shared/log.ts'
 import { preparePrivateFolder } from '#shared/private-files.ts'
 import type { Tally } from '#shared/tally.ts'
 import { clockMark } from './clock-mark.ts'
-import {
-  type CommandQuery,
-  countCommands,
-  findCommand,
-  listCommands,
-  listUnfinishedCommands,
-} from './commands.ts'
+import { countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
 import { type Connection, databaseSpace, openReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, storeFaultCode } from './db/fault.ts'
 import { loadConfigs } from './device-configs.ts'
 import { listDeviceTypes } from './device-types.ts'
 import { deviceCounts, fleetCounts, listDevices } from './devices.ts'
-import { type GeofenceEventQuery, listGeofenceEvents } from './geofence-events.ts'
 import { listGeofenceSets } from './geofences.ts'
 import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
-import { isLockEventStored, type LockEventQuery, listLockEvents } from './lock-events.ts'
+import { isLockEventStored, type LockEventIdentity } from './lock-events.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listQuarantine } from './quarantine.ts'
@@ -169,12 +162,8 @@ export class Store<Message extends Appendable = Appendable>
       this.#readTelemetry((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS) =>
       this.#readTelemetry((from) => latestBattery(from, deviceId, untilMs)),
-    lockEvents: (query: LockEventQuery) => this.#read((from) => listLockEvents(from, query)),
-    isLockEventStored: (hardwareId: string, identity: string) =>
-      this.#read((from) => isLockEventStored(from, hardwareId, identity)),
+    isLockEventStored: (event: LockEventIdentity) => this.#read((from) => isLockEventStored(from, event)),
     geofenceSets: () => this.#read(listGeofenceSets),
-    geofenceEvents: (query: GeofenceEventQuery) => this.#read((from) => listGeofenceEvents(from, query)),
-    commands: (query: CommandQuery) => this.#read((from) => listCommands(from, query)),
     command: (commandId: string) => this.#read((from) => findCommand(from, commandId)),
     unfinishedCommands: () => this.#read(listUnfinishedCommands),
     damagedBlocks: () => this.#read(damagedBlocks),

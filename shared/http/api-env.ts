@@ -3,11 +3,14 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { fieldErrors } from '#shared/wire/field-errors.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 
 /** What a handler of any API finds on `c.var`. */
 export interface RequestEnv {
   Variables: {
     requestId: string
+    /** The answer is written while it is sent. */
+    isStreamed?: boolean
     /** The network address of the caller. */
     address: string
   }
@@ -63,4 +66,24 @@ export function setHeader(c: Context, name: string, value: string): void {
   // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most handlers
   if (c.env !== undefined && 'outgoing' in c.env) c.env.outgoing.setHeader(name, value)
   else c.header(name, value)
+}
+
+/** The rows of a list. Throws when what it was to go on behind is not there. */
+export function requirePage<Row>(rows: Row[] | null): Row[] {
+  if (rows !== null) return rows
+  throw invalidQuery({
+    name: 'before',
+    code: 'invalid_parameter',
+    detail: 'no item of this list has this id',
+  })
+}
+
+/** A list whose items are ascending, in the order asked for. */
+export function inOrder<Item>(items: readonly Item[], order: ListOrder): readonly Item[] {
+  return order === 'asc' ? items : items.toReversed()
+}
+
+/** What an answer says of the page it has. */
+export function paginationOf({ limit, offset }: { limit: number; offset: number }, rows: readonly unknown[]) {
+  return { limit, offset, returned: rows.length }
 }

@@ -98,9 +98,9 @@ export function toDeviceActiveTripJson(
 }
 
 /** Throws `too_many_devices`. */
-export function requireFewDevices(devices: readonly unknown[]): void {
-  if (devices.length <= TRIP_DEVICES_MAX) return
-  const detail = `at most ${TRIP_DEVICES_MAX} devices at once`
+export function requireFewDevices(devices: readonly unknown[], max = TRIP_DEVICES_MAX): void {
+  if (devices.length <= max) return
+  const detail = `at most ${max} devices at once`
   throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
 }
 

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import { deletedUserSchema } from '#shared/wire/users.ts'
+import { deletedUserSchema, userListQuerySchema } from '#shared/wire/users.ts'
 import type { RequestEnv } from './api-env.ts'
 import { jsonBodyUpTo } from './request-guards.ts'
 import { answers, body, json, problems } from './responses.ts'
@@ -28,7 +28,13 @@ export function userRoutes<
   return {
     list: route.get('/users', 'List users', {
       middleware: [adminOnly],
-      responses: answers(z.array(schemas.user), 'All users, oldest first.', 403),
+      request: { query: userListQuerySchema },
+      responses: answers(
+        z.array(schemas.user),
+        'All users, oldest first unless order says otherwise.',
+        400,
+        403,
+      ),
     }),
     create: route.post('/users', 'Create a user', {
       description: texts.create,

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { choiceParam, hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import {
+  choiceParam,
+  eventPageQuery,
+  hardwareIdSchema,
+  isoSchema,
+  paginationSchema,
+  removedSchema,
+} from './params.ts'
 
 /** The life of a command; the last three are final. */
 const COMMAND_STATUSES = ['pending', 'published', 'acknowledged', 'completed', 'failed', 'timeout'] as const
@@ -104,6 +111,7 @@ export const commandSchema = z
       })
       .nullable()
       .meta({ description: 'The answer the device gave after the command was over; it changes nothing.' }),
+    device_removed: removedSchema,
   })
   .meta({ id: 'Command' })
 export type CommandJson = z.infer<typeof commandSchema>
@@ -121,9 +129,12 @@ const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status')
   .optional()
   .meta({ description: 'Only commands in this state.' })
 
-export const deviceCommandsQuerySchema = pageQuerySchema.extend({ status: statusParam })
+export const deviceCommandsQuerySchema = eventPageQuery('command_id').extend({ status: statusParam })
 export const commandsQuerySchema = deviceCommandsQuerySchema.extend({
-  hardware_id: z.string().optional().meta({ description: 'Only of this device.', example: 'cart-07' }),
+  hardware_id: z.string().optional().meta({
+    description: 'Only of this device, since it was registered; of one that is deleted, all that is kept.',
+    example: 'cart-07',
+  }),
   command: z.string().optional().meta({ description: 'Only this one.', example: 'unlock' }),
 })
 

@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { isHardwareId } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
-import { hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
+import {
+  hardwareIdSchema,
+  isoSchema,
+  offsetParam,
+  orderParam,
+  pageLimitParam,
+  paginationSchema,
+  searchParam,
+  stringListParam,
+} from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
 
@@ -78,11 +87,10 @@ export const deviceListQuerySchema = z
       .optional()
       .meta({ description: 'Only these; repeated or comma-separated.' }),
     device_type: z.string().optional().meta({ description: 'Only this type.', example: 'teebox' }),
-    search: z.string().optional().meta({
-      description: 'Part of the name, hardware_id or short_id, in upper or lower case.',
-      example: 'cart',
-    }),
-    ...pageQuerySchema.shape,
+    search: searchParam('Part of the name, hardware_id or short_id, in upper or lower case.').optional(),
+    order: orderParam('asc', 'By hardware_id: asc or desc.'),
+    limit: pageLimitParam,
+    offset: offsetParam,
   })
   .catchall(z.union([z.string(), z.array(z.string())]))
   .meta({
@@ -132,11 +140,11 @@ export const devicePatchSchema = z
 
 export const devicePutSchema = z
   .strictObject({
-    name: nameSchema.nullable().optional(),
-    device_type: deviceTypeSchema.optional(),
-    group_id: groupIdSchema.nullable().optional(),
+    name: nameSchema.nullable().meta({ description: 'null for none.' }),
+    device_type: deviceTypeSchema,
+    group_id: groupIdSchema.nullable().meta({ description: 'null for none.' }),
   })
-  .meta({ id: 'DevicePut', description: 'What is left out stays as it is.' })
+  .meta({ id: 'DevicePut', description: 'All that an admin decides of a device.' })
 
 const mqttCredentialsSchema = z
   .object({

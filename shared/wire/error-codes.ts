@@ -4,7 +4,7 @@
  */
 export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: string }>> = {
   invalid_request: { status: 400, meaning: 'The request cannot be read as HTTP or does not fit its route.' },
-  invalid_json: { status: 400, meaning: 'The body is not JSON.' },
+  invalid_json: { status: 400, meaning: 'The body is not JSON in UTF-8.' },
   invalid_body: { status: 400, meaning: 'The body is JSON, but not an object.' },
   missing_field: { status: 400, meaning: 'A field of the body is required.' },
   invalid_field: { status: 400, meaning: 'A field has the wrong type or is out of range.' },
@@ -15,7 +15,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   invalid_date: { status: 400, meaning: 'Not an ISO 8601 date.' },
   invalid_range: { status: 400, meaning: 'from is after to.' },
   range_too_large: { status: 400, meaning: 'More than 31 days.' },
-  too_many_devices: { status: 400, meaning: 'More than 50 devices at once.' },
+  too_many_devices: {
+    status: 400,
+    meaning: 'More devices than one request may name: 50, for active trips 500.',
+  },
   too_many_positions: {
     status: 400,
     meaning: 'More than 4 million positions of one device in the range: choose a shorter one.',
@@ -85,9 +88,14 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   other_site: { status: 409, meaning: 'The database is replicated as another site.' },
   sync_not_configured: { status: 409, meaning: 'The gateway has no head office.' },
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
+  command_not_finished: { status: 409, meaning: 'Only a command that failed or timed out is sent again.' },
+  command_completed: { status: 409, meaning: 'The command was done: there is nothing to repeat.' },
   too_many_commands: { status: 409, meaning: 'Too many commands are still waiting.' },
   payload_too_large: { status: 413, meaning: 'The body is too large; the detail says how large it may be.' },
-  unsupported_media_type: { status: 415, meaning: 'Send the body as application/json.' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'Send the body as application/json, without Content-Encoding.',
+  },
   rate_limited: {
     status: 429,
     meaning: 'Too many requests, or too many failed keys; wait Retry-After seconds.',

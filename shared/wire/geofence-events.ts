@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { geofenceIdParam, zoneTypeSchema } from './geofences.ts'
-import { dateParam, hardwareIdSchema, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import {
+  dateParam,
+  eventPageQuery,
+  hardwareIdSchema,
+  isoSchema,
+  paginationSchema,
+  removedSchema,
+} from './params.ts'
 
 export const geofenceEventKindSchema = z.enum(['enter', 'exit'])
 export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>
@@ -19,6 +26,7 @@ const geofenceEventSchema = z
     }),
     lat: z.number().meta({ description: 'Degrees; where it was then.', example: 28.41 }),
     long: z.number().meta({ description: 'Degrees.', example: -81.58 }),
+    device_removed: removedSchema,
   })
   .meta({ id: 'GeofenceEvent' })
 
@@ -29,13 +37,14 @@ export const geofenceEventListSchema = z.object({
   pagination: paginationSchema,
 })
 
-export const geofenceEventQuerySchema = z.object({
-  hardware_id: z.string().optional().meta({ description: 'Of this device only.' }),
+export const geofenceEventQuerySchema = eventPageQuery('event_id').extend({
+  hardware_id: z.string().optional().meta({
+    description: 'Only of this device, since it was registered; of one that is deleted, all it left.',
+  }),
   group_id: geofenceIdParam.optional().meta({ description: 'Of zones of this group only.' }),
   zone_id: z.string().optional().meta({ description: 'Of the zones with this id only, in every group.' }),
   zone_type: zoneTypeSchema.optional().meta({ description: 'Of zones of this kind only.' }),
   event: geofenceEventKindSchema.optional().meta({ description: 'Only entering or only leaving.' }),
   from: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
   to: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
-  ...pageQuerySchema.shape,
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema, isPrintable, NO_CONTROL_CHARACTERS } from './params.ts'
 import { siteIdSchema } from './sites.ts'
 import { activationSchema, isActiveSchema, newKeyFields } from './users.ts'
 
@@ -15,7 +15,13 @@ export type HubRole = z.infer<typeof hubRoleSchema>
 
 const SITES_MAX = 5000
 
-const nameSchema = z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Jane' })
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine(isPrintable, NO_CONTROL_CHARACTERS)
+  .meta({ description: 'For people.', example: 'Jane' })
 
 const siteIdsSchema = z
   .array(z.union([z.literal('*'), siteIdSchema]))

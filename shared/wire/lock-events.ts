@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import { dateParam, eventPageQuery, isoSchema, paginationSchema, removedSchema } from './params.ts'
 
 export const lockKindSchema = z.enum(['lock', 'unlock'])
 export const lockSourceSchema = z.enum(['rfid', 'keypad', 'key', 'remote'])
@@ -21,6 +21,7 @@ export const lockEventSchema = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({ description: 'From the command; only with source remote.', example: { name: 'Jane' } }),
+    device_removed: removedSchema,
   })
   .meta({ id: 'LockEvent' })
 
@@ -33,15 +34,14 @@ export const lockEventListSchema = z
   })
   .meta({ id: 'LockEventList' })
 
-export const lockEventQuerySchema = z.object({
-  hardware_id: z
-    .string()
-    .optional()
-    .meta({ description: 'Only of this device, also of one that is deleted.', example: 'cart-07' }),
+export const lockEventQuerySchema = eventPageQuery('event_id').extend({
+  hardware_id: z.string().optional().meta({
+    description: 'Only of this device, since it was registered; of one that is deleted, all it left.',
+    example: 'cart-07',
+  }),
   source: lockSourceSchema.optional().meta({ description: 'Only from this source.' }),
   event: lockKindSchema.optional().meta({ description: 'Only this kind.' }),
   code: z.string().optional().meta({ description: 'Only with this tag or code.', example: '04A1B2C3' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
-  ...pageQuerySchema.shape,
 })

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { MQTT_TRANSPORTS } from '#shared/mqtt-status.ts'
-import { isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import {
+  isoSchema,
+  listQuery,
+  offsetParam,
+  orderParam,
+  pageLimitParam,
+  paginationSchema,
+  searchParam,
+} from './params.ts'
 
 const count = z.number().int().min(0)
 const perSecond = z
@@ -56,9 +64,13 @@ export const mqttClientListQuerySchema = z.object({
     .enum(['true', 'false'])
     .optional()
     .meta({ description: 'Only those that are connected, or away.' }),
-  search: z.string().optional().meta({ description: 'Part of the client_id.', example: 'cart' }),
-  ...pageQuerySchema.shape,
+  search: searchParam('Part of the client_id.').optional(),
+  order: orderParam('asc', 'By client_id: asc or desc.'),
+  limit: pageLimitParam,
+  offset: offsetParam,
 })
+
+export const quarantineQuerySchema = listQuery('desc', 'By the time of receipt: desc is newest first.')
 
 export const removedMqttClientSchema = z.object({
   success: z.literal(true),

@@ -50,10 +50,11 @@ import {
   mqttClientListQuerySchema,
   mqttClientListSchema,
   mqttStatsSchema,
+  quarantineQuerySchema,
   quarantineSchema,
   removedMqttClientSchema,
 } from './mqtt-status.ts'
-import { pageQuerySchema } from './params.ts'
+import { idListQuerySchema, idPageQuerySchema } from './params.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './sync-file.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
@@ -87,6 +88,7 @@ import {
   issuedKeySchema,
   newUserSchema,
   rotatedKeySchema,
+  userListQuerySchema,
   userPatchSchema,
   userSchema,
 } from './users.ts'
@@ -136,7 +138,7 @@ export const operations = {
   'GET /trips/{hardwareId}': { query: deviceTripsQuerySchema, answer: deviceTripsSchema },
   'GET /trips/{hardwareId}/active': { query: deviceActiveTripQuerySchema, answer: deviceActiveTripSchema },
   'GET /trips/{hardwareId}/summary': { query: tripSummaryQuerySchema, answer: tripSummarySchema },
-  'GET /users': { answer: z.array(userSchema) },
+  'GET /users': { query: userListQuerySchema, answer: z.array(userSchema) },
   'POST /users': { body: newUserSchema, answer: issuedKeySchema },
   'GET /users/{id}': { answer: userSchema },
   'PATCH /users/{id}': { body: userPatchSchema, answer: userSchema },
@@ -145,14 +147,14 @@ export const operations = {
   'GET /mqtt/clients': { query: mqttClientListQuerySchema, answer: mqttClientListSchema },
   'DELETE /mqtt/clients/{client_id}': { answer: removedMqttClientSchema },
   'GET /mqtt/stats': { answer: mqttStatsSchema },
-  'GET /mqtt/quarantine': { answer: quarantineSchema },
+  'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },
-  'GET /groups': { answer: z.array(groupSchema) },
+  'GET /groups': { query: idListQuerySchema, answer: z.array(groupSchema) },
   'POST /groups': { body: newGroupSchema, answer: groupSchema },
   'GET /groups/{groupId}': { answer: groupSchema },
   'PATCH /groups/{groupId}': { body: groupPatchSchema, answer: groupSchema },
   'DELETE /groups/{groupId}': { answer: deletedGroupSchema },
-  'GET /groups/{groupId}/devices': { query: pageQuerySchema, answer: deviceListSchema },
+  'GET /groups/{groupId}/devices': { query: idPageQuerySchema, answer: deviceListSchema },
   'PUT /groups/{groupId}/devices/{id}': { answer: assignmentSchema },
   'DELETE /groups/{groupId}/devices/{id}': { answer: assignmentSchema },
   'POST /devices/{id}/commands': { body: newCommandSchema, answer: commandSchema },
@@ -161,7 +163,7 @@ export const operations = {
   'GET /commands/{id}': { answer: commandSchema },
   'POST /commands/{id}/retry': { answer: commandSchema },
   'POST /groups/{groupId}/commands': { body: newGroupCommandSchema, answer: groupCommandsSchema },
-  'GET /device-types': { answer: z.array(deviceTypeSchema) },
+  'GET /device-types': { query: idListQuerySchema, answer: z.array(deviceTypeSchema) },
   'GET /device-types/{type}': { answer: deviceTypeSchema },
   'PUT /device-types/{type}': { body: deviceTypePutSchema, answer: putDeviceTypeSchema },
   'GET /groups/{groupId}/config': { answer: groupConfigsSchema },

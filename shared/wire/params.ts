@@ -39,11 +39,94 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   return number.meta({ type: 'number', minimum: 0, maximum: max })
 }
 
-/** A page of a list. */
-export const pageQuerySchema = z.object({
-  limit: wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' }),
-  offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0).meta({ description: 'Items to skip.' }),
+export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+  .default(0)
+  .meta({ description: 'Items to skip.' })
+export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
+
+/** More would be read to be thrown away; `before` goes as deep as the list. */
+const SKIPPED_MAX = 10_000
+
+/** Items to skip in a list that may have any number of items. */
+const shallowOffsetParam = z
+  .string()
+  .transform((text, ctx) => {
+    if (!/^\d{1,16}$/.test(text)) return fail(ctx, 'invalid_number', 'must be a whole number')
+    if (Number(text) <= SKIPPED_MAX) return Number(text)
+    const message = `must be at most ${SKIPPED_MAX}: for what is further down, use before with the id of the last item`
+    return fail(ctx, 'invalid_parameter', message)
+  })
+  .meta({ type: 'integer', minimum: 0, maximum: SKIPPED_MAX })
+  .default(0)
+  .meta({ description: 'Items to skip. What is further down is found with before.' })
+
+const LIST_ORDERS = ['asc', 'desc'] as const
+export type ListOrder = (typeof LIST_ORDERS)[number]
+
+/** The order of a list; `what` says by what, in a sentence. */
+export function orderParam(preset: ListOrder, what: string) {
+  return choiceParam(LIST_ORDERS, 'invalid_parameter').default(preset).meta({ description: what })
+}
+
+/** The query of a list that is answered whole. */
+export function listQuery(preset: ListOrder, what: string) {
+  return z.object({ order: orderParam(preset, what) })
+}
+
+/** A page of what happened, by time; `idName` names what `before` takes. */
+export function eventPageQuery(idName: string) {
+  return z.object({
+    order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
+    before: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .meta({
+        description: `Only what is older than the item with this ${idName}: with that of the last item of a page, the next page.`,
+      }),
+    limit: pageLimitParam,
+    offset: shallowOffsetParam,
+  })
+}
+
+/** A list that is answered whole, by id. */
+export const idListQuerySchema = listQuery('asc', 'By id: asc or desc.')
+
+const pageQuerySchema = z.object({ limit: pageLimitParam, offset: offsetParam })
+
+/** A page of a list by id. */
+export const idPageQuerySchema = pageQuerySchema.extend(idListQuerySchema.shape)
+
+/** A page of what happened, newest first. */
+export const newestPageQuerySchema = pageQuerySchema.extend({
+  order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
 })
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Why a name of a person is refused: in a terminal or a log, such a character would be more than a character. */
+export const NO_CONTROL_CHARACTERS = 'must not have control characters'
+
+/** Whether a text has none of what terminals and logs act upon, line breaks included. */
+export function isPrintable(text: string): boolean {
+  return !CONTROL.test(text)
+}
+
+const SEARCH_MAX = 64
+
+/** A part of a text that is searched for; `what` says of which, in a sentence. */
+export function searchParam(what: string) {
+  return z
+    .string()
+    .superRefine((text, ctx) => {
+      // as JSON Schema counts: an emoji is one character
+      if (text.length <= SEARCH_MAX || [...text].length <= SEARCH_MAX) return
+      fail(ctx, 'invalid_parameter', `must be at most ${SEARCH_MAX} characters`)
+    })
+    .meta({ maxLength: SEARCH_MAX, description: what, example: 'cart' })
+}
 
 /** A date parameter, read into milliseconds since 1970. */
 export const dateParam = z
@@ -99,6 +182,11 @@ export const paginationSchema = z
       .meta({ description: 'Items in this page; fewer than limit on the last one.', example: 42 }),
   })
   .meta({ id: 'Pagination' })
+
+/** Of what outlives its device. */
+export const removedSchema = z.literal(true).optional().meta({
+  description: 'The device was deleted since; there unless it is. A device registered again is another one.',
+})
 
 export const isoSchema = z.string().meta({
   format: 'date-time',

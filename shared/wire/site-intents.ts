@@ -6,7 +6,7 @@ import {
   resendSchema,
   userDisableSchema,
 } from './intents.ts'
-import { choiceParam, isoSchema, pageQuerySchema, paginationSchema } from './params.ts'
+import { choiceParam, isoSchema, newestPageQuerySchema, paginationSchema } from './params.ts'
 import { siteParams } from './sites.ts'
 import { INTENT_KINDS, intentKindSchema } from './sync.ts'
 
@@ -92,7 +92,7 @@ export const siteIntentSchema = z
 export type SiteIntentJson = z.infer<typeof siteIntentSchema>
 
 export const siteIntentParams = siteParams.extend({ id: z.string().meta({ description: 'intent_id' }) })
-export const siteIntentListQuerySchema = pageQuerySchema.extend({
+export const siteIntentListQuerySchema = newestPageQuerySchema.extend({
   status: choiceParam(SITE_INTENT_STATUSES, 'invalid_status')
     .optional()
     .meta({ description: 'Only in this state.' }),

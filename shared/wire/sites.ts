@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deviceListQuerySchema, deviceListSchema, deviceSchema } from './devices.ts'
-import { dateParam, isoSchema, pageQuerySchema, paginationSchema, stringListParam } from './params.ts'
+import { dateParam, idPageQuerySchema, isoSchema, paginationSchema, stringListParam } from './params.ts'
 import { keyWarningSchema } from './users.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */
@@ -147,7 +147,7 @@ export type SiteJson = z.infer<typeof siteSchema>
 export const siteListSchema = z
   .object({ sites: z.array(siteSchema), pagination: paginationSchema })
   .meta({ id: 'SiteList' })
-export const siteListQuerySchema = pageQuerySchema
+export const siteListQuerySchema = idPageQuerySchema
 
 export const gapListSchema = z.object({
   gaps: z.array(

@@ -179,6 +179,9 @@ export type AuditAnswer = z.infer<typeof auditAnswerSchema>
 
 // What the rows of `rows-1` parts are. A hub keeps fields it does not know.
 
+/** Of the registration of the device it is of; older gateways leave it out. */
+const registrationSchema = z.string().min(1).max(64).optional()
+
 export const lockEventRowSchema = z.looseObject({
   seq: seqSchema,
   event_id: z.string().min(1).max(128),
@@ -190,6 +193,7 @@ export const lockEventRowSchema = z.looseObject({
   command_id: z.string().nullable(),
   /** JSON, or null. */
   metadata: z.unknown(),
+  short_id: registrationSchema,
 })
 
 export const geofenceEventRowSchema = z.looseObject({
@@ -204,6 +208,7 @@ export const geofenceEventRowSchema = z.looseObject({
   at_ms: timeMsSchema,
   lat: z.number(),
   long: z.number(),
+  short_id: registrationSchema,
 })
 
 const telemetryKindSchema = z.enum(['gps', 'battery'])

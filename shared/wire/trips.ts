@@ -6,6 +6,8 @@ const RANGE_DAYS_MAX = 31
 /** From `from` to `to`; exactly this much is allowed. */
 export const TRIP_RANGE_MAX_MS = RANGE_DAYS_MAX * 86_400_000
 export const TRIP_DEVICES_MAX = 50
+/** Ids a request for active trips may name. */
+export const ACTIVE_DEVICES_MAX = 500
 const LOOKBACK_SECONDS_MAX = RANGE_DAYS_MAX * 86_400
 
 /** How the OpenAPI document shows what is text in a query until it is read. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema, isPrintable, listQuery, NO_CONTROL_CHARACTERS } from './params.ts'
 
 export const roleSchema = z.enum(['user', 'admin'])
 export type Role = z.infer<typeof roleSchema>
@@ -53,6 +53,7 @@ const nameSchema = z
   .trim()
   .min(1)
   .max(200)
+  .refine(isPrintable, NO_CONTROL_CHARACTERS)
   .meta({ description: 'For people.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
@@ -107,3 +108,5 @@ export const deletedUserSchema = z.object({
   success: z.literal(true),
   deleted: z.string().meta({ description: 'user_id' }),
 })
+
+export const userListQuerySchema = listQuery('asc', 'By created_at: asc is oldest first.')

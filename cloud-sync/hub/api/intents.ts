@@ -76,14 +76,20 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   api.openapi(
     route.get('/sites/{site}/intents', 'List the intents of a site', {
       request: { params: siteParams, query: siteIntentListQuerySchema },
-      responses: answers(siteIntentListSchema, 'Intents, newest first.', 400, 403, 404),
+      responses: answers(
+        siteIntentListSchema,
+        'Intents, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { limit, offset, status, kind } = c.req.valid('query')
+      const { order, limit, offset, status, kind } = c.req.valid('query')
       await requireSite(database, c.var.user, site)
       const nowMs = clock.nowMs()
-      const rows = await listIntents(database, site, { status, kind, nowMs, limit, offset })
+      const rows = await listIntents(database, site, { status, kind, nowMs, order, limit, offset })
       const intents = rows.map((row) => toIntentJson(row, nowMs))
       return c.json({ intents, pagination: { limit, offset, returned: intents.length } }, 200)
     },

@@ -7,7 +7,7 @@ import { NotFoundError } from '#shared/errors.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { pageQuerySchema } from '#shared/wire/params.ts'
+import { newestPageQuerySchema } from '#shared/wire/params.ts'
 import {
   clearedQuarantineSchema,
   clearQuarantineQuerySchema,
@@ -24,17 +24,22 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
 
   api.openapi(
     route.get('/sites/{site}/quarantine', 'List the quarantine of a site', {
-      description:
-        'Parts and rows that arrived undamaged but that the hub could not read, newest first. For admins.',
+      description: 'Parts and rows that arrived undamaged but that the hub could not read. For admins.',
       middleware: [adminOnly],
-      request: { params: siteParams, query: pageQuerySchema },
-      responses: answers(quarantineListSchema, 'Pieces, newest first.', 400, 403, 404),
+      request: { params: siteParams, query: newestPageQuerySchema },
+      responses: answers(
+        quarantineListSchema,
+        'Pieces, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { limit, offset } = c.req.valid('query')
+      const { order, limit, offset } = c.req.valid('query')
       await requireSite(database, c.var.user, site)
-      const rows = await listQuarantine(database, site, { limit, offset })
+      const rows = await listQuarantine(database, site, { order, limit, offset })
       const entries = rows.map(({ seq_from, seq_to, received_at_ms, ...row }) => ({
         ...row,
         from: seq_from,

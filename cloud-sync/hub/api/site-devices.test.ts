@@ -35,7 +35,7 @@ const CARTS = [
   device('screen-1', {}, { device_type: 'cartcaddie' }),
 ]
 
-const LOCK = { command_id: null, metadata: null, code: null }
+const LOCK = { command_id: null, metadata: null, code: null, short_id: 's-cart-1' }
 const LOCKS = [
   {
     ...LOCK,
@@ -59,11 +59,13 @@ const LOCKS = [
       at_ms: 3000,
     },
     metadata: { name: 'Jane' },
+    short_id: 's-cart-2',
   },
 ]
 const CROSSING = {
   ...{ seq: 1, event_id: 'g1', hardware_id: 'cart-1', event: 'enter', group_id: 42, zone_id: 'green-1' },
   ...{ zone_name: 'Green 1', zone_type: 'stop', at_ms: 5000, lat: 28.41, long: -81.58 },
+  short_id: 's-cart-1',
 }
 const ENTITIES = [
   {
@@ -227,13 +229,58 @@ test('lock events are those of the gateway, newest first, by its filters', async
   assert.deepEqual(await ids('?code=04A1'), ['e1'])
   assert.deepEqual(await ids('?from=1970-01-01T00:00:02Z'), ['e3', 'e2'])
   assert.deepEqual(await ids('?limit=1&offset=1'), ['e2'])
+  assert.deepEqual(await ids('?order=asc'), ['e1', 'e2', 'e3'])
+  assert.deepEqual(await ids('?before=e3'), ['e2', 'e1'])
+  assert.deepEqual(await ids('?before=e3&order=asc&limit=1'), ['e1'])
+  for (const query of ['order=newest', 'before=nothing', 'before=%00', 'offset=10001']) {
+    const refused = await people.request('GET', `/sites/${site.siteId}/lock-events?${query}`)
+    assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_parameter'], query)
+  }
   const wrong = await people.request('GET', `/sites/${site.siteId}/lock-events?from=2026-01-02&to=2026-01-01`)
   assert.equal(wrong.body.code, 'invalid_range')
 })
 
+test('events of a device that was registered again are told from those before, of gateways old and new', async () => {
+  const again = await hub.site()
+  await again.latest({ devices: [device('cart-1', {}, { created_at: '1970-01-01T00:00:10.000Z' })] })
+  const event = { ...LOCK, hardware_id: 'cart-1', event: 'lock', source: 'key' }
+  const { short_id: _, ...old } = event
+  await again.push(
+    again.part(
+      'lock_events',
+      rowsContent([
+        { ...old, seq: 1, event_id: 'old-before', at_ms: 9999 },
+        { ...old, seq: 2, event_id: 'old-since', at_ms: 10_000 },
+        { ...event, seq: 3, event_id: 'before', at_ms: 10_001, short_id: 'another1' },
+        { ...event, seq: 4, event_id: 'since', at_ms: 1 },
+        { ...event, seq: 5, event_id: 'gone', at_ms: 0, hardware_id: 'cart-2' },
+      ]),
+    ),
+  )
+  const listed = async (query: string) => {
+    const { body } = await people.request('GET', `/sites/${again.siteId}/lock-events${query}`)
+    return body.events.map((one: { event_id: string; device_removed?: true }) => [
+      one.event_id,
+      one.device_removed,
+    ])
+  }
+  assert.deepEqual(await listed(''), [
+    ['before', true],
+    ['old-since', undefined],
+    ['old-before', true],
+    ['since', undefined],
+    ['gone', true],
+  ])
+  assert.deepEqual(await listed('?hardware_id=cart-1'), [
+    ['old-since', undefined],
+    ['since', undefined],
+  ])
+  assert.deepEqual(await listed('?hardware_id=cart-2'), [['gone', true]])
+})
+
 test('geofence events are those of the gateway', async () => {
   const path = `/sites/${site.siteId}/geofence-events`
-  const { seq: _, at_ms: __, ...rest } = CROSSING
+  const { seq: _, at_ms: __, short_id: ___, ...rest } = CROSSING
   assert.deepEqual((await people.request('GET', `${path}?group_id=42&zone_type=stop`)).body.events, [
     { ...rest, timestamp: '1970-01-01T00:00:05.000Z' },
   ])

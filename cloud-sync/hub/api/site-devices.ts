@@ -84,9 +84,17 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
 
 /** Throws the error for a wrong name of an attribute. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
-  const { hardware_ids: hardwareIds, device_type: deviceType, search = '', limit, offset, ...others } = query
+  const {
+    hardware_ids: hardwareIds,
+    device_type: deviceType,
+    search = '',
+    order,
+    limit,
+    offset,
+    ...others
+  } = query
   const attributes = attributeFilters(others)
-  return { siteIds, hardwareIds, deviceType, search, attributes, limit, offset }
+  return { siteIds, hardwareIds, deviceType, search, attributes, order, limit, offset }
 }
 
 /** The bodies are JSON as they are kept: written once, by the gateway. */

@@ -1,10 +1,12 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
+import { registrationsOf } from '#hub/store/site-devices.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
-import { requireOrder } from '#shared/http/api-env.ts'
+import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
@@ -12,6 +14,7 @@ import {
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
@@ -53,44 +56,91 @@ function toGeofenceEventJson(row: Row): GeofenceEventJson {
   } as GeofenceEventJson // see above
 }
 
+interface EventsQuery {
+  hardware_id?: string | undefined
+  from?: number | undefined
+  to?: number | undefined
+  order: ListOrder
+  before?: string | undefined
+  limit: number
+  offset: number
+}
+
 /** Lock and geofence events of sites. */
 export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
+
+  /** Throws for a range or an event `before` that cannot be. */
+  async function list<Json>(
+    siteId: string,
+    stream: 'lock_events' | 'geofence_events',
+    { hardware_id: hardwareId, from: fromMs, to: toMs, ...page }: EventsQuery,
+    fields: Readonly<Record<string, string | number | undefined>>,
+    toJson: (row: Row) => Json,
+  ) {
+    const registered = hardwareId === undefined ? undefined : await registrationsOf(sql, siteId, [hardwareId])
+    const registration = registered?.get(hardwareId ?? '')
+    const asked = { ...page, hardwareId, registration, fromMs, toMs, fields }
+    const rows = requirePage(await listSiteEvents(sql, siteId, stream, asked))
+    const now = await registrationsOf(
+      sql,
+      siteId,
+      rows.map((row) => String(row.hardware_id)),
+    )
+    const events = rows.map((row) => ({ ...toJson(row), ...(isOfDevice(row, now) ? {} : REMOVED) }))
+    return { events, pagination: paginationOf(page, rows) }
+  }
 
   api.openapi(
     route.get('/sites/{site}/lock-events', 'List lock events', {
       description: 'Includes the events of deleted devices.',
       request: { params: siteParams, query: lockEventQuerySchema },
-      responses: answers(lockEventListSchema, 'Events, newest first.', 400, 403, 404),
+      responses: answers(
+        lockEventListSchema,
+        'Events, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { hardware_id, from, to, limit, offset, source, event, code } = c.req.valid('query')
-      requireOrder(from, to)
+      const { source, event, code, ...query } = c.req.valid('query')
+      requireOrder(query.from, query.to)
       await requireSite(sql, c.var.user, site)
-      const fields = { source, event, code }
-      const page = { hardwareId: hardware_id, fromMs: from, toMs: to, fields, limit, offset }
-      const events = (await listSiteEvents(sql, site, 'lock_events', page)).map(toLockEventJson)
-      return c.json({ events, pagination: { limit, offset, returned: events.length } }, 200)
+      return c.json(await list(site, 'lock_events', query, { source, event, code }, toLockEventJson), 200)
     },
   )
 
   api.openapi(
     route.get('/sites/{site}/geofence-events', 'List geofence events', {
-      description: 'The zones that carts entered and left, newest first.',
+      description: 'The zones that carts entered and left.',
       request: { params: siteParams, query: geofenceEventQuerySchema },
-      responses: answers(geofenceEventListSchema, 'Events, newest first.', 400, 403, 404),
+      responses: answers(
+        geofenceEventListSchema,
+        'Events, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { hardware_id, from, to, limit, offset, ...fields } = c.req.valid('query')
-      requireOrder(from, to)
+      const { group_id, zone_id, zone_type, event, ...query } = c.req.valid('query')
+      requireOrder(query.from, query.to)
       await requireSite(sql, c.var.user, site)
-      const page = { hardwareId: hardware_id, fromMs: from, toMs: to, fields, limit, offset }
-      const events = (await listSiteEvents(sql, site, 'geofence_events', page)).map(toGeofenceEventJson)
-      return c.json({ events, pagination: { limit, offset, returned: events.length } }, 200)
+      const fields = { group_id, zone_id, zone_type, event }
+      return c.json(await list(site, 'geofence_events', query, fields, toGeofenceEventJson), 200)
     },
   )
 
   return api
+}
+
+const REMOVED = { device_removed: true } as const
+
+function isOfDevice(row: Row, registrations: Map<string, Registration>): boolean {
+  const shortId = typeof row.short_id === 'string' ? row.short_id : null
+  const now = registrations.get(String(row.hardware_id))
+  return isOfRegistration(now, { shortId, atMs: Number(row.at_ms) })
 }

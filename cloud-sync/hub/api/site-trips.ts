@@ -54,6 +54,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
       ...{ siteIds: [siteId], hardwareIds, deviceType: undefined, search: '', attributes: [] },
+      order: 'asc',
       ...{ limit: TRIP_DEVICES_MAX + 1, offset: 0 },
     })
     requireFewDevices(found)

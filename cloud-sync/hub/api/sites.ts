@@ -8,7 +8,7 @@ import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { pageQuerySchema } from '#shared/wire/params.ts'
+import { newestPageQuerySchema } from '#shared/wire/params.ts'
 import {
   gapListSchema,
   issuedSiteSchema,
@@ -58,8 +58,8 @@ export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): 
       responses: answers(siteListSchema, 'Sites in scope, by site_id.', 400),
     }),
     async (c) => {
-      const { limit, offset } = c.req.valid('query')
-      const rows = await pageOfSites(database, visibleSites(c.var.user), { limit, offset })
+      const { order, limit, offset } = c.req.valid('query')
+      const rows = await pageOfSites(database, visibleSites(c.var.user), { order, limit, offset })
       const sites = await toJson(rows)
       return c.json({ sites, pagination: { limit, offset, returned: sites.length } }, 200)
     },
@@ -165,15 +165,15 @@ export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): 
 
   api.openapi(
     route.get('/sites/{site}/gaps', 'List the gaps of a site', {
-      description: 'Records that the gateway deleted before it could send them, newest first.',
-      request: { params: siteParams, query: pageQuerySchema },
-      responses: answers(gapListSchema, 'Gaps, newest first.', 400, 403, 404),
+      description: 'Records that the gateway deleted before it could send them.',
+      request: { params: siteParams, query: newestPageQuerySchema },
+      responses: answers(gapListSchema, 'Gaps, newest first unless order says otherwise.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { limit, offset } = c.req.valid('query')
+      const { order, limit, offset } = c.req.valid('query')
       await requireSite(database, c.var.user, site)
-      const rows = await listGaps(database, site, { limit, offset })
+      const rows = await listGaps(database, site, { order, limit, offset })
       const gaps = rows.map((row) => ({
         note_id: row.note_id,
         stream: row.stream,

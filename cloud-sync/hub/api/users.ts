@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { changeHubUser, deleteHubUser, type HubUser, listHubUsers, requireHubUser } from '#hub/store/users.ts'
 import { addHubUser } from '#hub/users.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { userRoutes } from '#shared/http/user-routes.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
@@ -51,7 +52,10 @@ function toUserJson({ userId, name, role, siteIds, isActive, createdAtMs }: HubU
 export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
-  api.openapi(routes.list, async (c) => c.json((await listHubUsers(database)).map(toUserJson), 200))
+  api.openapi(routes.list, async (c) => {
+    const users = inOrder(await listHubUsers(database), c.req.valid('query').order)
+    return c.json(users.map(toUserJson), 200)
+  })
 
   api.openapi(routes.create, async (c) => {
     const { name, role, site_ids } = c.req.valid('json')

@@ -8,8 +8,8 @@ import {
 import {
   type AttributeFilter,
   type AttributeValue,
+  deviceSearch,
   matchesAttributes,
-  matchesSearch,
 } from '#shared/device-filter.ts'
 
 export interface DeviceSearch extends SiteDeviceQuery {
@@ -24,13 +24,14 @@ const PAGE_ROWS = 500
 
 /** The page of matching devices, by site and hardware id. Reads only as many devices as the page needs. */
 export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<SiteDeviceRow[]> {
+  const isWanted = wanting(query)
   const found: SiteDeviceRow[] = []
   let left = query.offset
-  let after: DevicePlace | undefined = { siteId: '', hardwareId: '' }
+  let after: DevicePlace | null | undefined = null
   while (after !== undefined && found.length < query.limit) {
     const rows: SiteDeviceRow[] = await devicesBehind(sql, query, after, PAGE_ROWS)
     for (const row of rows) {
-      if (!isWanted(row, query) || left-- > 0) continue
+      if (!isWanted(row) || left-- > 0) continue
       found.push(row)
       if (found.length === query.limit) break
     }
@@ -40,15 +41,18 @@ export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<Site
   return found
 }
 
-function isWanted({ hardware_id, body }: SiteDeviceRow, { search, attributes }: DeviceSearch): boolean {
-  if (search === '' && attributes.length === 0) return true
-  const device: Record<string, unknown> = JSON.parse(body)
-  const names = {
-    name: typeof device.name === 'string' ? device.name : null,
-    hardwareId: hardware_id,
-    shortId: typeof device.short_id === 'string' ? device.short_id : '',
+function wanting({ search, attributes }: DeviceSearch): (row: SiteDeviceRow) => boolean {
+  if (search === '' && attributes.length === 0) return () => true
+  const isFound = deviceSearch(search)
+  return ({ hardware_id, body }) => {
+    const device: Record<string, unknown> = JSON.parse(body)
+    const names = {
+      name: typeof device.name === 'string' ? device.name : null,
+      hardwareId: hardware_id,
+      shortId: typeof device.short_id === 'string' ? device.short_id : '',
+    }
+    return isFound(names) && matchesAttributes(attributesOf(device.attributes), attributes)
   }
-  return matchesSearch(names, search) && matchesAttributes(attributesOf(device.attributes), attributes)
 }
 
 /** The attributes of a device; none if its state has no valid ones. */

@@ -1,22 +1,32 @@
+import type { Registration } from '#shared/registrations.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 interface EventPage {
   readonly hardwareId: string | undefined
+  /** Only of this one of the device. */
+  readonly registration: Registration | undefined
   readonly fromMs: number | undefined
   readonly toMs: number | undefined
   /** Values that fields of the row must have. */
   readonly fields: Readonly<Record<string, string | number | undefined>>
+  readonly order: ListOrder
+  /** Only what is older than the event with this id. */
+  readonly before?: string | undefined
   readonly limit: number
   readonly offset: number
 }
 
-/** Lock or geofence events of a site as the gateway sent them, newest first. Names of fields are ours, never a caller's. */
+/**
+ * Lock or geofence events of a site as the gateway sent them; null when there is no event `before`. Names of fields are
+ * ours, never a caller's.
+ */
 export async function listSiteEvents(
   sql: Sql,
   siteId: string,
   stream: 'lock_events' | 'geofence_events',
   page: EventPage,
-): Promise<Record<string, unknown>[]> {
+): Promise<Record<string, unknown>[] | null> {
   const values: SqlValue[] = [siteId, stream]
   const conditions = ['site_id = $1', 'stream = $2']
   const require = (sqlText: string, value: string | number | undefined): void => {
@@ -25,14 +35,28 @@ export async function listSiteEvents(
     conditions.push(`${sqlText} $${values.length}`)
   }
   require('hardware_id =', page.hardwareId)
+  if (page.registration !== undefined) {
+    values.push(page.registration.shortId, page.registration.sinceMs)
+    const [shortId, since] = [values.length - 1, values.length]
+    conditions.push(`coalesce(${JSON_BODY} ->> 'short_id' = $${shortId}, at_ms >= $${since})`)
+  }
   require('at_ms >=', page.fromMs)
   require('at_ms <=', page.toMs)
   for (const [name, value] of Object.entries(page.fields))
     require(`${JSON_BODY} ->> '${name}' =`, value === undefined ? undefined : String(value))
+  if (page.before !== undefined) {
+    const found = await sql.get<{ at_ms: number }>(
+      'SELECT at_ms FROM event WHERE site_id = $1 AND stream = $2 AND event_id = $3',
+      [siteId, stream, page.before],
+    )
+    if (found === undefined) return null
+    values.push(found.at_ms, page.before)
+    conditions.push(`(at_ms, event_id) < ($${values.length - 1}, $${values.length})`)
+  }
   values.push(page.limit, page.offset)
   const rows = await sql.all<{ body: string }>(
     `SELECT body FROM event WHERE ${conditions.join(' AND ')}
-     ORDER BY at_ms DESC, event_id DESC LIMIT $${values.length - 1} OFFSET $${values.length}`,
+     ORDER BY at_ms ${page.order}, event_id ${page.order} LIMIT $${values.length - 1} OFFSET $${values.length}`,
     values,
   )
   return rows.map(({ body }) => JSON.parse(body))

@@ -1,3 +1,4 @@
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
@@ -54,13 +55,13 @@ export function findSite(sql: Sql, siteId: string): Promise<SiteRow | undefined>
 export function pageOfSites(
   sql: Sql,
   siteIds: readonly string[] | null,
-  { limit, offset }: { limit: number; offset: number },
+  { order, limit, offset }: { order: ListOrder; limit: number; offset: number },
 ): Promise<SiteRow[]> {
   const page = [limit, offset]
   return siteIds === null
-    ? sql.all<SiteRow>(`SELECT ${COLUMNS} FROM site ORDER BY site_id LIMIT $1 OFFSET $2`, page)
+    ? sql.all<SiteRow>(`SELECT ${COLUMNS} FROM site ORDER BY site_id ${order} LIMIT $1 OFFSET $2`, page)
     : sql.all<SiteRow>(
-        `SELECT ${COLUMNS} FROM site WHERE site_id = ANY($3) ORDER BY site_id LIMIT $1 OFFSET $2`,
+        `SELECT ${COLUMNS} FROM site WHERE site_id = ANY($3) ORDER BY site_id ${order} LIMIT $1 OFFSET $2`,
         [...page, siteIds],
       )
 }

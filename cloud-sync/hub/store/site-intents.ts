@@ -1,3 +1,4 @@
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { SiteIntentStatus } from '#shared/wire/site-intents.ts'
 import type { IntentKind } from '#shared/wire/sync.ts'
 import type { Database, Sql } from './database/database.ts'
@@ -62,19 +63,20 @@ export interface IntentQuery {
   readonly status: SiteIntentStatus | undefined
   readonly kind: IntentKind | undefined
   readonly nowMs: number
+  readonly order: ListOrder
   readonly limit: number
   readonly offset: number
 }
 
-/** Newest first. An intent that was not fetched in time counts as expired, although its row still says pending. */
+/** By the time they were made. An intent that was not fetched in time counts as expired, although its row still says pending. */
 export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promise<IntentRow[]> {
-  const { status, kind, nowMs, limit, offset } = query
+  const { status, kind, nowMs, order, limit, offset } = query
   return sql.all<IntentRow>(
     `SELECT ${COLUMNS} ${FROM} WHERE intent.site_id = $1
        AND (CAST($2 AS TEXT) IS NULL OR kind = $2)
        AND (CAST($3 AS TEXT) IS NULL OR $3 =
          CASE WHEN status = 'pending' AND expires_at_ms < $4 AND seq > site.intents_after THEN 'expired' ELSE status END)
-     ORDER BY seq DESC LIMIT $5 OFFSET $6`,
+     ORDER BY seq ${order} LIMIT $5 OFFSET $6`,
     [siteId, kind ?? null, status ?? null, nowMs, limit, offset],
   )
 }

@@ -1,8 +1,10 @@
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { Gap } from '#shared/wire/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
 interface Page {
+  readonly order: ListOrder
   readonly limit: number
   readonly offset: number
 }
@@ -17,11 +19,11 @@ export interface GapRow {
   at_ms: number
 }
 
-/** Records that the gateway deleted before it could send them, newest first. */
-export function listGaps(sql: Sql, siteId: string, { limit, offset }: Page): Promise<GapRow[]> {
+/** Records that the gateway deleted before it could send them, by time. */
+export function listGaps(sql: Sql, siteId: string, { order, limit, offset }: Page): Promise<GapRow[]> {
   return sql.all<GapRow>(
     `SELECT note_id, stream, from_ms, to_ms, row_count, reason, at_ms FROM gap
-     WHERE site_id = $1 ORDER BY at_ms DESC, note_id LIMIT $2 OFFSET $3`,
+     WHERE site_id = $1 ORDER BY at_ms ${order}, note_id LIMIT $2 OFFSET $3`,
     [siteId, limit, offset],
   )
 }
@@ -37,11 +39,15 @@ export interface QuarantineRow {
   bytes: number
 }
 
-/** The pieces in quarantine, newest first, without their bytes. */
-export function listQuarantine(sql: Sql, siteId: string, { limit, offset }: Page): Promise<QuarantineRow[]> {
+/** The pieces in quarantine, by time, without their bytes. */
+export function listQuarantine(
+  sql: Sql,
+  siteId: string,
+  { order, limit, offset }: Page,
+): Promise<QuarantineRow[]> {
   return sql.all<QuarantineRow>(
     `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
-     FROM quarantine WHERE site_id = $1 ORDER BY received_at_ms DESC, quarantine_id LIMIT $2 OFFSET $3`,
+     FROM quarantine WHERE site_id = $1 ORDER BY received_at_ms ${order}, quarantine_id LIMIT $2 OFFSET $3`,
     [siteId, limit, offset],
   )
 }

@@ -8,6 +8,7 @@ import { hashSecret, newUuid } from '#shared/ids.ts'
 import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
 import type { CommandQuery, CommandRow } from '#store/commands.ts'
 import type { IdempotencyKey } from '#store/idempotency-keys.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
@@ -23,7 +24,7 @@ import {
 } from './request.ts'
 
 interface CommandsDeps {
-  store: Pick<Store, 'read' | 'write' | 'health'>
+  store: Pick<Store, 'read' | 'write' | 'health'> & { readers: Pick<Store['readers'], 'run'> }
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
   delivery: CommandDelivery
@@ -99,10 +100,14 @@ export class Commands {
     })
   }
 
-  /** Asks for the same again, whatever became of it; the time it has begins anew. */
+  /**
+   * Asks for the same again; the time it has begins anew. Throws `command_not_finished` and `command_completed` unless
+   * the command failed or nobody answered in time.
+   */
   async retry(command: CommandRow, asking: Asking): Promise<Asked> {
     const device = this.#deps.fleet.require(command.hardwareId)
     return this.#ask(asking, { retry: command.commandId }, () => {
+      requireFailed(this.#deps.store.read.command(command.commandId) ?? command)
       const { deviceTypes } = this.#deps
       const definition = requireDefinition(deviceTypes, device.row.deviceType, command.command)
       const request: CommandRequest = {
@@ -116,9 +121,9 @@ export class Commands {
     })
   }
 
-  /** Newest first. */
-  list(query: CommandQuery): CommandRow[] {
-    return this.#deps.store.read.commands(query)
+  /** By the time they were made; null when there is no command `before`. */
+  list(query: CommandQuery, asker: JobOptions): Promise<CommandRow[] | null> {
+    return this.#deps.store.readers.run('commands', query, { ...asker, isShort: true })
   }
 
   /** Throws `command_not_found`, or `device_forbidden` when its device is outside the scope. */
@@ -259,6 +264,13 @@ export class Commands {
       createdAtMs,
     }
   }
+}
+
+function requireFailed({ commandId, status }: CommandRow): void {
+  if (status === 'failed' || status === 'timeout') return
+  if (status === 'completed')
+    throw new ConflictError('command_completed', `command ${commandId} is completed: send a new one`)
+  throw new ConflictError('command_not_finished', `command ${commandId} is ${status}: it may still be done`)
 }
 
 /** Throws `intent_expired` when there is not a second left. */

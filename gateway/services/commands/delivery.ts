@@ -10,6 +10,7 @@ import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Downlink, publishWith } from '../downlink.ts'
+import { shownParams } from './shown-params.ts'
 import { type UnfinishedCommand, UnfinishedCommands } from './unfinished.ts'
 
 interface CommandDeliveryDeps {
@@ -24,7 +25,8 @@ interface CommandDeliveryDeps {
 
 interface Sent {
   command: UnfinishedCommand
-  payload: string
+  /** What programs that follow the device's commands get. */
+  shown: string
   atMs: number
 }
 
@@ -160,8 +162,8 @@ export class CommandDelivery implements Part {
 
   async #writeMarks(sent: readonly Sent[]): Promise<void> {
     const { downlink, store } = this.#deps
-    const messages = sent.map(({ command, payload }) =>
-      downlink.prepare({ topic: commandTopic(command.row), payload, isRetained: false }),
+    const messages = sent.map(({ command, shown }) =>
+      downlink.prepare({ topic: commandTopic(command.row), payload: shown, isRetained: false }),
     )
     const marks = sent.map(({ command, atMs }) => ({ commandId: command.row.commandId, atMs }))
     await publishWith(messages, (sessionChanges, commit) =>
@@ -216,7 +218,8 @@ export class CommandDelivery implements Part {
     const remainingMs = command.deadlineMs - clock.monotonicMs()
     if (command.isHeld || remainingMs <= 0 || this.#isDoubted(row.hardwareId)) return
     const atMs = clock.nowMs()
-    const payload = JSON.stringify(toMessage(row, atMs, remainingMs))
+    const message = toMessage(row, atMs, remainingMs)
+    const payload = JSON.stringify(message)
     try {
       if (!downlink.send(row.hardwareId, commandTopic(row), payload)) return
     } catch (error) {
@@ -228,7 +231,12 @@ export class CommandDelivery implements Part {
     }
     command.contact = this.#contactOf(row.hardwareId)
     if (command.isSent || row.status !== 'pending') this.outcomes.add('resent')
-    else this.#unmarked.push({ command, payload, atMs })
+    else
+      this.#unmarked.push({
+        command,
+        shown: JSON.stringify({ ...message, params: shownParams(row, null) }),
+        atMs,
+      })
     command.isSent = true
   }
 

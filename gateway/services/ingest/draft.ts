@@ -1,5 +1,6 @@
 import { countDrop, lockStatusValue, mergeValues, packSample } from '#domain/latest-state.ts'
 import type { LockEvent } from '#domain/lock-event.ts'
+import type { LockEventIdentity } from '#store/lock-events.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Device, Reported } from '../fleet.ts'
@@ -10,7 +11,7 @@ import { crossings } from './zone-crossings.ts'
 
 interface DraftsDeps {
   geofences: Pick<Geofences, 'watchedOf'>
-  isLockEventStored: (hardwareId: string, identity: string) => boolean
+  isLockEventStored: (event: LockEventIdentity) => boolean
 }
 
 /** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
@@ -122,9 +123,14 @@ export class Drafts {
       draft.watch = seen.state
       watched.add(device)
     }
+    const reported = new Set<string>()
     for (const event of content.lockEvents) {
       // an event that comes again without a time would otherwise set the lock to what it was then
-      if (this.#isKnown(device, event)) continue
+      if (reported.has(event.identity) || this.#isKnown(device, event)) {
+        countDrop(draft.state, 'duplicate', 1)
+        continue
+      }
+      reported.add(event.identity)
       const isLocked = event.event === 'lock'
       const values = { lock_status: lockStatusValue(draft.state, isLocked) }
       mergeValues(draft.state, event.atMs, values, latestMs)
@@ -154,7 +160,7 @@ export class Drafts {
         if (earlier.device === device && earlier.event.identity === event.identity) return true
       }
     }
-    return this.#deps.isLockEventStored(device.row.hardwareId, event.identity)
+    return this.#deps.isLockEventStored({ ...device.row, identity: event.identity })
   }
 }
 
@@ -164,9 +170,9 @@ function encodeRest(
   encoded: EncodedBatch,
   batch: AppendBatch,
 ): void {
-  const { hardwareId } = device.row
+  const { hardwareId, shortId } = device.row
   for (const event of content.lockEvents) {
-    batch.lockEvents.push({ ...event, hardwareId })
+    batch.lockEvents.push({ ...event, hardwareId, shortId })
     encoded.lockEvents.push({ device, event })
   }
   if (crossings.length > 0) {

@@ -624,16 +624,38 @@ describe('lock events', () => {
     assert.equal(body[0].hardware_id, cart.hardwareId)
   })
 
-  test('the same eid is the same event, whatever else it says; of another device it is another', async () => {
+  test('eid, kind and time make it the same, whatever else it says; of another device it is another', async () => {
     const [cart, other] = [await Cart.connect(), await Cart.connect()]
     const before = await metric(gateway, 'cartbarn_dropped_total', 'duplicate')
     const event = { eid: '17-42', event: 'unlock', source: 'rfid', code: '1', ts: NOW - MINUTE }
     await cart.send('evt', event)
-    await cart.send('evt', [event, { ...event, ts: NOW - HOUR }])
+    await cart.send('evt', [event, { ...event, source: 'keypad', code: '2' }])
     await other.send('evt', event)
     assert.equal((await cart.lockEvents()).length, 1)
     assert.equal((await other.lockEvents()).length, 1)
     assert.equal(await metric(gateway, 'cartbarn_dropped_total', 'duplicate'), before + 2)
+    assert.deepEqual((await cart.get('/details')).dropped, { duplicate: 2 })
+    assert.deepEqual((await other.get('/details')).dropped, {})
+  })
+
+  test('a lock whose counter starts again loses nothing: an eid with another kind or time is another event', async () => {
+    const cart = await Cart.connect()
+    const event = { eid: '1', event: 'unlock', source: 'key', ts: NOW - HOUR }
+    await cart.send('evt', event)
+    await cart.send('evt', [
+      { ...event, event: 'lock' },
+      { ...event, ts: NOW - MINUTE },
+    ])
+    assert.equal((await cart.lockEvents()).length, 3)
+    // without a time it is told by its eid and kind
+    await cart.send('evt', { eid: '1', event: 'unlock', source: 'key' })
+    await cart.send('evt', [
+      { eid: '1', event: 'unlock', source: 'key' },
+      { eid: '2', event: 'unlock', source: 'key' },
+      { eid: '2', event: 'unlock', source: 'key' },
+    ])
+    assert.equal((await cart.lockEvents()).length, 5)
+    assert.deepEqual((await cart.get('/details')).dropped, { duplicate: 2 })
   })
 
   test('without eid, time, event, source and code make it the same', async () => {

@@ -64,6 +64,7 @@ export function crossings(
         event: kind,
         eventId: geofenceEventId(device.row.hardwareId, crossed.zoneId, kind, crossed.atMs),
         hardwareId: device.row.hardwareId,
+        shortId: device.row.shortId,
         groupId: set.groupId,
         zoneName: zone.name,
         zoneType: zone.type,
@@ -74,6 +75,11 @@ export function crossings(
 }
 
 /** A crossing as it is announced. */
-export function crossingOf({ latE7, longE7, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
+export function crossingOf({
+  latE7,
+  longE7,
+  shortId: _,
+  ...row
+}: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
   return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
 }

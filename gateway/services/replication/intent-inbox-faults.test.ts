@@ -39,6 +39,7 @@ async function open(t: TestContext) {
   const faults: Fault[] = []
   const faulty = {
     read: store.read,
+    readers: store.readers,
     get health() {
       return store.health
     },

@@ -56,8 +56,8 @@ function samples(fromS: number, seconds: number, devices = 1, streams: TestSampl
 
 function addLockEvent(connection: Connection, id: string, metadata: string | null = null): void {
   connection.run(
-    `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms, code, command_id, metadata)
-     VALUES (?, 'cart-1', ?, 'unlock', 'keypad', ?, '1234', NULL, ?)`,
+    `INSERT INTO lock_event (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
+     VALUES (?, 'cart-1', 'aaaaaaaa', ?, 'unlock', 'keypad', ?, '1234', NULL, ?)`,
     ...[id, id, NOON_MS, metadata],
   )
 }
@@ -101,8 +101,8 @@ test('events are rows in the order of their schemas, and ends tell where each st
   addNote(beside, 'note-1')
   beside.run(
     `INSERT INTO geofence_event
-       (event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7)
-     VALUES ('geo-1', 'cart-1', 'enter', 1, 'z1', 'Pond', 'no_go', ?, 473123456, -85000001)`,
+       (event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7)
+     VALUES ('geo-1', 'cart-1', 'aaaaaaaa', 'enter', 1, 'z1', 'Pond', 'no_go', ?, 473123456, -85000001)`,
     NOON_MS,
   )
   const next = (stream: SyncStream) => source.nextPart(stream, 0, ROOM, signal)

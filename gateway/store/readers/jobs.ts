@@ -1,3 +1,6 @@
+import { listCommands } from '../commands.ts'
+import { listGeofenceEvents } from '../geofence-events.ts'
+import { listLockEvents } from '../lock-events.ts'
 import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
 import { countChunk, countLogged, countRows, historyChunks } from '../replication/backlog.ts'
 import { blockDays, eventDays, loggedDays } from '../replication/days.ts'
@@ -19,6 +22,9 @@ import { findTrips } from '../trips/trips.ts'
  * result that are not parts of larger ones move to the main thread without being copied.
  */
 const jobs = {
+  lockEvents: listLockEvents,
+  geofenceEvents: listGeofenceEvents,
+  commands: listCommands,
   historyPage: readHistoryPage,
   startOfNewest,
   trips: findTrips,

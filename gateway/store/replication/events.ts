@@ -52,9 +52,9 @@ const EVENTS: Record<EventStream, EventTable> = {
   },
   lock_events: {
     table: 'lock_event',
-    columns: 'seq, event_id, hardware_id, event, source, at_ms, code, command_id, metadata',
+    columns: 'seq, event_id, hardware_id, short_id, event, source, at_ms, code, command_id, metadata',
     groupColumn: 'hardware_id',
-    toJson: ({ event_id, hardware_id, event, source, at_ms, code, command_id, metadata }) => ({
+    toJson: ({ event_id, hardware_id, short_id, event, source, at_ms, code, command_id, metadata }) => ({
       event_id,
       hardware_id,
       event,
@@ -63,16 +63,18 @@ const EVENTS: Record<EventStream, EventTable> = {
       code,
       command_id,
       metadata: parsed(metadata),
+      ...ofRegistration(short_id),
     }),
   },
   geofence_events: {
     table: 'geofence_event',
-    columns: `seq, event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7`,
+    columns: `seq, event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7`,
     groupColumn: 'hardware_id',
     toJson: ({ event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms, ...at }) => ({
       ...{ event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms },
       lat: fromE7(Number(at.lat_e7)),
       long: fromE7(Number(at.long_e7)),
+      ...ofRegistration(at.short_id),
     }),
   },
 }
@@ -119,6 +121,11 @@ function toEvent(stream: EventStream, stored: Stored & Row): SyncEvent {
   const { groupColumn, toJson } = EVENTS[stream]
   const group = groupColumn === null ? '' : String(stored[groupColumn])
   return { seq: stored.seq, atMs: stored.at_ms, group, text: JSON.stringify(toJson(stored)) }
+}
+
+// A row from before the column is what it was when it was sent: a head office compares its text.
+function ofRegistration(shortId: unknown): Row {
+  return shortId === null ? {} : { short_id: shortId }
 }
 
 function parsed(json: unknown): unknown {

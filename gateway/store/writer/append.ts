@@ -2,6 +2,7 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { type AckResult, applyCommandAck, commandMetadata, type NewCommandAck } from '../commands.ts'
 import type { Connection } from '../db/connection.ts'
 import { type GeofenceEventRow, insertGeofenceEvent } from '../geofence-events.ts'
+import { type LockEventIdentity, storedIdentity } from '../lock-events.ts'
 import { applySessionChange } from '../mqtt-sessions.ts'
 import { insertQuarantined, type NewQuarantineEntry } from '../quarantine.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
@@ -31,10 +32,8 @@ export interface StateUpdate {
   watchJson?: string | null
 }
 
-export interface NewLockEvent {
+export interface NewLockEvent extends LockEventIdentity {
   eventId: string
-  hardwareId: string
-  identity: string
   event: string
   source: string
   atMs: number
@@ -53,7 +52,8 @@ export interface AppendResult {
 }
 
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
-  (event_id, hardware_id, identity, event, source, at_ms, code, command_id, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const UPDATE_STATE = `UPDATE device_state SET
     latest = ?, updated_at_ms = ?, last_responded_at_ms = ?, watch = iif(?, ?, watch),
     ${COUNT_RECORDS}
@@ -92,7 +92,18 @@ function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockE
 }
 
 function insertLockEvent(connection: Connection, event: NewLockEvent, metadata: string | null): boolean {
-  const { eventId, hardwareId, identity, event: kind, source, atMs, code, commandId } = event
-  const values = [eventId, hardwareId, identity, kind, source, atMs, code, commandId, metadata]
+  const { eventId, hardwareId, shortId, event: kind, source, atMs, code, commandId } = event
+  const values = [
+    eventId,
+    hardwareId,
+    shortId,
+    storedIdentity(event),
+    kind,
+    source,
+    atMs,
+    code,
+    commandId,
+    metadata,
+  ]
   return connection.run(INSERT_LOCK_EVENT, ...values) > 0
 }
