@@ -1,10 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { withAddress } from '#shared/http/client-address.ts'
+import { compressed, varyByEncoding, varyByEncodingToo } from '#shared/http/compressed.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
-import { noStore, withRequestId } from '#shared/http/request-guards.ts'
+import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
 import { type ApiEnv, adminOnly, createApi, withKey } from './api-env.ts'
 import { createCommandsApi } from './commands.ts'
 import type { ApiDeps } from './deps.ts'
@@ -36,7 +37,9 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.use(withRequestId)
   app.use(noStore)
   app.use(withAddress(addresses))
-  if (corsOrigins.length > 0)
+  app.use(withPlainNames)
+  app.use(compressed)
+  if (corsOrigins.length > 0) {
     app.use(
       cors({
         origin: corsOrigins.includes('*') ? '*' : corsOrigins,
@@ -50,6 +53,10 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         ],
       }),
     )
+    app.use(varyByEncodingToo)
+  } else {
+    app.use(varyByEncoding)
+  }
   app.route('/', createHealthApi(deps))
   app.route('/', createGeofenceDownloadApi(deps))
   app.route(

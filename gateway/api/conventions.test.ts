@@ -124,6 +124,110 @@ for (const contentType of [
   })
 }
 
+test('a body that is not UTF-8 is refused, not stored as something else', async () => {
+  const body = Buffer.concat([Buffer.from('{"name":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')])
+  const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' }
+  const answer = await g.app.request('/groups', { method: 'POST', headers, body })
+  assert.equal(answer.status, 400)
+  assert.match(await answer.text(), /"detail":"the body is not UTF-8","code":"invalid_json"/)
+  assert.deepEqual((await g.request('GET', '/groups')).body, [])
+})
+
+for (const encoding of ['gzip', 'br', 'deflate', 'nonsense']) {
+  test(`a body with Content-Encoding ${encoding} is 415`, async () => {
+    const options = { body: { name: 'Name' }, headers: { 'content-encoding': encoding } }
+    assertProblem(await g.request('POST', '/groups', options), 415, 'unsupported_media_type')
+  })
+}
+
+test('identity is no encoding', async () => {
+  const options = { body: { name: 'Cart' }, headers: { 'content-encoding': 'identity' } }
+  assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
+})
+
+for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5D=cart-1', 'limit[]=1']) {
+  test(`GET /devices?${list} is read as the repeated parameter`, async () => {
+    const { status, body } = await g.request('GET', `/devices?${list}`)
+    assert.deepEqual([status, body.devices.length], [200, 1])
+    assert.deepEqual((await g.request('GET', `/devices?search=[]&${list}`)).body.devices, [])
+    assert.equal((await g.request('GET', '/devices?hardware_ids[]=nowhere')).body.devices.length, 0)
+    assert.equal((await g.request('GET', '/lock-events?order[]=sideways')).body.errors[0].name, 'order')
+  })
+}
+
+for (const path of [
+  ...['/devices', '/groups', '/users', '/device-types', '/mqtt/clients', '/mqtt/quarantine'],
+  ...['/commands', '/lock-events', '/geofence-events', '/devices/cart-1/commands', '/devices/cart-1/gps'],
+]) {
+  test(`GET ${path} has an order, and refuses one that is none`, async () => {
+    for (const order of ['asc', 'desc'])
+      assert.equal((await g.request('GET', `${path}?order=${order}`)).status, 200)
+    for (const order of ['sideways', 'ASC', '']) {
+      const { status, body } = await g.request('GET', `${path}?order=${order}`)
+      assert.deepEqual(
+        [status, body.code, body.errors[0].name, body.errors[0].detail],
+        [400, 'invalid_parameter', 'order', 'must be one of: asc, desc'],
+      )
+    }
+  })
+}
+
+test('a list turns round with its order', async () => {
+  const ids = async (path: string, id: string) => {
+    const { body } = await g.request('GET', path)
+    return (body.devices ?? body.clients ?? body).map((one: Record<string, unknown>) => one[id])
+  }
+  await g.register('cart-2')
+  await g.request('POST', '/groups', { body: { name: 'One', group_id: 1 } })
+  await g.request('POST', '/groups', { body: { name: 'Two', group_id: 2 } })
+  await g.request('PUT', '/groups/1/devices/cart-1')
+  await g.request('PUT', '/groups/1/devices/cart-2')
+  for (const [path, id] of [
+    ['/devices', 'hardware_id'],
+    ['/groups', 'group_id'],
+    ['/groups/1/devices', 'hardware_id'],
+    ['/users', 'user_id'],
+    ['/device-types', 'name'],
+  ] as const) {
+    const ascending = await ids(path, id)
+    assert.ok(ascending.length > 1)
+    assert.deepEqual(await ids(`${path}?order=asc`, id), ascending)
+    assert.deepEqual(await ids(`${path}?order=desc`, id), ascending.toReversed(), path)
+  }
+  assert.deepEqual(await ids('/devices?order=desc&limit=1&offset=1', 'hardware_id'), ['cart-1'])
+})
+
+test('what is wrong is said in words of this API, not of a library', async () => {
+  const details = async (method: string, path: string, body: unknown) => {
+    const answer = await g.request(method, path, { body })
+    assert.equal(answer.status, 400)
+    return answer.body.errors.map(({ name, detail }: { name: string; detail: string }) => `${name} ${detail}`)
+  }
+  assert.deepEqual(
+    await details('POST', '/users', { name: ['x'], role: 'boss', allowed_hardware_ids: 'cart-1' }),
+    ['name must be a string', 'role must be one of: user, admin', 'allowed_hardware_ids must be an array'],
+  )
+  assert.deepEqual(await details('POST', '/users', { name: 'x'.repeat(201) }), [
+    'name must have at most 200 characters',
+  ])
+  assert.deepEqual(await details('POST', '/users', { name: '' }), ['name must not be empty'])
+  assert.deepEqual(await details('POST', '/telemetry/purge', { older_than_days: 1.5 }), [
+    'older_than_days must be a whole number',
+  ])
+  assert.deepEqual(
+    await details('POST', '/devices/cart-1/commands', { command: 'lock', ttl_seconds: 0, params: [] }),
+    ['params must be an object', 'ttl_seconds must be at least 1'],
+  )
+})
+
+for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y']) {
+  test(`a user is not called ${JSON.stringify(name)}`, async () => {
+    const { status, body } = await g.request('POST', '/users', { body: { name } })
+    assert.deepEqual([status, body.errors[0].name], [400, 'name'])
+    assert.equal(body.errors[0].detail, 'must not have control characters')
+  })
+}
+
 test('all that is wrong with a request is told at once', async () => {
   const { body } = await g.request('POST', '/users', { body: { name: 5, email: 'x', role: 'y', a: 1, b: 2 } })
   const named = body.errors.map((error: { name: string; code: string }) => `${error.name} ${error.code}`)

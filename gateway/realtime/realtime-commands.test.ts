@@ -54,7 +54,7 @@ test('a command by socket: answered, recorded and sent as by HTTP; its sender he
     command: 'unlock',
     params: {},
     metadata,
-    ttl_seconds: 30,
+    ttlSeconds: 30,
     id: 2,
   })
   await socket.next('connected')
@@ -178,6 +178,7 @@ for (const [what, fields, code] of [
   ['a misspelt field', { metdata: {} }, 'unknown_field'],
   ['too much metadata', { metadata: { text: 'x'.repeat(5000) } }, 'too_large'],
   ['a time out of range', { ttl_seconds: 0 }, 'invalid_field'],
+  ['a time out of range', { ttlSeconds: 86_401 }, 'invalid_field'],
 ] as const) {
   test(`${what}: error ${code}, and nothing is sent`, async () => {
     const socket = await g.realtime(user.key)

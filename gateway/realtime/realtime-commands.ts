@@ -101,6 +101,6 @@ function toRequest(message: ClientCommand): CommandRequest {
     const text = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
     throw new AppError('invalid', errors[0]?.code ?? 'invalid_message', text)
   }
-  const { command, params, metadata, ttl_seconds } = parsed.data
-  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttl_seconds }
+  const { command, params, metadata, ttl_seconds, ttlSeconds = ttl_seconds } = parsed.data
+  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttlSeconds }
 }

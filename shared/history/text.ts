@@ -18,8 +18,8 @@ export interface HistoryFrame {
 }
 
 const CSV_COLUMNS: Record<TelemetryStream, string> = {
-  gps: 'hardware_id,timestamp,lat,long,speed\r\n',
-  battery: 'hardware_id,timestamp,battery_voltage\r\n',
+  gps: '_id,device_id,hardware_id,timestamp,lat,long,speed\r\n',
+  battery: '_id,device_id,hardware_id,timestamp,battery_voltage\r\n',
 }
 
 /** The frame of a whole history; the title is the device's name. */
@@ -62,9 +62,10 @@ export function gpsTexts(
     )
   }
   if (format === 'csv') {
+    const head = csvHead('gps', owner)
     return textsOf(atMs, order, (ms, i) => {
       const speed = speedOf(i) === NO_SPEED ? '' : fromMilli(speedOf(i))
-      return `${owner.hardwareId},${toIso(ms)},${degrees(latE7[i] ?? 0)},${degrees(longE7[i] ?? 0)},${speed}\r\n`
+      return `${head(ms)},${degrees(latE7[i] ?? 0)},${degrees(longE7[i] ?? 0)},${speed}\r\n`
     })
   }
   if (format === 'geojson') {
@@ -88,7 +89,8 @@ export function batteryTexts(
 ): string[] {
   const volts = (i: number) => fromMilli(voltageMv[i] ?? 0)
   if (format === 'csv') {
-    return textsOf(atMs, order, (ms, i) => `${owner.hardwareId},${toIso(ms)},${volts(i)}\r\n`)
+    const head = csvHead('battery', owner)
+    return textsOf(atMs, order, (ms, i) => `${head(ms)},${volts(i)}\r\n`)
   }
   const head = jsonHead('battery', owner)
   const end = format === 'json' ? '}' : '}\n'
@@ -106,6 +108,12 @@ function jsonHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner
   const prefix = recordIdPrefix(hardwareId, stream)
   const owner = `,"device_id":${JSON.stringify(shortId)},"hardware_id":${JSON.stringify(hardwareId)},"timestamp":"`
   return (atMs) => `{"_id":"${recordId(prefix, atMs)}"${owner}${toIso(atMs)}"`
+}
+
+// None of the three ids has a character that CSV would need quotes for.
+function csvHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner): (atMs: number) => string {
+  const prefix = recordIdPrefix(hardwareId, stream)
+  return (atMs) => `${recordId(prefix, atMs)},${shortId},${hardwareId},${toIso(atMs)}`
 }
 
 type PointWriter = (atMs: number, latE7: number, longE7: number, speedMilliKmh: number) => string

@@ -37,7 +37,7 @@ export class SchemaComponents {
       io,
       target: 'draft-2020-12',
       unrepresentable: 'any',
-      override: ({ zodSchema, jsonSchema }) => finish(zodSchema, jsonSchema),
+      override: ({ zodSchema, jsonSchema }) => finish(zodSchema, jsonSchema, io),
     })
     const text = JSON.stringify(converted).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')
     const { items, $defs = {} }: { items: JsonSchema; $defs?: Record<string, JsonSchema> } = JSON.parse(text)
@@ -51,15 +51,19 @@ export class SchemaComponents {
   }
 }
 
-function finish(zodSchema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): void {
+function finish(
+  zodSchema: z.core.$ZodTypes,
+  json: z.core.JSONSchema.BaseSchema,
+  io: 'input' | 'output',
+): void {
   const { def } = zodSchema._zod
   // answers may get more fields with any version, so what is generated from this must not refuse them
   if (def.type === 'object' && def.catchall === undefined) delete json.additionalProperties
   // zod leaves a default out where the value is transformed on its way in, though callers are to know it
   if (def.type === 'default') json.default ??= def.defaultValue
-  // the range of safe integers is no limit of ours
-  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
-  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
+  // the range of safe integers is refused in requests; of answers it says nothing
+  if (io === 'output' && json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
+  if (io === 'output' && json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
   // a type given by `.meta` stands for the forms of text it may be sent in
   if (json.anyOf !== undefined && json.type !== undefined) delete json.anyOf
   // every name of a property is a string

@@ -52,7 +52,12 @@ export interface Operation {
 
 export interface OpenApiDocument {
   openapi: '3.1.0'
-  info: { title: string; version: string; description: string }
+  info: {
+    title: string
+    version: string
+    description: string
+    license: { name: string; identifier: string }
+  }
   servers: { url: string; description: string }[]
   tags: Tag[]
   paths: Record<string, Record<string, Operation>>
@@ -124,6 +129,7 @@ export function createOpenApiDocument<Env extends RequestEnv>(
       title: about.title,
       version: readVersion().replace('cartbarn ', ''),
       description: about.description,
+      license: { name: 'MIT License', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: `${about.server} this document comes from.` }],
     tags: allTags(about.tags).filter(({ name }) => used.has(name)),

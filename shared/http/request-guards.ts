@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
@@ -22,6 +23,17 @@ export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
   return next()
 }
 
+/** At the end of the name of a parameter. */
+const LIST_NAME = /([?&][^=&#]+?)(?:\[\]|%5B%5D)(?=[=&#]|$)/gi
+
+/** Reads `hardware_ids[]=a`, as some clients write lists, as the repeated parameter it stands for. */
+export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
+  const { url } = c.req
+  // all that reads the query goes by this
+  if (/\[\]|%5B%5D/i.test(url)) Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
+  return next()
+}
+
 const MAX_BODY_BYTES = 65_536
 
 /** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
@@ -29,12 +41,10 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
     const contentType = c.req.header('content-type') ?? ''
     if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
-      throw new AppError(
-        'unsupported_media_type',
-        'unsupported_media_type',
-        'send the body as application/json',
-      )
+      throw unsupported('send the body as application/json')
     }
+    const encoding = c.req.header('content-encoding') ?? 'identity'
+    if (encoding.toLowerCase() !== 'identity') throw unsupported('send the body without Content-Encoding')
     const text = await readText(c.req.raw, maxBytes)
     let value: unknown
     try {
@@ -54,6 +64,10 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
 
 export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
 
+function unsupported(message: string): AppError {
+  return new AppError('unsupported_media_type', 'unsupported_media_type', message)
+}
+
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */
 async function readText(request: Request, maxBytes: number): Promise<string> {
   const tooLarge = () =>
@@ -67,5 +81,8 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
     if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
-  return new TextDecoder().decode(Buffer.concat(chunks))
+  const body = Buffer.concat(chunks)
+  // decoded all the same, bad bytes would be stored as U+FFFD
+  if (!isUtf8(body)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
+  return new TextDecoder().decode(body)
 }

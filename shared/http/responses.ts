@@ -13,7 +13,7 @@ export const PROBLEMS = {
   404: 'There is no such thing.',
   409: 'It conflicts with what is there.',
   413: 'The body is too large.',
-  415: 'The body is not JSON.',
+  415: 'The body is not JSON, or has a Content-Encoding.',
   429: 'Too many requests, or too many failed keys.',
   503: 'The store cannot be used now; try again after Retry-After.',
 } as const
@@ -33,6 +33,7 @@ export function jsonText(c: Context, text: string | Uint8Array<ArrayBuffer>): ne
 
 /** The answer to a request whose text or file is written while it is sent. */
 export function streamed(c: Context, content: ReadableStream, headers: Record<string, string>): never {
+  c.set('isStreamed', true)
   // the content is what the route's schema says; the types only know values
   return c.body(content, 200, headers) as never
 }

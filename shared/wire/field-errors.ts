@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type FieldError, fieldPath } from '#shared/errors.ts'
+import { plainWords } from './plain-words.ts'
 
 /** What is wrong with what was sent, field by field, from an issue of its schema. */
 export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
@@ -12,7 +13,7 @@ export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, s
     }))
   }
   const name = fieldPath(issue.path) || 'body'
-  const detail = issue.message
+  const detail = plainWords(issue)
   if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
     return [{ in: target, name, code: issue.params.code, detail }]
   }

@@ -76,15 +76,31 @@ const propertiesSchema = z.object({
   hole: z.number().int().min(1).max(99).nullish().meta({ description: 'The golf hole it belongs to.' }),
 })
 
-const featureSchema = z.object({
-  type: z.literal('Feature'),
-  id: z
-    .union([z.string().min(1).max(64), z.number()])
-    .nullish()
-    .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
-  geometry: geometrySchema,
-  properties: propertiesSchema,
-})
+const featureSchema = z
+  .object({
+    type: z.literal('Feature'),
+    id: z
+      .union([z.string().min(1).max(64), z.number()])
+      .nullish()
+      .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
+    geometry: geometrySchema,
+    properties: propertiesSchema,
+  })
+  .meta({
+    // what the schemas alone do not say, for those who make requests from the document
+    allOf: [
+      {
+        anyOf: [
+          { properties: { geometry: { properties: { type: { const: 'Polygon' } } } } },
+          {
+            properties: {
+              properties: { required: ['radius_m'], properties: { radius_m: { type: 'number' } } },
+            },
+          },
+        ],
+      },
+    ],
+  })
 
 /**
  * The zones of a group as they are sent. Members it does not name (bbox, crs, styles) are ignored and not kept.
@@ -221,9 +237,10 @@ export const compactZonesSchema = z.object({
 
 /** Refuses a list that is too long under a code of its own, without looking at what is in it. */
 function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {
-  return z.preprocess((value, ctx) => {
+  const counted = z.preprocess((value, ctx) => {
     if (!Array.isArray(value) || value.length <= max) return value
     ctx.addIssue({ code: 'custom', message, params: { code } })
     return z.NEVER
   }, schema)
+  return counted.meta({ maxItems: max })
 }

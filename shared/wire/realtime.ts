@@ -15,6 +15,8 @@ const commandEnvelopeSchema = z.looseObject({
 
 /** What a command on `/realtime` says beside its envelope. */
 export const commandFieldsSchema = newCommandSchema.extend({
+  /** Like the other names on the socket; that of HTTP is taken as well. */
+  ttlSeconds: newCommandSchema.shape.ttl_seconds,
   type: z.unknown(),
   hardwareId: z.unknown(),
   id: z.unknown().optional(),

@@ -1,8 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { type ClientAddresses, withAddress } from '#shared/http/client-address.ts'
+import { compressed, varyByEncoding } from '#shared/http/compressed.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
-import { noStore, withRequestId } from '#shared/http/request-guards.ts'
+import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
 import type { Log } from '#shared/log.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -22,6 +23,10 @@ export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   app.use(noStore)
   app.use(withAddress(deps.addresses))
   app.route('/sync/v1', createSyncApi(deps))
+  app.use(withPlainNames)
+  // not what gateways are answered: it is short, and asked for all the time
+  app.use(compressed)
+  app.use(varyByEncoding)
   addPeopleApi(app, deps)
   app.onError((error, c) => cursorProblem(error, c.var.requestId) ?? answerError(error, c))
   app.notFound(createNotFoundHandler(app))

@@ -200,7 +200,7 @@ test('progress: a bar on a terminal, one line elsewhere, nothing when quiet', as
   assert.match((await folder.run(runExport, argv, { isTerminal: true })).err, /█.* % cart-1: .*records/)
   assert.match(
     (await folder.run(runExport, argv)).err,
-    /^\S+bar.csv: 700 records, 0.0 MB of gps of cart-1\n$/,
+    /^\S+bar.csv: 700 records, 0.1 MB of gps of cart-1\n$/,
   )
   assert.equal((await folder.run(runExport, [...argv, '--quiet'], { isTerminal: true })).err, '')
   assert.equal((await folder.run(runExport, ['--help'])).code, 0)

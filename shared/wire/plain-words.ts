@@ -1,0 +1,54 @@
+import type { z } from 'zod'
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  tuple: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+const UNITS: Readonly<Record<string, string>> = {
+  string: ' characters',
+  array: ' items',
+  object: ' keys',
+  record: ' keys',
+}
+
+/** What zod says when a schema has no words of its own for an issue. */
+const ZODS_WORDS = /^(Invalid|Too|Unrecognized) /
+
+/** What is wrong, for a caller who does not know how the program checks it. */
+export function plainWords(issue: z.core.$ZodIssue): string {
+  if (!ZODS_WORDS.test(issue.message)) return issue.message
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? 'of another type'}`
+    case 'too_small':
+      return bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
+    case 'too_big':
+      return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of: ' : ''}${issue.values.map(String).join(', ')}`
+    case 'invalid_format':
+      return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_union':
+      return 'has none of the forms it may have'
+    case 'invalid_key':
+      return 'has a key that is not allowed'
+    default:
+      return 'is not valid'
+  }
+}
+
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  const unit = UNITS[origin]
+  if (unit !== undefined && relation === 'at least' && limit === 1) return 'must not be empty'
+  return unit === undefined ? `must be ${relation} ${limit}` : `must have ${relation} ${limit}${unit}`
+}
