@@ -65,6 +65,9 @@ interface MqttAccessDeps {
 
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
 
+/** Of the topics of a device, those that users read who are no admins: what they may read over HTTP, too. */
+const USERS_LEVELS: ReadonlySet<string> = new Set([...UPLINKS, 'cmd', 'ta'])
+
 /** What the broker asks of the gateway: who may log in, read and publish, and what to do with a message. */
 export class MqttAccess {
   readonly #deps: MqttAccessDeps
@@ -109,13 +112,15 @@ export class MqttAccess {
     const caller = this.#deps.users.callerOf(id)
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
-    const [root = '', hardwareId = ''] = topicFilter.split('/')
+    const [root = '', hardwareId = '', level = '#'] = topicFilter.split('/')
     if (root === '#' || root === '+') return true
-    return root === 'dev' && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
+    const isShown = hasWildcard(level) || USERS_LEVELS.has(level)
+    return root === 'dev' && isShown && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
   }
 
   /**
-   * An admin reads everything, a user the topics of the devices in scope, a device its own. Commands are handed to a
+   * An admin reads everything, a user what the devices in scope say and are told, but not what only an admin may read
+   * over HTTP (configuration, zones), a device its own. Commands are handed to a
    * device one by one, as long as they are worth obeying: no queue may keep them for it.
    */
   canRead(owner: string, topic: string): boolean {
@@ -126,8 +131,8 @@ export class MqttAccess {
     const caller = this.#deps.users.callerOf(id)
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
-    const [root, hardwareId = ''] = topic.split('/', 2)
-    return root === 'dev' && canSee(caller, hardwareId)
+    const [root, hardwareId = '', level = ''] = topic.split('/', 3)
+    return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)
   }
 
   /**
