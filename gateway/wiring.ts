@@ -30,8 +30,10 @@ export function wireEvents({
   groups,
   publisher,
 }: Wired): void {
-  events.on('deviceRegistered', ({ hardwareId }) => broker.claim(hardwareId, deviceOwner(hardwareId)))
-  events.on('deviceRemoved', ({ hardwareId }) => broker.forget(hardwareId, `dev/${hardwareId}/`))
+  events.on('deviceRemoved', ({ hardwareId }) =>
+    broker.forget(deviceOwner(hardwareId), hardwareId, `dev/${hardwareId}/`),
+  )
+  events.on('devicePasswordReplaced', ({ hardwareId }) => broker.forgetOwner(deviceOwner(hardwareId)))
   events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
   events.on('keyRevoked', ({ userId }) => {
     if (users.has(userId)) broker.disconnectOwner(userOwner(userId))

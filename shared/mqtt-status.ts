@@ -10,6 +10,16 @@ export interface MqttFlow {
   perSecond: number
 }
 
+/** What a client of the broker is called. */
+export interface MqttClientName {
+  /** The one name no other client has. */
+  key: string
+  /** As the client gave it; those of two users may be the same. */
+  clientId: string
+  owner: string
+  isConnected: boolean
+}
+
 /** One client of the broker: a connection, or a session that waits for one. */
 export interface MqttClientStatus {
   clientId: string

@@ -20,7 +20,7 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Setting } from '#shared/http/docs/settings.ts'
 import type { Log } from '#shared/log.ts'
-import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
+import type { MqttClientName, MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
 import type { SyncFileReceipt } from '#shared/wire/sync-file.ts'
 import type { subscriptionsSchema } from '#shared/wire/system.ts'
@@ -62,11 +62,11 @@ export interface ApiDeps {
   /** The broker, as far as an admin may look into it. */
   mqtt: {
     status: {
-      clientIds(): { clientId: string; isConnected: boolean }[]
-      client(clientId: string): MqttClientStatus | undefined
+      clients(): MqttClientName[]
+      client(key: string): MqttClientStatus | undefined
       stats(): MqttStats
     }
-    removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
+    removeClient(key: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
   }
   /** How many connections the broker takes. */
   mqttConnections: number

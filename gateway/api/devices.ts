@@ -183,7 +183,8 @@ export function createDevicesApi({
 
   api.openapi(
     route.post('/devices/{id}/rotate-mqtt-password', 'Issue a new MQTT password', {
-      description: 'The old password is void at once, and the gateway closes an open connection. For admins.',
+      description:
+        'The old password is void at once; the gateway closes an open connection and ends the MQTT session. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(rotatedPasswordSchema, 'The new password, shown only here.', 403, 404),

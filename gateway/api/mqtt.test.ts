@@ -389,3 +389,24 @@ for (const [method, path, allow] of [
     assert.deepEqual([status, headers.get('allow')], [405, allow])
   })
 }
+
+test('DELETE /mqtt/clients/{client_id}: of two users with the same client_id, the one that is named', async () => {
+  const other = await g.createUser({})
+  for (const { userId, key } of [{ userId: adminId, key: ADMIN_KEY }, other]) {
+    const client = await open('tcp')
+    const login = { clientId: 'twice', username: userId, password: key, clean: false }
+    assert.equal(await client.login(login), 0)
+  }
+  const ownersOf = async () => (await clientsAt('?search=twice')).map(({ user_id }) => user_id).sort()
+  assert.deepEqual(await ownersOf(), [adminId, other.userId].sort())
+  const path = '/mqtt/clients/twice'
+  assert.equal((await g.request('DELETE', `${path}?user_id=nobody`)).body.code, 'client_not_found')
+  assert.equal((await g.request('DELETE', `${path}?user_id=${other.userId}`)).status, 200)
+  assert.deepEqual(await ownersOf(), [adminId])
+  assert.deepEqual((await g.request('DELETE', path)).body, {
+    success: true,
+    closed: true,
+    session_discarded: true,
+  })
+  assert.deepEqual(await ownersOf(), [])
+})

@@ -6,7 +6,13 @@ import { NotFoundError, UnavailableError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import type { MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
+import type {
+  MqttClientName,
+  MqttClientStatus,
+  MqttFlow,
+  MqttStats,
+  MqttTraffic,
+} from '#shared/mqtt-status.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type MqttClientJson,
@@ -16,6 +22,7 @@ import {
   mqttStatsSchema,
   quarantineQuerySchema,
   quarantineSchema,
+  removedMqttClientQuerySchema,
   removedMqttClientSchema,
 } from '#shared/wire/mqtt-status.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
@@ -112,16 +119,15 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
       const { connected, search = '', order, limit, offset } = c.req.valid('query')
       const isFound = textSearch(search)
       const found = mqtt.status
-        .clientIds()
+        .clients()
         .filter(
           ({ clientId, isConnected }) =>
             (connected === undefined || isConnected === (connected === 'true')) && isFound(clientId),
         )
-        .map(({ clientId }) => clientId)
-        .sort()
+        .sort(byClientId)
       const clients = inOrder(found, order)
         .slice(offset, offset + limit)
-        .map((clientId) => mqtt.status.client(clientId))
+        .map(({ key }) => mqtt.status.client(key))
         .filter((client) => client !== undefined)
         .map(toMqttClientJson)
       return c.json({ clients, pagination: { limit, offset, returned: clients.length } }, 200)
@@ -131,22 +137,33 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
   api.openapi(
     route.delete('/mqtt/clients/{client_id}', 'Delete an MQTT client', {
       description:
-        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again.',
+        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again. Programs of several users may have the same client_id, and that of a device: user_id says whose is deleted, without it all are.',
       middleware: [adminOnly],
-      request: { params: idParams },
+      request: { params: idParams, query: removedMqttClientQuerySchema },
       responses: {
         200: json(removedMqttClientSchema, 'The connection is closed and the session deleted.'),
-        ...problems(403, 404),
+        ...problems(400, 403, 404),
       },
     }),
     async (c) => {
       if (!store.health.isUsable)
         throw new UnavailableError('the store cannot be written, so the session cannot be deleted')
-      const removed = await mqtt.removeClient(c.req.valid('param').client_id)
-      if (removed === undefined)
+      const { client_id } = c.req.valid('param')
+      const { user_id } = c.req.valid('query')
+      const keys = mqtt.status
+        .clients()
+        .filter(
+          ({ clientId, owner }) => clientId === client_id && (user_id === undefined || isOf(user_id, owner)),
+        )
+        .map(({ key }) => key)
+      const removed = (await Promise.all(keys.map((key) => mqtt.removeClient(key)))).filter(
+        (each) => each !== undefined,
+      )
+      if (removed.length === 0)
         throw new NotFoundError('client_not_found', 'there is no MQTT client with this client_id')
-      const { isClosed, isSessionDiscarded } = removed
-      return c.json({ success: true as const, closed: isClosed, session_discarded: isSessionDiscarded }, 200)
+      const closed = removed.some(({ isClosed }) => isClosed)
+      const discarded = removed.some(({ isSessionDiscarded }) => isSessionDiscarded)
+      return c.json({ success: true as const, closed, session_discarded: discarded }, 200)
     },
   )
 
@@ -188,6 +205,16 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
   )
 
   return api
+}
+
+function byClientId(a: MqttClientName, b: MqttClientName): number {
+  if (a.clientId !== b.clientId) return a.clientId < b.clientId ? -1 : 1
+  return a.key < b.key ? -1 : 1
+}
+
+function isOf(userId: string, owner: string): boolean {
+  const { kind, id } = parseOwner(owner)
+  return kind === 'user' && id === userId
 }
 
 function roundRate(perSecond: number): number {

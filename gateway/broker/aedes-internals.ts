@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
+import { givenClientId } from './client-ids.ts'
 
 type Done = (error?: Error) => void
 type Deliver = (packet: DeliveredPacket, done: () => void) => void
@@ -64,14 +65,19 @@ export function connectedClient(aedes: Aedes, clientId: string): Client | undefi
 
 /**
  * Ends a message after its acknowledgement: by then it has been routed. Only what Aedes itself has to say ($SYS) still
- * goes its way.
+ * goes its way, with client ids as they were given.
  */
 export function publishOnlySys(aedes: Aedes): void {
   brokerInternals(aedes).publish = (packet, client, done) => {
-    if (packet.topic.startsWith('$SYS/')) emit(aedes, packet)
+    if (packet.topic.startsWith('$SYS/')) emit(aedes, withGivenId(packet))
     if (typeof client === 'function') client()
     else done?.()
   }
+}
+
+function withGivenId(packet: PublishPacket): PublishPacket {
+  if (!/^\$SYS\/[^/]+\/(new|disconnect)\/clients$/.test(packet.topic)) return packet
+  return { ...packet, payload: Buffer.from(givenClientId(packet.payload.toString())) }
 }
 
 /**

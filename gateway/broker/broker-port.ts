@@ -2,8 +2,11 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 
 export type LoginResult<Login> =
-  /** `owner` identifies the user or device: a session of one owner is never taken up by another. */
-  { ok: true; login: Login; owner: string } | { ok: false; reason: string }
+  /**
+   * `owner` identifies the user or device: a session of one owner is never taken up by another. Its client ids are its
+   * own, unless nobody else can log in with this one, which has no slash then.
+   */
+  { ok: true; login: Login; owner: string; isClientIdUnique?: boolean } | { ok: false; reason: string }
 
 /** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
 export interface BrokerPort<Login> {

@@ -115,16 +115,16 @@ for (const transport of ['tcp', 'ws']) {
       assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password, level: 5 }), 1)
     })
 
-    test('after a rotation only the new password is let in; the open connection stays', async () => {
+    test('after a rotation only the new password is let in, and the open connection is closed', async () => {
       const device = await newDevice()
       const { hardwareId, password } = device
       const open = await loggedIn(device, { transport })
       const { body } = await gateway.request('POST', `/devices/${hardwareId}/rotate-mqtt-password`)
+      open.send(publishPacket(`dev/${hardwareId}/tlm`, '{"speed":1}'))
+      assert.equal(await open.nextOrClosed(), null)
       assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password }), 4)
-      assert.deepEqual(await open.flush(), [])
       const renewed = { clientId: hardwareId, username: hardwareId, password: body.mqtt.password }
       assert.equal(await loginWith(renewed), 0)
-      open.destroy()
     })
   })
 }
@@ -636,4 +636,41 @@ test('a client whose session is removed while it logs in again is closed, and ma
   await subscribed(third, { news: 1 })
   third.send(publishPacket('news', 'hello'))
   assert.equal(readPublish(await third.next(PACKET.publish)).payload, 'hello')
+})
+
+describe('what a revoked login leaves', () => {
+  const REVOKED: [what: string, path: (hardwareId: string) => [string, string]][] = [
+    ['a rotated password', (id) => ['POST', `/devices/${id}/rotate-mqtt-password`]],
+    ['a deleted device', (id) => ['DELETE', `/devices/${id}`]],
+  ]
+  for (const [what, request] of REVOKED) {
+    test(`${what}: no kept session, also after a restart`, async () => {
+      const device = await newDevice()
+      const { hardwareId } = device
+      const before = await loggedIn(device, { clean: false })
+      await subscribed(before, { [`dev/${hardwareId}/ta`]: 1 })
+      const { status } = await gateway.request(...request(hardwareId))
+      assert.equal(status, 200)
+      await before.closed()
+      assert.equal((await gateway.request('DELETE', `/mqtt/clients/${hardwareId}`)).status, 404)
+      await gateway.restart()
+      assert.equal((await gateway.request('DELETE', `/mqtt/clients/${hardwareId}`)).status, 404)
+    })
+
+    test(`${what}: no connection whose login waits for its predecessor to go`, async () => {
+      const device = await newDevice()
+      const { hardwareId, password } = device
+      const login = connectPacket({ clientId: hardwareId, username: hardwareId, password })
+      const clients = [await loggedIn(device)]
+      const revoked = gateway.request(...request(hardwareId))
+      // each takes over from the one before: some are in the middle of it when the password is void
+      for (let i = 0; i < 20; i++) {
+        const client = await RawMqtt.open(gateway.mqtt)
+        client.send(login)
+        clients.push(client)
+      }
+      await revoked
+      for (const client of clients) await client.closed()
+    })
+  }
 })

@@ -24,6 +24,7 @@ import {
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import type { BrokerPort } from './broker-port.ts'
+import { givenClientId } from './client-ids.ts'
 import { Connection, type Identity } from './connection.ts'
 import { Delivery } from './delivery.ts'
 import { Intake } from './intake.ts'
@@ -298,14 +299,9 @@ export class Broker<Login> {
     return true
   }
 
-  /** Closes the connection of a client id, if there is one. */
-  disconnect(clientId: string): void {
-    closePredecessor(this.#aedes, clientId, () => undefined)
-  }
-
   /**
-   * Closes the connection of a client id and forgets its session; undefined when there is neither. Resolves when a
-   * restart would not know the session any more.
+   * Closes the connection of a client id, as the broker keeps it, and forgets its session; undefined when there is
+   * neither. Resolves when a restart would not know the session any more.
    */
   async removeClient(
     clientId: string,
@@ -318,10 +314,10 @@ export class Broker<Login> {
     return { isClosed, isSessionDiscarded }
   }
 
-  /** Closes all connections of an owner. */
+  /** Closes all connections of an owner, also those whose login has been judged and not answered yet. */
   disconnectOwner(owner: string): void {
-    for (const { client, identity } of this.#connections) {
-      if (identity?.owner === owner) client.close()
+    for (const connection of this.#connections) {
+      if (connection.owner === owner) connection.client.close()
     }
   }
 
@@ -331,17 +327,9 @@ export class Broker<Login> {
     this.sessions.discardOwned(owner)
   }
 
-  /** Makes room for the rightful owner of a client id. */
-  claim(clientId: string, owner: string): void {
-    if (!this.#isTaken(clientId, owner)) return
-    this.disconnect(clientId)
-    this.sessions.discard(clientId).catch(IGNORE_FAILURE)
-  }
-
-  /** Closes the connection of a client id and forgets all that is kept of it, and the retained messages below a topic. */
-  forget(clientId: string, topicPrefix: string): void {
-    this.disconnect(clientId)
-    this.sessions.discard(clientId).catch(IGNORE_FAILURE)
+  /** Forgets an owner with the only client id it has, and the retained messages below its topic. */
+  forget(owner: string, clientId: string, topicPrefix: string): void {
+    this.forgetOwner(owner)
     this.sessions.deleteWill(clientId).catch(IGNORE_FAILURE)
     this.sessions.retained.deleteBelow(topicPrefix)
   }
@@ -401,7 +389,6 @@ export class Broker<Login> {
       {
         port: this.#port,
         maxTopicLevels: this.#options.maxTopicLevels,
-        isTaken: (clientId, owner) => this.#isTaken(clientId, owner),
       },
     )
     if ('reason' in outcome) {
@@ -411,20 +398,17 @@ export class Broker<Login> {
       done(Object.assign(new Error(reason), { returnCode }), false)
       return
     }
-    const { login, owner } = outcome
-    closePredecessor(this.#aedes, client.id, () => {
+    const { login, owner, clientId } = outcome
+    connection.owner = owner
+    // what is written down and who is taken over goes by it
+    client.id = clientId
+    closePredecessor(this.#aedes, clientId, () => {
       const session = client.clean
         ? this.sessions.createTransient(client.id, owner)
         : (this.sessions.get(client.id) ?? this.sessions.create(client.id, owner))
       connection.identity = { login, owner, session }
       done(null, true)
     })
-  }
-
-  /** Whether a client id is in use by another user: no user may take over the connection or the session of another. */
-  #isTaken(clientId: string, owner: string): boolean {
-    const holder = this.#connectionOf(clientId)?.identity?.owner
-    return [holder, this.sessions.get(clientId)?.owner].some((each) => each !== undefined && each !== owner)
   }
 
   #registered(client: Client): void {
@@ -567,7 +551,7 @@ export class Broker<Login> {
     const address = this.#known.get(client)?.address ?? 'unknown'
     this.refusals.add(reason, {
       address,
-      clientId: printable(client.id),
+      clientId: printable(givenClientId(client.id ?? '')),
       ...(topic === undefined ? {} : { topic: printable(topic) }),
     })
   }

@@ -44,6 +44,8 @@ export class Connection<Login> implements OutboxSink {
   readonly address: string
   readonly transport: MqttTransport
   identity: Identity<Login> | undefined
+  /** Whose it is, from the moment its login has been judged: before `identity`. */
+  owner: string | undefined
   /** The client id was left to the broker. */
   isUnnamed = false
   /** What it may send. */

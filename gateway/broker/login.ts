@@ -1,5 +1,6 @@
 import { isTopicName } from '#domain/mqtt-topics.ts'
 import type { BrokerPort } from './broker-port.ts'
+import { ownClientId } from './client-ids.ts'
 
 /** CONNACK return codes of MQTT 3.1.1, table 3.1. */
 const IDENTIFIER_REJECTED = 2
@@ -24,15 +25,13 @@ interface LoginRequest {
 interface LoginRules<Login> {
   port: Pick<BrokerPort<Login>, 'login' | 'mayLeaveWill'>
   maxTopicLevels: number
-  /** Whether somebody else than `owner` has the client id. */
-  isTaken: (clientId: string, owner: string) => boolean
 }
 
-/** Who a CONNECT lets in, or why nobody. */
+/** Whom a CONNECT lets in, and under which client id the broker keeps it; or why nobody. */
 export function judgeLogin<Login>(
   { clientId, isClean, isUnnamed, address, will, username, password }: LoginRequest,
-  { port, maxTopicLevels, isTaken }: LoginRules<Login>,
-): { login: Login; owner: string } | { reason: string; returnCode: ReturnCode } {
+  { port, maxTopicLevels }: LoginRules<Login>,
+): { login: Login; owner: string; clientId: string } | { reason: string; returnCode: ReturnCode } {
   // [MQTT-3.1.3-9]
   if (clientId.length > CLIENT_ID_MAX)
     return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
@@ -44,12 +43,11 @@ export function judgeLogin<Login>(
     const isIdWrong = reason === 'client_id_mismatch'
     return { reason, returnCode: isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD }
   }
-  const { login, owner } = result
+  const { login, owner, isClientIdUnique = false } = result
   // Aedes asks this of every other topic
   if (will && will.topic.split('/').length > maxTopicLevels)
     return { reason: 'too_many_topic_levels', returnCode: NOT_AUTHORIZED }
   if (will && !(isTopicName(will.topic) && port.mayLeaveWill(login, will.topic)))
     return { reason: 'will_not_writable', returnCode: NOT_AUTHORIZED }
-  if (isTaken(clientId, owner)) return { reason: 'client_id_taken', returnCode: IDENTIFIER_REJECTED }
-  return { login, owner }
+  return { login, owner, clientId: isClientIdUnique ? clientId : ownClientId(owner, clientId) }
 }

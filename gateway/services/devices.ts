@@ -132,10 +132,16 @@ export class Devices {
     })
   }
 
-  /** The old password opens nothing any more when this returns; an open connection stays. */
+  /** The old password opens nothing any more when this returns, and what was open with it is closed. */
   async rotatePassword(device: Device): Promise<string> {
+    const { store, events, clock } = this.#deps
     const password = newMqttPassword()
-    await this.#write(device, { mqttPasswordHash: hashSecret(password) })
+    const { hardwareId } = device.row
+    const change = { hardwareId, mqttPasswordHash: hashSecret(password), nowMs: clock.nowMs() }
+    await store.write('updateDevice', change, (row) => {
+      device.row = row
+      events.emit('devicePasswordReplaced', { hardwareId })
+    })
     return password
   }
 

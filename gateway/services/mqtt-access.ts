@@ -45,7 +45,7 @@ interface UserLogin {
 export type MqttLogin = DeviceLogin | UserLogin
 
 type LoginResult =
-  | { ok: true; login: MqttLogin; owner: string }
+  | { ok: true; login: MqttLogin; owner: string; isClientIdUnique: boolean }
   | { ok: false; reason: 'bad_credentials' | 'client_id_mismatch' | 'unknown_device' }
 
 interface MqttAccessDeps {
@@ -85,12 +85,17 @@ export class MqttAccess {
     if (username === undefined || password === undefined) return { ok: false, reason: 'bad_credentials' }
     const device = this.#deps.fleet.byHardwareId(username)
     if (device === undefined && this.#deps.users.has(username))
-      return this.#loginUser(clientId, username, password, address)
+      return this.#loginUser(username, password, address)
     const isRight =
       device === undefined ? this.#isEnrolmentKey(username, password) : isPasswordOf(device, password)
     if (!isRight) return { ok: false, reason: device === undefined ? 'unknown_device' : 'bad_credentials' }
     if (clientId !== username) return { ok: false, reason: 'client_id_mismatch' }
-    return { ok: true, login: this.#deviceLogin(username, address), owner: deviceOwner(username) }
+    return {
+      ok: true,
+      login: this.#deviceLogin(username, address),
+      owner: deviceOwner(username),
+      isClientIdUnique: true,
+    }
   }
 
   /** The login of a client that is not connected, to publish its last will. */
@@ -230,9 +235,9 @@ export class MqttAccess {
     }
   }
 
-  /** User name = user id, password = API key, any client id that is not a device's. */
-  #loginUser(clientId: string, userId: string, password: Buffer, address: string): LoginResult {
-    const { fleet, keyGuard } = this.#deps
+  /** User name = user id, password = API key, any client id. */
+  #loginUser(userId: string, password: Buffer, address: string): LoginResult {
+    const { keyGuard } = this.#deps
     try {
       const { caller } = keyGuard.verify(password.toString('utf8'), address)
       if (caller.userId !== userId) return { ok: false, reason: 'bad_credentials' }
@@ -240,8 +245,7 @@ export class MqttAccess {
       if (!(error instanceof AppError)) throw error
       return { ok: false, reason: 'bad_credentials' }
     }
-    if (fleet.find(clientId) !== undefined) return { ok: false, reason: 'client_id_mismatch' }
-    return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId) }
+    return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId), isClientIdUnique: false }
   }
 
   #isEnrolmentKey(hardwareId: string, password: Buffer): boolean {

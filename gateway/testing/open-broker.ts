@@ -66,7 +66,7 @@ export class OpenBroker {
     this.disk = disk
     this.journal = journal ?? createJournal(disk)
     this.#port = {
-      login: () => ({ ok: true, login: {}, owner: 'anybody' }),
+      login: () => ({ ok: true, login: {}, owner: 'anybody', isClientIdUnique: true }),
       resume: () => ({}),
       canSubscribe: () => true,
       canRead: () => true,

@@ -21,7 +21,11 @@ const flowSchema = z
 
 export const mqttClientSchema = z
   .object({
-    client_id: z.string().meta({ example: 'cart-07', description: 'The hardware_id of a device.' }),
+    client_id: z.string().meta({
+      example: 'cart-07',
+      description:
+        'The hardware_id of a device; a program chooses its own, and two users may choose the same.',
+    }),
     kind: z.enum(['device', 'program']).meta({ description: 'A program logs in with an API key.' }),
     user_id: z.string().nullable().meta({ description: 'Whose API key a program has logged in with.' }),
     hardware_id: z.string().nullable().meta({ description: 'Which device it is.', example: 'cart-07' }),
@@ -71,6 +75,10 @@ export const mqttClientListQuerySchema = z.object({
 })
 
 export const quarantineQuerySchema = listQuery('desc', 'By the time of receipt: desc is newest first.')
+
+export const removedMqttClientQuerySchema = z.object({
+  user_id: z.string().optional().meta({ description: 'Only the program of this user.' }),
+})
 
 export const removedMqttClientSchema = z.object({
   success: z.literal(true),

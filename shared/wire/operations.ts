@@ -52,6 +52,7 @@ import {
   mqttStatsSchema,
   quarantineQuerySchema,
   quarantineSchema,
+  removedMqttClientQuerySchema,
   removedMqttClientSchema,
 } from './mqtt-status.ts'
 import { idListQuerySchema, idPageQuerySchema } from './params.ts'
@@ -145,7 +146,10 @@ export const operations = {
   'DELETE /users/{id}': { answer: deletedUserSchema },
   'POST /users/{id}/rotate-key': { answer: rotatedKeySchema },
   'GET /mqtt/clients': { query: mqttClientListQuerySchema, answer: mqttClientListSchema },
-  'DELETE /mqtt/clients/{client_id}': { answer: removedMqttClientSchema },
+  'DELETE /mqtt/clients/{client_id}': {
+    query: removedMqttClientQuerySchema,
+    answer: removedMqttClientSchema,
+  },
   'GET /mqtt/stats': { answer: mqttStatsSchema },
   'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { eventually } from '#shared/testing/eventually.ts'
 import {
-  type connectPacket,
+  connectPacket,
   PACKET,
   publishPacket,
   type RawPacket,
@@ -161,24 +160,40 @@ describe('a window full of what may not be read any more', () => {
 })
 
 describe('an open connection of a user ends', () => {
-  const CHANGES: [what: string, change: (user: User) => Promise<unknown>, next: number][] = [
-    ['its key is replaced', ({ userId }) => gateway.request('POST', `/users/${userId}/rotate-key`), 4],
+  const CHANGES: [what: string, change: (user: User) => Promise<unknown>, kept: number][] = [
+    ['its key is replaced', ({ userId }) => gateway.request('POST', `/users/${userId}/rotate-key`), 1],
     [
       'it is disabled',
       ({ userId }) => gateway.request('PATCH', `/users/${userId}`, { body: { is_active: false } }),
-      4,
+      1,
     ],
-    ['it is deleted', ({ userId }) => gateway.request('DELETE', `/users/${userId}`), 4],
+    ['it is deleted', ({ userId }) => gateway.request('DELETE', `/users/${userId}`), 0],
   ]
-  for (const [what, change, next] of CHANGES) {
-    test(`when ${what}, and it cannot come back`, async () => {
+  for (const [what, change, kept] of CHANGES) {
+    test(`when ${what}, and it cannot come back; its session ${kept === 1 ? 'waits for the new key' : 'ends'}`, async () => {
       const user = await gateway.createUser({})
-      const client = await connect(user, `user-${++count}`)
+      const clientId = `user-${++count}`
+      const client = await connect(user, clientId, { clean: false })
       await change(user)
       await client.closed()
-      assert.equal((await attempt(user, `user-${count}`)).code, next)
+      assert.equal((await attempt(user, clientId)).code, 4)
+      const { body } = await gateway.request('GET', `/mqtt/clients?search=${clientId}`)
+      assert.equal(body.clients.length, kept)
     })
   }
+
+  test('when its key is replaced while its login waits for its predecessor to go', async () => {
+    const user = await gateway.createUser({})
+    const clients = [await connect(user, 'raced')]
+    const rotated = gateway.request('POST', `/users/${user.userId}/rotate-key`)
+    for (let i = 0; i < 8; i++) {
+      const client = await RawMqtt.open(gateway.mqtt)
+      client.send(connectPacket({ clientId: 'raced', username: user.userId, password: user.key }))
+      clients.push(client)
+    }
+    await rotated
+    for (const client of clients) await client.closed()
+  })
 })
 
 describe('publishing', () => {
@@ -211,21 +226,24 @@ describe('a client id', () => {
     assert.equal((await attempt(admin, '', { clean: false })).code, 2)
   })
 
-  test('whose session is another user’s is refused, until that user is deleted', async () => {
-    const [first, second] = [await gateway.createUser({}), await gateway.createUser({})]
+  test('is its user’s own: another user has the same one, with a session of its own', async () => {
+    const { hardwareId, user: device } = await newDevice()
+    const scope = { allowed_hardware_ids: [hardwareId] }
+    const [first, second] = [await gateway.createUser(scope), await gateway.createUser(scope)]
     const holder = await connect(first, 'shared-id', { clean: false })
-    assert.equal((await attempt(second, 'shared-id')).code, 2)
-    holder.destroy()
-    await holder.closed()
-    for (const clean of [true, false]) assert.equal((await attempt(second, 'shared-id', { clean })).code, 2)
+    await subscribe(holder, { 'dev/+/st': 1 })
+    const other = await connect(second, 'shared-id', { clean: false })
+    await send(device, `dev/${hardwareId}/st`)
+    assert.deepEqual(await received(holder), [`dev/${hardwareId}/st`])
+    assert.deepEqual(await received(other), [])
     await gateway.request('DELETE', `/users/${first.userId}`)
-    const heir = await connect(second, 'shared-id', { clean: false })
-    assert.deepEqual(await heir.flush(), [])
-    heir.destroy()
+    await holder.closed()
+    assert.deepEqual(await other.flush(), [])
+    other.destroy()
   })
 
   for (const isThere of [true, false]) {
-    test(`that a device gets is the device’s: a program ${isThere ? 'is sent away' : 'loses its session'}`, async () => {
+    test(`that a device gets is the device’s, and the program that has it ${isThere ? 'stays' : 'keeps its session'}`, async () => {
       const hardwareId = `claimed-${++count}`
       const program = await connect(admin, hardwareId, { clean: false })
       await subscribe(program, { 'shop/#': 1 })
@@ -234,14 +252,16 @@ describe('a client id', () => {
         await program.closed()
       }
       const user = { userId: hardwareId, key: await gateway.register(hardwareId) }
-      await eventually(() => program.isClosed, 'closed')
-      assert.equal((await attempt(admin, hardwareId)).code, 2)
       const client = await RawMqtt.open(gateway.mqtt)
       const credentials = { username: user.userId, password: user.key, clean: false }
       assert.equal(await client.login({ clientId: hardwareId, ...credentials }), 0)
       await send(admin, 'shop/x')
       assert.deepEqual(await client.flush(), [])
+      const then = isThere ? program : await connect(admin, hardwareId, { clean: false })
+      assert.deepEqual(await received(then), ['shop/x'])
+      assert.equal(client.isClosed, false)
       client.destroy()
+      then.destroy()
     })
   }
 })

@@ -1,8 +1,10 @@
 import type { Part } from '#shared/lifecycle.ts'
-import type { MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
+import type { MqttClientName, MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { Tally } from '#shared/tally.ts'
 import { readVersion } from '#shared/version.ts'
+import { givenClientId } from '../client-ids.ts'
 import type { Connection } from '../connection.ts'
+import type { Session } from '../mqtt-sessions/session.ts'
 import type { Sessions } from '../mqtt-sessions/sessions.ts'
 import type { ReadGate } from '../read-gate.ts'
 import { Traffic } from '../traffic.ts'
@@ -56,23 +58,27 @@ export class BrokerStatus implements Part {
   }
 
   /** Every connection that is logged in, and every session that waits for one. */
-  clientIds(): { clientId: string; isConnected: boolean }[] {
-    const isConnected = new Map<string, boolean>()
+  clients(): MqttClientName[] {
+    const named = new Map<string, MqttClientName>()
     for (const session of this.#deps.sessions.all()) {
-      if (session.connection === undefined) isConnected.set(session.clientId, false)
+      if (session.connection === undefined) named.set(session.clientId, nameOf(session, false))
     }
     for (const connection of this.#deps.connections) {
-      if (isEntered(connection)) isConnected.set(connection.identity.session.clientId, true)
+      if (isEntered(connection)) {
+        const { session } = connection.identity
+        named.set(session.clientId, nameOf(session, true))
+      }
     }
-    return Array.from(isConnected, ([clientId, is]) => ({ clientId, isConnected: is }))
+    return [...named.values()]
   }
 
-  client(clientId: string): MqttClientStatus | undefined {
+  /** By the `key` of its name. */
+  client(key: string): MqttClientStatus | undefined {
     const nowMs = performance.now()
-    const connection = this.#deps.connectionOf(clientId)
+    const connection = this.#deps.connectionOf(key)
     if (connection !== undefined && isEntered(connection))
       return describeClient(connection.identity.session, connection, nowMs)
-    const session = this.#deps.sessions.get(clientId)
+    const session = this.#deps.sessions.get(key)
     return session && describeClient(session, undefined, nowMs)
   }
 
@@ -115,6 +121,10 @@ export class BrokerStatus implements Part {
     this.received.sample(nowMs, sinceLastMs)
     this.sent.sample(nowMs, sinceLastMs)
   }
+}
+
+function nameOf({ clientId, owner }: Session, isConnected: boolean): MqttClientName {
+  return { key: clientId, clientId: givenClientId(clientId), owner, isConnected }
 }
 
 type Entered = Connection<unknown> & { identity: NonNullable<Connection<unknown>['identity']> }

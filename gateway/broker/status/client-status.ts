@@ -1,4 +1,5 @@
 import type { MqttClientStatus, MqttFlow } from '#shared/mqtt-status.ts'
+import { givenClientId } from '../client-ids.ts'
 import type { Connection } from '../connection.ts'
 import type { Meter } from '../meter.ts'
 import type { Session } from '../mqtt-sessions/session.ts'
@@ -11,7 +12,7 @@ export function describeClient(
 ): MqttClientStatus {
   const { clientId, owner, outbox, isPersistent, subscriptions, idleHours } = session
   return {
-    clientId,
+    clientId: givenClientId(clientId),
     owner,
     cleanSession: !isPersistent,
     subscriptions: Array.from(subscriptions.values(), ({ topicFilter, qos }) => ({ topicFilter, qos })),
