@@ -153,6 +153,12 @@ for (const [name, value] of [
   })
 }
 
+test('an enrolment key of few different characters is refused in words', () => {
+  assert.deepEqual(refusalOf({ CARTBARN_ENROLMENT_KEY: '1'.repeat(16) }), [
+    'CARTBARN_ENROLMENT_KEY: must have at least 8 different characters',
+  ])
+})
+
 test('a disk budget is bytes or a share', () => {
   const budgetOf = (value: string) => readConfig({ CARTBARN_DISK_BUDGET: value }).diskBudget
   assert.deepEqual(budgetOf('20000000000'), { kind: 'bytes', bytes: 20_000_000_000 })

@@ -73,8 +73,8 @@ const SETTINGS = {
   },
   ADMIN_API_KEY_FILE: secretFile('ADMIN_API_KEY'),
   ENROLMENT_KEY: {
-    schema: z.string().min(16).optional(),
-    help: 'devices may enrol themselves with it; at least 16 characters',
+    schema: chosenKey(16).optional(),
+    help: 'devices may enrol themselves with it; at least 16 characters, 8 of them different',
   },
   ENROLMENT_KEY_FILE: secretFile('ENROLMENT_KEY'),
   LOG_LEVEL: {

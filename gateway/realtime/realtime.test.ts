@@ -164,6 +164,18 @@ describe('subscriptions', () => {
     await eventually(async () => (await watching()) === others, 'both gone')
   })
 
+  test('a device called __proto__ is in the report too', async () => {
+    await gateway.register('__proto__')
+    const watcher = await gateway.realtime()
+    await watcher.subscribe('__proto__')
+    const { body } = await gateway.request('GET', '/health')
+    const { totalDevicesWatched, subscriptionsByDevice } = body.subscriptions
+    const watched = Object.entries<number>(subscriptionsByDevice)
+    assert.ok(watched.some(([id, watchers]) => id === '__proto__' && watchers > 0))
+    assert.equal(totalDevicesWatched, watched.length)
+    watcher.terminate()
+  })
+
   test('a deleted device is told of no more', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)

@@ -137,7 +137,8 @@ export class Realtime implements Part {
     totalDevicesWatched: number
     subscriptionsByDevice: Record<string, number>
   } {
-    const subscriptionsByDevice: Record<string, number> = {}
+    // a device may be called __proto__
+    const subscriptionsByDevice: Record<string, number> = Object.create(null)
     for (const { row } of this.#deps.fleet.all()) {
       let count = 0
       this.#subscriptions.forEachWatcher(row.hardwareId, () => count++)
