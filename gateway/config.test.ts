@@ -37,7 +37,7 @@ test('without any setting the defaults hold', () => {
     mqttsPort: undefined,
     tls: undefined,
     adminApiKey: undefined,
-    enrolmentKey: undefined,
+    enrolment: { key: undefined, isAlways: false },
     logLevel: 'info',
     corsOrigins: [],
     requestsPerSecond: 50,

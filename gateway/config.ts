@@ -77,6 +77,10 @@ const SETTINGS = {
     help: 'devices may enrol themselves with it; at least 16 characters, 8 of them different',
   },
   ENROLMENT_KEY_FILE: secretFile('ENROLMENT_KEY'),
+  ENROLMENT: {
+    schema: z.enum(['window', 'always']).default('window'),
+    help: 'window: the enrolment key works for 24 hours after each start and while POST /enrolment opens it; always: at any time',
+  },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
@@ -244,7 +248,8 @@ export interface Config {
   mqttsPort: number | undefined
   tls: { certPath: string; keyPath: string } | undefined
   adminApiKey: string | undefined
-  enrolmentKey: string | undefined
+  /** `key` undefined: nobody enrols. */
+  enrolment: { key: string | undefined; isAlways: boolean }
   logLevel: Settings['LOG_LEVEL']
   corsOrigins: string[]
   requestsPerSecond: number
@@ -316,7 +321,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
         ? undefined
         : { certPath: s.TLS_CERT, keyPath: s.TLS_KEY },
     adminApiKey: s.ADMIN_API_KEY,
-    enrolmentKey: s.ENROLMENT_KEY,
+    enrolment: { key: s.ENROLMENT_KEY, isAlways: s.ENROLMENT === 'always' },
     logLevel: s.LOG_LEVEL,
     corsOrigins: (s.CORS_ORIGINS ?? '')
       .split(',')

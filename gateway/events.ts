@@ -53,8 +53,8 @@ export interface GatewayEvents {
   commandMoved: { command: CommandRow; atMs: number }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
-  /** The old MQTT password of the device opens nothing any more. */
-  devicePasswordReplaced: { hardwareId: string }
+  /** An admin is shown a password of the device: whatever opens without it does so no more. */
+  devicePasswordIssued: { hardwareId: string }
   /** The device is in another group, or in none (null), than it was. */
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */

@@ -10,6 +10,7 @@ import { Commands } from '#services/commands/commands.ts'
 import { CommandDelivery } from '#services/commands/delivery.ts'
 import { createConfiguration } from '#services/configuration.ts'
 import { Devices } from '#services/devices.ts'
+import { Enrolment } from '#services/enrolment.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
@@ -107,10 +108,12 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const telemetry = createTelemetry({ ...base, fleet, damage, maintenance, options: config }, sync)
   const ingest = new Ingest({ ...base, presence, geofences })
+  const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
-    ...{ ...base, fleet, devices, users, keyGuard, ingest, presence },
-    enrolmentKey: config.enrolmentKey,
+    ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment },
     answer: (topic, payload) => broker.publish(topic, payload),
+    sendTo: (login, topic, payload) => broker.send(login.hardwareId, topic, payload, login),
+    forgetSession: (clientId) => broker.forgetSession(clientId),
   })
 
   const certificate = config.tls && new Certificate({ files: config.tls, settings: TLS_SETTINGS, clock, log })
@@ -129,7 +132,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
-    ...{ sync, metrics, mqtt: broker, downloads: budgets.downloads },
+    ...{ sync, metrics, mqtt: broker, enrolment, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
@@ -148,12 +151,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, addresses, log }),
   )
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
-  wireEvents({ events, store, broker, users, damage, devices, groups, publisher })
+  wireEvents({ events, store, broker, users, damage, devices, enrolment, groups, publisher })
 
   const keyFile = new AdminKeyFile(config.dataDir)
   const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
   const memory = {
     start: async () => {
+      await enrolment.start()
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
       for (const part of [groups, geofences, deviceTypes, publisher, damage]) part.load()
       await geofenceTokens.load()

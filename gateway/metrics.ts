@@ -25,7 +25,7 @@ export interface MetricParts {
     counts: { droppedUnsent: number; deletedSent: number }
     use: { usedBytes: number; budgetBytes: number }
   }
-  fleet: { size: number }
+  fleet: { size: number; sharedKeyCount: number }
   clock: { isTrusted: boolean }
   /** Undefined without TLS. */
   certificate: { expiresAtS: number } | undefined
@@ -71,6 +71,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'reason',
   ),
   cartbarn_devices: gauge('Registered devices.', ({ fleet }) => fleet.size),
+  cartbarn_devices_on_shared_key: gauge(
+    'Devices that enrolled with the shared key and have not shown a password of their own yet.',
+    ({ fleet }) => fleet.sharedKeyCount,
+  ),
   cartbarn_commands_total: counter(
     'Steps of commands to devices, such as created, published or completed, by step.',
     ({ delivery }) => delivery.outcomes.entries(),

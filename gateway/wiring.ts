@@ -1,5 +1,6 @@
 import type { Configuration } from '#services/configuration.ts'
 import type { Devices } from '#services/devices.ts'
+import type { Enrolment } from '#services/enrolment.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
 import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -15,6 +16,7 @@ interface Wired {
   users: Users
   damage: BlockDamage
   devices: Devices
+  enrolment: Enrolment
   groups: Configuration['groups']
   publisher: Configuration['publisher']
 }
@@ -27,13 +29,16 @@ export function wireEvents({
   users,
   damage,
   devices,
+  enrolment,
   groups,
   publisher,
 }: Wired): void {
-  events.on('deviceRemoved', ({ hardwareId }) =>
-    broker.forget(deviceOwner(hardwareId), hardwareId, `dev/${hardwareId}/`),
-  )
-  events.on('devicePasswordReplaced', ({ hardwareId }) => broker.forgetOwner(deviceOwner(hardwareId)))
+  events.on('deviceRegistered', ({ hardwareId }) => enrolment.unbar(hardwareId))
+  events.on('deviceRemoved', ({ hardwareId }) => {
+    enrolment.bar(hardwareId)
+    broker.forget(deviceOwner(hardwareId), hardwareId, `dev/${hardwareId}/`)
+  })
+  events.on('devicePasswordIssued', ({ hardwareId }) => broker.forgetOwner(deviceOwner(hardwareId)))
   events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
   events.on('keyRevoked', ({ userId }) => {
     if (users.has(userId)) broker.disconnectOwner(userOwner(userId))

@@ -13,6 +13,7 @@ import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
 import { createDocsContent } from './docs-content.ts'
+import { createEnrolmentApi } from './enrolment.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi } from './geofences.ts'
@@ -70,6 +71,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
+  app.route('/', createEnrolmentApi(deps))
   app.route('/', createGroupsApi(deps))
   app.route('/', createCommandsApi(deps))
   app.route('/', createDeviceTypesApi(deps))

@@ -4,6 +4,7 @@ import type { Commands } from '#services/commands/commands.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { DeviceTypes } from '#services/device-types.ts'
 import type { Devices } from '#services/devices.ts'
+import type { Enrolment } from '#services/enrolment.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
@@ -32,6 +33,7 @@ export interface ApiDeps {
   fleet: Fleet
   users: Users
   devices: Devices
+  enrolment: Pick<Enrolment, 'open' | 'state'>
   commands: Commands
   groups: Groups
   geofences: Geofences

@@ -12,6 +12,7 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
     attributes: reported.state.values,
     is_online: isOnline,
     group_id: row.groupId,
+    enrolled_with_shared_key: row.isOnSharedKey,
     created_at: toIso(row.createdAtMs),
     updated_at: toIso(Math.max(row.updatedAtMs, reported.updatedAtMs)),
     ...(reported.lastRespondedAtMs === null ? {} : { last_responded_at: toIso(reported.lastRespondedAtMs) }),

@@ -115,6 +115,7 @@ test('a registered device comes with what it logs in with, shown once', async ()
       attributes: {},
       is_online: false,
       group_id: null,
+      enrolled_with_shared_key: false,
       created_at: nowIso,
       updated_at: nowIso,
     },

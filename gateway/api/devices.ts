@@ -49,7 +49,16 @@ export function createDevicesApi({
   api.openAPIRegistry.registerPath(listRoute)
   api.get(listRoute.getRoutingPath(), (c) => {
     const query = queries.of(c)
-    const { hardware_ids, device_type, search = '', order, limit, offset, ...others } = query
+    const {
+      hardware_ids,
+      device_type,
+      enrolled_with_shared_key,
+      search = '',
+      order,
+      limit,
+      offset,
+      ...others
+    } = query
     const filters = attributeFilters(others)
     const { caller } = c.get('user')
     const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
@@ -60,6 +69,8 @@ export function createDevicesApi({
         canSee(caller, row.hardwareId) &&
         (wanted?.has(row.hardwareId) ?? true) &&
         (device_type === undefined || row.deviceType === device_type) &&
+        (enrolled_with_shared_key === undefined ||
+          row.isOnSharedKey === (enrolled_with_shared_key === 'true')) &&
         isFound(row) &&
         matchesAttributes(reported.state.values, filters),
       { limit, offset },
@@ -169,7 +180,7 @@ export function createDevicesApi({
   api.openapi(
     route.delete('/devices/{id}', 'Delete a device', {
       description:
-        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. For admins.',
+        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. The enrolment key does not bring it back: only POST /devices does. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.', 403, 404),
@@ -223,7 +234,8 @@ function credentials({ row }: Device, password: string) {
     client_id: hardwareId,
     topics: {
       publish: UPLINKS.map((level) => deviceTopic(hardwareId, level)),
-      subscribe: DOWNLINKS.map((level) => deviceTopic(hardwareId, level)),
+      // it has its password: none comes on `key`
+      subscribe: DOWNLINKS.filter((level) => level !== 'key').map((level) => deviceTopic(hardwareId, level)),
     },
   }
 }

@@ -203,7 +203,7 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: false,
     description:
-      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration or zones it has applied: {"cfg":12}, {"sz":7}.',
+      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration or zones it has applied: {"cfg":12}, {"sz":7}. Or that it has stored the password it was sent: {"key":1}.',
     example: { id: '1b9d…', st: 'completed' },
   },
   cmd: {
@@ -218,6 +218,13 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     description:
       'The configuration of the device, with a version that only grows; group_id says which zones to read.',
     example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
+  },
+  key: {
+    qos: 1,
+    retained: false,
+    description:
+      'The password of the device, sent to the connection with which it came in with the enrolment key. The device stores it, acknowledges with {"key":1} on ack, and logs in with it from then on.',
+    example: { password: 'Xk7Jm2Qp9Rt4Wv6Yz8Ab3Cd5Ef1Gh0' },
   },
   tq: {
     qos: 0,

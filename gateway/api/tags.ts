@@ -28,7 +28,7 @@ export const TAGS: Tags = {
     {
       name: 'Devices',
       description: 'The register, and the latest state of each device.',
-      nouns: ['devices'],
+      nouns: ['devices', 'enrolment'],
     },
     {
       name: 'Lock events',

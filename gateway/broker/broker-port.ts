@@ -6,7 +6,9 @@ export type LoginResult<Login> =
    * `owner` identifies the user or device: a session of one owner is never taken up by another. Its client ids are its
    * own, unless nobody else can log in with this one, which has no slash then.
    */
-  { ok: true; login: Login; owner: string; isClientIdUnique?: boolean } | { ok: false; reason: string }
+  | { ok: true; login: Login; owner: string; isClientIdUnique?: boolean }
+  /** `isAuthentic`: its credentials are right, and still it may not come in now. */
+  | { ok: false; reason: string; isAuthentic?: boolean }
 
 /** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
 export interface BrokerPort<Login> {
@@ -30,6 +32,7 @@ export interface BrokerPort<Login> {
   /**
    * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
    * connection. Calls `onStored` at once for a message that has nothing to store: then the changes are not written.
+   * Calls `onDropped` at once for one that is to be acknowledged and reach nobody.
    */
   receive(
     login: Login,
@@ -37,5 +40,6 @@ export interface BrokerPort<Login> {
     changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
+    onDropped: () => void,
   ): void
 }

@@ -285,12 +285,13 @@ export class Broker<Login> {
 
   /**
    * Hands a message to the one connection of a client id, QoS 1; false when there is none, or it has not subscribed to
-   * the topic. What is not acknowledged when the connection ends is forgotten.
+   * the topic. What is not acknowledged when the connection ends is forgotten. With `login`, only to its connection.
    */
-  send(clientId: string, topic: string, payload: string): boolean {
+  send(clientId: string, topic: string, payload: string, login?: Login): boolean {
     const connection = this.#connectionOf(clientId)
     const session = connection?.identity?.session
     if (connection === undefined || session === undefined || session.isGone) return false
+    if (login !== undefined && connection.identity?.login !== login) return false
     const qos = connection.subscribedQos(topic)
     if (qos === undefined || connection.client.closed || !clientInternals(connection.client).connackSent)
       return false
@@ -312,6 +313,11 @@ export class Broker<Login> {
     await new Promise<void>((resolve) => closePredecessor(this.#aedes, clientId, resolve))
     await this.sessions.discard(clientId)
     return { isClosed, isSessionDiscarded }
+  }
+
+  /** Forgets the session of a client id, if there is one. */
+  forgetSession(clientId: string): void {
+    this.sessions.discard(clientId).catch(IGNORE_FAILURE)
   }
 
   /** Closes all connections of an owner, also those whose login has been judged and not answered yet. */

@@ -42,12 +42,13 @@ export class Intake<Login> {
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload
     const right = port.publishRight(login, topic)
     const { clientId, received, isPersistent } = session
-    const changes: SessionChange[] = []
+    // what is written of the message even if nobody is to get it
+    const own: SessionChange[] = []
     const isWill = spendWill !== undefined
     // a last will has no packet identifier
     const isExactlyOnce = qos === 2 && !isWill
     if (isExactlyOnce && isPersistent)
-      changes.push({ kind: 'received', clientId, packetId: messageId, extra: null })
+      own.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
     if (right === undefined) {
       onRefused('topic_not_writable')
@@ -55,15 +56,15 @@ export class Intake<Login> {
       onRefused('packet_too_large')
     } else if (isExactlyOnce && received.has(messageId)) {
       // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits for it
-      journal.append(changes, onStored, onRefused)
+      journal.append(own, onStored, onRefused)
     } else if (isExactlyOnce && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
     } else {
       const message = this.#routable(packet, payload)
       const routed = message && sessions.route(message, ({ owner }) => port.canRead(owner, topic))
-      if (routed !== undefined) changes.push(...routed.changes)
       if (isExactlyOnce) received.set(messageId, null)
-      if (isWill) changes.push(...spendWill())
+      if (isWill) own.push(...spendWill())
+      const changes = routed === undefined ? own : [...own, ...routed.changes]
       const stored = () => {
         routed?.commit()
         if (message !== undefined)
@@ -82,7 +83,14 @@ export class Intake<Login> {
           if (isLater || (changes.length === 0 && (isAlone || qos === 0))) stored()
           else journal.append(changes, stored, refused)
         }
-        port.receive(login, { level: right, payload, qos, isWill }, changes, storedByPort, refused)
+        const dropped = () => {
+          routed?.abandon()
+          journal.append(own, onStored, (reason) => {
+            if (isExactlyOnce) received.delete(messageId)
+            onRefused(reason)
+          })
+        }
+        port.receive(login, { level: right, payload, qos, isWill }, changes, storedByPort, refused, dropped)
         isLater = true
       } else if (changes.length > 0 || !isAlone) {
         // also with nothing to write: it must not overtake what came before [MQTT-4.6.0-2] [MQTT-4.6.0-6]

@@ -39,9 +39,9 @@ export function judgeLogin<Login>(
   if (isUnnamed && !isClean) return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
   const result = port.login(clientId, username, password, address)
   if (!result.ok) {
-    const { reason } = result
-    const isIdWrong = reason === 'client_id_mismatch'
-    return { reason, returnCode: isIdWrong ? IDENTIFIER_REJECTED : BAD_USER_NAME_OR_PASSWORD }
+    const { reason, isAuthentic = false } = result
+    if (reason === 'client_id_mismatch') return { reason, returnCode: IDENTIFIER_REJECTED }
+    return { reason, returnCode: isAuthentic ? NOT_AUTHORIZED : BAD_USER_NAME_OR_PASSWORD }
   }
   const { login, owner, isClientIdUnique = false } = result
   // Aedes asks this of every other topic

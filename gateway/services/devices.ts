@@ -1,6 +1,6 @@
 import { type Caller, canSee } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
-import { ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import { describeError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { hashSecret, newMqttPassword } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
@@ -34,6 +34,12 @@ interface NewDeviceFields {
   groupId: number | null
 }
 
+/** A new device and the password it logs in with, which is known only now. */
+interface RegisteredDevice {
+  device: Device
+  password: string
+}
+
 /** What is changed of a device; what is absent stays. */
 interface DeviceFields {
   name?: string | null | undefined
@@ -62,32 +68,45 @@ export class Devices {
   }
 
   /** Registers a device. Returns the password it logs in with: kept as a hash, shown once. */
-  async register(fields: NewDeviceFields): Promise<{ device: Device; password: string }> {
-    const password = newMqttPassword()
-    return { device: await this.registerWithSecret(fields, password), password }
+  register(fields: NewDeviceFields): Promise<RegisteredDevice> {
+    return this.#register(fields, false, () => null)
   }
 
-  /** Registers a device that has a secret already: the enrolment key it logged in with. */
-  registerWithSecret(fields: NewDeviceFields, secret: string): Promise<Device> {
-    const { store, fleet, deviceTypes, publisher, clock, events } = this.#deps
-    return publisher.inTurn(async (publish) => {
-      deviceTypes.requireKnown(fields.deviceType, 'body')
-      this.#requireGroup(fields.groupId)
-      const { hardwareId } = fields
-      const mqttPasswordHash = hashSecret(secret)
-      await publish([fields], undefined, (publication, commit) =>
-        store.write(
-          'createDevice',
-          { ...fields, mqttPasswordHash, nowMs: clock.nowMs(), publication },
-          (row) => {
-            fleet.add(row)
-            commit()
-            events.emit('deviceRegistered', { hardwareId })
-          },
-        ),
-      )
-      return fleet.require(hardwareId)
+  /** Registers a device that came with the shared key, unless there is a reason against it when its turn has come. */
+  enrol(hardwareId: string, deviceType: string, refusal: () => string | null): Promise<RegisteredDevice> {
+    return this.#register({ hardwareId, deviceType, name: null, groupId: null }, true, refusal)
+  }
+
+  /** Issues a device that is still on the shared key another password; null when it needs none any more. */
+  async issuePassword(device: Device): Promise<string | null> {
+    const password = newMqttPassword()
+    const input = { hardwareId: device.row.hardwareId, mqttPasswordHash: hashSecret(password) }
+    const issued = await this.#deps.store.write('issuePassword', input, (row) => {
+      if (row !== null) device.row = row
     })
+    return issued === null ? null : password
+  }
+
+  /** The device has shown that it has this password: the shared key is void for it. Never rejects. */
+  async confirmPassword(device: Device, mqttPasswordHash: string): Promise<void> {
+    const { store, clock, log } = this.#deps
+    const { hardwareId } = device.row
+    try {
+      await store.write('confirmPassword', { hardwareId, mqttPasswordHash, nowMs: clock.nowMs() }, (row) => {
+        if (row === null) return
+        device.row = row
+        log.info(
+          { hardwareId },
+          'a device has its own password; the shared key opens nothing for it any more',
+        )
+      })
+    } catch (error) {
+      // with its next login it shows it again
+      log.warn(
+        { hardwareId, reason: describeError(error) },
+        'could not note that a device has its own password',
+      )
+    }
   }
 
   async change(device: Device, fields: DeviceFields): Promise<Device> {
@@ -140,7 +159,7 @@ export class Devices {
     const change = { hardwareId, mqttPasswordHash: hashSecret(password), nowMs: clock.nowMs() }
     await store.write('updateDevice', change, (row) => {
       device.row = row
-      events.emit('devicePasswordReplaced', { hardwareId })
+      events.emit('devicePasswordIssued', { hardwareId })
     })
     return password
   }
@@ -196,6 +215,33 @@ export class Devices {
       ...change,
       hardwareId: device.row.hardwareId,
       nowMs: clock.nowMs(),
+    })
+  }
+
+  #register(
+    fields: NewDeviceFields,
+    isOnSharedKey: boolean,
+    refusal: () => string | null,
+  ): Promise<RegisteredDevice> {
+    const { store, fleet, deviceTypes, publisher, clock, events } = this.#deps
+    return publisher.inTurn(async (publish) => {
+      const reason = refusal()
+      if (reason !== null) throw new Error(reason)
+      deviceTypes.requireKnown(fields.deviceType, 'body')
+      this.#requireGroup(fields.groupId)
+      const { hardwareId } = fields
+      const password = newMqttPassword()
+      const secret = { mqttPasswordHash: hashSecret(password), isOnSharedKey }
+      await publish([fields], undefined, (publication, commit) =>
+        store.write('createDevice', { ...fields, ...secret, nowMs: clock.nowMs(), publication }, (row) => {
+          fleet.add(row)
+          // who waits to enrol as this device is not the one that was registered, and is sent nothing of it
+          if (!isOnSharedKey) events.emit('devicePasswordIssued', { hardwareId })
+          commit()
+          events.emit('deviceRegistered', { hardwareId })
+        }),
+      )
+      return { device: fleet.require(hardwareId), password }
     })
   }
 

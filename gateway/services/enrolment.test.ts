@@ -122,17 +122,45 @@ for (const [what, level, payload] of [
   ['a status without a type', 'st', '{"online":true}'],
   ['a status nobody can read', 'st', '{"online":'],
   ['a lock event', 'evt', '{"event":"lock","source":"key"}'],
+  ['an acknowledgement', 'ack', '{"cfg":1}'],
 ] as const) {
-  test(`${what} before the enrolment ends the connection and registers nothing`, async () => {
-    const hardwareId = newId()
-    const refused = await metric(gateway, 'cartbarn_mqtt_refused_total', 'not_enrolled')
-    const { client } = await login(hardwareId)
-    client.send(publishPacket(`dev/${hardwareId}/${level}`, payload))
-    assert.equal(await client.nextOrClosed(), null)
-    assert.equal(await isRegistered(hardwareId), false)
-    assert.equal(await metric(gateway, 'cartbarn_mqtt_refused_total', 'not_enrolled'), refused + 1)
-  })
+  for (const qos of [0, 1, 2]) {
+    test(`${what} before the enrolment (QoS ${qos}) is acknowledged, dropped and counted; the connection stays`, async () => {
+      const hardwareId = newId()
+      const topic = `dev/${hardwareId}/${level}`
+      const watcher = await gateway.program()
+      const heard: string[] = []
+      watcher.on('message', (each) => heard.push(each))
+      await watcher.subscribeAsync(`dev/${hardwareId}/#`, { qos: 1 })
+      const dropped = await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')
+      const { client } = await login(hardwareId)
+      await client.publish(topic, payload, { qos, isRetained: true })
+      assert.deepEqual(await client.flush(), [])
+      assert.equal(await isRegistered(hardwareId), false)
+      assert.equal(await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled'), dropped + 1)
+      // neither was it kept for those who come later
+      await watcher.subscribeAsync(topic, { qos: 1 })
+      assert.deepEqual(heard, [])
+      client.send(publishPacket(`dev/${hardwareId}/st`, HELLO, { id: 9 }))
+      await client.next(PACKET.puback)
+      assert.equal(await isRegistered(hardwareId), true)
+      client.destroy()
+    })
+  }
 }
+
+test('the last will of a device that never enrolled is dropped', async () => {
+  const hardwareId = newId()
+  const dropped = await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')
+  const client = await RawMqtt.open(gateway.mqtt)
+  const will = { topic: `dev/${hardwareId}/st`, payload: HELLO }
+  assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password: KEY, will }), 0)
+  client.destroy()
+  const isDropped = async () =>
+    (await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')) === dropped + 1
+  await eventually(isDropped, 'dropped')
+  assert.equal(await isRegistered(hardwareId), false)
+})
 
 test('a wrong key is refused', async () => {
   for (const password of ['', KEY.slice(1), `${KEY}x`, KEY.toUpperCase()])
@@ -211,12 +239,24 @@ test('an enrolled device comes back with the key, also after a restart, until it
   assert.equal(second.code, 0)
   second.client.send(publishPacket(`dev/${hardwareId}/tlm`, '{"speed":1}'))
   await second.client.next(PACKET.puback)
-  second.client.destroy()
-  const late = newId()
-  const third = await login(late)
-  third.client.send(publishPacket(`dev/${late}/st`, HELLO))
-  await third.client.next(PACKET.puback)
-  third.client.destroy()
-  await gateway.request('POST', `/devices/${hardwareId}/rotate-mqtt-password`)
+  const { body } = await gateway.request('POST', `/devices/${hardwareId}/rotate-mqtt-password`)
+  await second.client.closed()
   assert.equal((await login(hardwareId)).code, 4)
+  assert.equal((await login(hardwareId, body.mqtt.password)).code, 0)
+})
+
+test('a device that never enrolled leaves no session, one that did keeps it', async () => {
+  const hardwareId = newId()
+  const clients = async (query: string) =>
+    (await gateway.request('GET', `/mqtt/clients?search=${hardwareId}${query}`)).body.clients.length
+  const fields = { clientId: hardwareId, username: hardwareId, password: KEY, clean: false }
+  for (const hasEnrolled of [false, true]) {
+    const client = await RawMqtt.open(gateway.mqtt)
+    assert.equal(await client.login(fields), 0)
+    assert.deepEqual(await client.subscribe({ [`dev/${hardwareId}/cfg`]: 1 }), [1])
+    if (hasEnrolled) await client.publish(`dev/${hardwareId}/st`, HELLO)
+    client.destroy()
+    await eventually(async () => (await clients('&connected=true')) === 0, 'gone')
+    assert.equal(await clients(''), Number(hasEnrolled))
+  }
 })

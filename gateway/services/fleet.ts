@@ -145,6 +145,13 @@ export class Fleet {
     return this.#byHardwareId.size
   }
 
+  /** Devices that came with the shared key and have no password of their own yet. */
+  get sharedKeyCount(): number {
+    let count = 0
+    for (const { row } of this.#byHardwareId.values()) if (row.isOnSharedKey) count++
+    return count
+  }
+
   #insert(row: DeviceRow, reported: Reported): Device {
     const device: Device = {
       row,

@@ -2,10 +2,11 @@ import { canSee, isAdmin } from '#domain/access.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, describeError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import {
+  ackMessageSchema,
   DOWNLINKS,
   deviceTopic,
   statusMessageSchema,
@@ -16,10 +17,12 @@ import {
 } from '#shared/wire/mqtt.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Devices } from './devices.ts'
+import type { Enrolment, EnrolmentRefusal } from './enrolment.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Ingest } from './ingest/ingest.ts'
 import type { Uplinked } from './ingest/message.ts'
 import type { KeyGuard } from './key-guard.ts'
+import { KeyHandshake } from './key-handshake.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import type { Users } from './users.ts'
 
@@ -30,6 +33,8 @@ interface DeviceLogin extends DeviceConnection {
   /** What all its topics begin with. */
   readonly topicPrefix: string
   device: Device | null
+  /** Null for one that came with its own password. */
+  handshake: KeyHandshake | null
   /** Under way while the first `st` message registers the device. */
   enrolling: Promise<void> | null
   /** The connection has ended, perhaps before its device was registered. */
@@ -47,6 +52,10 @@ export type MqttLogin = DeviceLogin | UserLogin
 type LoginResult =
   | { ok: true; login: MqttLogin; owner: string; isClientIdUnique: boolean }
   | { ok: false; reason: 'bad_credentials' | 'client_id_mismatch' | 'unknown_device' }
+  | { ok: false; reason: EnrolmentRefusal; isAuthentic: true }
+
+/** What a device came with: a password of its own, or the shared key. */
+type Credential = 'own' | 'shared'
 
 interface MqttAccessDeps {
   fleet: Fleet
@@ -58,9 +67,13 @@ interface MqttAccessDeps {
   events: Events
   clock: GatewayClock
   log: Log
-  enrolmentKey: string | undefined
+  enrolment: Enrolment
   /** Publishes to MQTT clients, QoS 0. */
   answer: (topic: string, payload: string) => void
+  /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
+  sendTo: (login: DeviceLogin, topic: string, payload: string) => boolean
+  /** Forgets the session of a client id. */
+  forgetSession: (clientId: string) => void
 }
 
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
@@ -86,13 +99,13 @@ export class MqttAccess {
     const device = this.#deps.fleet.byHardwareId(username)
     if (device === undefined && this.#deps.users.has(username))
       return this.#loginUser(username, password, address)
-    const isRight =
-      device === undefined ? this.#isEnrolmentKey(username, password) : isPasswordOf(device, password)
-    if (!isRight) return { ok: false, reason: device === undefined ? 'unknown_device' : 'bad_credentials' }
+    const credential = this.#credentialOf(device, username, password)
+    if (typeof credential === 'object') return credential
     if (clientId !== username) return { ok: false, reason: 'client_id_mismatch' }
+    if (credential === 'own' && device?.row.isOnSharedKey) this.#showedPassword(device)
     return {
       ok: true,
-      login: this.#deviceLogin(username, address),
+      login: this.#deviceLogin(username, address, credential),
       owner: deviceOwner(username),
       isClientIdUnique: true,
     }
@@ -102,12 +115,12 @@ export class MqttAccess {
   resume(owner: string): MqttLogin | undefined {
     const { kind, id } = parseOwner(owner)
     if (kind === 'user') return this.#deps.users.callerOf(id) && { kind: 'user', userId: id }
-    const login = this.#deviceLogin(id, 'none')
+    const login = this.#deviceLogin(id, 'none', 'own')
     return login.device === null ? undefined : login
   }
 
   /**
-   * A device reads its own `cmd`, `cfg` and `ta` and the `sz` of its group, and nothing else: no wildcard, no topic
+   * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no topic
    * of another device. A user may subscribe to
    * whatever could take in a topic it may read; what it may not read of that is not delivered.
    */
@@ -165,19 +178,25 @@ export class MqttAccess {
   }
 
   subscribed(login: MqttLogin, topicFilters: readonly string[]): void {
-    if (login.kind !== 'device' || !topicFilters.includes(deviceTopic(login.hardwareId, 'cmd'))) return
-    this.#deps.events.emit('deviceReachable', { hardwareId: login.hardwareId })
+    if (login.kind !== 'device') return
+    const { hardwareId } = login
+    if (topicFilters.includes(deviceTopic(hardwareId, 'key'))) login.handshake?.listen(login.device)
+    if (topicFilters.includes(deviceTopic(hardwareId, 'cmd')))
+      this.#deps.events.emit('deviceReachable', { hardwareId })
   }
 
   disconnected(login: MqttLogin): void {
     if (login.kind !== 'device') return
     login.isOver = true
     if (login.device !== null) this.#deps.presence.disconnected(login.device, login)
+    // it was nobody: what it would have kept is kept for nobody
+    else if (login.enrolling === null) this.#deps.forgetSession(login.hardwareId)
   }
 
   /**
    * Takes a message of a device: `onStored` is called when it may be acknowledged, `onRefused` when it must not be
-   * taken (a device that has not enrolled speaks of anything but its status, or cannot be enrolled) or not be stored.
+   * taken (its sender cannot be enrolled) or not be stored, `onDropped` when it is nobody's yet: it comes before the
+   * status with which a device enrols.
    */
   receive(
     login: MqttLogin,
@@ -185,6 +204,7 @@ export class MqttAccess {
     changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
+    onDropped: () => void,
   ): void {
     if (login.kind !== 'device') {
       onRefused('topic_not_writable')
@@ -192,7 +212,13 @@ export class MqttAccess {
       this.#answerTime(login, uplinked.payload)
       onStored()
     } else if (login.device !== null) {
+      // queued before it, so that it is acknowledged after the shared key is void
+      if (login.handshake !== null && isKeyAck(uplinked)) login.handshake.confirm(login.device)
       this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
+      if (uplinked.level === 'st' && !uplinked.isWill) login.handshake?.offer(login.device)
+    } else if (login.enrolling === null && !isEnrolling(uplinked)) {
+      this.#deps.ingest.dropped.add('not_enrolled')
+      onDropped()
     } else {
       this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
     }
@@ -212,27 +238,28 @@ export class MqttAccess {
     onRefused: (reason: string) => void,
   ): void {
     login.enrolling ??= this.#enrol(login, uplinked)
-    if (login.enrolling === null) {
-      onRefused('not_enrolled')
-      return
-    }
     void login.enrolling.then(() => {
       if (login.device === null) onRefused('not_enrolled')
       else this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
     })
   }
 
-  #deviceLogin(hardwareId: string, address: string): DeviceLogin {
-    return {
+  #deviceLogin(hardwareId: string, address: string, credential: Credential): DeviceLogin {
+    const { devices, log, sendTo } = this.#deps
+    const topic = deviceTopic(hardwareId, 'key')
+    const send = (payload: string) => sendTo(login, topic, payload)
+    const login: DeviceLogin = {
       kind: 'device',
       hardwareId,
       topicPrefix: `dev/${hardwareId}/`,
       device: this.#deps.fleet.byHardwareId(hardwareId) ?? null,
+      handshake: credential === 'own' ? null : new KeyHandshake({ devices, log, send }),
       enrolling: null,
       isOver: false,
       address,
       sinceMs: this.#deps.clock.nowMs(),
     }
+    return login
   }
 
   /** User name = user id, password = API key, any client id. */
@@ -248,34 +275,54 @@ export class MqttAccess {
     return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId), isClientIdUnique: false }
   }
 
-  #isEnrolmentKey(hardwareId: string, password: Buffer): boolean {
-    const { enrolmentKey, fleet } = this.#deps
-    if (enrolmentKey === undefined || !isHardwareId(hardwareId)) return false
-    return fleet.find(hardwareId) === undefined && hashesEqual(hashSecret(password), hashSecret(enrolmentKey))
+  /** The shared key opens for a device that is to enrol, and until a device has shown its own password. */
+  #credentialOf(
+    device: Device | undefined,
+    hardwareId: string,
+    password: Buffer,
+  ): Credential | (LoginResult & { ok: false }) {
+    const { enrolment, fleet } = this.#deps
+    if (device !== undefined) {
+      if (isPasswordOf(device, password)) return 'own'
+      const isShared = device.row.isOnSharedKey && enrolment.isKey(password)
+      return isShared ? 'shared' : { ok: false, reason: 'bad_credentials' }
+    }
+    const isFree = isHardwareId(hardwareId) && fleet.find(hardwareId) === undefined
+    if (!isFree || !enrolment.isKey(password)) return { ok: false, reason: 'unknown_device' }
+    const reason = enrolment.refusalOf(hardwareId)
+    return reason === null ? 'shared' : { ok: false, reason, isAuthentic: true }
   }
 
-  #enrol(login: DeviceLogin, uplinked: Uplinked): Promise<void> | null {
-    const deviceType = uplinked.level === 'st' ? typeNamedIn(uplinked.payload) : undefined
-    const { devices, enrolmentKey, fleet, presence, log } = this.#deps
-    if (deviceType === undefined || enrolmentKey === undefined) return null
+  /** At once, and written down after: until it is, the device shows its password with each login. */
+  #showedPassword(device: Device): void {
+    device.row = { ...device.row, isOnSharedKey: false }
+    void this.#deps.devices.confirmPassword(device, device.row.mqttPasswordHash)
+  }
+
+  #enrol(login: DeviceLogin, uplinked: Uplinked): Promise<void> {
+    const { devices, enrolment, fleet, presence, log } = this.#deps
     const { hardwareId } = login
+    const deviceType = typeNamedIn(uplinked.payload) ?? ''
     const begin = (device: Device) => {
       login.device = device
       if (!login.isOver) presence.connected(device, login)
     }
     return devices
-      .registerWithSecret({ hardwareId, deviceType, name: null, groupId: null }, enrolmentKey)
+      .enrol(hardwareId, deviceType, () => enrolment.refusalOf(hardwareId))
       .then(
-        (device) => {
+        ({ device, password }) => {
           begin(device)
+          login.handshake?.registered(device, password)
           log.info({ hardwareId, deviceType }, 'enrolled a device')
         },
         (error: unknown) => {
           login.enrolling = null
           const device = fleet.byHardwareId(hardwareId)
           // an earlier connection of the same device was quicker
-          if (device !== undefined && isPasswordOf(device, Buffer.from(enrolmentKey))) begin(device)
-          else log.warn({ hardwareId, reason: String(error) }, 'could not enrol a device')
+          if (device?.row.isOnSharedKey) {
+            begin(device)
+            login.handshake?.offer(device)
+          } else log.warn({ hardwareId, reason: describeError(error) }, 'could not enrol a device')
         },
       )
   }
@@ -319,6 +366,18 @@ function isDownlinkOf(hardwareId: string, topic: string): boolean {
 
 function isPasswordOf(device: Device, password: Buffer): boolean {
   return hashesEqual(hashSecret(password), device.row.mqttPasswordHash)
+}
+
+/** Whether a device that is not registered asks to be, by the status that names its type. */
+function isEnrolling({ level, payload, isWill }: Uplinked): boolean {
+  return level === 'st' && !isWill && typeNamedIn(payload) !== undefined
+}
+
+/** Whether a device says that it has its own password. */
+function isKeyAck({ level, payload }: Uplinked): boolean {
+  if (level !== 'ack') return false
+  const ack = ackMessageSchema.safeParse(parseOrUndefined(payload))
+  return ack.success && ack.data.key === 1
 }
 
 function typeNamedIn(payload: Buffer): string | undefined {

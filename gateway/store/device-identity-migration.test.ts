@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
+import { listDevices } from './devices.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 
@@ -41,4 +42,25 @@ test('kept sessions of programs move into the name space of their user, those of
   for (const rows of [subscriptions, queued, received])
     assert.deepEqual(ids(rows), ['cart-1', 'user:u-1/shop'])
   assert.deepEqual(ids(wills), ['cart-1', 'user:u-1/pos'])
+})
+
+test('devices that share a password have that of the enrolment: it opens no more, and they wait for their own', (t) => {
+  const connection = upgraded(
+    t,
+    `
+    INSERT INTO device VALUES (1, 'a', 's1', 'teebox', NULL, NULL, 'shared', 1, 1), (2, 'b', 's2', 'teebox', NULL, NULL, 'own', 1, 1),
+      (3, 'c', 's3', 'teebox', NULL, NULL, 'shared', 1, 1);
+    INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (1, '{}', 1), (2, '{}', 1), (3, '{}', 1);
+  `,
+  )
+  const rows = listDevices(connection).map(({ hardwareId, mqttPasswordHash, isOnSharedKey }) => [
+    hardwareId,
+    mqttPasswordHash,
+    isOnSharedKey,
+  ])
+  assert.deepEqual(rows, [
+    ['a', '', true],
+    ['b', 'own', false],
+    ['c', '', true],
+  ])
 })

@@ -17,6 +17,8 @@ export interface DeviceRow {
   name: string | null
   groupId: number | null
   mqttPasswordHash: string
+  /** It enrolled with the shared key, which opens for it until it has shown a password of its own. */
+  isOnSharedKey: boolean
   createdAtMs: number
   updatedAtMs: number
 }
@@ -40,14 +42,19 @@ export interface DeviceCounts {
   battery: StreamCounts
 }
 
+/** A row as SQLite has it, without booleans. */
+type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
+
 const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
   d.device_type AS deviceType, d.name, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
-  d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
+  d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
 
 export function listDevices(connection: Connection): DeviceStateRow[] {
-  return connection.all<DeviceStateRow>(`SELECT ${DEVICE_COLUMNS}, s.latest AS latestJson,
+  return connection
+    .all<Stored<DeviceStateRow>>(`SELECT ${DEVICE_COLUMNS}, s.latest AS latestJson,
       s.updated_at_ms AS stateUpdatedAtMs, s.last_responded_at_ms AS lastRespondedAtMs, s.watch AS watchJson
     FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
+    .map((row) => ({ ...row, isOnSharedKey: row.isOnSharedKey === 1 }))
 }
 
 interface CountsRow {
@@ -90,6 +97,8 @@ export interface NewDevice {
   name: string | null
   groupId: number | null
   mqttPasswordHash: string
+  /** See `DeviceRow`. */
+  isOnSharedKey?: boolean
   nowMs: number
   /** Its first configuration. */
   publication: Publication
@@ -100,7 +109,7 @@ export interface NewDevice {
  * `unknown_group`.
  */
 export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
-  const { hardwareId, deviceType, name, groupId, mqttPasswordHash, nowMs } = input
+  const { hardwareId, deviceType, name, groupId, mqttPasswordHash, isOnSharedKey = false, nowMs } = input
   if (isIdTaken(connection, hardwareId)) {
     throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
   }
@@ -108,17 +117,22 @@ export function createDevice(connection: Connection, input: NewDevice): DeviceRo
   let shortId = newShortId()
   while (isIdTaken(connection, shortId)) shortId = newShortId()
   connection.run(
-    `INSERT INTO device (hardware_id, short_id, device_type, name, group_id, mqtt_password_hash, created_at_ms, updated_at_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    hardwareId,
-    shortId,
-    deviceType,
-    name,
-    groupId,
-    mqttPasswordHash,
-    nowMs,
-    nowMs,
+    `INSERT INTO device (hardware_id, short_id, device_type, name, group_id, mqtt_password_hash, is_on_shared_key,
+       created_at_ms, updated_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[
+      hardwareId,
+      shortId,
+      deviceType,
+      name,
+      groupId,
+      mqttPasswordHash,
+      Number(isOnSharedKey),
+      nowMs,
+      nowMs,
+    ],
   )
+  connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
   connection.run(
     'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
     JSON.stringify(emptyState()),
@@ -139,12 +153,12 @@ function requireGroup(connection: Connection, groupId: number): void {
 }
 
 function findDevice(connection: Connection, hardwareId: string): DeviceRow {
-  const row = connection.get<DeviceRow>(
+  const row = connection.get<Stored<DeviceRow>>(
     `SELECT ${DEVICE_COLUMNS} FROM device d WHERE d.hardware_id = ?`,
     hardwareId,
   )
   if (row === undefined) throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
-  return row
+  return { ...row, isOnSharedKey: row.isOnSharedKey === 1 }
 }
 
 export interface DeviceChange {
@@ -163,17 +177,61 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
   const known = findDevice(connection, change.hardwareId)
   if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
   connection.run(
-    `UPDATE device SET device_type = ?, name = ?, group_id = ?, mqtt_password_hash = ?, updated_at_ms = ?
+    `UPDATE device SET device_type = ?, name = ?, group_id = ?, mqtt_password_hash = ?, is_on_shared_key = ?,
+       updated_at_ms = ?
      WHERE device_id = ?`,
     change.deviceType ?? known.deviceType,
     change.name === undefined ? known.name : change.name,
     change.groupId === undefined ? known.groupId : change.groupId,
     change.mqttPasswordHash ?? known.mqttPasswordHash,
+    // who gives it a password has it put into the device
+    Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),
     change.nowMs,
     known.deviceId,
   )
   if (change.publication !== undefined) storePublication(connection, change.publication)
   return findDevice(connection, change.hardwareId)
+}
+
+/** Gives a device that comes with the shared key another password of its own; null when it needs none any more. */
+export function issuePassword(
+  connection: Connection,
+  input: { hardwareId: string; mqttPasswordHash: string },
+): DeviceRow | null {
+  const issued = connection.run(
+    'UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ? AND is_on_shared_key = 1',
+    ...[input.mqttPasswordHash, input.hardwareId],
+  )
+  return issued === 0 ? null : findDevice(connection, input.hardwareId)
+}
+
+/** The device has this password: the shared key is void for it. Null when it was given another one since. */
+export function confirmPassword(
+  connection: Connection,
+  input: { hardwareId: string; mqttPasswordHash: string; nowMs: number },
+): DeviceRow | null {
+  const { hardwareId, mqttPasswordHash, nowMs } = input
+  const confirmed = connection.run(
+    `UPDATE device SET is_on_shared_key = 0, updated_at_ms = ?
+     WHERE hardware_id = ? AND mqtt_password_hash = ? AND is_on_shared_key = 1`,
+    ...[nowMs, hardwareId, mqttPasswordHash],
+  )
+  return confirmed === 0 ? null : findDevice(connection, hardwareId)
+}
+
+/** Devices whose password is the shared key, from before each was issued its own: they are to be issued one. */
+export function voidSharedPasswords(connection: Connection, input: { keyHash: string }): number {
+  return connection.run(
+    `UPDATE device SET is_on_shared_key = 1, mqtt_password_hash = '' WHERE mqtt_password_hash = ?`,
+    input.keyHash,
+  )
+}
+
+/** Hardware ids that were taken off the register and not registered again. */
+export function listRemovedDevices(connection: Connection): string[] {
+  return connection
+    .all<{ hardwareId: string }>('SELECT hardware_id AS hardwareId FROM removed_device ORDER BY hardware_id')
+    .map(({ hardwareId }) => hardwareId)
 }
 
 /**
@@ -186,6 +244,10 @@ export function deleteDevice(
 ): DeviceRow {
   const known = findDevice(connection, input.hardwareId)
   connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
+  connection.run(
+    'INSERT OR REPLACE INTO removed_device (hardware_id, removed_at_ms) VALUES (?, ?)',
+    ...[known.hardwareId, input.nowMs],
+  )
   deleteMqttTraces(connection, known.hardwareId)
   failCommandsOf(connection, known.hardwareId)
   connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)

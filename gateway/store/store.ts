@@ -14,7 +14,7 @@ import { DataLock } from './db/data-lock.ts'
 import { describeFault, storeFaultCode } from './db/fault.ts'
 import { loadConfigs } from './device-configs.ts'
 import { listDeviceTypes } from './device-types.ts'
-import { deviceCounts, fleetCounts, listDevices } from './devices.ts'
+import { deviceCounts, fleetCounts, listDevices, listRemovedDevices } from './devices.ts'
 import { listGeofenceSets } from './geofences.ts'
 import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
@@ -153,6 +153,7 @@ export class Store<Message extends Appendable = Appendable>
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
     devices: () => this.#read(listDevices),
+    removedDevices: () => this.#read(listRemovedDevices),
     deviceTypes: () => this.#read(listDeviceTypes),
     configs: () => this.#read(loadConfigs),
     groups: () => this.#read(listGroups),
@@ -231,7 +232,7 @@ export function prepareDataFolder(dataDir: string): void {
 const SMALL_TABLES = [
   ...['device', 'device_state', 'user', 'device_group', 'device_type'],
   ...['group_config', 'device_config', 'config_version', 'geofence_set', 'secret'],
-  ...['sync_identity', 'sync_cursor', 'erase_mark'],
+  ...['removed_device', 'sync_identity', 'sync_cursor', 'erase_mark'],
 ]
 
 // The tables a start reads whole; checking the history would take minutes after a season.

@@ -22,11 +22,11 @@ const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
   ],
   evt: ['{"event":"lock","source":"key"}', '[]'],
   st: ['{"online":true,"fw":"1.2"}', '{"online":false}', ''],
-  ack: ['{"id":"c-1","st":"completed"}', '{"cfg":1}'],
+  ack: ['{"id":"c-1","st":"completed"}', '{"cfg":1}', '{"key":1}'],
   tq: ['{"up":12345}', '{"up":"x"}'],
 }
 const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
-const DOWNLINKS = ['cmd', 'cfg', 'ta'] as const
+const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 
 /** The CONNECT that lets a device in. */
 export function loginPacket({ hardwareId, password }: Login, clean = true): Buffer {

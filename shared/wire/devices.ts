@@ -33,6 +33,11 @@ export const deviceSchema = z
     }),
     is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
     group_id: z.number().int().nullable().meta({ description: 'The group it is in.', example: 42 }),
+    enrolled_with_shared_key: z.boolean().optional().meta({
+      description:
+        'It came with the shared enrolment key, and has not shown a password of its own yet; absent at the head office.',
+      example: false,
+    }),
     created_at: isoSchema,
     updated_at: isoSchema.meta({ description: 'The last change of any field here, telemetry included.' }),
     last_responded_at: isoSchema
@@ -80,31 +85,46 @@ export const deviceListSchema = z
   .object({ devices: z.array(deviceSchema), pagination: paginationSchema })
   .meta({ id: 'DeviceList' })
 
+const deviceListParams = {
+  hardware_ids: stringListParam.optional().meta({ description: 'Only these; repeated or comma-separated.' }),
+  device_type: z.string().optional().meta({ description: 'Only this type.', example: 'teebox' }),
+  search: searchParam('Part of the name, hardware_id or short_id, in upper or lower case.').optional(),
+  order: orderParam('asc', 'By hardware_id: asc or desc.'),
+  limit: pageLimitParam,
+  offset: offsetParam,
+}
+
+const attributeParamSchema = z.union([z.string(), z.array(z.string())])
+const ATTRIBUTE_PARAMS = {
+  patternProperties: {
+    '^attr_[A-Za-z0-9_]{1,64}$': {
+      title: 'attr_*',
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'Only devices with an attribute of this value, such as attr_lock_status=true. Several must all fit; of one that is repeated any may. 12.40 equals 12.4, true equals 1.',
+      examples: [['true']],
+    },
+  },
+}
+
 /** `attr_<name>` parameters come beside these; `shared/device-filter.ts` reads them. */
+export const siteDeviceListQuerySchema = z
+  .object(deviceListParams)
+  .catchall(attributeParamSchema)
+  .meta(ATTRIBUTE_PARAMS)
+
+/** The same at the gateway, which knows how its devices log in. */
 export const deviceListQuerySchema = z
   .object({
-    hardware_ids: stringListParam
+    ...deviceListParams,
+    enrolled_with_shared_key: z
+      .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'Only these; repeated or comma-separated.' }),
-    device_type: z.string().optional().meta({ description: 'Only this type.', example: 'teebox' }),
-    search: searchParam('Part of the name, hardware_id or short_id, in upper or lower case.').optional(),
-    order: orderParam('asc', 'By hardware_id: asc or desc.'),
-    limit: pageLimitParam,
-    offset: offsetParam,
+      .meta({ description: 'Only those without a password of their own yet, or with one.' }),
   })
-  .catchall(z.union([z.string(), z.array(z.string())]))
-  .meta({
-    patternProperties: {
-      '^attr_[A-Za-z0-9_]{1,64}$': {
-        title: 'attr_*',
-        type: 'array',
-        items: { type: 'string' },
-        description:
-          'Only devices with an attribute of this value, such as attr_lock_status=true. Several must all fit; of one that is repeated any may. 12.40 equals 12.4, true equals 1.',
-        examples: [['true']],
-      },
-    },
-  })
+  .catchall(attributeParamSchema)
+  .meta(ATTRIBUTE_PARAMS)
 
 export type DeviceListQuery = z.infer<typeof deviceListQuerySchema>
 

@@ -74,6 +74,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   method_not_allowed: { status: 405, meaning: 'The path exists, the method does not; see the Allow header.' },
   device_exists: { status: 409, meaning: 'A device has this hardware_id or a short_id like it.' },
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
+  no_enrolment_key: {
+    status: 409,
+    meaning: 'The gateway has no CARTBARN_ENROLMENT_KEY: no device can enrol.',
+  },
   no_group_id_left: { status: 409, meaning: 'The highest group_id is taken: choose one that is free.' },
   group_not_empty: { status: 409, meaning: 'Devices are still in the group.' },
   last_admin: { status: 409, meaning: 'The change would leave no active admin.' },

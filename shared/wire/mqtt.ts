@@ -7,7 +7,7 @@ export const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
 export type Uplink = (typeof UPLINKS)[number]
 
 /** What a device reads, by the last level of its topic. */
-export const DOWNLINKS = ['cmd', 'cfg', 'ta'] as const
+export const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 export type Downlink = (typeof DOWNLINKS)[number]
 
 export function deviceTopic(hardwareId: string, level: Uplink | Downlink): string {
@@ -44,6 +44,8 @@ export const ackMessageSchema = z.looseObject({
   err: z.union([z.string(), z.number()]).nullish(),
   cfg: z.number().int().optional(),
   sz: z.number().int().optional(),
+  // 1: it has the password it was sent on `key`
+  key: z.number().int().optional(),
 })
 
 /** What is sent on `cmd`. */

@@ -30,6 +30,7 @@ import {
   registeredDeviceSchema,
   rotatedPasswordSchema,
 } from './devices.ts'
+import { enrolmentSchema, newEnrolmentSchema, openedEnrolmentSchema } from './enrolment.ts'
 import { geofenceEventListSchema, geofenceEventQuerySchema } from './geofence-events.ts'
 import {
   changedGeofencesSchema,
@@ -120,6 +121,8 @@ export const operations = {
   'DELETE /devices/{id}': { answer: deletedDeviceSchema },
   'GET /devices/{id}/details': { answer: deviceDetailsSchema },
   'POST /devices/{id}/rotate-mqtt-password': { answer: rotatedPasswordSchema },
+  'GET /enrolment': { answer: enrolmentSchema },
+  'POST /enrolment': { body: newEnrolmentSchema, answer: openedEnrolmentSchema },
   'GET /devices/{id}/gps': { query: historyQuerySchema(GPS_FORMATS), answer: z.array(gpsRecordSchema) },
   'GET /devices/{id}/gps/latest': { answer: gpsRecordSchema },
   'GET /devices/{id}/battery': {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { deviceListQuerySchema, deviceListSchema, deviceSchema } from './devices.ts'
+import { deviceListSchema, deviceSchema, siteDeviceListQuerySchema } from './devices.ts'
 import { dateParam, idPageQuerySchema, isoSchema, paginationSchema, stringListParam } from './params.ts'
 import { keyWarningSchema } from './users.ts'
 
@@ -197,7 +197,7 @@ export const clearedQuarantineSchema = z
   .meta({ id: 'ClearedQuarantine' })
 
 /** Devices of all sites in scope, for the map. */
-export const hubDeviceListQuerySchema = deviceListQuerySchema.safeExtend({
+export const hubDeviceListQuerySchema = siteDeviceListQuerySchema.safeExtend({
   site_ids: stringListParam
     .optional()
     .meta({ description: 'Only of these sites; repeated or comma-separated.', example: ['north'] }),

@@ -7,9 +7,9 @@ import { answers, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
   type DeviceListQuery,
-  deviceListQuerySchema,
   deviceListSchema,
   deviceSchema,
+  siteDeviceListQuerySchema,
 } from '#shared/wire/devices.ts'
 import {
   hubDeviceListQuerySchema,
@@ -49,7 +49,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   api.openapi(
     route.get('/sites/{site}/devices', 'List the devices of a site', {
       description: 'The same answer as GET /devices of the gateway: the latest states, by hardware_id.',
-      request: { params: siteParams, query: deviceListQuerySchema },
+      request: { params: siteParams, query: siteDeviceListQuerySchema },
       responses: answers(deviceListSchema, 'Devices, by hardware_id.', 400, 403, 404),
     }),
     async (c) => {

@@ -205,7 +205,7 @@ test('a database of the version before is taken over with all that is in it', (t
   tables.db.exec(`
     INSERT INTO device_group VALUES (3, 'Three', 1, 1), (2, 'Two', 1, 1);
     INSERT INTO device_type VALUES ('mower', '', '{}', '{}', '{}');
-    INSERT INTO device VALUES (5, 'cart-5', 's5', 'teebox', NULL, 3, 'x', 1, 1), (4, 'cart-4', 's4', 'mower', NULL, 2, 'x', 1, 1);
+    INSERT INTO device VALUES (5, 'cart-5', 's5', 'teebox', NULL, 3, 'x', 1, 1), (4, 'cart-4', 's4', 'mower', NULL, 2, 'y', 1, 1);
     INSERT INTO group_config VALUES (3, 'teebox', '{}'), (2, 'mower', '{}');
     INSERT INTO device_config VALUES (5, '{}');
     INSERT INTO geofence_set VALUES (3, 1, '[]', 1);

@@ -2,7 +2,14 @@ import { recordClockMark } from '../clock-mark.ts'
 import { expireCommands, markCommandsPublished } from '../commands.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { putDeviceType } from '../device-types.ts'
-import { createDevice, deleteDevice, updateDevice } from '../devices.ts'
+import {
+  confirmPassword,
+  createDevice,
+  deleteDevice,
+  issuePassword,
+  updateDevice,
+  voidSharedPasswords,
+} from '../devices.ts'
 import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
@@ -24,6 +31,9 @@ const writes = {
   createDevice,
   updateDevice,
   deleteDevice,
+  issuePassword,
+  confirmPassword,
+  voidSharedPasswords,
   createGroup,
   updateGroup,
   deleteGroup,

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const KEY = 'the-key-of-this-course-0123456789'
+const HELLO = '{"online":true,"type":"teebox"}'
+const HOUR_MS = 3_600_000
+const [REFUSED, NOT_NOW] = [4, 5]
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY }, { clock })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+
+async function open(t: TestContext, settings: Record<string, string>): Promise<TestGateway> {
+  const gateway = await startGateway(settings, { clock })
+  t.after(() => gateway.stop())
+  return gateway
+}
+
+async function login(
+  hardwareId: string,
+  at = g,
+  password = KEY,
+): Promise<{ client: RawMqtt; code: number | null }> {
+  const client = await RawMqtt.open(at.mqtt)
+  return { client, code: await client.login({ clientId: hardwareId, username: hardwareId, password }) }
+}
+
+async function codeOf(hardwareId: string, at = g, password = KEY): Promise<number | null> {
+  const { client, code } = await login(hardwareId, at, password)
+  client.destroy()
+  return code
+}
+
+/** Enrols a device as far as its registration. */
+async function enrol(hardwareId: string, at = g): Promise<RawMqtt> {
+  const { client, code } = await login(hardwareId, at)
+  assert.equal(code, 0)
+  client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
+  await client.next(PACKET.puback)
+  return client
+}
+
+async function refusals(reason: string, at = g): Promise<number> {
+  return metric(at, 'cartbarn_mqtt_refused_total', reason)
+}
+
+for (const method of ['GET', 'POST'] as const) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} /enrolment: ${who} gets ${status} ${code}`, async () => {
+      const body = method === 'GET' ? undefined : { minutes: 5 }
+      const answer = await g.request(method, '/enrolment', { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+for (const [what, body, code] of [
+  ['nothing', {}, 'missing_field'],
+  ['0 minutes', { minutes: 0 }, 'invalid_field'],
+  ['more than a day', { minutes: 1441 }, 'invalid_field'],
+  ['half a minute', { minutes: 0.5 }, 'invalid_field'],
+  ['a text', { minutes: '5' }, 'invalid_field'],
+  ['an unknown field', { minutes: 5, hours: 1 }, 'unknown_field'],
+] as const) {
+  test(`POST /enrolment with ${what} is 400 ${code}`, async () => {
+    const answer = await g.request('POST', '/enrolment', { body })
+    assert.deepEqual([answer.status, answer.body.code], [400, code])
+  })
+}
+
+test('without a key it is closed and cannot be opened', async (t) => {
+  const closed = await open(t, {})
+  const { body } = await closed.request('GET', '/enrolment')
+  assert.deepEqual(body, {
+    key_configured: false,
+    is_open: false,
+    open_until: null,
+    waiting: 0,
+    waiting_limit: 1000,
+  })
+  const answer = await closed.request('POST', '/enrolment', { body: { minutes: 5 } })
+  assert.deepEqual([answer.status, answer.body.code], [409, 'no_enrolment_key'])
+})
+
+test('it is open for 24 hours after a start, then for who was registered before and for nobody new', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const openUntil = new Date(clock.nowMs() + 24 * HOUR_MS).toISOString()
+  assert.deepEqual((await gateway.request('GET', '/enrolment')).body, {
+    key_configured: true,
+    is_open: true,
+    open_until: openUntil,
+    waiting: 0,
+    waiting_limit: 1000,
+  })
+  clock.advance(24 * HOUR_MS - 1)
+  const early = await enrol('early', gateway)
+  const { client: late, code } = await login('late', gateway)
+  assert.equal(code, 0)
+  clock.advance(1)
+  const { body } = await gateway.request('GET', '/enrolment')
+  assert.deepEqual([body.is_open, body.open_until, body.waiting], [false, null, 1])
+
+  const refused = await refusals('enrolment_closed', gateway)
+  assert.equal(await codeOf('too-late', gateway), NOT_NOW)
+  assert.equal(await refusals('enrolment_closed', gateway), refused + 1)
+  assert.equal(await codeOf('too-late', gateway, 'wrong'), REFUSED)
+  // it was let in while it was open, and asks to be registered after
+  late.send(publishPacket('dev/late/st', HELLO))
+  assert.equal(await late.nextOrClosed(), null)
+  assert.equal((await gateway.request('GET', '/devices/late')).status, 404)
+
+  early.send(subscribePacket({ 'dev/early/key': 1 }))
+  const { password } = JSON.parse(readPublish(await early.next(PACKET.publish)).payload)
+  assert.deepEqual([await codeOf('early', gateway), await codeOf('early', gateway, password)], [0, 0])
+})
+
+test('POST /enrolment opens it for so many minutes from now on, shorter than before too', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const { status, body } = await gateway.request('POST', '/enrolment', { body: { minutes: 30 } })
+  assert.equal(status, 200)
+  assert.deepEqual(body, { open_until: new Date(clock.nowMs() + HOUR_MS / 2).toISOString() })
+  clock.advance(HOUR_MS / 2)
+  assert.equal(await codeOf('new-1', gateway), NOT_NOW)
+  await gateway.request('POST', '/enrolment', { body: { minutes: 1 } })
+  assert.equal(await codeOf('new-1', gateway), 0)
+})
+
+test('a clock that is set does not close it', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  clock.set(clock.nowMs() + 1000 * HOUR_MS)
+  assert.equal(await codeOf('new-1', gateway), 0)
+})
+
+test('with CARTBARN_ENROLMENT=always it never closes', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_ENROLMENT: 'always' })
+  await gateway.request('POST', '/enrolment', { body: { minutes: 1 } })
+  clock.advance(1000 * HOUR_MS)
+  const { body } = await gateway.request('GET', '/enrolment')
+  assert.deepEqual([body.is_open, body.open_until], [true, null])
+  assert.equal(await codeOf('new-1', gateway), 0)
+})
+
+test('a deleted device comes back by an admin only', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const client = await enrol('removed', gateway)
+  await gateway.request('DELETE', '/devices/removed')
+  await client.closed()
+  assert.equal(await codeOf('removed', gateway), NOT_NOW)
+  assert.equal(await refusals('device_removed', gateway), 1)
+  await gateway.restart()
+  assert.equal(await codeOf('removed', gateway), NOT_NOW)
+  const password = await gateway.register('removed')
+  assert.equal(await codeOf('removed', gateway), REFUSED)
+  assert.equal(await codeOf('removed', gateway, password), 0)
+})
+
+test('a connection with the shared key that was open before a device was registered and deleted brings nothing back', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const { client } = await login('removed', gateway)
+  await gateway.register('removed')
+  await gateway.request('DELETE', '/devices/removed')
+  client.send(publishPacket('dev/removed/st', HELLO))
+  await client.closed()
+  assert.equal((await gateway.request('GET', '/devices/removed')).status, 404)
+})
+
+test('at most 1,000 devices wait; those that do still get in, and make room', async (t) => {
+  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const first = await enrol('first', gateway)
+  first.destroy()
+  await gateway.restart(() => {
+    const database = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
+    database.exec(`
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
+      INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, is_on_shared_key, created_at_ms, updated_at_ms)
+        SELECT 'w' || i, 's' || i, 'teebox', 'hash' || i, 1, 1, 1 FROM n;
+      INSERT INTO device_state (device_id, latest, updated_at_ms)
+        SELECT device_id, '{}', 1 FROM device WHERE device_id NOT IN (SELECT device_id FROM device_state);
+    `)
+    database.close()
+  })
+  const last = await enrol('last', gateway)
+  assert.equal((await gateway.request('GET', '/enrolment')).body.waiting, 1000)
+  assert.equal(await codeOf('too-many', gateway), NOT_NOW)
+  assert.equal(await refusals('enrolment_full', gateway), 1)
+  assert.equal(await codeOf('first', gateway), 0)
+  last.send(subscribePacket({ 'dev/last/key': 1 }))
+  await last.next(PACKET.publish)
+  last.send(publishPacket('dev/last/ack', '{"key":1}'))
+  await last.next(PACKET.puback)
+  assert.equal(await codeOf('too-many', gateway), 0)
+})

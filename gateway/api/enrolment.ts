@@ -1,0 +1,54 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { toIso } from '#shared/time.ts'
+import { enrolmentSchema, newEnrolmentSchema, openedEnrolmentSchema } from '#shared/wire/enrolment.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+
+/** `/enrolment`: when devices may register themselves with the shared key. For admins. */
+export function createEnrolmentApi({ enrolment }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.get('/enrolment', 'Get who may enrol now', {
+      description: 'Tells whether devices may register themselves with CARTBARN_ENROLMENT_KEY. For admins.',
+      middleware: [adminOnly],
+      responses: answers(enrolmentSchema, 'Whether it is open, until when, and how many wait.', 403),
+    }),
+    (c) => {
+      const { isKeyConfigured, isOpen, openUntilMs, waiting, waitingLimit } = enrolment.state()
+      return c.json(
+        {
+          key_configured: isKeyConfigured,
+          is_open: isOpen,
+          open_until: isoOrNull(openUntilMs),
+          waiting,
+          waiting_limit: waitingLimit,
+        },
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    route.post('/enrolment', 'Open the enrolment of devices', {
+      description:
+        'Lets devices register themselves with CARTBARN_ENROLMENT_KEY for so many minutes from now on; after that it is closed, even if it was to stay open longer. For admins.',
+      middleware: [adminOnly, jsonBody],
+      request: { body: body(newEnrolmentSchema) },
+      responses: answers(openedEnrolmentSchema, 'It is open.', 400, 403, 409, 413, 415),
+    }),
+    (c) => {
+      const { openUntilMs } = enrolment.open(c.req.valid('json').minutes)
+      return c.json({ open_until: isoOrNull(openUntilMs) }, 200)
+    },
+  )
+
+  return api
+}
+
+function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : toIso(atMs)
+}
