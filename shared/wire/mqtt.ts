@@ -67,4 +67,7 @@ export const configMessageSchema = z.object({
   config: z.record(z.string(), z.unknown()),
 })
 
+/** The message of `dev/{hardware_id}/key`: the password of the device's own. */
+export const keyMessageSchema = z.object({ password: z.string().min(1) })
+
 export const timeQuestionSchema = z.looseObject({ up: z.number() })

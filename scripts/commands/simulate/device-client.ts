@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type MqttClient, Store } from 'mqtt'
-import { deviceTopic, type Uplink } from '#shared/wire/mqtt.ts'
+import { deviceTopic, keyMessageSchema, type Uplink } from '#shared/wire/mqtt.ts'
 import { simulatedType } from './device-types.ts'
 import type { Qos } from './options.ts'
 import type { MqttCredentials } from './register.ts'
@@ -140,22 +140,34 @@ export class DeviceClient implements DeviceLink {
     })
     client.on('connect', () => this.#onConnect(client))
     client.on('close', () => this.#onClose())
-    client.on('message', (topic, payload) => this.#options.onMessage(topic, payload.toString()))
+    client.on('message', (topic, payload) => {
+      if (topic === deviceTopic(hardwareId, 'key')) this.#keepPassword(client, payload.toString())
+      else this.#options.onMessage(topic, payload.toString())
+    })
     // every error is followed by a close, which is where it is dealt with
     client.on('error', () => undefined)
     return client
   }
 
   #onConnect(client: MqttClient): void {
-    const { hardwareId, deviceType, boot } = this.#options
+    const { hardwareId, deviceType, boot, credentials } = this.#options
     this.#retryMs = FIRST_RETRY_MS
-    const own = [deviceTopic(hardwareId, 'cmd'), deviceTopic(hardwareId, 'cfg')]
+    const levels = ['cmd', 'cfg', ...(credentials.isEnrolmentKey ? (['key'] as const) : [])] as const
+    const own = levels.map((level) => deviceTopic(hardwareId, level))
     client.subscribe([...own, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
     const fw = simulatedType(deviceType).firmware
     const birth = JSON.stringify({ online: true, fw, type: deviceType, boot: boot() })
     void this.#publishOn(client, 'st', birth, 1, true)
     this.#isReady = true
     for (const publishAgain of this.#refused.splice(0)) publishAgain()
+  }
+
+  /** The device has a password of its own from now on, in the place of the enrolment key. */
+  #keepPassword(client: MqttClient, payload: string): void {
+    const { password } = keyMessageSchema.parse(JSON.parse(payload))
+    Object.assign(this.#options.credentials, { password, isEnrolmentKey: false })
+    client.options.password = password
+    void this.publish('ack', '{"key":1}')
   }
 
   #onClose(): void {

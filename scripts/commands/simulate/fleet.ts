@@ -58,9 +58,10 @@ export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet
 async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortSignal): Promise<void> {
   const plan = planFleet(options)
   const devices = plan.fleet.flatMap((cart) => cart.devices)
-  const { gatewayUrl, adminKey } = options
-  const credentials = await registerDevices(devices, { gatewayUrl, adminKey, signal })
-  screen.line(`${options.carts} carts with ${devices.length} devices are registered at ${gatewayUrl}`)
+  const { gatewayUrl, enrolmentKey } = options
+  const credentials = await registerDevices(devices, { ...options, signal })
+  const are = enrolmentKey === undefined ? 'are registered' : 'are registered or enrol'
+  screen.line(`${options.carts} carts with ${devices.length} devices ${are} at ${gatewayUrl}`)
   const session = { options, plan, credentials, screen, signal, traffic: new Traffic() }
   if (options.historyDays > 0) await fillPast(session)
   if (options.isLive && !signal.aborted) await driveLive(session)

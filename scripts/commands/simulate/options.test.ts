@@ -12,6 +12,7 @@ test('the defaults drive live against a gateway on this machine', () => {
     gatewayUrl: 'http://127.0.0.1:8080',
     brokerUrl: 'mqtt://127.0.0.1:1883',
     adminKey: 'from-environment',
+    enrolmentKey: undefined,
     carts: 20,
     days: 1,
     seed: 1,

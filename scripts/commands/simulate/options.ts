@@ -17,6 +17,8 @@ export interface SimulateOptions {
   readonly gatewayUrl: string
   readonly brokerUrl: string
   readonly adminKey: string
+  /** Undefined: the admin registers the devices. */
+  readonly enrolmentKey?: string | undefined
   readonly carts: number
   readonly days: number
   readonly seed: number
@@ -49,6 +51,7 @@ export function parseOptions(
     )
     .option('--key <key>', "an admin's API key (environment: CARTBARN_ADMIN_API_KEY, which ps does not show)")
     .option('--key-file <file>', 'instead: the file that holds it')
+    .option('--enrolment-key <key>', 'devices that are not known yet register themselves with it')
     .option('--carts <n>', 'carts on the course', wholeNumber(1, 5000), 20)
     .option('--seed <n>', 'another seed is another course and fleet', wholeNumber(0), 1)
     .addOption(
@@ -79,7 +82,7 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, keyFile, mqtt, qos, history, live, duration, ...given } = parseCommandLine(
+  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, duration, ...given } = parseCommandLine(
     command,
     argv,
   ).opts()
@@ -87,6 +90,7 @@ export function parseOptions(
   return {
     ...given,
     adminKey,
+    enrolmentKey,
     gatewayUrl: url,
     brokerUrl: mqtt ?? `mqtt://${new URL(url).hostname}:1883`,
     qos: QOS[qos],

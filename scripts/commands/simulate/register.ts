@@ -8,8 +8,10 @@ import type { SimulateOptions } from './options.ts'
 /** What a device logs in to the broker with. */
 export interface MqttCredentials {
   readonly username: string
-  readonly password: string
+  /** Replaced once, when it is the enrolment key and the device has been sent its own. */
+  password: string
   readonly client_id: string
+  isEnrolmentKey?: boolean
 }
 
 /** The program that registers something. */
@@ -26,21 +28,29 @@ const ATTEMPTS = 10
 const LONGEST_WAIT_S = 30
 
 /**
- * Registers every device, or gives those already known a new password. `gatewayUrl` has no slash at the end.
+ * Registers every device, or gives those already known a new password. With an enrolment key, those that are not known
+ * are to register themselves. `gatewayUrl` has no slash at the end.
  * Throws `CommandError` when the gateway does not answer or refuses.
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
-  options: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'> & { signal: AbortSignal },
+  options: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey' | 'enrolmentKey'> & { signal: AbortSignal },
 ): Promise<Map<string, MqttCredentials>> {
-  const { gatewayUrl: url, adminKey: apiKey, signal } = options
+  const { gatewayUrl: url, adminKey: apiKey, enrolmentKey, signal } = options
   const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   const credentials = await inParallel(devices, AT_ONCE, async ({ hardwareId, deviceType, name }) => {
+    const path = { id: hardwareId }
+    const body = { hardware_id: hardwareId, device_type: deviceType, name }
+    const renew = () => client.call('POST /devices/{id}/rotate-mqtt-password', { path })
+    const enrol = async (password: string) => {
+      if (await isFound(client.call('GET /devices/{id}', { path }))) return renew()
+      return { mqtt: { username: hardwareId, client_id: hardwareId, password, isEnrolmentKey: true } }
+    }
     const { mqtt } = await registered<{ mqtt: MqttCredentials }>(gateway, hardwareId, {
       create: () =>
-        client.call('POST /devices', { body: { hardware_id: hardwareId, device_type: deviceType, name } }),
-      renew: () => client.call('POST /devices/{id}/rotate-mqtt-password', { path: { id: hardwareId } }),
+        enrolmentKey === undefined ? client.call('POST /devices', { body }) : enrol(enrolmentKey),
+      renew,
     })
     return [hardwareId, mqtt] as const
   })
@@ -76,6 +86,16 @@ async function patiently<Answer>(call: () => Promise<Answer>, signal: AbortSigna
       await wait(seconds * 1000, undefined, { signal })
     }
   }
+}
+
+function isFound(answer: Promise<unknown>): Promise<boolean> {
+  return answer.then(
+    () => true,
+    (error: unknown) => {
+      if (isRefusal(error, 404)) return false
+      throw error
+    },
+  )
 }
 
 function isRefusal(error: unknown, ...statuses: number[]): error is ApiError {
