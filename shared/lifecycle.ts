@@ -1,5 +1,6 @@
 import { describeError } from './errors.ts'
 import type { Log } from './log.ts'
+import { watchStart } from './start-watch.ts'
 
 /** A part of a program: constructing it only assigns, `start()` acts, `stop()` undoes it and may be called twice. */
 export interface Part {
@@ -36,10 +37,11 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
 
 /**
  * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
- * cleanly, 1 when it did not start or did not stop cleanly.
+ * cleanly, 1 when it did not start or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
  */
 export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {
+    const endWatch = watchStart()
     const stop = async () => {
       log.info({ signal: stopping.reason }, 'stopping')
       try {
@@ -49,12 +51,17 @@ export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log):
       } catch (error) {
         log.error({ reason: describeError(error) }, 'not stopped cleanly')
         resolve(1)
+      } finally {
+        await endWatch()
       }
     }
     stopping.addEventListener('abort', () => void stop())
-    program.start().catch((error: unknown) => {
-      log.error({ reason: describeError(error) }, 'not started')
-      resolve(1)
-    })
+    program
+      .start()
+      .catch((error: unknown) => {
+        log.error({ reason: describeError(error) }, 'not started')
+        resolve(1)
+      })
+      .finally(endWatch)
   })
 }

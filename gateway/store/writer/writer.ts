@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import { startThread } from '../db/thread.ts'
+import { startThread } from '#shared/thread.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 

@@ -167,6 +167,19 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
 })
 
 describe('PGlite in a folder', () => {
+  test('is a handle from its start to its stop: Node hangs when V8 threads wait and there is none', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-hub-'))
+    const before = timers()
+    const database = new PgliteDatabase(dataDir)
+    const starting = database.start()
+    assert.equal(timers(), before + 1)
+    await starting
+    await database.stop()
+    assert.equal(timers(), before)
+    rmSync(dataDir, { recursive: true })
+  })
+
   test('keeps what it was given, and a second process off', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-hub-'))
     const first = openDatabase({ url: undefined, dataDir, log })

@@ -9,6 +9,8 @@ import { createSchema } from './schema.ts'
 const FILES = ['hub.lock', 'hub.sock', 'postgres', 'admin-key.txt'] as const
 const INT8 = 20
 const NUMERIC = 1700
+/** Timers cannot wait longer than 24 days; this one does nothing when it fires. */
+const HANDLE_MS = 2_000_000_000
 const PARSERS = { [INT8]: Number, [NUMERIC]: Number }
 
 /** PostgreSQL inside this process, in a folder, or in memory without one: one connection, one transaction at a time. */
@@ -17,6 +19,7 @@ export class PgliteDatabase implements Database {
   readonly #template: Blob | undefined
   readonly #lock: FolderLock | undefined
   #db: PGlite | undefined
+  #handle: NodeJS.Timeout | undefined
 
   /** `template`: a copy of an empty database, which would take seconds to create. */
   constructor(folder?: string, template?: Blob) {
@@ -30,6 +33,8 @@ export class PgliteDatabase implements Database {
     if (this.#db !== undefined) return
     if (this.#folder !== undefined) preparePrivateFolder(this.#folder, FILES)
     this.#lock?.take()
+    // its WASM is no handle: without one Node waits for V8's threads in a way that can hang (nodejs/node#54918)
+    this.#handle ??= setInterval(() => undefined, HANDLE_MS)
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
     this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template })
@@ -41,8 +46,13 @@ export class PgliteDatabase implements Database {
   async stop(): Promise<void> {
     const db = this.#db
     this.#db = undefined
-    await db?.close()
-    this.#lock?.release()
+    try {
+      await db?.close()
+    } finally {
+      this.#lock?.release()
+      clearInterval(this.#handle)
+      this.#handle = undefined
+    }
   }
 
   all<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]> {

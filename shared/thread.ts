@@ -1,6 +1,10 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-const FILES = { reader: '../readers/worker.ts', writer: '../writer/worker.ts' } as const
+const FILES = {
+  reader: '../gateway/store/readers/worker.ts',
+  writer: '../gateway/store/writer/worker.ts',
+  'start-watch': './start-watch-worker.ts',
+} as const
 
 /** Starts a thread by its name: the one place that knows where the code of threads is. */
 export function startThread(name: keyof typeof FILES, options: WorkerOptions): Worker {

@@ -1,0 +1,32 @@
+import { writeSync } from 'node:fs'
+import { workerData } from 'node:worker_threads'
+
+/** A start that does anything uses more of a processor than this. */
+const IDLE_SHARE = 0.02
+const LOOK_MS = 1000
+const STDERR = 2
+
+const { idleMs }: { idleMs: number } = workerData
+
+let idleSinceMs = performance.now()
+let lookedAtMs = idleSinceMs
+let usage = process.cpuUsage()
+
+setInterval(look, Math.min(LOOK_MS, idleMs / 4))
+
+/** Times of the processor are those of the whole process, in microseconds. */
+function look(): void {
+  const nowMs = performance.now()
+  const { user, system } = process.cpuUsage(usage)
+  if ((user + system) / 1000 > IDLE_SHARE * (nowMs - lookedAtMs)) idleSinceMs = nowMs
+  usage = process.cpuUsage()
+  lookedAtMs = nowMs
+  if (nowMs - idleSinceMs >= idleMs) giveUp()
+}
+
+/** The main thread may hang in the system, and then no other way ends the process. */
+function giveUp(): void {
+  const waited = `${Math.round(idleMs / 1000)} seconds`
+  writeSync(STDERR, `cartbarn: the start hung: nothing happened for ${waited}. Start the program again.\n`)
+  process.kill(process.pid, 'SIGKILL')
+}
