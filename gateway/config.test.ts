@@ -67,6 +67,7 @@ test('without any setting the defaults hold', () => {
     readerThreads: 0,
     retentionDays: 400,
     diskBudget: { kind: 'share', percent: 80 },
+    upstreamIntents: 'config',
     upstream: undefined,
   })
 })

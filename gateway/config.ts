@@ -212,6 +212,10 @@ const SETTINGS = {
       .optional(),
     help: 'which site of the head office this gateway is',
   },
+  UPSTREAM_INTENTS: {
+    schema: z.enum(['none', 'config', 'all']).default('config'),
+    help: 'what the head office may do here: none, config (all but commands to devices), or all',
+  },
   UPSTREAM_INSECURE: {
     schema: z.enum(['true', 'false']).default('false'),
     help: 'true lets the site key and all data travel over plain http://, where anybody on the way can read them',
@@ -280,6 +284,8 @@ export interface Config {
   readerThreads: number
   retentionDays: number
   diskBudget: DiskBudget
+  /** Which intents of the head office are applied. */
+  upstreamIntents: Settings['UPSTREAM_INTENTS']
   /** Undefined: there is no head office. */
   upstream:
     | {
@@ -358,6 +364,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       typeof s.DISK_BUDGET === 'number'
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }
         : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
+    upstreamIntents: s.UPSTREAM_INTENTS,
     upstream:
       s.UPSTREAM_URL === undefined || s.UPSTREAM_KEY === undefined || s.SITE_ID === undefined
         ? undefined

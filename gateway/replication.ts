@@ -18,7 +18,7 @@ import type { Events } from './events.ts'
 const BUSY_ROWS = 200
 
 interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
-  config: Pick<Config, 'upstream' | 'dataDir'>
+  config: Pick<Config, 'upstream' | 'upstreamIntents' | 'dataDir'>
   fleet: Fleet
   store: Store
   events: Events
@@ -33,6 +33,7 @@ export function createReplication(deps: ReplicationDeps) {
   const { config, store, events, fleet, clock, log } = deps
   const intents = new IntentInbox({
     ...deps,
+    allowed: config.upstreamIntents,
     onResend: (wanted) => events.emit('resendRequested', wanted),
   })
   const { upstream, dataDir } = config

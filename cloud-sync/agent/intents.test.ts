@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Intent } from '#shared/wire/sync.ts'
+import { type Intent, MAX_INTENT_SEQ, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
 function intent(seq: number): Intent {
@@ -43,6 +43,30 @@ test('an intent that could not be received comes again, before the ones after it
     rig.inbox.received.map(({ seq }) => seq),
     [1, 2],
   )
+})
+
+test('a number that no hub reaches by counting is refused, and leaves nothing behind', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.hub.intents = [intent(Number.MAX_SAFE_INTEGER)]
+  await rig.step('intents')
+  assert.deepEqual(rig.inbox.received, [])
+  assert.equal(rig.agent.failures.get('bad_answer'), 1)
+  rig.hub.intents = [intent(1)]
+  await rig.step('intents')
+  assert.deepEqual(rig.inbox.received, [intent(1)])
+})
+
+test('after the highest number a hostile hub may send, an honest one goes on', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.inbox.lastSeq = () => 0
+  rig.hub.intents = [intent(MAX_INTENT_SEQ)]
+  await rig.step('intents')
+  rig.hub.intents = [intent(MAX_REMEMBERED_INTENT_SEQ + 1)]
+  assert.equal(await rig.step('intents'), 1000, 'no loop without a pause')
+  assert.equal(rig.inbox.received.length, 2)
+  assert.ok(rig.hub.intentQueries.at(-1)?.startsWith(`?after=${MAX_REMEMBERED_INTENT_SEQ}&`))
 })
 
 test('behind a proxy with a short timeout the agent asks for shorter waits, and the link stays up', async (t) => {

@@ -1,4 +1,5 @@
 import type { Tally } from '#shared/tally.ts'
+import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'
@@ -52,13 +53,15 @@ export class Intents {
     }
     this.#backoff.reset()
     link.succeeded({})
+    const before = this.#lastSeq
     for (const intent of outcome.answer.toSorted((a, b) => a.seq - b.seq)) {
       if (intent.seq <= this.#lastSeq) continue
       await inbox.receive(intent)
-      this.#receivedSeq = intent.seq
+      this.#receivedSeq = Math.min(intent.seq, MAX_REMEMBERED_INTENT_SEQ)
       this.#deps.onReceived()
     }
-    return outcome.answer.length === 0 ? PAUSE_MS : 0
+    // intents above the highest number that is remembered come until the hub has their results
+    return this.#lastSeq === before ? PAUSE_MS : 0
   }
 
   get #lastSeq(): number {

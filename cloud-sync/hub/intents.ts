@@ -6,11 +6,19 @@ import type { IntentWatch } from './intent-watch.ts'
 
 const INTENTS_AT_ONCE = 100
 
-/** The intents of a site behind `after`, as soon as there are any; an empty list after `waitMs` without one. */
+/**
+ * The intents of a site behind `after`, as soon as there are any; an empty list after `waitMs` without one. `admit` throws
+ * when the key is not good any more: it is asked again after the wait.
+ */
 export async function nextIntents(
   { database, intentWatch }: { database: Database; intentWatch: IntentWatch },
   siteId: string,
-  { after, waitMs, signal }: { after: number; waitMs: number; signal: AbortSignal },
+  {
+    after,
+    waitMs,
+    signal,
+    admit,
+  }: { after: number; waitMs: number; signal: AbortSignal; admit: () => Promise<unknown> },
 ): Promise<z.infer<typeof intentsAnswerSchema>> {
   const last = await recordIntentsAsked(database, siteId, after)
   const read = async () => ({ intents: await readIntents(database, siteId, after) })
@@ -18,7 +26,9 @@ export async function nextIntents(
   if (found.intents.length > 0 || waitMs === 0) return found
   // all intents up to the last one have a result: no need to read them
   await intentWatch.wait(siteId, Math.max(after, last), waitMs, signal)
-  return signal.aborted ? { intents: [] } : read()
+  if (signal.aborted) return { intents: [] }
+  await admit()
+  return read()
 }
 
 async function readIntents(database: Database, siteId: string, after: number): Promise<Intent[]> {

@@ -280,13 +280,21 @@ export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
 
+/** The highest number of an intent. A head office counts up from 1: only a hostile one comes near it. */
+export const MAX_INTENT_SEQ = 1_000_000_000_000
+/**
+ * A gateway remembers no number above this as the one it has had, so that a hub can always go on above what a hostile one
+ * sent. Intents above it are known by their ids.
+ */
+export const MAX_REMEMBERED_INTENT_SEQ = 100_000_000_000
+
 /**
  * An intent of the head office. `base_rev`: the revision it was made on; if the site has changed it since, the site
  * wins.
  */
 export const intentSchema = z.object({
   intent_id: z.string().min(1).max(64),
-  seq: seqSchema,
+  seq: z.number().int().min(0).max(MAX_INTENT_SEQ),
   /** One of `INTENT_KINDS`; a gateway rejects one it does not know and goes on with the next. */
   kind: z.string().min(1).max(32),
   body: z.record(z.string(), z.unknown()),

@@ -5,6 +5,7 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { entityRev } from '#shared/sync-hash.ts'
+import { intentSchema } from '#shared/wire/sync.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }
@@ -75,6 +76,28 @@ test('a waiting gateway gets an intent at once, and its report becomes the resul
   assert.ok(told.finished_at !== null)
   const late = await people.request('DELETE', `${path}/${id}`)
   assert.deepEqual([late.status, late.body.code], [409, 'intent_over'])
+})
+
+test('a gateway whose key was revoked while it waited gets nothing', async () => {
+  const leaving = await hub.site()
+  const waiting = leaving.request('GET', '/intents?after=0&wait=20')
+  while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
+  await hub.hub.sites.revoke(leaving.siteId)
+  await people.request('POST', `/sites/${leaving.siteId}/intents`, { body: LOCK })
+  const answer = await waiting
+  assert.deepEqual([answer.status, answer.body.code], [401, 'revoked_site_key'])
+  assert.equal(answer.body.intents, undefined)
+})
+
+test('a gateway that asks behind an absurd number gets intents again, behind a number it can take', async () => {
+  const scarred = await hub.site()
+  const made = await people.request('POST', `/sites/${scarred.siteId}/intents`, { body: LOCK })
+  assert.equal(made.status, 201)
+  const answer = await scarred.request('GET', '/intents?after=9007199254740991')
+  assert.equal(answer.status, 200)
+  const [intent] = answer.body.intents
+  assert.equal(intent.intent_id, made.body.intent_id)
+  assert.ok(intentSchema.safeParse(intent).success, `${intent.seq}`)
 })
 
 test('an intent can be withdrawn until its gateway has fetched it', async () => {

@@ -12,7 +12,14 @@ import { AppError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts
 import type { RequestEnv } from '#shared/http/api-env.ts'
 import { problemOf } from '#shared/http/problem.ts'
 import type { Clock } from '#shared/time.ts'
-import { auditSchema, helloSchema, latestSchema, pushSchema, SYNC_PROTOCOL } from '#shared/wire/sync.ts'
+import {
+  auditSchema,
+  helloSchema,
+  latestSchema,
+  MAX_REMEMBERED_INTENT_SEQ,
+  pushSchema,
+  SYNC_PROTOCOL,
+} from '#shared/wire/sync.ts'
 import { parseBody, readJson } from './sync-body.ts'
 
 export interface SyncApiDeps {
@@ -33,11 +40,12 @@ const MAX_WAIT_S = 55
 const protocolSchema = z.looseObject({ protocol: z.number().int() })
 const siteSchema = z.looseObject({ site: z.string() })
 const intentsQuerySchema = z.object({
+  // an older gateway may remember any number that a hostile hub once sent
   after: z
     .string()
-    .regex(/^\d{1,15}$/)
+    .regex(/^\d{1,20}$/)
     .default('0')
-    .transform(Number),
+    .transform((text) => Math.min(Number(text), MAX_REMEMBERED_INTENT_SEQ)),
   wait: z
     .string()
     .regex(/^\d{1,4}$/)
@@ -103,7 +111,8 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
     }
     const { after, wait } = query.data
     const waitMs = Math.min(wait, MAX_WAIT_S) * 1000
-    return c.json(await nextIntents(deps, c.var.siteId, { after, waitMs, signal: c.req.raw.signal }))
+    const admit = () => authenticateSite(deps.database, c.req.header('authorization'))
+    return c.json(await nextIntents(deps, c.var.siteId, { after, waitMs, signal: c.req.raw.signal, admit }))
   })
   return app
 }

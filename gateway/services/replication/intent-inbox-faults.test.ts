@@ -77,6 +77,7 @@ async function open(t: TestContext) {
     groups: { require: unused },
     deviceConfigs: { setDeviceLayer: unused, setGroupLayer: unused },
     geofences: { replace: unused },
+    allowed: 'all',
     onResend: () => undefined,
   })
   t.after(async () => {

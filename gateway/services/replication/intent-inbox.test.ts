@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { readConfig } from '#gateway/config.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
@@ -19,7 +20,7 @@ let g: TestGateway
 let seq = 0
 
 before(async () => {
-  g = await startGateway({}, { clock, isTimeSynchronized: () => false })
+  g = await startGateway({ CARTBARN_UPSTREAM_INTENTS: 'all' }, { clock, isTimeSynchronized: () => false })
 })
 after(() => g.stop())
 
@@ -108,6 +109,16 @@ test('a configuration is set and published, once however often it comes, also af
   assert.deepEqual(await g.intents.receive(intent), { ...result, status: 'applied' })
   assert.deepEqual((await get('/devices/set-1/config')).layers.device, { beep: 2 })
   assertToldOnce(await g.intents.receive(intent))
+})
+
+test('an absurd number that a hostile hub once sent is forgotten', async () => {
+  const before = g.intents.lastSeq()
+  await receive('reboot.all', {}, { seq: 9_007_199_254_740_991 })
+  assert.equal(g.intents.lastSeq(), before)
+  await g.restart()
+  assert.equal(g.intents.lastSeq(), before)
+  await receive('reboot.all', {})
+  assert.equal(g.intents.lastSeq(), seq)
 })
 
 test('a layer of a group is set for its devices', async () => {
@@ -243,6 +254,41 @@ test('what cannot be done is rejected, in words', async () => {
     assertToldOnce(result)
   }
   assert.deepEqual((await get('/devices/bad-1/commands')).commands, [])
+})
+
+test('a gateway applies the intents that its setting allows: no commands unless it says so', async () => {
+  const setting = (allowed: string | undefined) => readConfig({ CARTBARN_UPSTREAM_INTENTS: allowed })
+  const { upstreamIntents } = g.config
+  await g.register('careful-1', 'cartcaddie')
+  const intents: [string, Record<string, unknown>][] = [
+    ['command.send', { hardware_id: 'careful-1', command: 'unlock' }],
+    ['config.set', { hardware_id: 'careful-1', config: { beep: 1 } }],
+    ['geofence.put', { group_id: await newGroup(), geofences: zones('Careful') }],
+    ['resend', {}],
+  ]
+  const outcomes: Record<string, (string | null)[]> = {}
+  try {
+    for (const allowed of [undefined, 'none', 'all']) {
+      await g.restart(() => Object.assign(g.config, { upstreamIntents: setting(allowed).upstreamIntents }))
+      outcomes[allowed ?? 'default'] = await Promise.all(
+        intents.map(async ([kind, body]) => {
+          const result = await receive(kind, body)
+          assertToldOnce(result)
+          return result.reason ?? result.status
+        }),
+      )
+    }
+  } finally {
+    await g.restart(() => Object.assign(g.config, { upstreamIntents }))
+  }
+  const none = 'this gateway accepts no intents from the head office (CARTBARN_UPSTREAM_INTENTS=none)'
+  const noCommands =
+    'this gateway accepts no commands from the head office (CARTBARN_UPSTREAM_INTENTS=config)'
+  assert.deepEqual(outcomes, {
+    default: [noCommands, 'applied', 'applied', 'applied'],
+    none: [none, none, none, none],
+    all: ['applied', 'applied', 'applied', 'applied'],
+  })
 })
 
 test('an intent with the id of a command that is there is rejected', async () => {

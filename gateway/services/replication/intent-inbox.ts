@@ -11,6 +11,8 @@ import { type IntentEffectsDeps, type IntentSubject, performIntent } from './int
 interface IntentInboxDeps extends IntentEffectsDeps {
   store: Pick<Store, 'read' | 'write'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
+  /** `config` is all but commands. */
+  allowed: 'none' | 'config' | 'all'
   log: Log
 }
 
@@ -65,8 +67,10 @@ export class IntentInbox {
   }
 
   async #apply(intent: Intent): Promise<StoredIntent> {
-    const { clock } = this.#deps
+    const { clock, allowed } = this.#deps
     const nowMs = clock.nowMs()
+    const refusal = refusalBySetting(intent.kind, allowed)
+    if (refusal !== null) return this.#record(intent, { status: 'rejected', reason: refusal })
     if (clock.isTrusted && nowMs >= intent.expires_at_ms)
       return this.#record(intent, { status: 'expired', reason: 'the intent arrived after it had expired' })
     const applied: StoredIntent = { status: 'applied', reason: null }
@@ -111,6 +115,13 @@ export class IntentInbox {
     const input: IntentRecord = { intentId, seq, kind, status, reason, base, atMs, trustedNowMs }
     return { name: 'recordIntent', input }
   }
+}
+
+/** In words for the people of the head office; null for an intent that may be applied. */
+function refusalBySetting(kind: string, allowed: IntentInboxDeps['allowed']): string | null {
+  if (allowed === 'all' || (allowed === 'config' && kind !== 'command.send')) return null
+  const what = allowed === 'none' ? 'no intents' : 'no commands'
+  return `this gateway accepts ${what} from the head office (CARTBARN_UPSTREAM_INTENTS=${allowed})`
 }
 
 function refusalOf(error: unknown): StoredIntent {

@@ -1,7 +1,7 @@
 import { ConflictError } from '#shared/errors.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { DAY_MS } from '#shared/time.ts'
-import type { IntentStatus } from '#shared/wire/sync.ts'
+import { type IntentStatus, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { type EntityTable, entityBody } from './entities.ts'
@@ -41,9 +41,12 @@ export function findIntent(connection: Connection, intentId: string): StoredInte
   return connection.get<StoredIntent>('SELECT status, reason FROM intent_inbox WHERE intent_id = ?', intentId)
 }
 
-/** The highest `seq` of all that were ever received; 0 for none. */
+/** The highest number a gateway believes (`MAX_REMEMBERED_INTENT_SEQ`): a hostile hub may have sent any. */
+const LAST_SEQ = `SELECT max(seq) AS seq FROM intent_inbox WHERE seq <= ${MAX_REMEMBERED_INTENT_SEQ}`
+
+/** The highest `seq` of all that were ever received, as far as it is believed; 0 for none. */
 export function lastIntentSeq(connection: Connection): number {
-  return connection.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM intent_inbox')?.seq ?? 0
+  return connection.get<{ seq: number | null }>(LAST_SEQ)?.seq ?? 0
 }
 
 /**
@@ -70,7 +73,7 @@ export function recordIntent(connection: Connection, record: IntentRecord): null
 function trim(connection: Connection, { trustedNowMs }: IntentRecord): void {
   const rows = connection.get<{ n: number }>('SELECT count(*) AS n FROM intent_inbox')?.n ?? 0
   connection.run(
-    `DELETE FROM intent_inbox WHERE seq < (SELECT max(seq) FROM intent_inbox) AND (received_at_ms < ? OR ?) AND
+    `DELETE FROM intent_inbox WHERE seq IS NOT (${LAST_SEQ}) AND (received_at_ms < ? OR ?) AND
        seq IN (SELECT seq FROM intent_inbox ORDER BY seq LIMIT ${TRIMMED_PER_INTENT})`,
     ...[trustedNowMs === null ? 0 : trustedNowMs - KEPT_MS, Number(rows > KEPT_ROWS)],
   )
