@@ -86,13 +86,16 @@ export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
 export type PartEncoding = z.infer<typeof partEncodingSchema>
 
+/** More rows than any part can hold. */
+const MAX_PART_ROWS = 1_000_000
+
 /** A piece of a stream: everything behind `from` up to `to`. Gaps are legal: `count` rows may be fewer than positions. */
 export const partSchema = z.strictObject({
   stream: syncStreamSchema,
   from: seqSchema,
   to: seqSchema,
   /** Rows: of telemetry and history, GPS records and battery records. */
-  count: z.number().int().min(0),
+  count: z.number().int().min(0).max(MAX_PART_ROWS),
   prev_hash: hashSchema,
   /** `partHash` of this part. */
   hash: hashSchema,
@@ -154,7 +157,7 @@ export const AUDIT_KINDS: readonly AuditKind[] = auditKindSchema.options
 export const auditGroupSchema = z.strictObject({
   /** hardware_id, or the table of entities. */
   group: z.string().max(64),
-  count: z.number().int().min(0),
+  count: z.number().int().min(0).max(1_000_000_000),
   /** Order-free: the sum of the hashes of the rows. */
   sum: sumSchema,
 })
@@ -166,7 +169,7 @@ export const auditSchema = z.strictObject({
   kind: auditKindSchema,
   /** Midnight, UTC; null for entities. */
   day_ms: timeMsSchema.nullable(),
-  groups: z.array(auditGroupSchema),
+  groups: z.array(auditGroupSchema).max(100_000),
 })
 export type Audit = z.infer<typeof auditSchema>
 
@@ -218,7 +221,7 @@ export const gapSchema = z.object({
   stream: telemetryKindSchema,
   from_ms: timeMsSchema,
   to_ms: timeMsSchema,
-  count: z.number().int().min(0),
+  count: z.number().int().min(0).max(1_000_000_000_000),
   hardware_ids: z.array(z.string()),
   reason: z.enum(['purge', 'disk', 'damage']),
 })
@@ -274,6 +277,27 @@ export const entityRowSchema = z.looseObject({
   body: z.record(z.string(), z.unknown()).nullable(),
 })
 export type EntitySyncRow = z.infer<typeof entityRowSchema>
+
+const groupIdSchema = z.number().int()
+
+/** Bodies that a hub shows to people; of others it reads nothing. Fields it does not know are kept. */
+export const deviceGroupBodySchema = z.looseObject({
+  group_id: groupIdSchema,
+  name: z.string(),
+  created_at_ms: timeMsSchema,
+  updated_at_ms: timeMsSchema,
+})
+export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
+const ENTITY_BODIES: Readonly<Record<string, z.ZodType>> = {
+  device_group: deviceGroupBodySchema,
+  geofence_set: z.looseObject({ version: z.number().int().min(0) }),
+  device: z.looseObject({ group_id: groupIdSchema.nullish() }),
+}
+
+/** The schema of an entity's body; undefined for a table whose rows a hub only keeps. */
+export function entityBodySchema(table: string): z.ZodType | undefined {
+  return Object.hasOwn(ENTITY_BODIES, table) ? ENTITY_BODIES[table] : undefined
+}
 
 export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user.disable', 'resend'] as const
 /** Kinds a gateway of this version knows. */

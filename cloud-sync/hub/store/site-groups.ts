@@ -1,3 +1,4 @@
+import { type DeviceGroupBody, deviceGroupBodySchema } from '#shared/wire/sync.ts'
 import { JSON_BODY, type Sql } from './database/database.ts'
 
 /** A group of a site as its gateway has it. */
@@ -10,10 +11,10 @@ export interface SiteGroup {
   readonly updatedAtMs: number
 }
 
-/** By group_id. */
+/** By group_id. Rows of an earlier program that fit no schema are left out. */
 export async function listSiteGroups(sql: Sql, siteId: string): Promise<SiteGroup[]> {
   const [groups, devices, zones] = await Promise.all([
-    bodiesOf(sql, siteId, 'device_group'),
+    groupsOf(sql, siteId),
     sql.all<{ group_id: string; count: number }>(
       `SELECT ${JSON_BODY} ->> 'group_id' AS group_id, COUNT(*) AS count FROM entity
        WHERE site_id = $1 AND entity_table = 'device' AND body IS NOT NULL GROUP BY 1`,
@@ -26,23 +27,28 @@ export async function listSiteGroups(sql: Sql, siteId: string): Promise<SiteGrou
     ),
   ])
   const counts = new Map(devices.map(({ group_id, count }) => [group_id, count]))
-  const versions = new Map(zones.map(({ group_id, version }) => [group_id, Number(version)]))
+  const versions = new Map(zones.map(({ group_id, version }) => [group_id, versionOf(version)]))
   return groups
     .map((group) => ({
-      groupId: Number(group.group_id),
-      name: String(group.name),
+      groupId: group.group_id,
+      name: group.name,
       deviceCount: counts.get(String(group.group_id)) ?? 0,
       geofenceVersion: versions.get(String(group.group_id)) ?? 0,
-      createdAtMs: Number(group.created_at_ms),
-      updatedAtMs: Number(group.updated_at_ms),
+      createdAtMs: group.created_at_ms,
+      updatedAtMs: group.updated_at_ms,
     }))
     .sort((a, b) => a.groupId - b.groupId)
 }
 
-async function bodiesOf(sql: Sql, siteId: string, table: string): Promise<Record<string, unknown>[]> {
+async function groupsOf(sql: Sql, siteId: string): Promise<DeviceGroupBody[]> {
   const rows = await sql.all<{ body: string }>(
-    'SELECT body FROM entity WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL',
-    [siteId, table],
+    `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'device_group' AND body IS NOT NULL`,
+    [siteId],
   )
-  return rows.map(({ body }) => JSON.parse(body))
+  return rows.flatMap(({ body }) => deviceGroupBodySchema.safeParse(JSON.parse(body)).data ?? [])
+}
+
+function versionOf(text: string): number {
+  const version = Number(text)
+  return Number.isSafeInteger(version) ? version : 0
 }

@@ -7,6 +7,7 @@ import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
 import { describeError } from '#shared/errors.ts'
 import {
   type EntitySyncRow,
+  entityBodySchema,
   entityRowSchema,
   eraseSchema,
   gapSchema,
@@ -78,6 +79,11 @@ async function applyEntities(
   const newest = new Map<string, EntityRow>()
   for (const { row } of good) {
     const { table, key, seq, body } = row
+    const parsed = body === null ? undefined : entityBodySchema(table)?.safeParse(body)
+    if (parsed?.success === false) {
+      bad.push(badRow(row, describeError(parsed.error)))
+      continue
+    }
     newest.set(JSON.stringify([table, key]), {
       table,
       key,

@@ -28,13 +28,7 @@ export async function answerAudit(
   await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
     meetSender(sql, site, audit, startedAtMs),
   )
-  const sums = await sumsOf(
-    database,
-    siteId,
-    kind,
-    { dayMs: day_ms ?? 0, nowMs: clock.nowMs() },
-    groups.map(({ group }) => group),
-  )
+  const sums = await sumsOf(database, siteId, kind, { dayMs: day_ms ?? 0, nowMs: clock.nowMs() })
   const day = { kind, dayMs: day_ms ?? -1 }
   const known = await auditResends(database, siteId, day)
   const resends: AuditResend[] = []
@@ -85,10 +79,9 @@ async function sumsOf(
   siteId: string,
   kind: AuditKind,
   at: { dayMs: number; nowMs: number },
-  groups: readonly string[],
 ): Promise<Map<string, RowSum>> {
-  if (kind === 'gps') return recordSums(sql, siteId, GPS, at, groups)
-  if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at, groups)
+  if (kind === 'gps') return recordSums(sql, siteId, GPS, at)
+  if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at)
   const sums = new Map<string, RowSum>()
   const add = (group: string, text: string) => {
     const sum = sums.get(group) ?? new RowSum()
@@ -113,14 +106,12 @@ async function recordSums<R extends Records>(
   siteId: string,
   kind: RecordKind<R>,
   { dayMs, nowMs }: { dayMs: number; nowMs: number },
-  groups: readonly string[],
 ): Promise<Map<string, RowSum>> {
   // else each device would have to be looked up in each segment
   while ((await compactSegments(sql, siteId, nowMs)) > 0);
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
-  const devices = new Set([...groups, ...(await devicesBetween(sql, siteId, kind.name, range))])
   const sums = new Map<string, RowSum>()
-  for (const hardwareId of devices) {
+  for (const hardwareId of await devicesBetween(sql, siteId, kind.name, range)) {
     const records = await readTelemetry(sql, kind, { siteId, hardwareId }, range)
     const sum = new RowSum()
     addRecords(sum, kind, records)
