@@ -3,6 +3,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 const FILES = {
   reader: '../gateway/store/readers/worker.ts',
   writer: '../gateway/store/writer/worker.ts',
+  'part-decoder': '../cloud-sync/hub/sync/part-worker.ts',
   'start-watch': './start-watch-worker.ts',
 } as const
 

@@ -48,6 +48,14 @@ const SETTINGS = {
       .optional(),
     help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
+  HUB_SITE_REQUESTS_PER_SECOND: {
+    schema: count(0, 1_000_000).default(50),
+    help: 'requests a second of the gateway of each site, with bursts of four times that; 0 is no limit',
+  },
+  HUB_SITE_RECORDS_PER_SECOND: {
+    schema: count(0, 100_000_000).default(100_000),
+    help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 is no limit',
+  },
   HUB_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
@@ -83,6 +91,8 @@ export interface HubConfig {
   requestsPerSecond: number
   /** Undefined: whoever opens a connection asks for himself. */
   trustedProxies: BlockList | undefined
+  siteRequestsPerSecond: number
+  siteRecordsPerSecond: number
   logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
@@ -110,6 +120,8 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     requestsPerSecond: s.HUB_REQUESTS_PER_SECOND,
     trustedProxies:
       s.HUB_TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.HUB_TRUSTED_PROXIES) ?? undefined),
+    siteRequestsPerSecond: s.HUB_SITE_REQUESTS_PER_SECOND,
+    siteRecordsPerSecond: s.HUB_SITE_RECORDS_PER_SECOND,
     logLevel: s.HUB_LOG_LEVEL,
     tls:
       s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined

@@ -1,7 +1,10 @@
 import { createHubApp } from '#hub/api/app.ts'
+import { SiteKeys } from '#hub/sites/site-keys.ts'
 import { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
+import { PartDecoder } from '#hub/sync/part-decoder.ts'
+import { SiteBudgets } from '#hub/sync/site-budgets.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { Certificate } from '#shared/http/certificate.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
@@ -9,6 +12,7 @@ import { HttpListener } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { withPortFaults } from '#shared/port-fault.ts'
+import type { Tally } from '#shared/tally.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { HubAdminKey } from './admin-key.ts'
 import { runHubCommand } from './commands.ts'
@@ -24,6 +28,8 @@ export interface Hub extends Part {
   /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
   adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
+  /** Requests of gateways that were refused, by reason. */
+  readonly refused: Tally
   /** Where it listens, once it is started. */
   url(): string
 }
@@ -33,6 +39,8 @@ export interface HubOverrides {
   clock?: Clock
   /** One that may be shared; the hub starts and stops it all the same. */
   database?: Database
+  /** How long the body of a gateway's request may take. */
+  bodyTimeoutMs?: number
 }
 
 /** How long requests under way may take at the end. */
@@ -55,9 +63,17 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     { ...{ database, clock, log }, file: keyFile, dataDir: config.dataDir },
     config.adminApiKey,
   )
+  const { siteRequestsPerSecond, siteRecordsPerSecond } = config
+  const budgets = new SiteBudgets(systemClock, {
+    requestsPerSecond: siteRequestsPerSecond,
+    recordsPerSecond: siteRecordsPerSecond,
+  })
+  const siteKeys = new SiteKeys(database, systemClock, budgets.refused)
+  const decoder = new PartDecoder(log)
   const app = createHubApp({
-    ...{ database, sites, intentWatch, clock, log, addresses },
+    ...{ database, sites, siteKeys, budgets, decoder, intentWatch, clock, log, addresses },
     monotonicClock: systemClock,
+    ...(overrides.bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs: overrides.bodyTimeoutMs }),
     requestsPerSecond: config.requestsPerSecond,
     settings: describeHubSettings(),
     onKeyUsed: (keyHash) => adminKey.wasUsed(keyHash),
@@ -81,6 +97,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     database,
     compaction,
     ...control,
+    decoder,
     { stop: () => http.drain() },
     withPortFaults(http, 'CARTBARN_HUB_PORT', 'CARTBARN_HUB_HOST'),
     // whatever fails before has made no key that nobody would ever see
@@ -92,6 +109,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     database,
     sites,
     intentWatch,
+    refused: budgets.refused,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     adminKeyFile: () => (adminKey.isWaiting ? keyFile : null),

@@ -63,10 +63,10 @@ export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
 /**
  * Reads what `encodeRuns` wrote: runs come by hardware id, then GPS before battery.
  * Throws `DamagedBlockError` for anything impossible, or `NewerBlockError` for a later version. Takes no more memory
- * than 250,000 records in 50,000 runs can take, however long the bytes become when they are inflated.
+ * than `most` records (250,000) in 50,000 runs can take, however long the bytes become when they are inflated.
  */
-export function decodeRuns(bytes: Uint8Array): TelemetryRun[] {
-  const reader = new VarintReader(inflate(openFrame(FORMAT, bytes)))
+export function decodeRuns(bytes: Uint8Array, most = MAX_RECORDS): TelemetryRun[] {
+  const reader = new VarintReader(inflate(openFrame(FORMAT, bytes), Math.min(most, MAX_RECORDS)))
   const length = reader.read()
   refuse(findSizeFault(length, 0))
   const ids = Array.from({ length }, () => reader.readText())
@@ -88,9 +88,9 @@ export function decodeRuns(bytes: Uint8Array): TelemetryRun[] {
   return runs
 }
 
-function inflate(content: Uint8Array): Buffer {
+function inflate(content: Uint8Array, most: number): Buffer {
   try {
-    const maxOutputLength = mostContentBytes(MAX_RUNS, MAX_RECORDS)
+    const maxOutputLength = mostContentBytes(Math.min(MAX_RUNS, most), most)
     return inflateRawSync(content, { maxOutputLength, rejectGarbageAfterEnd: true })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && INFLATE_FAULTS.includes(`${error.code}`))) throw error

@@ -48,6 +48,10 @@ export const syncLimitsSchema = z.object({
   /** Between two pushes of telemetry or history. */
   min_interval_ms: z.number().int().min(0),
   latest_interval_ms: z.number().int().min(1000),
+  /** Of one push. An older hub does not say. */
+  records: z.number().int().min(1).optional(),
+  /** Over time; a hub that has none, or an older one, does not say. */
+  records_per_second: z.number().int().min(1).optional(),
 })
 export type SyncLimits = z.infer<typeof syncLimitsSchema>
 

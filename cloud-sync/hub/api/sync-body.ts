@@ -5,12 +5,31 @@ import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { refuseInvalid } from '#shared/http/api-env.ts'
 import { isNestedTooDeep } from '#shared/wire/json-object.ts'
 
-const MAX_GZIP_BYTES = 33_554_432
+/** What gzip adds to bytes that cannot be compressed. */
+const GZIP_BYTES = 65_536
+/** How long a body may take to arrive. A gateway that needs longer sends less at once. */
+const BODY_MS = 20_000
 
 const unzip = promisify(gunzip)
 
-/** Reads a body, gzip or not, but never more than is allowed, packed and unpacked. */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+/** What a body costs while it is there; `onBytes` throws when there is no room for more. */
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly onBytes: (bytes: number) => void
+  /** Milliseconds; 20,000 by default. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** The body did not arrive in time. */
+export class SlowBodyError extends AppError {
+  constructor(timeoutMs: number) {
+    const seconds = timeoutMs / 1000
+    super('payload_too_large', 'body_timeout', `the body took longer than ${seconds} s: send less at once`)
+  }
+}
+
+/** Reads a body, gzip or not, but never more than is allowed, packed and unpacked. Throws `body_timeout` for a slow one. */
+export async function readJson(request: Request, { maxBytes, ...limits }: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
   if (encoding !== 'gzip' && encoding !== 'identity') {
     throw new AppError(
@@ -20,8 +39,9 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
     )
   }
   const isGzip = encoding === 'gzip'
-  const bytes = await readBytes(request, isGzip ? MAX_GZIP_BYTES : maxBytes)
+  const bytes = await readBytes(request, { ...limits, maxBytes: isGzip ? maxBytes + GZIP_BYTES : maxBytes })
   const text = isGzip ? await unpack(bytes, maxBytes) : bytes
+  if (isGzip) limits.onBytes(text.length)
   let value: unknown
   try {
     value = JSON.parse(text.toString('utf8'))
@@ -40,17 +60,30 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new InvalidRequestError('invalid_body', message, errors)
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
+async function readBytes(
+  request: Request,
+  { maxBytes, onBytes, timeoutMs = BODY_MS }: BodyLimits,
+): Promise<Buffer> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (request.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of request.body) {
-    length += chunk.length
-    if (length > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+  // not cancelled when it fails: that would close the connection before the answer
+  const reader = request.body.getReader()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new SlowBodyError(timeoutMs)), timeoutMs)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late.promise])
+      if (done) return Buffer.concat(chunks)
+      length += value.length
+      if (length > maxBytes) throw tooLarge(maxBytes)
+      onBytes(value.length)
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(timer)
   }
-  return Buffer.concat(chunks)
 }
 
 async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer> {

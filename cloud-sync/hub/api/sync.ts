@@ -1,14 +1,16 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { IntentWatch } from '#hub/intent-watch.ts'
 import { nextIntents } from '#hub/intents.ts'
-import { authenticateSite } from '#hub/sites/keys.ts'
+import type { SiteKeys } from '#hub/sites/site-keys.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { answerAudit } from '#hub/sync/audits.ts'
 import { CursorConflictError, LIMITS, sayHello } from '#hub/sync/hello.ts'
+import type { PartDecoder } from '#hub/sync/part-decoder.ts'
 import { takeParts } from '#hub/sync/push.ts'
+import type { BodyReservation, SiteBudgets } from '#hub/sync/site-budgets.ts'
 import { takeLatest } from '#hub/sync/take-latest.ts'
-import { AppError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import { ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import type { RequestEnv } from '#shared/http/api-env.ts'
 import { problemOf } from '#shared/http/problem.ts'
 import type { Clock } from '#shared/time.ts'
@@ -20,21 +22,23 @@ import {
   pushSchema,
   SYNC_PROTOCOL,
 } from '#shared/wire/sync.ts'
-import { parseBody, readJson } from './sync-body.ts'
+import { parseBody, readJson, SlowBodyError } from './sync-body.ts'
 
 export interface SyncApiDeps {
   database: Database
+  siteKeys: SiteKeys
+  budgets: SiteBudgets
+  decoder: PartDecoder
   intentWatch: IntentWatch
   clock: Clock
+  /** How long a body may take; 20 s by default. */
+  bodyTimeoutMs?: number
 }
 
 interface SyncEnv {
-  Variables: RequestEnv['Variables'] & { siteId: string }
+  Variables: RequestEnv['Variables'] & { siteId: string; body: BodyReservation }
 }
 
-/** Requests whose bodies may be in memory at once; more of them would only wait for each other. */
-const MAX_BODIES = 64
-const BUSY_RETRY_S = 5
 const MAX_WAIT_S = 55
 
 const protocolSchema = z.looseObject({ protocol: z.number().int() })
@@ -56,29 +60,36 @@ const intentsQuerySchema = z.object({
 /** The endpoints that gateways call: `/sync/v1`. */
 export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   const app = new Hono<SyncEnv>()
-  let bodies = 0
+  const { budgets, siteKeys } = deps
 
   app.use(async (c, next) => {
-    c.set('siteId', await authenticateSite(deps.database, c.req.header('authorization')))
+    const siteId = await siteKeys.authenticate(c.req.header('authorization'), c.var.address)
+    budgets.takeRequest(siteId)
+    c.set('siteId', siteId)
     await next()
   })
   app.use(async (c, next) => {
     if (c.req.method !== 'POST') return next()
-    if (bodies >= MAX_BODIES) {
-      throw new AppError('unavailable', 'busy', 'the hub is handling too many requests; try again later', {
-        retryAfterS: BUSY_RETRY_S,
-      })
-    }
-    bodies++
+    const body = budgets.reserveBody(c.var.siteId)
+    c.set('body', body)
     try {
       await next()
     } finally {
-      bodies--
+      body.release()
     }
   })
+  const readBody = async (c: Context<SyncEnv>): Promise<unknown> => {
+    try {
+      const limits = { maxBytes: LIMITS.body_bytes, onBytes: c.var.body.add, timeoutMs: deps.bodyTimeoutMs }
+      return await readJson(c.req.raw, limits)
+    } catch (error) {
+      if (error instanceof SlowBodyError) budgets.refused.add('body_timeout')
+      throw error
+    }
+  }
 
   app.post('/hello', async (c) => {
-    const body = await readJson(c.req.raw, LIMITS.body_bytes)
+    const body = await readBody(c)
     const { protocol } = parseBody(protocolSchema, body)
     if (protocol > SYNC_PROTOCOL) {
       throw new InvalidRequestError(
@@ -93,15 +104,15 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
     return c.json(await sayHello(deps, siteId, parseBody(helloSchema, body)))
   })
   app.post('/push', async (c) => {
-    const push = parseBody(pushSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    const push = parseBody(pushSchema, await readBody(c))
     return c.json(await takeParts(deps, c.var.siteId, push))
   })
   app.post('/latest', async (c) => {
-    const latest = parseBody(latestSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    const latest = parseBody(latestSchema, await readBody(c))
     return c.json(await takeLatest(deps, c.var.siteId, latest))
   })
   app.post('/audit', async (c) => {
-    const audit = parseBody(auditSchema, await readJson(c.req.raw, LIMITS.body_bytes))
+    const audit = parseBody(auditSchema, await readBody(c))
     return c.json(await answerAudit(deps, c.var.siteId, audit))
   })
   app.get('/intents', async (c) => {
@@ -111,7 +122,7 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
     }
     const { after, wait } = query.data
     const waitMs = Math.min(wait, MAX_WAIT_S) * 1000
-    const admit = () => authenticateSite(deps.database, c.req.header('authorization'))
+    const admit = () => siteKeys.authenticate(c.req.header('authorization'), c.var.address)
     return c.json(await nextIntents(deps, c.var.siteId, { after, waitMs, signal: c.req.raw.signal, admit }))
   })
   return app

@@ -12,6 +12,15 @@ export interface QuarantinedPiece {
   readonly body: Uint8Array
 }
 
+/** How much the quarantine of a site holds. */
+export async function quarantineSize(sql: Sql, siteId: string): Promise<{ pieces: number; bytes: number }> {
+  const size = await sql.get<{ pieces: number; bytes: number }>(
+    'SELECT COUNT(*) AS pieces, COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM quarantine WHERE site_id = $1',
+    [siteId],
+  )
+  return size ?? { pieces: 0, bytes: 0 }
+}
+
 /** Stores pieces; a piece that comes again is stored once. */
 export async function insertQuarantine(
   sql: Sql,

@@ -131,6 +131,12 @@ export async function siteKeyState(
   return row.revokedAtMs === null ? 'good' : 'revoked'
 }
 
+/** The hashes of all keys that any site has or had. */
+export async function allSiteKeys(sql: Sql): Promise<string[]> {
+  const rows = await sql.all<{ keyHash: string }>('SELECT key_hash AS "keyHash" FROM site_key')
+  return rows.map(({ keyHash }) => keyHash)
+}
+
 async function insertSiteKey(sql: Sql, siteId: string, keyHash: string, nowMs: number): Promise<void> {
   await sql.run('INSERT INTO site_key (site_id, key_hash, created_at_ms) VALUES ($1, $2, $3)', [
     siteId,

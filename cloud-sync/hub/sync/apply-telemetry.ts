@@ -10,6 +10,10 @@ import type { PartContent } from './part-content.ts'
 /** A resent part may have been read before an erasure, and be on its way this long. */
 const RESEND_ON_ITS_WAY_MS = 600_000
 
+/** More than any part of as many records needs. */
+const HEAD_BYTES = 4096
+const RECORD_BYTES = 64
+
 /** The furthest positions any erasure of the epoch reaches; null for none. */
 export interface Erased {
   readonly telemetryErasedThrough: number | null
@@ -22,12 +26,18 @@ export const EVERYTHING: Erased = {
   historyErasedThrough: Number.MAX_SAFE_INTEGER,
 }
 
+/** A part of records that arrived undamaged. */
+export interface TelemetryPart {
+  readonly part: SyncPart
+  readonly data: Uint8Array
+  readonly content: Extract<PartContent, { type: 'runs' | 'blocks' }>
+}
+
 /** Stores the records of a part, except those that were erased after it was built. */
 export async function applyTelemetry(
   sql: Sql,
   { siteId, epoch, nowMs }: { siteId: string; epoch: string; nowMs: number },
-  part: SyncPart,
-  content: Extract<PartContent, { type: 'runs' | 'blocks' }>,
+  { part, data, content }: TelemetryPart,
   bounds: Erased,
 ): Promise<void> {
   const isBehind = part.is_resend !== true && part.to > (furthest(part, bounds) ?? -1)
@@ -35,7 +45,11 @@ export async function applyTelemetry(
   if (content.type === 'blocks') return addBlocks(sql, siteId, withoutErased(content.blocks, erased))
   const runs = withoutErased(content.runs, erased)
   if (part.stream === 'telemetry' && part.is_resend !== true) {
-    return keepSegment(sql, siteId, epoch, part, runs, nowMs)
+    // this is the newest encoding: what came is stored as it came, unless something of it was erased or it is bloated
+    const isKept =
+      runs.length === content.runs.length && data.length <= HEAD_BYTES + part.count * RECORD_BYTES
+    const body = isKept ? data : encodeRuns(runs)
+    return keepSegment(sql, siteId, epoch, { ...part, body }, runs, nowMs)
   }
   return addRuns(sql, siteId, runs)
 }
@@ -59,7 +73,7 @@ async function keepSegment(
   sql: Sql,
   siteId: string,
   epoch: string,
-  { from, to }: SyncPart,
+  { from, to, body }: SyncPart & { body: Uint8Array },
   runs: readonly TelemetryRun[],
   nowMs: number,
 ): Promise<void> {
@@ -73,7 +87,5 @@ async function keepSegment(
     firstMs = Math.min(firstMs, atMs[0] ?? firstMs)
     lastMs = Math.max(lastMs, atMs[atMs.length - 1] ?? lastMs)
   }
-  // stored in the newest encoding, whatever the gateway used
-  const body = encodeRuns(runs)
   await insertSegment(sql, siteId, { epoch, from, to, rows, firstMs, lastMs, body }, nowMs)
 }

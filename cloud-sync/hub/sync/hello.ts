@@ -13,14 +13,21 @@ import {
   type SyncLimits,
 } from '#shared/wire/sync.ts'
 import { meetSender, warningsFor } from './senders.ts'
+import type { SiteBudgets } from './site-budgets.ts'
 
 /** The limits of a hub. A request is at most this large when it is unpacked, a part this large before base64. */
-export const LIMITS: SyncLimits = {
+export const LIMITS: SyncLimits & { records: number } = {
   part_bytes: 1_048_576,
   body_bytes: 8_388_608,
   parts: 64,
   min_interval_ms: 0,
   latest_interval_ms: 5_000,
+  records: 100_000,
+}
+
+/** The limits that gateways are told. */
+export function toldLimits({ recordsPerSecond }: { recordsPerSecond: number }): SyncLimits {
+  return recordsPerSecond === 0 ? LIMITS : { ...LIMITS, records_per_second: recordsPerSecond }
 }
 
 /** Parts do not continue at the cursors, or the hub has more than the gateway ever had; the hub took nothing. */
@@ -37,7 +44,7 @@ const INSTANCES_KEPT_MS = 30 * DAY_MS
 
 /** Registers a gateway. Throws `foreign_epoch`, or `ahead` when the hub has more of its epoch than it ever had. */
 export async function sayHello(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,
   hello: Hello,
 ): Promise<HelloAnswer> {
@@ -63,6 +70,6 @@ export async function sayHello(
     // this epoch has no entities of its own to send
     if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
     const warnings = warningsFor(site, sender, nowMs)
-    return { server_time_ms: nowMs, cursors, limits: LIMITS, warnings }
+    return { server_time_ms: nowMs, cursors, limits: toldLimits(budgets), warnings }
   })
 }

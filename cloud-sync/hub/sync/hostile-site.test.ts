@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import type { HubConfig } from '#hub/config.ts'
+import type { HubOverrides } from '#hub/hub.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { BATTERY } from '#shared/telemetry/records.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { insertRows } from '../store/database/insert-rows.ts'
 
 const AT_MS = Date.UTC(2026, 4, 1, 12)
@@ -11,6 +18,13 @@ const AT_MS = Date.UTC(2026, 4, 1, 12)
 function groupRow(seq: number, fields: Record<string, unknown> = {}) {
   const body = { group_id: seq, name: `Group ${seq}`, created_at_ms: AT_MS, updated_at_ms: AT_MS, ...fields }
   return { seq, table: 'device_group', key: String(seq), body }
+}
+
+/** Records that never change, at exactly even times: nothing has fewer bytes. */
+function evenRecords(count: number) {
+  const records = BATTERY.allocate(count)
+  for (const i of records.atMs.keys()) records.atMs[i] = AT_MS + i * 1000
+  return runsContent([{ hardwareId: 'cart-1', stream: 'battery', records }])
 }
 
 for (const kind of DATABASE_KINDS) {
@@ -79,5 +93,134 @@ for (const kind of DATABASE_KINDS) {
       const answer = await site.push(site.part('telemetry', content, { to: 1 }))
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
     })
+
+    test('a push of more records than any gateway sends is refused before it is decoded', async () => {
+      const attacker = await hub.site()
+      const whole = attacker.part('telemetry', evenRecords(20_000))
+      const parts = [whole]
+      for (let n = 1; n < 6; n++)
+        parts.push(attacker.part('telemetry', evenRecords(20_000), { before: parts.at(-1) }))
+      const answer = await attacker.push(...parts)
+      assert.deepEqual([answer.status, answer.body.code], [413, 'payload_too_large'])
+      assert.match(answer.body.detail, /100000 records/)
+      const dense = await attacker.push(attacker.part('telemetry', evenRecords(60_000)))
+      assert.deepEqual([dense.status, dense.body.code], [413, 'payload_too_large'])
+      assert.match(dense.body.detail, /in so few bytes/)
+      assert.equal((await attacker.push(whole)).status, 200, 'the densest part of a gateway is taken')
+    })
+
+    test('a part that hides more records than it counts is not taken', async () => {
+      const attacker = await hub.site()
+      const bomb = attacker.part('telemetry', { ...evenRecords(250_000), count: 1 }, { to: 1 })
+      const { status, body } = await attacker.push(bomb)
+      assert.ok(status === 400 || (status === 200 && body.warnings.includes('quarantined')), `${status}`)
+      const segments = await hub.hub.database.all('SELECT 1 FROM segment WHERE site_id = $1', [
+        attacker.siteId,
+      ])
+      assert.equal(segments.length, 0)
+    })
+
+    test('a full quarantine refuses more of the same in words; other streams go on', async () => {
+      const attacker = await hub.site()
+      const bad = Array.from({ length: 10_001 }, (_, n) => ({ seq: n + 1, event_id: n }))
+      const answer = await attacker.push(attacker.part('lock_events', rowsContent(bad)))
+      assert.deepEqual([answer.status, answer.body.code], [400, 'quarantine_full'])
+      assert.equal(
+        (await attacker.push(attacker.part('lock_events', rowsContent(bad.slice(0, 5))))).status,
+        200,
+      )
+      assert.equal((await attacker.push(attacker.part('entities', rowsContent([groupRow(1)])))).status, 200)
+      assert.equal(hub.hub.refused.get('quarantine_full'), 1)
+    })
   })
 }
+
+describe('what one site may cost', () => {
+  const [pglite] = DATABASE_KINDS
+  async function open(t: TestContext, ...settings: [Partial<HubConfig>?, HubOverrides?]): Promise<TestHub> {
+    assert.ok(pglite !== undefined)
+    const hub = await openHub(pglite, ...settings)
+    t.after(() => hub.stop())
+    return hub
+  }
+
+  test('records a second: a gateway is told the rate, and one that sends more is told when to come back', async (t) => {
+    const hub = await open(t, { siteRecordsPerSecond: 1_000 })
+    const site = await hub.site()
+    const first = await site.push(site.part('telemetry', evenRecords(20_000)))
+    assert.deepEqual([first.status, first.body.limits.records_per_second], [200, 1_000])
+    const second = await site.push(site.part('telemetry', evenRecords(100)))
+    assert.deepEqual([second.status, second.body.code], [429, 'rate_limited'])
+    assert.equal(second.headers.get('retry-after'), '15')
+    assert.equal((await site.latest({})).status, 200)
+    const other = await hub.site()
+    assert.equal((await other.push(other.part('telemetry', evenRecords(100)))).status, 200)
+    assert.equal(hub.hub.refused.get('site_records'), 1)
+  })
+
+  test('requests a second', async (t) => {
+    const hub = await open(t, { siteRequestsPerSecond: 2 })
+    const site = await hub.site()
+    const statuses = []
+    for (let n = 0; n < 12; n++) statuses.push((await site.latest({})).status)
+    assert.equal(statuses[0], 200)
+    assert.equal(statuses.at(-1), 429)
+    assert.equal((await (await hub.site()).latest({})).status, 200)
+    assert.ok(hub.hub.refused.get('site_requests') > 0)
+  })
+
+  test('slow bodies of one site are cut, and no other site waits for them', async (t) => {
+    const hub = await open(t, {}, { bodyTimeoutMs: 1_000 })
+    const [attacker, other] = [await hub.site(), await hub.site()]
+    const { hostname, port } = new URL(hub.hub.url())
+    const answers = Array.from({ length: 64 }, async () => {
+      const socket = connect(Number(port), hostname)
+      t.after(() => socket.destroy())
+      socket.write(
+        `POST /sync/v1/push HTTP/1.1\r\nhost: hub\r\nauthorization: Bearer ${attacker.key}\r\n` +
+          'content-length: 8000000\r\n\r\n{',
+      )
+      return await text(socket)
+    })
+    await eventually(() => hub.hub.refused.get('site_bodies') === 56, 'all but eight are refused at once')
+    const taken = await other.push(other.part('telemetry', evenRecords(100)))
+    assert.equal(taken.status, 200)
+    const heads = (await Promise.all(answers)).map((answer) => answer.split('\r\n')[0])
+    assert.equal(heads.filter((head) => head === 'HTTP/1.1 429 Too Many Requests').length, 56)
+    assert.equal(heads.filter((head) => head === 'HTTP/1.1 413 Payload Too Large').length, 8)
+    assert.equal(hub.hub.refused.get('body_timeout'), 8)
+    assert.equal((await attacker.latest({})).status, 200, 'its slots are free again')
+  })
+
+  test('wrong site keys cost the database next to nothing, and no right key is refused for them', async (t) => {
+    const hub = await open(t)
+    const site = await hub.site()
+    let queries = 0
+    const { database } = hub.hub
+    const all = database.all.bind(database)
+    const get = database.get.bind(database)
+    database.all = (...query) => {
+      queries++
+      return all(...query)
+    }
+    database.get = (...query) => {
+      queries++
+      return get(...query)
+    }
+    const wrong = () => `cbs_${site.siteId}_${randomBytes(32).toString('base64url')}`
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, () => hub.client(site.siteId, wrong()).request('GET', '/intents')),
+    )
+    assert.ok(queries <= 3, `${queries} queries`)
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401, 429]))
+    assert.equal(hub.hub.refused.get('wrong_site_key'), 300)
+    assert.equal((await site.latest({})).status, 200)
+    const rotated = await hub.hub.sites.rotate(site.siteId)
+    assert.equal(
+      (await hub.client(site.siteId, rotated).hello()).status,
+      200,
+      'not even one it never heard of',
+    )
+    assert.equal((await site.latest({})).body.code, 'revoked_site_key')
+  })
+})

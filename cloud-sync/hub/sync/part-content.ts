@@ -19,7 +19,7 @@ export type PartContent =
 /** A part that arrived undamaged. */
 export interface CheckedPart {
   readonly part: SyncPart
-  readonly data: Buffer
+  readonly data: Uint8Array
   readonly content: PartContent
 }
 
@@ -56,7 +56,7 @@ function readContent({ stream, encoding, count }: SyncPart, data: Buffer): PartC
   if (data.length === 0 && count === 0) return { type: 'rows', rows: [] }
   try {
     if (encoding === 'rows-1' && !isTelemetry) return readRows(data)
-    if (encoding === 'runs-1' && isTelemetry) return { type: 'runs', runs: decodeRuns(data) }
+    if (encoding === 'runs-1' && isTelemetry) return { type: 'runs', runs: decodeRuns(data, count) }
     if (encoding === 'blocks-1' && isTelemetry) return { type: 'blocks', blocks: readBlocks(data) }
     return { type: 'unreadable', reason: `${stream} in the encoding ${encoding}` }
   } catch (error) {

@@ -2,32 +2,56 @@ import { countResent } from '#hub/store/audit-resends.ts'
 import { moveCursor } from '#hub/store/cursors.ts'
 import type { Database, Sql } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
-import { insertQuarantine, type QuarantinedPiece } from '#hub/store/quarantine.ts'
+import { insertQuarantine, type QuarantinedPiece, quarantineSize } from '#hub/store/quarantine.ts'
 import { inHeardSite } from '#hub/store/sites.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/sync.ts'
 import { applyRows } from './apply-rows.ts'
 import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
-import { CursorConflictError, LIMITS } from './hello.ts'
-import { type CheckedPart, checkPart } from './part-content.ts'
+import { CursorConflictError, toldLimits } from './hello.ts'
+import type { CheckedPart } from './part-content.ts'
+import type { PartDecoder } from './part-decoder.ts'
+import { piecesFault, sizeFault, tooLarge } from './part-sizes.ts'
 import { resentRows } from './resent-rows.ts'
 import { meetSender, warningsFor } from './senders.ts'
+import type { SiteBudgets } from './site-budgets.ts'
 
-/** Takes all parts or none. Throws why a part is invalid, or `cursor` when they do not continue at the cursors. */
-export async function takeParts(
-  { database, clock }: { database: Database; clock: Clock },
+export interface PushDeps {
+  readonly database: Database
+  readonly clock: Clock
+  readonly decoder: PartDecoder
+  readonly budgets: SiteBudgets
+}
+
+/**
+ * Takes all parts or none, in the turn of the site. Throws why a part is invalid, `payload_too_large`, `rate_limited`,
+ * `quarantine_full`, or `cursor` when they do not continue at the cursors.
+ */
+export async function takeParts(deps: PushDeps, siteId: string, push: Push): Promise<PushAnswer> {
+  const { budgets } = deps
+  const fault = sizeFault(push.parts)
+  if (fault !== undefined) throw budgets.refusal('push_too_large', tooLarge(fault))
+  try {
+    return await budgets.inTurn(siteId, () => takeInTurn(deps, siteId, push))
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'quarantine_full') budgets.refused.add('quarantine_full')
+    throw error
+  }
+}
+
+async function takeInTurn(
+  { database, clock, decoder, budgets }: PushDeps,
   siteId: string,
   push: Push,
 ): Promise<PushAnswer> {
-  if (push.parts.length > LIMITS.parts) {
-    throw new AppError(
-      'payload_too_large',
-      'payload_too_large',
-      `a push may have at most ${LIMITS.parts} parts`,
-    )
-  }
-  const parts = push.parts.map(checkPart)
+  budgets.spendRecords(
+    siteId,
+    push.parts.reduce((sum, { count }) => sum + count, 0),
+  )
+  const parts = await decoder.check(push.parts)
+  const fault = piecesFault(parts)
+  if (fault !== undefined) throw budgets.refusal('push_too_large', tooLarge(fault))
   const { epoch } = push
   const nowMs = clock.nowMs()
   return inHeardSite(database, siteId, { nowMs }, async (sql, site) => {
@@ -36,7 +60,7 @@ export async function takeParts(
     const hasQuarantine = sender.hasQuarantine || quarantined > 0
     return {
       acked,
-      limits: LIMITS,
+      limits: toldLimits(budgets),
       intents_waiting: site.intentSeq > site.intentsAfter,
       warnings: warningsFor(site, { ...sender, hasQuarantine }, nowMs),
     }
@@ -121,15 +145,33 @@ async function applyParts(
     if (content.type === 'unreadable') {
       quarantined.push({ stream, from, to, reason: content.reason, body: data })
     } else if (content.type !== 'rows') {
-      await applyTelemetry(sql, { siteId, epoch, nowMs }, part, content, bounds)
+      await applyTelemetry(sql, { siteId, epoch, nowMs }, { part, data, content }, bounds)
     } else if (stream !== 'telemetry' && stream !== 'history' && !(isPast && stream === 'entities')) {
       const target = { siteId, epoch, nowMs, isResend: part.is_resend === true }
       const bad = await applyRows(sql, stream, content.rows, target)
       for (const { reason, body } of bad) quarantined.push({ stream, from, to, reason, body })
     }
   }
-  await insertQuarantine(sql, siteId, epoch, quarantined, nowMs)
+  if (quarantined.length > 0) {
+    await requireRoom(sql, siteId, quarantined)
+    await insertQuarantine(sql, siteId, epoch, quarantined, nowMs)
+  }
   return quarantined.length
+}
+
+/** What the quarantine of a site may hold. */
+const QUARANTINE_PIECES = 10_000
+const QUARANTINE_BYTES = 64 << 20
+
+/** Throws `quarantine_full`: the gateway keeps the data, and other streams go on. */
+async function requireRoom(sql: Sql, siteId: string, more: readonly QuarantinedPiece[]): Promise<void> {
+  const held = await quarantineSize(sql, siteId)
+  const bytes = more.reduce((sum, { body }) => sum + body.length, held.bytes)
+  if (held.pieces + more.length <= QUARANTINE_PIECES && bytes <= QUARANTINE_BYTES) return
+  throw new InvalidRequestError(
+    'quarantine_full',
+    'the hub cannot read this data, and the quarantine of this site is full: an admin of the hub must look at it',
+  )
 }
 
 function reaches(seq: number, before: number, end: number): boolean {

@@ -5,15 +5,16 @@ import { inHeardSite } from '#hub/store/sites.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Latest, latestAnswerSchema } from '#shared/wire/sync.ts'
-import { LIMITS } from './hello.ts'
+import { toldLimits } from './hello.ts'
 import { meetSender } from './senders.ts'
+import type { SiteBudgets } from './site-budgets.ts'
 import { isStorable } from './synced-rows.ts'
 
 const MAX_ID_LENGTH = 64
 
 /** Keeps the newest states of devices. */
 export async function takeLatest(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,
   latest: Latest,
 ): Promise<z.infer<typeof latestAnswerSchema>> {
@@ -22,7 +23,7 @@ export async function takeLatest(
   return inHeardSite(database, siteId, heard, async (sql, site) => {
     await meetSender(sql, site, latest, heard.nowMs)
     await putStates(sql, siteId, latest.at_ms, rows, latest.is_complete)
-    return { limits: LIMITS, intents_waiting: site.intentSeq > site.intentsAfter }
+    return { limits: toldLimits(budgets), intents_waiting: site.intentSeq > site.intentsAfter }
   })
 }
 

@@ -1,5 +1,5 @@
 import type { HubConfig } from '#hub/config.ts'
-import { createHub, type Hub } from '#hub/hub.ts'
+import { createHub, type Hub, type HubOverrides } from '#hub/hub.ts'
 import { createLog } from '#shared/log.ts'
 import { SetClock } from '#shared/testing/clocks.ts'
 import type { DatabaseKind } from './databases.ts'
@@ -42,15 +42,25 @@ export const HUB_CONFIG: HubConfig = {
   adminApiKey: 'hub_admin_key_for_tests_0123456789',
   requestsPerSecond: 0,
   trustedProxies: undefined,
+  siteRequestsPerSecond: 0,
+  siteRecordsPerSecond: 0,
   logLevel: 'silent',
   tls: undefined,
 }
 
 /** Starts a hub on a free port. */
-export async function openHub(kind: DatabaseKind): Promise<TestHub> {
+export async function openHub(
+  kind: DatabaseKind,
+  settings: Partial<HubConfig> = {},
+  overrides: HubOverrides = {},
+): Promise<TestHub> {
   const clock = new SetClock()
   const database = await kind.open()
-  const hub = createHub(HUB_CONFIG, createLog('silent'), { clock, database })
+  const hub = createHub({ ...HUB_CONFIG, ...settings }, createLog('silent'), {
+    ...overrides,
+    clock,
+    database,
+  })
   await hub.start()
   return new TestHub(hub, clock)
 }

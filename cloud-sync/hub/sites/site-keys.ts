@@ -1,0 +1,82 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Sql } from '#hub/store/database/database.ts'
+import { allSiteKeys, siteKeyState } from '#hub/store/sites.ts'
+import { addressOwner } from '#shared/budgets/address.ts'
+import { Rates } from '#shared/budgets/rates.ts'
+import { AppError, RateLimitedError } from '#shared/errors.ts'
+import { hashSecret } from '#shared/ids.ts'
+import type { Tally } from '#shared/tally.ts'
+import type { MonotonicClock } from '#shared/time.ts'
+import { siteIdOfKey } from './keys.ts'
+
+/** How often all keys are read again for those that nobody has heard of. */
+const RELOAD_MS = 1_000
+/** Wrong keys of an address, sustained and at once. */
+const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
+const RETRY_S = 60
+
+/**
+ * The door of gateways. A key that some site has or had is looked up in the database each time, so that one that is
+ * revoked through another hub is void at once. For all others together the keys are read once a second at most: wrong keys
+ * cost the database next to nothing, and a right key is never refused for them.
+ */
+export class SiteKeys {
+  readonly #sql: Sql
+  readonly #clock: MonotonicClock
+  readonly #refused: Tally
+  readonly #failures: Rates
+  #known = new Set<string>()
+  /** Its query is still to be sent. */
+  #next: Promise<void> | undefined
+  #reloadedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(sql: Sql, clock: MonotonicClock, refused: Tally) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#refused = refused
+    this.#failures = new Rates(FAILED_KEYS, undefined, clock)
+  }
+
+  /**
+   * Whose key a request carries. Throws `missing_site_key`, `invalid_site_key` or `revoked_site_key`, and `rate_limited`
+   * for wrong keys of an address that has sent too many.
+   */
+  async authenticate(authorization: string | undefined, address: string): Promise<string> {
+    const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    if (key === undefined) throw refusal('missing_site_key', 'send the site key as Authorization: Bearer …')
+    const siteId = siteIdOfKey(key)
+    const keyHash = hashSecret(key)
+    const isKnown = siteId !== undefined && (await this.#isKnown(keyHash))
+    const state = isKnown ? await siteKeyState(this.#sql, siteId, keyHash) : 'unknown'
+    if (siteId === undefined || state === 'unknown') throw this.#wrong(address)
+    if (state === 'revoked') throw refusal('revoked_site_key', 'this site key was revoked')
+    return siteId
+  }
+
+  #wrong(address: string): AppError {
+    this.#refused.add('wrong_site_key')
+    if (this.#failures.take(addressOwner(address)))
+      return refusal('invalid_site_key', 'this is not a valid site key')
+    return new RateLimitedError('too many failed site keys from this address', RETRY_S)
+  }
+
+  async #isKnown(keyHash: string): Promise<boolean> {
+    if (this.#known.has(keyHash)) return true
+    // one that was made since, perhaps while the last query was under way: all who ask meanwhile share the next one
+    this.#next ??= this.#reload()
+    await this.#next
+    return this.#known.has(keyHash)
+  }
+
+  async #reload(): Promise<void> {
+    const restMs = this.#reloadedAtMs + RELOAD_MS - this.#clock.monotonicMs()
+    await setTimeout(Math.max(0, restMs))
+    this.#next = undefined
+    this.#reloadedAtMs = this.#clock.monotonicMs()
+    this.#known = new Set(await allSiteKeys(this.#sql))
+  }
+}
+
+function refusal(code: string, message: string): AppError {
+  return new AppError('unauthenticated', code, message)
+}

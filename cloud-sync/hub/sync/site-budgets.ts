@@ -1,0 +1,159 @@
+import { Rates } from '#shared/budgets/rates.ts'
+import { TokenBucket } from '#shared/budgets/token-bucket.ts'
+import { AppError, RateLimitedError } from '#shared/errors.ts'
+import { Tally } from '#shared/tally.ts'
+import type { MonotonicClock } from '#shared/time.ts'
+
+/** Pushes of a site that are decoded and stored at once; others of it wait. */
+const PUSHES = 2
+/** Bodies of a site that may be on their way, or in memory, at once: a gateway has a request of each lane. */
+const BODIES = 8
+/** Bytes of these bodies, as they come: two of the largest, and room for others. */
+const BODY_BYTES = 24 << 20
+/** Bytes of the bodies of all sites. */
+const ALL_BODY_BYTES = 256 << 20
+const RETRY_S = 5
+/** A site that was away may send so many seconds' worth of records at once. */
+const BURST_S = 5
+/** Requests of a site at once, in seconds of its rate. */
+const REQUESTS_BURST_S = 4
+
+/** What refused a request of a gateway, as the metrics name it. */
+export const SITE_REFUSALS = [
+  'site_requests',
+  'site_records',
+  'site_bodies',
+  'all_bodies',
+  'body_timeout',
+  'push_too_large',
+  'quarantine_full',
+  'wrong_site_key',
+] as const
+export type SiteRefusal = (typeof SITE_REFUSALS)[number]
+
+interface SiteUse {
+  bodies: number
+  bodyBytes: number
+  pushes: number
+  readonly waiting: (() => void)[]
+  readonly records: TokenBucket
+}
+
+/** Bytes of one body while it is read and used. */
+export interface BodyReservation {
+  /** Throws when the site, or all sites together, have too many. */
+  add(bytes: number): void
+  release(): void
+}
+
+/**
+ * What one site may cost this hub: requests, records, bodies in memory and pushes at once. Whatever one site does, others
+ * are only refused when all sites together have no room for another body.
+ */
+export class SiteBudgets {
+  /** Requests that were refused, by reason. */
+  readonly refused = new Tally(SITE_REFUSALS)
+  readonly recordsPerSecond: number
+  readonly #clock: MonotonicClock
+  readonly #requests: Rates
+  readonly #sites = new Map<string, SiteUse>()
+  #bodyBytes = 0
+
+  /** Rates of 0 are no limit. */
+  constructor(
+    clock: MonotonicClock,
+    { requestsPerSecond, recordsPerSecond }: { requestsPerSecond: number; recordsPerSecond: number },
+  ) {
+    this.#clock = clock
+    const allowance = { perSecond: requestsPerSecond, burst: REQUESTS_BURST_S * requestsPerSecond }
+    this.#requests = new Rates(allowance, () => this.refused.add('site_requests'), clock)
+    this.recordsPerSecond = recordsPerSecond
+  }
+
+  /** Counts a request. Throws `rate_limited`. */
+  takeRequest(siteId: string): void {
+    this.#requests.require(siteId, 'requests of a site')
+  }
+
+  /** Room for a body of a site. Throws `rate_limited` when it has too many under way. */
+  reserveBody(siteId: string): BodyReservation {
+    const use = this.#of(siteId)
+    if (use.bodies >= BODIES)
+      throw this.refusal(
+        'site_bodies',
+        new RateLimitedError('too many requests of this site at once', RETRY_S),
+      )
+    use.bodies++
+    let reserved = 0
+    let isReleased = false
+    return {
+      add: (bytes) => {
+        reserved += bytes
+        use.bodyBytes += bytes
+        this.#bodyBytes += bytes
+        if (use.bodyBytes > BODY_BYTES)
+          throw this.refusal(
+            'site_bodies',
+            new RateLimitedError('too many bytes of this site at once', RETRY_S),
+          )
+        if (this.#bodyBytes > ALL_BODY_BYTES) throw this.refusal('all_bodies', busy())
+      },
+      release: () => {
+        if (isReleased) return
+        isReleased = true
+        use.bodies--
+        use.bodyBytes -= reserved
+        this.#bodyBytes -= reserved
+      },
+    }
+  }
+
+  /** Does the work of a push once it is its turn within its site. */
+  async inTurn<Result>(siteId: string, work: () => Promise<Result>): Promise<Result> {
+    const use = this.#of(siteId)
+    if (use.pushes >= PUSHES) await new Promise<void>((resolve) => use.waiting.push(resolve))
+    else use.pushes++
+    try {
+      return await work()
+    } finally {
+      const next = use.waiting.shift()
+      if (next === undefined) use.pushes--
+      else next()
+    }
+  }
+
+  /** Counts the records of a push, into debt if need be. Throws `rate_limited` while the site is in debt. */
+  spendRecords(siteId: string, count: number): void {
+    const { records } = this.#of(siteId)
+    const waitMs = records.waitMs()
+    if (waitMs > 0) {
+      const words = `this site sends more than ${this.recordsPerSecond} records a second`
+      throw this.refusal('site_records', new RateLimitedError(words, Math.max(1, Math.ceil(waitMs / 1000))))
+    }
+    records.spend(count)
+  }
+
+  /** Counts a refusal; returns its error. */
+  refusal(reason: SiteRefusal, error: AppError): AppError {
+    this.refused.add(reason)
+    return error
+  }
+
+  #of(siteId: string): SiteUse {
+    const known = this.#sites.get(siteId)
+    if (known !== undefined) return known
+    const perSecond = this.recordsPerSecond
+    const use: SiteUse = {
+      ...{ bodies: 0, bodyBytes: 0, pushes: 0, waiting: [] },
+      records: new TokenBucket({ perSecond, burst: BURST_S * perSecond }, this.#clock),
+    }
+    this.#sites.set(siteId, use)
+    return use
+  }
+}
+
+function busy(): AppError {
+  return new AppError('unavailable', 'busy', 'the hub is handling too many requests; try again later', {
+    retryAfterS: RETRY_S,
+  })
+}
