@@ -149,6 +149,8 @@ export class DayAudit {
       if (source.ends().notes !== notes) throw new InterruptedError()
       const { epoch } = source.identity()
       const push = { epoch, instance: link.instance, parts: [toResentPart(kind, part)] }
+      await wait(link.recordsHoldMs, undefined, { signal }).catch(() => undefined)
+      link.spendRecords(part.count)
       await this.#request(() => upstream.push(push, signal), signal)
       rows += part.count
     }

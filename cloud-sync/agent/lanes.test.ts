@@ -162,6 +162,20 @@ test('a stream that cannot be read here is said to be, is tried again, and does 
   }
 })
 
+test('a push has no more records than the hub takes, and a backlog comes no faster than it says', async (t) => {
+  const rig = await startRig(t)
+  rig.hub.limits = { ...rig.hub.limits, records: 50, records_per_second: 100 }
+  rig.source.append('history', 1_000)
+  await rig.step('link')
+  const startedAtMs = rig.clock.monotonicMs()
+  await rig.until(() => rig.isDrained, 'drained')
+  const counts = rig.hub.pushes.map(({ parts }) => parts.reduce((sum, { count }) => sum + count, 0))
+  assert.ok(Math.max(...counts) <= 50, `${counts}`)
+  const seconds = (rig.clock.monotonicMs() - startedAtMs) / 1000
+  assert.ok(seconds > 7 && seconds < 12, `${seconds} s for what takes 10 s without the burst`)
+  assert.equal(rig.agent.failures.get('busy'), 0)
+})
+
 test('what took too long is made smaller', async (t) => {
   const rig = await startRig(t, { timeoutMs: 80 })
   rig.source.append('lock_events', 64)

@@ -1,3 +1,4 @@
+import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
@@ -13,6 +14,12 @@ import type { Upstream } from './upstream.ts'
 export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site'
 
 export type AgentClock = Clock & MonotonicClock & { readonly isTrusted: boolean }
+
+/** The hub's rate, and what is left of it. */
+interface RecordRate {
+  readonly perSecond: number
+  readonly bucket: TokenBucket
+}
 
 interface LinkDeps {
   readonly source: SyncSource
@@ -46,6 +53,9 @@ const LONGEST_LOCAL_MS = 30_000
 /** After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`. */
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
+/** A little less than the hub allows, in smaller bursts: what keeps to it is never refused. */
+const RECORDS_SHARE = 0.95
+const RECORDS_BURST_S = 2
 const FOREIGN =
   'the head office has parts that this database did not send: another gateway uses, or used, the same identity'
 
@@ -62,6 +72,7 @@ export class Link {
   #detail = ''
   #isGreeting = false
   #limits = FIRST_LIMITS
+  #records: RecordRate | null = null
   #warnings: readonly SyncWarning[] = []
   #helloAtMs = 0
   #busyUntilMs = 0
@@ -87,6 +98,16 @@ export class Link {
 
   get limits(): SyncLimits {
     return this.#limits
+  }
+
+  /** Milliseconds until the hub's rate of records allows more. */
+  get recordsHoldMs(): number {
+    return this.#records?.bucket.waitMs() ?? 0
+  }
+
+  /** So many records are about to be sent. */
+  spendRecords(count: number): void {
+    this.#records?.bucket.spend(count)
   }
 
   get warnings(): readonly SyncWarning[] {
@@ -146,7 +167,7 @@ export class Link {
   succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
     this.#heard()
     this.#backoff.reset()
-    if (limits !== undefined) this.#limits = limits
+    if (limits !== undefined) this.#obey(limits)
     if (warnings !== undefined) this.#warnings = warnings
   }
 
@@ -210,7 +231,7 @@ export class Link {
   async #agree(answer: HelloAnswer, asked: KnownCursors): Promise<void> {
     const { source, cursors, site, clock, random, log } = this.#deps
     this.#heard()
-    this.#limits = answer.limits
+    this.#obey(answer.limits)
     this.#warnings = answer.warnings
     if (source.identity().site === null) await source.claim(site)
     const reconciled = await cursors.reconcile(answer.cursors, asked)
@@ -223,6 +244,14 @@ export class Link {
     log.info({ site, epoch: source.identity().epoch }, 'connected to the hub')
     if (reconciled === 'went_back') this.#wentBack()
     this.#deps.onUp()
+  }
+
+  #obey(limits: SyncLimits): void {
+    this.#limits = limits
+    const { records_per_second: perSecond = 0 } = limits
+    if (perSecond === (this.#records?.perSecond ?? 0)) return
+    const rate = { perSecond: perSecond * RECORDS_SHARE, burst: perSecond * RECORDS_BURST_S }
+    this.#records = perSecond === 0 ? null : { perSecond, bucket: new TokenBucket(rate, this.#deps.clock) }
   }
 
   async #reconcile(reconciled: Reconciled): Promise<void> {

@@ -17,7 +17,7 @@ export interface LaneOptions {
   readonly density: Density
   /** New data is held for `ms`, so that more goes in one request, or until `positions` wait. */
   readonly hold: { readonly ms: number; readonly positions: number }
-  /** Keeps the hub's interval between two pushes. */
+  /** Keeps the hub's interval between two pushes, and its rate of records. */
   readonly keepsInterval: boolean
   /** The lane sends a backlog, which gives way to devices and, after an outage of the hub, to other sites. */
   readonly isBacklog: boolean
@@ -89,11 +89,12 @@ export class StreamLane {
     for (const { stream } of this.#options.senders) this.#heldSinceMs.set(stream, Number.NEGATIVE_INFINITY)
   }
 
-  /** Milliseconds left of the hub's interval between two pushes. */
+  /** Milliseconds left of the hub's interval between two pushes, or until its rate of records allows the next. */
   get intervalMs(): number {
     const { link, clock } = this.#deps
     if (!this.#options.keepsInterval) return 0
-    return Math.max(0, this.#sentAtMs + link.limits.min_interval_ms - clock.monotonicMs())
+    const leftMs = this.#sentAtMs + link.limits.min_interval_ms - clock.monotonicMs()
+    return Math.max(0, leftMs, link.recordsHoldMs)
   }
 
   #waitMs(): number {
@@ -152,6 +153,7 @@ export class StreamLane {
     this.#sentAtMs = clock.monotonicMs()
     const parts = gathered.map(({ part }) => part)
     const push = { epoch, instance: link.instance, parts }
+    link.spendRecords(parts.reduce((sum, { count }) => sum + count, 0))
     const outcome = await upstream.push(push, signal, this.#options.density)
     if (signal.aborted) return 0
     const senders = [...new Set(gathered.map(({ sender }) => sender))]
@@ -203,8 +205,9 @@ export class StreamLane {
 
   async #gather(senders: readonly StreamSender[], signal: AbortSignal): Promise<Gathered[]> {
     const { source, cursors, link } = this.#deps
-    const { body_bytes, part_bytes, parts } = link.limits
+    const { body_bytes, part_bytes, parts, records = Number.POSITIVE_INFINITY } = link.limits
     const gathered: Gathered[] = []
+    let leftRows = records
     let leftBytes = Math.min(body_bytes, MAX_BODY_BYTES)
     for (const sender of senders) {
       const { stream, shrink, isAlone } = sender
@@ -213,10 +216,10 @@ export class StreamLane {
       const most = isAlone || shrink > 0 ? 1 : parts - gathered.length
       for (let n = 0; n < most && gathered.length < parts; n++) {
         const bytes = Math.floor(Math.min(part_bytes, ((leftBytes - PART_BYTES) * 3) / 4) / 2 ** shrink)
-        if (bytes < LEAST_PART_BYTES && gathered.length > 0) return gathered
+        if ((bytes < LEAST_PART_BYTES || leftRows < 1) && gathered.length > 0) return gathered
         const limits = {
           bytes: Math.max(1, bytes),
-          rows: Math.max(1, Math.floor(this.#options.rows / 2 ** shrink)),
+          rows: Math.max(1, Math.min(leftRows, Math.floor(this.#options.rows / 2 ** shrink))),
         }
         const read = await source.nextPart(stream, from.seq, limits, signal).catch((error: unknown) => {
           if (signal.aborted) throw error
@@ -230,10 +233,12 @@ export class StreamLane {
         }
         if (read.to <= from.seq) throw new Error(`a part of ${stream} does not advance its cursor`)
         const part = toSyncPart(stream, from, read)
-        // the size of a row is only known once it is read: this one goes alone, with the next request
-        if (gathered.length > 0 && part.data.length + PART_BYTES > leftBytes) return gathered
+        // the size of a row or block is only known once it is read: this one goes alone, with the next request
+        const isTooMuch = part.data.length + PART_BYTES > leftBytes || part.count > leftRows
+        if (gathered.length > 0 && isTooMuch) return gathered
         gathered.push({ sender, part })
         leftBytes -= part.data.length + PART_BYTES
+        leftRows -= part.count
         from = { seq: part.to, hash: part.hash }
       }
     }

@@ -1,5 +1,7 @@
+import type { IntentWatch } from '#hub/intent-watch.ts'
 import type { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
+import type { SiteBudgets } from '#hub/sync/site-budgets.ts'
 import type { Setting } from '#shared/http/docs/settings.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 
@@ -7,6 +9,8 @@ import type { Clock, MonotonicClock } from '#shared/time.ts'
 export interface PeopleApiDeps {
   database: Database
   sites: Sites
+  budgets: SiteBudgets
+  intentWatch: IntentWatch
   clock: Clock
   monotonicClock: MonotonicClock
   /** Of each user; 0 is no limit. */

@@ -11,6 +11,7 @@ import { adminOnly, operatorOnly, realPathsOnly, withHubKey } from './guards.ts'
 import { createHealthApi } from './health.ts'
 import { createIntentsApi } from './intents.ts'
 import { INTRODUCTION } from './introduction.ts'
+import { createMetricsApi } from './metrics.ts'
 import { createQuarantineApi } from './quarantine.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
@@ -50,6 +51,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
   app.route('/', createSiteRevisionsApi(database))
+  app.route('/', createMetricsApi(deps, budgets.refused))
   app.route('/', createIntentsApi(deps))
   app.route('/', createHubUsersApi(deps))
 }

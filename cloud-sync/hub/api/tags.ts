@@ -46,8 +46,8 @@ export const TAGS: Tags = {
     },
     {
       name: 'System',
-      description: 'The health of the head office, and this documentation.',
-      nouns: ['health', 'docs', 'openapi.json'],
+      description: 'The health and the figures of the head office, and this documentation.',
+      nouns: ['health', 'metrics', 'docs', 'openapi.json'],
     },
   ],
 }

@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { HubConfig } from '#hub/config.ts'
 import type { HubOverrides } from '#hub/hub.ts'
+import { insertRows } from '#hub/store/database/insert-rows.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { insertRows } from '../store/database/insert-rows.ts'
 
 const AT_MS = Date.UTC(2026, 4, 1, 12)
 
