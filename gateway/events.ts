@@ -55,6 +55,8 @@ export interface GatewayEvents {
   deviceRemoved: { hardwareId: string }
   /** An admin is shown a password of the device: whatever opens without it does so no more. */
   devicePasswordIssued: { hardwareId: string }
+  /** Its name, type or group was changed, by a person or the head office. */
+  deviceChanged: { hardwareId: string }
   /** The device is in another group, or in none (null), than it was. */
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */

@@ -23,7 +23,7 @@ const PRIORITY = 1
 const LOOK_MS = 1_000
 /** How often the hub hears of this gateway when nothing changes. */
 const HEARTBEAT_MS = 30_000
-/** How often all states are sent, because some changes, such as a new name, announce themselves to no one. */
+/** How often all states are sent, in case a change announced itself to no one. */
 const ALL_MS = 900_000
 const ENVELOPE_BYTES = 1_024
 

@@ -81,6 +81,21 @@ test('what devices do arrives, and the status says that the head office has it',
   assert.deepEqual([...hub.keys], [`Bearer ${SITE_KEY}`])
 })
 
+test('what is changed of a device without a word from it arrives too', async () => {
+  await g.register('quiet-1')
+  const told = (fields: Record<string, unknown>) => () =>
+    hub.latest.some(({ devices }) => {
+      const last = devices.find(({ hardware_id }) => hardware_id === 'quiet-1')
+      return last !== undefined && Object.entries(fields).every(([name, value]) => last[name] === value)
+    })
+  await eventually(told({ name: null }), 'that it is there')
+  await g.request('PATCH', '/devices/quiet-1', { body: { name: 'Two' } })
+  await eventually(told({ name: 'Two' }), 'its new name')
+  const put = { name: 'Three', device_type: 'cartcaddie', group_id: null }
+  assert.equal((await g.request('PUT', '/devices/quiet-1', { body: put })).status, 200)
+  await eventually(told({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
+})
+
 test('metrics tell of it', async () => {
   assert.ok((await metric(g, 'cartbarn_sync_acked_rows_total')) > 0)
   assert.ok((await metric(g, 'cartbarn_sync_sent_bytes_total', 'hello')) > 0)

@@ -143,6 +143,7 @@ export class Devices {
         store.write('updateDevice', { ...change, publication }, (row) => {
           device.row = row
           commit()
+          events.emit('deviceChanged', { hardwareId })
           if (groupId !== previousGroupId)
             events.emit('groupChanged', { hardwareId, groupId, previousGroupId })
         }),
@@ -210,12 +211,10 @@ export class Devices {
   }
 
   async #write(device: Device, change: Omit<DeviceChange, 'hardwareId' | 'nowMs'>): Promise<void> {
-    const { store, clock } = this.#deps
-    device.row = await store.write('updateDevice', {
-      ...change,
-      hardwareId: device.row.hardwareId,
-      nowMs: clock.nowMs(),
-    })
+    const { store, clock, events } = this.#deps
+    const { hardwareId } = device.row
+    device.row = await store.write('updateDevice', { ...change, hardwareId, nowMs: clock.nowMs() })
+    events.emit('deviceChanged', { hardwareId })
   }
 
   #register(

@@ -16,7 +16,7 @@ test('what happened to a device is told once', () => {
   const { events, states } = createStates()
   events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: true, atMs: 1 })
   events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: false, atMs: 2 })
-  events.emit('groupChanged', { hardwareId: 'cart-2', groupId: 1, previousGroupId: null })
+  events.emit('deviceChanged', { hardwareId: 'cart-2' })
   assert.deepEqual(states.takeChanged(), new Set(['cart-1', 'cart-2']))
   assert.deepEqual(states.takeChanged(), new Set())
 })

@@ -21,7 +21,7 @@ export class LatestStates {
     events.on('heard', change)
     events.on('presenceChanged', change)
     events.on('deviceRegistered', change)
-    events.on('groupChanged', change)
+    events.on('deviceChanged', change)
     events.on('deviceRemoved', () => {
       this.#isAny = true
     })
