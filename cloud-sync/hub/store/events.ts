@@ -8,6 +8,8 @@ export interface EventRow {
   /** '' for notes. */
   readonly hardwareId: string
   readonly atMs: number
+  /** Its place in the stream of its epoch. */
+  readonly seq: number
   /** JSON of the row as it came, without its position. */
   readonly body: string
 }
@@ -40,10 +42,10 @@ export async function insertEvents(
   await insertRows(
     sql,
     'event',
-    ['site_id', 'stream', 'event_id', 'hardware_id', 'at_ms', 'received_at_ms', 'body'],
-    rows.map(({ eventId, hardwareId, atMs, body }) => [
+    ['site_id', 'stream', 'event_id', 'hardware_id', 'at_ms', 'received_at_ms', 'body', 'seq'],
+    rows.map(({ eventId, hardwareId, atMs, seq, body }) => [
       ...[siteId, stream, eventId, hardwareId, atMs],
-      ...[nowMs, body],
+      ...[nowMs, body, seq],
     ]),
   )
 }

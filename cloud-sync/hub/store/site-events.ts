@@ -18,8 +18,8 @@ interface EventPage {
 }
 
 /**
- * Lock or geofence events of a site as the gateway sent them; null when there is no event `before`. Names of fields are
- * ours, never a caller's.
+ * Lock or geofence events of a site as the gateway sent them; null when there is no event `before`. Of equal times the
+ * later stored comes later, as at the gateway. Names of fields are ours, never a caller's.
  */
 export async function listSiteEvents(
   sql: Sql,
@@ -45,18 +45,20 @@ export async function listSiteEvents(
   for (const [name, value] of Object.entries(page.fields))
     require(`${JSON_BODY} ->> '${name}' =`, value === undefined ? undefined : String(value))
   if (page.before !== undefined) {
-    const found = await sql.get<{ at_ms: number }>(
-      'SELECT at_ms FROM event WHERE site_id = $1 AND stream = $2 AND event_id = $3',
+    const found = await sql.get<{ at_ms: number; seq: number }>(
+      'SELECT at_ms, COALESCE(seq, 0) AS seq FROM event WHERE site_id = $1 AND stream = $2 AND event_id = $3',
       [siteId, stream, page.before],
     )
     if (found === undefined) return null
-    values.push(found.at_ms, page.before)
-    conditions.push(`(at_ms, event_id) < ($${values.length - 1}, $${values.length})`)
+    values.push(found.at_ms, found.seq, page.before)
+    const [at, seq, id] = [values.length - 2, values.length - 1, values.length]
+    conditions.push(`(at_ms, COALESCE(seq, 0), event_id) < ($${at}, $${seq}, $${id})`)
   }
   values.push(page.limit, page.offset)
   const rows = await sql.all<{ body: string }>(
     `SELECT body FROM event WHERE ${conditions.join(' AND ')}
-     ORDER BY at_ms ${page.order}, event_id ${page.order} LIMIT $${values.length - 1} OFFSET $${values.length}`,
+     ORDER BY at_ms ${page.order}, COALESCE(seq, 0) ${page.order}, event_id ${page.order}
+     LIMIT $${values.length - 1} OFFSET $${values.length}`,
     values,
   )
   return rows.map(({ body }) => JSON.parse(body))

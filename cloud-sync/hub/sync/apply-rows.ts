@@ -36,12 +36,16 @@ export async function applyRows(
   if (stream === 'entities') return applyEntities(sql, rows, target)
   if (stream === 'notes') return applyNotes(sql, rows, target)
   const schema = stream === 'lock_events' ? lockEventRowSchema : geofenceEventRowSchema
-  const { good, bad } = readRows<{ event_id: string; hardware_id: string; at_ms: number }>(schema, rows)
+  const { good, bad } = readRows<{ event_id: string; hardware_id: string; at_ms: number; seq: number }>(
+    schema,
+    rows,
+  )
   const events = good.map(
     ({ row, body }): EventRow => ({
       eventId: row.event_id,
       hardwareId: row.hardware_id,
       atMs: row.at_ms,
+      seq: row.seq,
       body,
     }),
   )
@@ -64,7 +68,9 @@ async function applyNotes(sql: Sql, rows: readonly unknown[], target: RowsTarget
     known.add(row.note_id)
   }
   const events = readable.map(
-    ({ row, body }): EventRow => ({ eventId: row.note_id, hardwareId: '', atMs: row.at_ms, body }),
+    ({ row, body }): EventRow => ({
+      ...{ eventId: row.note_id, hardwareId: '', atMs: row.at_ms, seq: row.seq, body },
+    }),
   )
   await insertEvents(sql, target.siteId, 'notes', events, target.nowMs)
   return bad

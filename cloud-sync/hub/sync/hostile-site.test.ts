@@ -94,6 +94,20 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
     })
 
+    test('events of one instant are listed as at the gateway: the later stored first', async () => {
+      const rows = ['b', 'c', 'a'].map((id, i) => ({
+        ...{ seq: i + 1, event_id: id, hardware_id: 'cart-1', event: 'lock', source: 'key' },
+        ...{ at_ms: AT_MS, code: null, command_id: null, metadata: null },
+      }))
+      const honest = await hub.site()
+      await honest.push(honest.part('lock_events', rowsContent(rows)))
+      const { events } = (await people.request('GET', `/sites/${honest.siteId}/lock-events`)).body
+      assert.deepEqual(
+        events.map(({ event_id }: { event_id: string }) => event_id),
+        ['a', 'c', 'b'],
+      )
+    })
+
     test('a push of more records than any gateway sends is refused before it is decoded', async () => {
       const attacker = await hub.site()
       const whole = attacker.part('telemetry', evenRecords(20_000))

@@ -12,7 +12,7 @@ import { FolderInUseError } from './folder-lock.ts'
 import { openDatabase } from './open.ts'
 import { PgliteDatabase } from './pglite.ts'
 import { PostgresDatabase } from './postgres.ts'
-import { SCHEMA_VERSION, schemaStatements } from './schema.ts'
+import { createSchema, SCHEMA_VERSION, schemaStatements } from './schema.ts'
 
 const log = createLog('silent')
 
@@ -165,6 +165,28 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     }
   })
 })
+
+for (const kind of DATABASE_KINDS) {
+  test(`tables of version 1 get what they lack, and keep their rows (${kind.name})`, {
+    skip: kind.skip,
+  }, async () => {
+    const database = await kind.open()
+    try {
+      const columns = `'north', 'notes', 'n1', '', 1, 1, '{}'`
+      await database.run('ALTER TABLE event DROP COLUMN seq')
+      await database.run(`INSERT INTO event VALUES (${columns})`)
+      await database.run('UPDATE hub_schema_version SET version = 1')
+      for (let start = 0; start < 2; start++) await createSchema(database)
+      assert.deepEqual(await database.all('SELECT event_id, seq FROM event'), [{ event_id: 'n1', seq: null }])
+      const { version } = (await database.get<{ version: number }>(
+        'SELECT MAX(version) AS version FROM hub_schema_version',
+      )) ?? { version: 0 }
+      assert.equal(version, SCHEMA_VERSION)
+    } finally {
+      await database.stop()
+    }
+  })
+}
 
 describe('PGlite in a folder', () => {
   test('is a handle from its start to its stop: Node hangs when V8 threads wait and there is none', async () => {

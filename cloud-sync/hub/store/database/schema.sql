@@ -92,6 +92,7 @@ CREATE TABLE IF NOT EXISTS event (
   at_ms BIGINT NOT NULL,
   received_at_ms BIGINT NOT NULL,
   body TEXT NOT NULL, -- JSON of the row, without seq
+  seq BIGINT, -- its place in the stream; null for what an earlier program stored
   PRIMARY KEY (site_id, stream, event_id)
 );
 CREATE INDEX IF NOT EXISTS event_by_time ON event (site_id, stream, at_ms);

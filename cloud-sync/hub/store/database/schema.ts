@@ -3,7 +3,10 @@ import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
 /** The schema this program knows; a later one adds statements and raises it. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
+
+/** What makes the tables of an earlier version those of this one: each statement may run again. */
+const UPGRADES = ['ALTER TABLE event ADD COLUMN IF NOT EXISTS seq BIGINT']
 
 /** The statements of `schema.sql`, in order. */
 export function schemaStatements(): string[] {
@@ -17,14 +20,9 @@ export function schemaStatements(): string[] {
 /** Two hubs create the same table at once: IF NOT EXISTS checks before it creates, so one of them can still fail. */
 const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '40P01'])
 
-/** Creates missing tables and indexes. Several hubs may do so at once. Throws for the schema of a later version. */
+/** Creates missing tables, columns and indexes. Several hubs may do so at once. Throws for the schema of a later version. */
 export async function createSchema(sql: Sql): Promise<void> {
-  for (const statement of schemaStatements()) {
-    await withRetries(
-      () => sql.run(statement),
-      (error) => CREATED_AT_ONCE.has(codeOf(error) ?? ''),
-    )
-  }
+  for (const statement of schemaStatements()) await runOnce(sql, statement)
   const found = await sql.get<{ version: number | null }>(
     'SELECT MAX(version) AS version FROM hub_schema_version',
   )
@@ -35,10 +33,18 @@ export async function createSchema(sql: Sql): Promise<void> {
     )
   }
   if (version < SCHEMA_VERSION) {
+    for (const statement of UPGRADES) await runOnce(sql, statement)
     await sql.run('INSERT INTO hub_schema_version (version) VALUES ($1) ON CONFLICT DO NOTHING', [
       SCHEMA_VERSION,
     ])
   }
+}
+
+function runOnce(sql: Sql, statement: string): Promise<number> {
+  return withRetries(
+    () => sql.run(statement),
+    (error) => CREATED_AT_ONCE.has(codeOf(error) ?? ''),
+  )
 }
 
 /** Tables that belong to no site: every node of a cluster has all of them. */
