@@ -7,9 +7,10 @@ import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { sessions } from './sessions/sessions.ts'
+import { starts } from './starts.ts'
 import { sync } from './sync/sync.ts'
 
-const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync]
+const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync, starts]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
   const { scenarios, ...context } = parseOptions(argv)

@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchProcess, Workbench } from '#scripts/rig/processes.ts'
+import {
+  type Figure,
+  formatCount,
+  median,
+  noneOf,
+  printProgress,
+  printTable,
+  type ScenarioReport,
+  told,
+} from '#scripts/rig/report.ts'
+import type { TortureContext, TortureScenario } from './scenario.ts'
+
+const STARTS = 300
+const SHORT_STARTS = 12
+const PROGRESS_EVERY = 20
+/** Longer than any start takes, and shorter than the programs' own watch over it. */
+const LIMIT_MS = 60_000
+const FIRST_GUESS_MS = 1_500
+const KEY = /\b(?:flt|cbh)_[\w-]{20,}/
+const LISTENING = /"msg":"listening"/
+const URL_IN_LINE = /"http":"([^"]+)"/
+
+/** In what a program is started; `after a kill` is on the folder of a start that was killed at some moment. */
+const CIRCUMSTANCES = ['empty folder', 'port taken', 'after a kill'] as const
+type Circumstance = (typeof CIRCUMSTANCES)[number]
+
+interface Program {
+  name: 'gateway' | 'hub'
+  args(entry: string): string[]
+  settings(dataDir: string, port: number): Record<string, string>
+}
+
+const PROGRAMS: readonly Program[] = [
+  {
+    name: 'gateway',
+    args: (entry) => [entry, 'run'],
+    settings: (dataDir, port) => ({
+      CARTBARN_DATA_DIR: dataDir,
+      CARTBARN_HOST: '127.0.0.1',
+      CARTBARN_HTTP_PORT: String(port),
+      CARTBARN_MQTT_PORT: '0',
+    }),
+  },
+  {
+    name: 'hub',
+    args: (entry) => [entry, 'hub'],
+    settings: (dataDir, port) => ({
+      CARTBARN_HUB_DATA_DIR: dataDir,
+      CARTBARN_HUB_HOST: '127.0.0.1',
+      CARTBARN_HUB_PORT: String(port),
+    }),
+  },
+]
+
+type End = 'listening' | 'ended with a sentence' | 'ended without a word' | 'hung'
+
+interface Start {
+  program: Program['name']
+  circumstance: Circumstance
+  end: End
+  tookMs: number
+  /** Whether the key of an admin could be had and opens the API; null where nothing listens. */
+  hasKey: boolean | null
+}
+
+/** Whatever a program is started in, it must end up listening or say why not, and somebody must be able to get in. */
+export const starts: TortureScenario = {
+  name: 'starts',
+  summary: 'starts of gateway and hub on empty folders, with ports taken and after kills; none may hang',
+  run: runStarts,
+}
+
+async function runStarts({ bench, entry, isShort, cycles }: TortureContext): Promise<ScenarioReport> {
+  const count = cycles ?? (isShort ? SHORT_STARTS : STARTS)
+  const done: Start[] = []
+  for (let n = 0; n < count; n++) {
+    const program = PROGRAMS[n % PROGRAMS.length] ?? PROGRAMS[0]
+    const circumstance = CIRCUMSTANCES[Math.floor(n / PROGRAMS.length) % CIRCUMSTANCES.length]
+    if (program === undefined || circumstance === undefined) throw new Error('nothing to start')
+    const usualMs = median(timesOf(done, program.name)) || FIRST_GUESS_MS
+    done.push(await startOnce(bench, { entry, program, circumstance, usualMs }))
+    if ((n + 1) % PROGRESS_EVERY === 0) printProgress(`  ${n + 1} of ${count} starts`)
+  }
+  print(done)
+  return { figures: createFigures(done), raw: done }
+}
+
+interface StartOptions {
+  entry: string
+  program: Program
+  circumstance: Circumstance
+  usualMs: number
+}
+
+async function startOnce(bench: Workbench, options: StartOptions): Promise<Start> {
+  const { program, circumstance, usualMs } = options
+  const dataDir = bench.createFolder(program.name)
+  if (circumstance === 'port taken') {
+    const taker = createServer().listen(0, '127.0.0.1')
+    await once(taker, 'listening')
+    const address = taker.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const life = new Life(bench, options, dataDir, port)
+    const end = await life.end()
+    await life.kill()
+    taker.close()
+    return { program: program.name, circumstance, end, tookMs: life.tookMs, hasKey: null }
+  }
+  let before = ''
+  if (circumstance === 'after a kill') {
+    const first = new Life(bench, options, dataDir, 0)
+    await Promise.race([first.end(), sleep(Math.random() * usualMs * 1.2, undefined, { ref: false })])
+    await first.kill()
+    before = first.output
+  }
+  const life = new Life(bench, options, dataDir, 0)
+  const end = await life.end()
+  const printed = () => `${before}\n${life.output}`
+  const hasKey = end === 'listening' ? await opensWith(life.url, printed, dataDir) : null
+  await life.kill()
+  return { program: program.name, circumstance, end, tookMs: life.tookMs, hasKey }
+}
+
+/** One start of a program. */
+class Life {
+  readonly #process: BenchProcess
+  readonly #startedAtMs = performance.now()
+  readonly #lines: string[] = []
+  readonly #listening = Promise.withResolvers<void>()
+  tookMs = 0
+  url = ''
+
+  constructor(bench: Workbench, { entry, program }: StartOptions, dataDir: string, port: number) {
+    const settings = program.settings(dataDir, port)
+    this.#process = bench.spawn(program.name, process.execPath, program.args(entry), settings)
+    this.#process.watchLines((line) => {
+      this.#lines.push(line)
+      if (!LISTENING.test(line)) return
+      this.url = URL_IN_LINE.exec(line)?.[1] ?? ''
+      this.#listening.resolve()
+    })
+  }
+
+  /** What it said, on stdout and stderr. */
+  get output(): string {
+    return `${this.#lines.join('\n')}\n${this.#process.errorTail}`.trim()
+  }
+
+  async end(): Promise<End> {
+    const limit = sleep(LIMIT_MS, 'hung' as const, { ref: false })
+    const end = await Promise.race([
+      this.#listening.promise.then(() => 'listening' as const),
+      this.#process.exited.then(() => 'ended' as const),
+      limit,
+    ])
+    this.tookMs = performance.now() - this.#startedAtMs
+    if (end !== 'ended') return end
+    return this.output === '' ? 'ended without a word' : 'ended with a sentence'
+  }
+
+  async kill(): Promise<void> {
+    await this.#process.stop('SIGKILL')
+  }
+}
+
+/** A key that is printed comes right after the line that says that the program listens. */
+const KEY_WAIT_MS = 5_000
+const KEY_LOOK_MS = 100
+
+/** Whether the key that was printed, or lies in the data folder, is one of an admin. */
+async function opensWith(url: string, printed: () => string, dataDir: string): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < KEY_WAIT_MS; waitedMs += KEY_LOOK_MS) {
+    const key = KEY.exec(printed())?.[0] ?? KEY.exec(keyFile(dataDir))?.[0]
+    if (key !== undefined) {
+      const { status } = await fetch(`${url}/users`, { headers: { 'x-api-key': key } })
+      if (status === 200) return true
+    }
+    await sleep(KEY_LOOK_MS)
+  }
+  return false
+}
+
+function keyFile(dataDir: string): string {
+  try {
+    return readFileSync(join(dataDir, 'admin-key.txt'), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function timesOf(done: readonly Start[], name: Program['name']): number[] {
+  return done
+    .filter(({ program, end }) => program === name && end === 'listening')
+    .map(({ tookMs }) => tookMs)
+}
+
+function print(done: readonly Start[]): void {
+  const rows = PROGRAMS.flatMap(({ name }) =>
+    CIRCUMSTANCES.map((circumstance) => {
+      const some = done.filter((one) => one.program === name && one.circumstance === circumstance)
+      const ended = (end: End) => some.filter((one) => one.end === end).length
+      return [
+        `${name}, ${circumstance}`,
+        ...[some.length, ended('listening'), ended('ended with a sentence'), ended('hung')].map(formatCount),
+        formatCount(some.filter(({ hasKey }) => hasKey === false).length),
+      ]
+    }),
+  )
+  printTable('Starts', ['program, in', 'starts', 'listening', 'a sentence', 'hung', 'no key'], rows)
+}
+
+function createFigures(done: readonly Start[]): Figure[] {
+  const silent = done.filter(({ end }) => end === 'hung' || end === 'ended without a word')
+  const deaf = done.filter(({ circumstance, end }) => circumstance !== 'port taken' && end !== 'listening')
+  return [
+    noneOf(`starts: neither listening nor a sentence, of ${done.length}`, silent.length),
+    noneOf('starts: not listening though nothing is in the way', deaf.length),
+    noneOf('starts: listening, and nobody has a key', done.filter(({ hasKey }) => hasKey === false).length),
+    ...PROGRAMS.map(({ name }) => {
+      const times = timesOf(done, name)
+      const longest = formatCount(Math.max(0, ...times))
+      return told(
+        `starts: ${name} listens after, median : longest`,
+        `${formatCount(median(times))} : ${longest} ms`,
+      )
+    }),
+  ]
+}
