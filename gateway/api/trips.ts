@@ -4,19 +4,20 @@ import { type Caller, canSee, isAdmin } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
 import type { TripSearch } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
-import { acceptedFormat } from '#shared/http/history-answers.ts'
-import { answers, problems, streamed } from '#shared/http/responses.ts'
+import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
   activeTripQuery,
   GEO_JSON,
   requireFewDevices,
   requireTripRange,
+  streamMap,
   streamTripList,
   summaryRange,
   toActiveTripsJson,
   toDeviceActiveTripJson,
   tripAnswer,
+  wantsMap,
 } from '#shared/http/trip-answers.ts'
 import { tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
@@ -63,12 +64,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
-    c.header('vary', 'Accept', { append: true })
-    if (acceptedFormat(c, ['json', 'geojson']) === 'geojson') {
-      const texts = await trips.features(found, search)
-      c.header('content-disposition', `attachment; filename="${file}.geojson"`)
-      return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
-    }
+    if (wantsMap(c)) return streamMap(c, await trips.features(found, search), file)
     return streamTripList(c, await trips.find(found, search), search.config, more)
   }
 

@@ -1,12 +1,19 @@
 import { InvalidRequestError } from '#shared/errors.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
+import {
+  LINE_END,
+  LINE_HEAD,
+  lineMiddle,
+  MAP_END,
+  MAP_HEAD,
+  type TripFeature,
+} from '#shared/trips/features.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
-import { LINE_END, LINE_HEAD, lineMiddle, type TripFeature } from '#store/trips/features.ts'
 import type { TripTrackPage } from '#store/trips/line.ts'
 import type { TripQuery } from '#store/trips/trips.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
@@ -119,7 +126,7 @@ export class Trips {
 
   async *#featureTexts(devices: readonly Device[], search: TripSearch): AsyncGenerator<Uint8Array> {
     const { asker } = search
-    yield encoder.encode('{"type":"FeatureCollection","features":[')
+    yield encoder.encode(MAP_HEAD)
     let separator = ''
     for (const device of devices) {
       const query = { ...this.#queryOf(device, search), fixesAtOnce: this.#limits.fixesAtOnce }
@@ -137,7 +144,7 @@ export class Trips {
         separator = ','
       }
     }
-    yield encoder.encode(']}')
+    yield encoder.encode(MAP_END)
   }
 
   /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */

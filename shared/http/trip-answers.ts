@@ -11,6 +11,7 @@ import {
   tripFeaturesSchema,
 } from '#shared/wire/trips.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
+import { acceptedFormat } from './history-answers.ts'
 import { mergedItems } from './merged-items.ts'
 import { streamed } from './responses.ts'
 
@@ -52,6 +53,18 @@ export function streamTripList(
   const { configUsed, ...figures } = toTotalsJson(sums, config)
   const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
   return streamed(c, ReadableStream.from(texts), { 'content-type': 'application/json' })
+}
+
+/** Whether the caller asked for a map: `Accept: application/geo+json`. */
+export function wantsMap(c: Context): boolean {
+  c.header('vary', 'Accept', { append: true })
+  return acceptedFormat(c, ['json', 'geojson']) === 'geojson'
+}
+
+/** Answers with the texts of a map, in a file of this name without its ending. */
+export function streamMap(c: Context, texts: AsyncIterable<Uint8Array>, file: string): never {
+  c.header('content-disposition', `attachment; filename="${file}.geojson"`)
+  return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
 }
 
 /** What trips under way are looked for with. */

@@ -4,6 +4,7 @@ import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { Ride } from '#shared/testing/ride.ts'
 import {
   type ExpectedStop,
   type ExpectedTrip,
@@ -143,3 +144,60 @@ function assertPlace(place: Place, expected: Place): void {
 function assertNear(actual: number, expected: number, tolerance: number): void {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
 }
+
+interface Feature {
+  geometry: { type: string; coordinates: number[][] }
+  properties: Record<string, unknown> & { kind: string; coordTimes?: string[] }
+}
+
+async function askMap(path: string): Promise<{ features: Feature[]; headers: Headers }> {
+  const answer = await people.request('GET', path, { headers: { accept: 'application/geo+json' } })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'application/geo+json')
+  assert.match(answer.headers.get('vary') ?? '', /\bAccept\b/)
+  return { features: answer.body.features, headers: answer.headers }
+}
+
+test('trips as GeoJSON are those of the JSON: a line for each trip, a point for each stop', async () => {
+  let lines = 0
+  for (const { name, points } of vectors) {
+    const [first, last] = [points.at(0), points.at(-1)]
+    if (first === undefined || last === undefined) continue
+    const range = queryOf({ from: toIso(first.atMs), to: toIso(last.atMs + HOUR_MS) })
+    const path = `/sites/${site.siteId}/trips/${encodeURIComponent(name)}?${range}`
+    const listed = (await people.request('GET', path)).body
+    const { features } = await askMap(path)
+    const expected = [
+      ...listed.trips.map((trip: object) => ({ kind: 'trip', ...trip })),
+      ...listed.stops.map((stop: object) => ({ kind: 'stop', ...stop })),
+    ]
+    const bare = features.map(({ properties: { coordTimes: _, ...properties } }) => properties)
+    assert.deepEqual(bare, expected, name)
+    for (const { geometry, properties } of features) {
+      if (properties.kind !== 'trip') continue
+      lines++
+      assert.equal(geometry.type, 'LineString')
+      assert.equal(geometry.coordinates.length, properties.coordTimes?.length)
+    }
+  }
+  assert.ok(lines > 0)
+})
+
+test('a long trip is a line with all its positions, written a page at a time', async () => {
+  const { records } = new Ride({ atMs: Date.UTC(2026, 4, 4, 8), lat: 28.4, long: -81.6 })
+    .drive(12_000, 15, 1)
+    .wait(600)
+  const points = records.map(({ atMs, lat, long, speedKmh }) => ({ atMs, lat, long, speed: speedKmh }))
+  const runs = [{ hardwareId: 'long-1', stream: 'gps' as const, records: recordsOf(points) }]
+  const long = await hub.site()
+  await long.latest({ devices: [{ hardware_id: 'long-1' }] })
+  assert.equal((await long.push(long.part('telemetry', runsContent(runs)))).status, 200)
+  const { features, headers } = await askMap(`/sites/${long.siteId}/trips?from=2026-05-04&to=2026-05-05`)
+  assert.equal(headers.get('content-disposition'), `attachment; filename="trips-${long.siteId}.geojson"`)
+  const [trip] = features
+  const { coordinates = [] } = trip?.geometry ?? {}
+  const times = trip?.properties.coordTimes ?? []
+  assert.ok(coordinates.length > 11_000, `${coordinates.length}`)
+  assert.equal(times.length, coordinates.length)
+  assert.deepEqual(times, times.toSorted())
+})

@@ -3,16 +3,20 @@ import type { Context } from 'hono'
 import { requireDevice, requireSite } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
-import { answers } from '#shared/http/responses.ts'
+import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
   activeTripQuery,
+  GEO_JSON,
   requireFewDevices,
   requireTripRange,
+  streamMap,
   streamTripList,
   summaryRange,
   toActiveTripsJson,
   toDeviceActiveTripJson,
+  tripAnswer,
+  wantsMap,
 } from '#shared/http/trip-answers.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
@@ -65,9 +69,12 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     c: Context<HubEnv>,
     devices: readonly TripDevice[],
     { range, config }: { range: { fromMs: number; toMs: number }; config: TripConfig },
+    file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
-    const lists = await trips.find(devices, { range, config, signal: c.req.raw.signal })
+    const search = { range, config, signal: c.req.raw.signal }
+    if (wantsMap(c)) return streamMap(c, await trips.features(devices, search), file)
+    const lists = await trips.find(devices, search)
     return streamTripList(c, lists, config, more)
   }
 
@@ -93,9 +100,9 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   api.openapi(
     route.get('/sites/{site}/trips', 'List trips and stops of the devices of a site', {
       operationId: 'listSiteTrips',
-      description: `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if the site has more.`,
+      description: `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if the site has more. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { params: siteParams, query: tripsQuerySchema },
-      responses: answers(tripsSchema, 'Trips and stops, by time.', 400, 403, 404),
+      responses: { 200: tripAnswer(tripsSchema), ...problems(400, 403, 404) },
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -104,22 +111,24 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
       const search = { range, config: tripConfigOf(query) }
-      return answer(c, devices, search, { devicesQueried: devices.length })
+      return answer(c, devices, search, `trips-${site}`, { devicesQueried: devices.length })
     },
   )
 
   api.openapi(
     route.get('/sites/{site}/trips/{hardwareId}', 'List trips and stops of a device', {
       operationId: 'getSiteDeviceTrips',
-      description: 'Detected on demand in GPS history.',
+      description: `Detected on demand in GPS history. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { params: siteTripParams, query: deviceTripsQuerySchema },
-      responses: answers(deviceTripsSchema, 'Trips and stops, by time.', 400, 403, 404),
+      responses: { 200: tripAnswer(deviceTripsSchema), ...problems(400, 403, 404) },
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
       const { from, to, ...query } = c.req.valid('query')
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
-      return answer(c, [device], { range: requireTripRange(from, to), config: tripConfigOf(query) })
+      const search = { range: requireTripRange(from, to), config: tripConfigOf(query) }
+      // not with the id of the device: sites may send any text as one
+      return answer(c, [device], search, `trips-${site}`)
     },
   )
 

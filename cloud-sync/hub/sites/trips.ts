@@ -5,6 +5,18 @@ import { InvalidRequestError, UnavailableError } from '#shared/errors.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { activeTrip, RECENT_SECONDS, recentActiveTrip } from '#shared/trips/active.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
+import {
+  type FoundTripFeatures,
+  findFeaturesIn,
+  LINE_END,
+  LINE_HEAD,
+  lineMiddle,
+  linePageOf,
+  MAP_END,
+  MAP_HEAD,
+  type TripFeature,
+  timesText,
+} from '#shared/trips/features.ts'
 import { type FoundTrips, findTripsIn, withReason } from '#shared/trips/found.ts'
 import { toActiveTripJson } from '#shared/trips/json.ts'
 import { type Track, trackOf } from '#shared/trips/track.ts'
@@ -26,9 +38,19 @@ const PAGE_ROWS = 50_000
 /** Requests that hold a track in memory at the same time; others wait. */
 const TRACKS_AT_ONCE = 2
 
+/** Points of a map: of the trips of a device that are written while the others are looked at, and of a page of the rest. */
+const FIXES_AT_ONCE = 5_000
+const FIXES_OF_PAGE = 10_000
+
+const encoder = new TextEncoder()
+
 interface TripDevice {
   readonly siteId: string
   readonly hardwareId: string
+}
+
+interface DeviceFeatures extends FoundTripFeatures {
+  readonly device: TripDevice
 }
 
 interface Range {
@@ -75,6 +97,71 @@ export class SiteTrips {
       all.push(found)
     }
     return all
+  }
+
+  /**
+   * The trips and stops as one GeoJSON text, as the gateway writes it: all devices are looked at before there is any of it.
+   * Throws as `find` does.
+   */
+  async features(
+    devices: readonly TripDevice[],
+    { range, config, signal }: { range: Range; config: TripConfig; signal: AbortSignal },
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const found: DeviceFeatures[] = []
+    for (const device of devices) {
+      const rules = {
+        ...{ hardwareId: device.hardwareId, config },
+        ...{ foundMax: this.#limits.foundOfDevice, fixesAtOnce: FIXES_AT_ONCE },
+      }
+      const features = await this.#withTrack(device, range, signal, (track) => findFeaturesIn(track, rules))
+      found.push({ device, ...features })
+    }
+    return this.#featureTexts(found, signal)
+  }
+
+  async *#featureTexts(found: readonly DeviceFeatures[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    yield encoder.encode(MAP_HEAD)
+    let separator = ''
+    for (const { device, trips, longTrips, stops } of found) {
+      const pieces = [trips, ...longTrips, stops].filter((one) => !('length' in one) || one.length > 0)
+      for (const piece of pieces) {
+        yield encoder.encode(separator)
+        if ('length' in piece) yield piece
+        else yield* this.#lineTexts(device, piece, signal)
+        separator = ','
+      }
+    }
+    yield encoder.encode(MAP_END)
+  }
+
+  /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */
+  async *#lineTexts(
+    device: TripDevice,
+    { startMs, endMs, properties, spikesMs }: TripFeature,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    yield encoder.encode(LINE_HEAD)
+    const times: Float64Array[] = []
+    const pending = await pendingTelemetry(this.#sql, GPS, device, { fromMs: startMs, toMs: endMs })
+    for (let fromMs = startMs; fromMs <= endMs; ) {
+      if (signal.aborted) throw new UnavailableError('the client closed the connection')
+      const range = { fromMs, toMs: endMs, limit: FIXES_OF_PAGE }
+      const records = await readTelemetry(this.#sql, GPS, device, range, pending)
+      const { coordinates, atMs } = linePageOf(records, spikesMs)
+      if (atMs.length > 0) {
+        yield encoder.encode(times.length === 0 ? '' : ',')
+        yield coordinates
+        times.push(atMs)
+      }
+      if (records.atMs.length < FIXES_OF_PAGE) break
+      fromMs = (records.atMs.at(-1) ?? endMs) + 1
+    }
+    yield encoder.encode(lineMiddle(properties))
+    for (const [i, atMs] of times.entries()) {
+      yield encoder.encode(i === 0 ? '' : ',')
+      yield timesText(atMs)
+    }
+    yield encoder.encode(LINE_END)
   }
 
   /** The trips of those devices that are on one now, in their order. Throws as `find` does. */
