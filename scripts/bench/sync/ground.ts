@@ -23,7 +23,11 @@ export class SyncGround {
 
   static async create({ bench }: ScenarioContext): Promise<SyncGround> {
     const postgres = await startPostgres()
-    const hub = new HubProcess(bench, { CARTBARN_HUB_DATABASE_URL: postgres.url })
+    const hub = new HubProcess(bench, {
+      CARTBARN_HUB_DATABASE_URL: postgres.url,
+      // how fast they are, not how fast one site may be
+      CARTBARN_HUB_SITE_RECORDS_PER_SECOND: '0',
+    })
     const siteKey = await hub.addSite(SITE)
     await hub.start()
     const pool = new pg.Pool({ connectionString: postgres.url, max: 2 })
