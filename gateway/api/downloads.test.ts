@@ -88,6 +88,8 @@ test('a user reads four long histories at once; short ones and those of others a
   assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_downloads'])
   assert.equal(await metric(g, 'cartbarn_budget_refused_total', 'downloads'), 1)
   assert.equal((await g.request('GET', '/devices/cart-1/gps?limit=200', { key })).status, 200)
+  const heads = (await g.createUser({ allowed_hardware_ids: ['cart-1'] })).key
+  for (let i = 0; i < 5; i++) assert.equal((await g.request('HEAD', ALL, { key: heads })).status, 200)
   const other = await download((await g.createUser({ allowed_hardware_ids: ['cart-1'] })).key)
   assert.equal(other.status, 200)
   await Promise.all([four[0]?.readOn(), four[1]?.cancel(), other.cancel()])

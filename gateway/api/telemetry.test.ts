@@ -18,7 +18,7 @@ let keys: Record<Who, string | null>
 let shortId: string
 
 before(async () => {
-  g = await startGateway({}, { clock })
+  g = await startGateway({ CARTBARN_USER_DOWNLOADS: '100' }, { clock })
   await fill('cart-1', range(COUNT).map(sample))
   await g.register('silent')
   const long = range(LONG_COUNT).map((i) => ({

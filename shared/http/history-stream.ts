@@ -96,6 +96,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
           end()
           controller.error(new Error('the client takes nothing'))
         }, stallMs)
+        stalled.unref()
       },
       cancel: end,
     },

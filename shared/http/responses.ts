@@ -34,8 +34,11 @@ export function jsonText(c: Context, text: string | Uint8Array<ArrayBuffer>): ne
 /** The answer to a request whose text or file is written while it is sent. */
 export function streamed(c: Context, content: ReadableStream, headers: Record<string, string>): never {
   c.set('isStreamed', true)
+  const isHead = c.req.method === 'HEAD'
+  // nobody would read it
+  if (isHead) void content.cancel()
   // the content is what the route's schema says; the types only know values
-  return c.body(content, 200, headers) as never
+  return c.body(isHead ? null : content, 200, headers) as never
 }
 
 /** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
