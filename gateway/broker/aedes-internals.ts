@@ -4,13 +4,10 @@ import { writeToStream } from 'mqtt-packet'
 import { givenClientId } from './client-ids.ts'
 
 type Done = (error?: Error) => void
-type Deliver = (packet: DeliveredPacket, done: () => void) => void
+type Deliver = (packet: RetainedPacket, done: () => void) => void
 
-/** A message as a subscription hands it on; `brokerId` is null for a retained one that was just asked for. */
-export type DeliveredPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 'retain'> & {
-  brokerId: string | null
-  brokerCounter: number
-}
+/** A retained message that a client has just asked for. */
+export type RetainedPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos'>
 
 /**
  * The parts of Aedes 1.2.0 that it does not publish and that we touch, in one place: an upgrade is judged by the
@@ -32,8 +29,7 @@ interface ClientInternals {
   connackSent: boolean
   /** Granted subscriptions by topic filter. */
   subscriptions: Record<string, { qos: number }>
-  /** What a matching subscription calls. */
-  deliver0: Deliver
+  /** What is called with each retained message. */
   deliverQoS: Deliver
 }
 
@@ -43,12 +39,9 @@ interface BrokerInternals {
   clients: Record<string, Client>
   /** How long the next connection has to send CONNECT. */
   connectTimeout: number
-  /** Counts messages; with the id of the broker it names one. */
-  counter: number
   /** Puts a client on the list of those connected, closing the one that has its id, and takes it off. */
   registerClient(client: Client): void
   unregisterClient(client: Client): void
-  mq: { emit(packet: object, done: () => void): void }
 }
 
 export function clientInternals(client: Client): ClientInternals {
@@ -64,12 +57,23 @@ export function connectedClient(aedes: Aedes, clientId: string): Client | undefi
 }
 
 /**
- * Ends a message after its acknowledgement: by then it has been routed. Only what Aedes itself has to say ($SYS) still
- * goes its way, with client ids as they were given.
+ * Stands for the emitter that would hand each message to every subscription it matches: `SubscriptionIndex` does that,
+ * and asks first who may read it.
  */
-export function publishOnlySys(aedes: Aedes): void {
+export const NO_EMITTER = {
+  on: (_topic: string, _listener: unknown, done?: () => void) => done && setImmediate(done),
+  removeListener: (_topic: string, _listener: unknown, done?: () => void) => done && setImmediate(done),
+  emit: (_packet: object, done?: () => void) => done?.(),
+  close: (done: () => void) => setImmediate(done),
+}
+
+/**
+ * Ends a message after its acknowledgement: by then it has been routed. Only what Aedes itself has to say ($SYS) is
+ * handed on, with client ids as they were given.
+ */
+export function publishOnlySys(aedes: Aedes, deliver: (packet: PublishPacket) => void): void {
   brokerInternals(aedes).publish = (packet, client, done) => {
-    if (packet.topic.startsWith('$SYS/')) emit(aedes, withGivenId(packet))
+    if (packet.topic.startsWith('$SYS/')) deliver(withGivenId(packet))
     if (typeof client === 'function') client()
     else done?.()
   }
@@ -106,19 +110,9 @@ export function setConnectTimeout(aedes: Aedes, timeoutMs: number): void {
   brokerInternals(aedes).connectTimeout = timeoutMs
 }
 
-/** Hands a message to every live subscription that matches, at once. */
-export function emit(
-  aedes: Aedes,
-  packet: Pick<PublishPacket, 'topic' | 'payload'> & Partial<PublishPacket>,
-): void {
-  const internals = brokerInternals(aedes)
-  const named = { cmd: 'publish', ...packet, brokerId: aedes.id, brokerCounter: ++internals.counter }
-  internals.mq.emit(named, () => undefined)
-}
-
-/** Puts a client's deliveries into our hands; Aedes would write each at once and wait for the slowest reader. */
-export function deliverWith(client: Client, deliver: Deliver): void {
-  Object.assign(clientInternals(client), { deliver0: deliver, deliverQoS: deliver })
+/** Puts a client's retained messages into our hands; Aedes would write each at once and wait for the slowest reader. */
+export function deliverRetainedWith(client: Client, deliver: Deliver): void {
+  clientInternals(client).deliverQoS = deliver
 }
 
 /**

@@ -16,8 +16,8 @@ import type { Clock } from '#shared/time.ts'
 import {
   clientInternals,
   connectedClient,
-  deliverWith,
-  emit,
+  deliverRetainedWith,
+  NO_EMITTER,
   publishOnlySys,
   registerByIdentity,
   setConnectTimeout,
@@ -26,11 +26,12 @@ import {
 import type { BrokerPort } from './broker-port.ts'
 import { givenClientId } from './client-ids.ts'
 import { Connection, type Identity } from './connection.ts'
-import { Delivery } from './delivery.ts'
+import { Delivery, type LiveMessage } from './delivery.ts'
 import { Intake } from './intake.ts'
 import { limitBehind } from './limits.ts'
 import { judgeLogin } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
+import type { Session } from './mqtt-sessions/session.ts'
 import {
   type RoutedMessage,
   type SessionJournal,
@@ -128,7 +129,7 @@ export class Broker<Login> {
     })
     this.#sysTopics = new SysTopics(
       this.status,
-      (topic) => this.sessions.isWanted(topic),
+      (topic) => this.#subscribersOf(topic).size > 0,
       (topic, payload) => this.publish(topic, payload),
     )
     this.#persistence = new BrokerPersistence(this.sessions, {
@@ -141,11 +142,11 @@ export class Broker<Login> {
       journal: deps.journal,
       sessions: this.sessions,
       options: deps.options,
-      deliver: (message) => emit(this.#aedes, message),
+      deliver: (message) => this.#deliver(message),
     })
     this.#delivery = new Delivery(this.sessions, this.refusals.counts)
     this.#aedes = new Aedes({
-      // with a bound, one subscriber that falls behind and leaves overflows the stack (mqemitter #204)
+      mq: NO_EMITTER,
       concurrency: 0,
       connectTimeout: deps.options.connectTimeoutMs,
       maxTopicLevels: deps.options.maxTopicLevels,
@@ -169,7 +170,7 @@ export class Broker<Login> {
   async start(port: BrokerPort<Login>): Promise<void> {
     this.#served = port
     writeNumbersUncached()
-    publishOnlySys(this.#aedes)
+    publishOnlySys(this.#aedes, (packet) => this.#deliver(packet))
     registerByIdentity(this.#aedes)
     this.#aedes.on('client', (client) => this.#registered(client))
     this.#aedes.on('clientReady', (client) => this.#ready(client))
@@ -234,14 +235,10 @@ export class Broker<Login> {
     this.#known.set(client, connection)
     this.#connections.add(connection)
     stream.once('close', () => this.#connections.delete(connection))
-    deliverWith(client, (packet, done) => {
+    deliverRetainedWith(client, (packet, done) => {
       const { identity } = connection
-      // the subscriptions of a kept session are restored before CONNACK, which has to come first [MQTT-3.2.0-1]
-      const isMeant =
-        identity !== undefined &&
-        clientInternals(client).connackSent &&
-        this.#port.canRead(identity.owner, packet.topic)
-      if (isMeant && !client.closed) this.#delivery.deliver(connection, identity.session, packet, done)
+      const isMeant = identity !== undefined && this.#port.canRead(identity.owner, packet.topic)
+      if (isMeant && connection.isReady) this.#delivery.retained(connection, identity.session, packet, done)
       else done()
     })
     guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#refuse(client, 'packet_too_large'))
@@ -254,7 +251,7 @@ export class Broker<Login> {
 
   /** Sends a message to connected subscribers of the topic, QoS 0. */
   publish(topic: string, payload: string): void {
-    emit(this.#aedes, { topic, payload })
+    this.#deliver({ topic, payload })
   }
 
   /**
@@ -272,13 +269,13 @@ export class Broker<Login> {
   }): RoutedMessage {
     const bytes = Buffer.from(payload)
     const message = { topic, payload: new Uint8Array(bytes), qos: 1, isRetained, extra: null }
-    const routed = this.sessions.route(message, ({ owner }) => this.#port.canRead(owner, topic))
+    const routed = this.sessions.route(message, this.#subscribersOf(topic))
     return {
       ...routed,
       commit: () => {
         routed.commit()
         // written by a gateway that is stopping: clients find it when they come back
-        if (this.#isStarted) emit(this.#aedes, { topic, payload: bytes, qos: 1 })
+        if (this.#isStarted) this.#deliver({ topic, payload: bytes, qos: 1 })
       },
     }
   }
@@ -293,8 +290,7 @@ export class Broker<Login> {
     if (connection === undefined || session === undefined || session.isGone) return false
     if (login !== undefined && connection.identity?.login !== login) return false
     const qos = connection.subscribedQos(topic)
-    if (qos === undefined || connection.client.closed || !clientInternals(connection.client).connackSent)
-      return false
+    if (qos === undefined || !connection.isReady) return false
     if (qos === 0) return connection.sendOnce(topic, payload, false)
     this.sessions.queueForNow(session, { topic, payload, qos: 1, isRetained: false, extra: null })
     return true
@@ -351,6 +347,15 @@ export class Broker<Login> {
   get #port(): BrokerPort<Login> {
     if (this.#served === undefined) throw new Error('the broker is not started')
     return this.#served
+  }
+
+  /** Hands a message to connected subscribers. */
+  #deliver(message: LiveMessage): void {
+    this.#delivery.live(message, this.#subscribersOf(message.topic))
+  }
+
+  #subscribersOf(topic: string): Map<Session, number> {
+    return this.sessions.match(topic, (owner) => this.#port.canRead(owner, topic))
   }
 
   #preConnect(

@@ -4,10 +4,10 @@ import { type Packet, writeToStream } from 'mqtt-packet'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
-import { clientInternals, type DeliveredPacket, streamOf } from './aedes-internals.ts'
+import { clientInternals, streamOf } from './aedes-internals.ts'
 import { Meter } from './meter.ts'
-import type { OutboxEntry, OutboxSink } from './mqtt-sessions/outbox.ts'
-import type { Session } from './mqtt-sessions/session.ts'
+import type { OutboxEntry } from './mqtt-sessions/outbox.ts'
+import type { Session, SessionConnection } from './mqtt-sessions/session.ts'
 import type { Traffic } from './traffic.ts'
 
 /** Unread bytes from which on a client gets nothing new. */
@@ -39,7 +39,7 @@ export interface ConnectionOptions {
  * One network connection: what is written to it, and what of that its reader has not taken. Writing never waits, so a
  * client that reads slowly harms only itself; Aedes would make every publisher wait for the slowest subscriber.
  */
-export class Connection<Login> implements OutboxSink {
+export class Connection<Login> implements SessionConnection {
   readonly client: Client
   readonly address: string
   readonly transport: MqttTransport
@@ -67,7 +67,6 @@ export class Connection<Login> implements OutboxSink {
   readonly #stream: Duplex
   readonly #bufferedBytes: () => number
   readonly #traffic: ConnectionOptions['traffic']
-  #lastDelivered = 0
 
   constructor(client: Client, options: ConnectionOptions) {
     this.client = client
@@ -80,6 +79,10 @@ export class Connection<Login> implements OutboxSink {
     this.allowance = new TokenBucket({ perSecond, burst: BURST_S * perSecond })
     this.#neverWaitForDrain(options)
     this.#countPackets()
+  }
+
+  get isReady(): boolean {
+    return !this.client.closed && clientInternals(this.client).connackSent
   }
 
   get unreadBytes(): number {
@@ -150,13 +153,6 @@ export class Connection<Login> implements OutboxSink {
       if ((granted === undefined || qos > granted) && matchesTopic(filter, topic)) granted = qos
     }
     return granted
-  }
-
-  /** Whether a message comes for the first time: overlapping subscriptions bring it more than once, in a row. */
-  isNew(packet: DeliveredPacket): boolean {
-    if (packet.brokerCounter === this.#lastDelivered) return false
-    this.#lastDelivered = packet.brokerCounter
-    return true
   }
 
   #publish(packet: {

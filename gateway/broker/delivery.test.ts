@@ -121,7 +121,7 @@ test('a subscriber that reads on gets what was left out, also where a stream cou
   // the stream of a WebSocket has what the socket below it still holds
   side.broker.handle(far, 'test', { bufferedBytes: () => far.writableLength })
   near.write(Buffer.concat([connectPacket({ clientId: 'reader' }), subscribePacket({ a: 1 })]))
-  await eventually(() => side.broker.sessions.isWanted('a'), 'subscribed')
+  await eventually(() => side.broker.sessions.match('a', () => true).size > 0, 'subscribed')
   const writer = await connect(side, 'writer')
   for (let i = 0; i < 6; i++) {
     writer.send(publishPacket('a', `${i}`.padEnd(40_000), { id: i + 1 }))
@@ -133,4 +133,24 @@ test('a subscriber that reads on gets what was left out, also where a stream cou
   for (let i = 0; i < 6; i++) {
     assert.equal(readPublish(await reader.next(PACKET.publish)).payload.trim(), `${i}`)
   }
+})
+
+test('what an owner may not read is judged once for a message, not for each of its subscriptions', async (t) => {
+  let judged = 0
+  const canRead = (_owner: string, topic: string) => {
+    judged += Number(topic === 'dev/cart-1/tlm')
+    return false
+  }
+  const side = await start(t, { port: { canRead } })
+  const filters = { '#': 0, '+/#': 0, 'dev/+/+': 0, 'dev/+/tlm': 1, 'dev/#': 1, '+/+/+': 0 }
+  for (let i = 0; i < 50; i++) {
+    const curious = await connect(side, `curious-${i}`, i % 2 === 0)
+    curious.send(subscribePacket(filters))
+    await curious.next(PACKET.suback)
+  }
+  const writer = await connect(side, 'writer')
+  writer.send(publishPacket('dev/cart-1/tlm', '{}'))
+  await writer.next(PACKET.puback)
+  // when it is matched with those it is kept for, and when it is handed to those who are connected
+  assert.ok(judged <= 2, `judged ${judged} times`)
 })

@@ -1,14 +1,20 @@
 import type { Tally } from '#shared/tally.ts'
-import type { DeliveredPacket } from './aedes-internals.ts'
+import type { RetainedPacket } from './aedes-internals.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
 
-/** A connection, as far as delivering goes. */
+/** A connection, as far as delivering retained messages goes. */
 interface Recipient {
-  isNew(packet: DeliveredPacket): boolean
   grantedQos(topic: string): number
   whenRead(done: () => void): void
-  sendOnce(topic: string, payload: DeliveredPacket['payload'], retain: boolean): boolean
+  sendOnce(topic: string, payload: RetainedPacket['payload'], retain: boolean): boolean
+}
+
+/** A message for those who are connected. */
+export interface LiveMessage {
+  topic: string
+  payload: Buffer | string
+  qos?: number
 }
 
 /** What becomes of a message that a subscription of a connected client has matched. */
@@ -21,42 +27,45 @@ export class Delivery {
     this.#counts = counts
   }
 
-  deliver(recipient: Recipient, session: Session, packet: DeliveredPacket, done: () => void): void {
-    if (packet.brokerId === null) recipient.whenRead(() => this.#retained(recipient, session, packet, done))
-    else this.#live(recipient, session, packet, done)
-  }
-
-  #live(recipient: Recipient, session: Session, packet: DeliveredPacket, done: () => void): void {
-    if (recipient.isNew(packet)) {
-      const { topic, payload } = packet
-      const qos = packet.qos === 0 ? 0 : Math.min(packet.qos, recipient.grantedQos(topic))
+  /** Hands a message to the subscribers that are connected, at once. */
+  live({ topic, payload, qos: sentQos = 0 }: LiveMessage, subscribers: ReadonlyMap<Session, number>): void {
+    for (const [session, grantedQos] of subscribers) {
+      const { connection, isPersistent } = session
+      // the subscriptions of a kept session are there before CONNACK, which has to come first [MQTT-3.2.0-1]
+      if (connection?.isReady !== true) continue
+      const qos = Math.min(sentQos, grantedQos)
       if (qos === 0) {
-        if (!recipient.sendOnce(topic, payload, false)) this.#counts.add('slow_reader_skipped')
-      } else if (!session.isPersistent) {
+        if (!connection.sendOnce(topic, payload, false)) this.#counts.add('slow_reader_skipped')
+      } else if (!isPersistent) {
         // the queue of a session that is kept has it already
-        this.#queue(session, packet, qos)
+        this.#queue(session, { topic, payload, qos, isRetained: false })
       }
     }
-    done()
   }
 
-  #retained(recipient: Recipient, session: Session, packet: DeliveredPacket, done: () => void): void {
-    const qos = Math.min(packet.qos, recipient.grantedQos(packet.topic))
-    if (qos === 0) {
-      recipient.sendOnce(packet.topic, packet.payload, true)
-      done()
-      return
-    }
-    // there may be more of them than a queue holds
-    session.outbox.whenHalfFree(() => {
-      this.#queue(session, packet, qos)
-      done()
+  /** Hands a retained message to a client that has just asked for it. */
+  retained(recipient: Recipient, session: Session, packet: RetainedPacket, done: () => void): void {
+    const { topic, payload } = packet
+    recipient.whenRead(() => {
+      const qos = Math.min(packet.qos, recipient.grantedQos(topic))
+      if (qos === 0) {
+        recipient.sendOnce(topic, payload, true)
+        done()
+        return
+      }
+      // there may be more of them than a queue holds
+      session.outbox.whenHalfFree(() => {
+        this.#queue(session, { topic, payload, qos, isRetained: true })
+        done()
+      })
     })
   }
 
-  #queue(session: Session, { topic, payload, brokerId }: DeliveredPacket, qos: number): void {
-    const message = { topic, payload, qos, isRetained: brokerId === null, extra: null }
+  #queue(
+    session: Session,
+    message: { topic: string; payload: Buffer | string; qos: number; isRetained: boolean },
+  ): void {
     // a refusal of the store has been told of already
-    this.#sessions.queueFor(session, message).catch(() => undefined)
+    this.#sessions.queueFor(session, { ...message, extra: null }).catch(() => undefined)
   }
 }

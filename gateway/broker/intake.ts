@@ -1,7 +1,8 @@
 import type { PublishPacket } from 'aedes'
-import type { SessionChange, StoredMessage } from '#domain/mqtt-sessions.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { BrokerPort } from './broker-port.ts'
 import type { Identity } from './connection.ts'
+import type { LiveMessage } from './delivery.ts'
 import type { SessionJournal, Sessions } from './mqtt-sessions/sessions.ts'
 
 interface IntakeDeps<Login> {
@@ -10,7 +11,7 @@ interface IntakeDeps<Login> {
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
   /** Hands a message to connected subscribers. */
-  deliver: (message: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }) => void
+  deliver: (message: LiveMessage) => void
 }
 
 /**
@@ -60,8 +61,13 @@ export class Intake<Login> {
     } else if (isExactlyOnce && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
     } else {
-      const message = this.#routable(packet, payload)
-      const routed = message && sessions.route(message, ({ owner }) => port.canRead(owner, topic))
+      const subscribers = sessions.match(topic, (owner) => port.canRead(owner, topic))
+      // a copy of its own: the payload is a view of the socket's whole chunk
+      const message =
+        packet.retain || subscribers.size > 0
+          ? { topic, payload: new Uint8Array(payload), qos, isRetained: packet.retain, extra: null }
+          : undefined
+      const routed = message && sessions.route(message, subscribers)
       if (isExactlyOnce) received.set(messageId, null)
       if (isWill) own.push(...spendWill())
       const changes = routed === undefined ? own : [...own, ...routed.changes]
@@ -99,15 +105,5 @@ export class Intake<Login> {
         stored()
       }
     }
-  }
-
-  /** The message as it is kept and sent on; undefined when it has no subscriber. */
-  #routable(
-    { topic, qos, retain }: PublishPacket,
-    payload: Buffer,
-  ): (StoredMessage & { payload: Uint8Array<ArrayBuffer> }) | undefined {
-    if (!retain && !this.#deps.sessions.isWanted(topic)) return undefined
-    // a copy of its own: the payload is a view of the socket's whole chunk
-    return { topic, payload: new Uint8Array(payload), qos, isRetained: retain, extra: null }
   }
 }

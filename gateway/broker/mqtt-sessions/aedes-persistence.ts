@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Client, Subscription } from 'aedes'
 import type { StoredMessage, StoredSubscription } from '#domain/mqtt-sessions.ts'
+import { hasWildcard, matchesTopic } from '#domain/mqtt-topics.ts'
 import type { OutboxEntry } from './outbox.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
@@ -55,7 +56,7 @@ export class AedesPersistence {
   }
 
   async storeRetained(packet: KeptPacket): Promise<void> {
-    const routed = this.#sessions.route({ ...messageOf(packet), isRetained: true }, () => false)
+    const routed = this.#sessions.route({ ...messageOf(packet), isRetained: true }, new Map())
     await this.#sessions.write(...routed.changes)
     routed.commit()
   }
@@ -92,16 +93,22 @@ export class AedesPersistence {
 
   async countOffline(): Promise<{ subsCount: number; clientsCount: number }> {
     const subscribed = [...this.#sessions.all()].filter((session) => session.subscriptions.size > 0)
-    return { subsCount: this.#sessions.subscriptionCount, clientsCount: subscribed.length }
+    return { subsCount: this.#queuedSubscriptions().length, clientsCount: subscribed.length }
   }
 
   async subscriptionsByTopic(topic: string): Promise<Record<string, unknown>[]> {
-    return this.#sessions.match(topic).map(({ clientId, topicFilter, qos, extra }) => ({
-      clientId,
-      topic: topicFilter,
-      qos,
-      ...fieldsOf(extra),
-    }))
+    return (
+      this.#queuedSubscriptions()
+        .filter(({ topicFilter }) => matchesTopic(topicFilter, topic))
+        // in the order of the persistence that comes with Aedes
+        .sort((a, b) => Number(hasWildcard(b.topicFilter)) - Number(hasWildcard(a.topicFilter)))
+        .map(({ clientId, topicFilter, qos, extra }) => ({
+          clientId,
+          topic: topicFilter,
+          qos,
+          ...fieldsOf(extra),
+        }))
+    )
   }
 
   /** The whole session: what is queued for a client that wants a clean session is never sent [MQTT-3.1.2-6]. */
@@ -210,6 +217,13 @@ export class AedesPersistence {
   async destroy(): Promise<void> {
     if (this.#isDestroyed) throw new Error('destroyed already')
     this.#isDestroyed = true
+  }
+
+  /** Subscriptions of QoS 1 and 2; the broker itself has a faster way to those of one topic. */
+  #queuedSubscriptions(): StoredSubscription[] {
+    return [...this.#sessions.all()].flatMap(({ subscriptions }) =>
+      [...subscriptions.values()].filter(({ qos }) => qos > 0),
+    )
   }
 
   #open(client: ClientId): Session {

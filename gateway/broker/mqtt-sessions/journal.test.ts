@@ -6,7 +6,7 @@ import type { StoredMessage, StoredSessions } from '#domain/mqtt-sessions.ts'
 import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
-import type { OutboxSink } from './outbox.ts'
+import type { SessionConnection } from './session.ts'
 import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
 
 const LIMITS: SessionLimits = {
@@ -16,7 +16,13 @@ const LIMITS: SessionLimits = {
   expiryDays: 1,
 }
 
-class Sink implements OutboxSink {
+class Sink implements SessionConnection {
+  readonly isReady = true
+
+  sendOnce(): boolean {
+    return true
+  }
+
   hasRoom(): boolean {
     return true
   }
@@ -73,7 +79,9 @@ function snapshot(sessions: Sessions): StoredSessions {
   return {
     sessions: all.map(({ clientId, owner, idleHours }) => ({ clientId, owner, idleHours })),
     subscriptions: all.flatMap(({ subscriptions }) =>
-      [...subscriptions.values()].sort((a, b) => (a.topicFilter < b.topicFilter ? -1 : 1)),
+      [...subscriptions.values()]
+        .map(({ holder: _, ...subscription }) => subscription)
+        .sort((a, b) => (a.topicFilter < b.topicFilter ? -1 : 1)),
     ),
     queued: all
       .flatMap(({ clientId, outbox }) =>
@@ -133,7 +141,10 @@ test('after anything that can happen a restart finds what was in memory', async 
           sessions.enter(opened, sink)
           opened.outbox.attach(sink)
         } else if (kind === 'publish') {
-          const routed = sessions.route(message, () => true)
+          const routed = sessions.route(
+            message,
+            sessions.match(message.topic, () => true),
+          )
           disk.append(routed.changes, routed.commit, routed.abandon)
         } else if (kind === 'will') {
           void sessions.putWill({ clientId: id, owner: id, message })

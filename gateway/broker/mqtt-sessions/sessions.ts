@@ -10,17 +10,9 @@ import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
 import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
-import { Interest } from './interest.ts'
-import {
-  createEntry,
-  Outbox,
-  type OutboxEntry,
-  type OutboxLimits,
-  type OutboxSink,
-  type OutboxTotals,
-} from './outbox.ts'
+import { createEntry, Outbox, type OutboxEntry, type OutboxLimits, type OutboxTotals } from './outbox.ts'
 import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
-import { Session } from './session.ts'
+import { Session, type SessionConnection, type SessionSubscription } from './session.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
 /** Where changes are written down. */
@@ -67,8 +59,9 @@ export class Sessions implements Part {
   readonly #journal: SessionJournal
   readonly #limits: SessionLimits
   readonly #byClientId = new Map<string, Session>()
-  readonly #index = new SubscriptionIndex()
-  readonly #interest = new Interest()
+  readonly #index = new SubscriptionIndex<Session>()
+  /** Sessions that are kept or about to be, by owner. */
+  readonly #keptBy = new Map<string, number>()
   /** What the queues of all clients hold. */
   readonly queued: OutboxTotals = { messages: 0, bytes: 0 }
   /** Entries of all queues, oldest first; those that are gone are skipped. */
@@ -133,17 +126,26 @@ export class Sessions implements Part {
     return this.#byClientId.size
   }
 
-  get subscriptionCount(): number {
-    return this.#index.size
+  /** How many are kept for an owner, or about to be. */
+  keptBy(owner: string): number {
+    return this.#keptBy.get(owner) ?? 0
   }
 
-  /** A session to be kept, once it is entered. */
+  /** A session to be kept, once it is entered; or else it is to be abandoned. */
   create(clientId: string, owner: string): Session {
     const outbox = new Outbox(this.#limits.outbox, this.queued, (entry, reason) => {
       this.dropped.add(reason)
       this.#settle(entry)
     })
-    return new Session(clientId, owner, true, outbox)
+    const session = new Session(clientId, owner, true, outbox)
+    session.isCounted = true
+    this.#keptBy.set(owner, this.keptBy(owner) + 1)
+    return session
+  }
+
+  /** The connection a session was created for is over: nothing happens if it was entered. */
+  abandon(session: Session): void {
+    if (this.#byClientId.get(session.clientId) !== session) this.#uncount(session)
   }
 
   /** A session that lasts as long as its connection and is never written down. */
@@ -153,13 +155,15 @@ export class Sessions implements Part {
   }
 
   /** A connection takes the session up. */
-  enter(session: Session, connection: OutboxSink): void {
+  enter(session: Session, connection: SessionConnection): void {
     session.connection = connection
     const { clientId, owner, isPersistent } = session
     if (!isPersistent) return
     forgetUnkept(session)
     if (!this.#byClientId.has(clientId) || session.idleHours > 0)
       this.#note({ kind: 'opened', clientId, owner })
+    const other = this.#byClientId.get(clientId)
+    if (other !== undefined && other !== session) this.#uncount(other)
     this.#byClientId.set(clientId, session)
     session.idleHours = 0
   }
@@ -173,7 +177,7 @@ export class Sessions implements Part {
   }
 
   /** A connection has ended; nothing happens if another one has taken its place. */
-  leave(session: Session, connection: OutboxSink): void {
+  leave(session: Session, connection: SessionConnection): void {
     session.outbox.detach(connection)
     if (session.connection !== connection) return
     session.connection = undefined
@@ -184,7 +188,8 @@ export class Sessions implements Part {
   /** Ends a session in memory. */
   close(session: Session): void {
     session.isGone = true
-    for (const subscription of session.subscriptions.values()) this.#removeSubscription(session, subscription)
+    this.#uncount(session)
+    for (const subscription of session.subscriptions.values()) this.#removeSubscription(subscription)
     session.outbox.clear()
   }
 
@@ -214,7 +219,7 @@ export class Sessions implements Part {
     const known = topicFilters.filter((topicFilter) => session.subscriptions.has(topicFilter))
     for (const topicFilter of known) {
       const subscription = session.subscriptions.get(topicFilter)
-      if (subscription !== undefined) this.#removeSubscription(session, subscription)
+      if (subscription !== undefined) this.#removeSubscription(subscription)
     }
     const { clientId, isPersistent } = session
     if (!isPersistent) return Promise.resolve()
@@ -225,29 +230,27 @@ export class Sessions implements Part {
 
   /** Subscriptions of all clients, connected or not. */
   get allSubscriptionCount(): number {
-    return this.#interest.size
+    return this.#index.size
   }
 
-  /** Whether the topic has a subscriber. */
-  isWanted(topic: string): boolean {
-    return this.#interest.isWanted(topic)
+  /** Subscriptions of all clients of an owner, connected or not. */
+  subscriptionsOf(owner: string): number {
+    return this.#index.sizeOf(owner)
   }
 
-  /** Subscriptions of QoS 1 and 2 of sessions that are kept, by topic. */
-  match(topic: string): StoredSubscription[] {
-    return this.#index.match(topic)
+  /** Whose subscriptions take in a topic that their owner may read, each with the highest QoS of these. */
+  match(topic: string, mayRead: (owner: string) => boolean): Map<Session, number> {
+    return this.#index.match(topic, mayRead)
   }
 
-  /**
-   * Matches a message with the sessions that are kept and with what is retained. `mayRead` decides for each session
-   * whether the message is meant for it. Nothing shows until `commit`.
-   */
-  route(message: StoredMessage, mayRead: (session: Session) => boolean): RoutedMessage {
+  /** Matches a message with those of its subscribers that are kept and with what is retained. Nothing shows until `commit`. */
+  route(message: StoredMessage, subscribers: ReadonlyMap<Session, number>): RoutedMessage {
     const changes: SessionChange[] = []
     const queued: { session: Session; entry: OutboxEntry }[] = []
-    if (message.qos > 0 && this.#index.size > 0) {
-      for (const [session, qos] of this.#targets(message.topic)) {
-        if (!mayRead(session)) continue
+    if (message.qos > 0) {
+      for (const [session, qos] of subscribers) {
+        // others are sent to while they are connected only
+        if (qos === 0 || !session.isPersistent) continue
         const queuedMessage = { ...message, qos: Math.min(qos, message.qos), isRetained: false }
         const entry = createEntry(queuedMessage, session.outbox.reservePacketId(), ++this.#seq)
         queued.push({ session, entry })
@@ -378,26 +381,23 @@ export class Sessions implements Part {
 
   #addSubscription(session: Session, subscription: StoredSubscription): void {
     const known = session.subscriptions.get(subscription.topicFilter)
-    if (known !== undefined) this.#removeSubscription(session, known)
-    session.subscriptions.set(subscription.topicFilter, subscription)
-    this.#interest.add(subscription.topicFilter)
-    if (isQueued(session, subscription)) this.#index.add(subscription)
+    if (known !== undefined) this.#removeSubscription(known)
+    const held = { ...subscription, holder: session }
+    session.subscriptions.set(held.topicFilter, held)
+    this.#index.add(held)
   }
 
-  #removeSubscription(session: Session, subscription: StoredSubscription): void {
-    session.subscriptions.delete(subscription.topicFilter)
-    this.#interest.delete(subscription.topicFilter)
-    if (isQueued(session, subscription)) this.#index.delete(subscription)
+  #removeSubscription(subscription: SessionSubscription): void {
+    subscription.holder.subscriptions.delete(subscription.topicFilter)
+    this.#index.delete(subscription)
   }
 
-  /** Sessions to queue for, with the highest QoS of all their subscriptions that match [MQTT-3.3.5-1]. */
-  #targets(topic: string): Map<Session, number> {
-    const targets = new Map<Session, number>()
-    for (const { clientId, qos } of this.#index.match(topic)) {
-      const session = this.#byClientId.get(clientId)
-      if (session !== undefined) targets.set(session, Math.max(qos, targets.get(session) ?? 0))
-    }
-    return targets
+  #uncount(session: Session): void {
+    if (!session.isCounted) return
+    session.isCounted = false
+    const left = this.keptBy(session.owner) - 1
+    if (left === 0) this.#keptBy.delete(session.owner)
+    else this.#keptBy.set(session.owner, left)
   }
 
   #retain(message: StoredMessage): void {
@@ -440,11 +440,6 @@ export class Sessions implements Part {
 /** Takes out of the queue what was meant for one connection only, which is over. */
 function forgetUnkept({ outbox }: Session): void {
   for (const entry of [...outbox.entries()]) if (entry.seq === 0) outbox.remove(entry)
-}
-
-/** Whether messages are written down for the subscription; others are sent to connected subscribers only. */
-function isQueued(session: Session, subscription: StoredSubscription): boolean {
-  return session.isPersistent && subscription.qos > 0
 }
 
 function queuedChange(clientId: string, { seq, packetId, isReleased, message }: OutboxEntry): SessionChange {

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { StoredSubscription } from '#domain/mqtt-sessions.ts'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
-import { Interest } from './interest.ts'
-import { SubscriptionIndex } from './subscription-index.ts'
+import { type Held, SubscriptionIndex } from './subscription-index.ts'
+
+interface Client {
+  name: string
+  owner: string
+}
+
+const CLIENTS: readonly Client[] = ['a', 'b', 'c', 'd'].map((name) => ({
+  name,
+  // two of them are of one owner
+  owner: name < 'c' ? 'one' : name,
+}))
 
 const level = fc.constantFrom('', 'a', 'b', '$SYS')
 const topic = fc.array(level, { minLength: 1, maxLength: 4 }).map((levels) => levels.join('/'))
@@ -14,56 +23,65 @@ const filter = fc
   .filter((each) => each !== '')
 
 const steps = fc.array(
-  fc.record({ isAdded: fc.boolean(), client: fc.integer({ min: 0, max: 3 }), topicFilter: filter }),
+  fc.record({
+    isAdded: fc.boolean(),
+    holder: fc.constantFrom(...CLIENTS),
+    topicFilter: filter,
+    qos: fc.nat(2),
+  }),
   { maxLength: 40 },
 )
-
-function keyOf({ clientId, topicFilter }: { clientId: string; topicFilter: string }): string {
-  return `${clientId} ${topicFilter}`
-}
+const readers = fc.subarray(['one', 'c', 'd'])
 
 test('the index finds what looking at every subscription finds, after any adding and removing', () => {
   fc.assert(
-    fc.property(steps, topic, (history, eachTopic) => {
-      const index = new SubscriptionIndex()
-      const all = new Map<string, StoredSubscription>()
-      for (const { isAdded, client, topicFilter } of history) {
-        const subscription = { clientId: `${client}`, topicFilter, qos: 1, extra: null }
-        const key = keyOf(subscription)
+    fc.property(steps, topic, readers, (history, eachTopic, owners) => {
+      const index = new SubscriptionIndex<Client>()
+      const all = new Map<string, Held<Client>>()
+      for (const { isAdded, ...held } of history) {
+        const key = `${held.holder.name} ${held.topicFilter}`
         const known = all.get(key)
         if (isAdded && known === undefined) {
-          index.add(subscription)
-          all.set(key, subscription)
+          index.add(held)
+          all.set(key, held)
         } else if (!isAdded && known !== undefined) {
           index.delete(known)
           all.delete(key)
         }
       }
-      const expected = [...all.values()].filter(({ topicFilter }) => matchesTopic(topicFilter, eachTopic))
-      assert.deepEqual(index.match(eachTopic).map(keyOf).sort(), expected.map(keyOf).sort())
+      const expected = new Map<Client, number>()
+      for (const { holder, topicFilter, qos } of all.values()) {
+        if (!owners.includes(holder.owner) || !matchesTopic(topicFilter, eachTopic)) continue
+        expected.set(holder, Math.max(qos, expected.get(holder) ?? 0))
+      }
+      const found = index.match(eachTopic, (owner) => owners.includes(owner))
+      assert.deepEqual([...found].sort(byName), [...expected].sort(byName))
       assert.equal(index.size, all.size)
+      for (const owner of ['one', 'c', 'd']) {
+        const own = [...all.values()].filter(({ holder }) => holder.owner === owner)
+        assert.equal(index.sizeOf(owner), own.length)
+      }
     }),
     { numRuns: 1000 },
   )
 })
 
-test('a topic is wanted when a filter takes it in, and no longer once the last of them is gone', () => {
-  fc.assert(
-    fc.property(steps, topic, (history, eachTopic) => {
-      const interest = new Interest()
-      const counts = new Map<string, number>()
-      for (const { isAdded, topicFilter } of history) {
-        const count = counts.get(topicFilter) ?? 0
-        if (isAdded) interest.add(topicFilter)
-        else if (count > 0) interest.delete(topicFilter)
-        counts.set(topicFilter, Math.max(0, count + (isAdded ? 1 : -1)))
-      }
-      const wanted = [...counts].some(([each, count]) => count > 0 && matchesTopic(each, eachTopic))
-      const wildcards = [...counts].filter(([each, count]) => count > 0 && /[+#]/.test(each)).length
-      // many wildcards are not looked at one by one: too much is routed then, never too little
-      if (wildcards <= 32) assert.equal(interest.isWanted(eachTopic), wanted)
-      else assert.ok(interest.isWanted(eachTopic) || !wanted)
-    }),
-    { numRuns: 1000 },
-  )
+function byName([one]: [Client, number], [other]: [Client, number]): number {
+  return one.name < other.name ? -1 : 1
+}
+
+test('asks once whether an owner may read, however many wildcards it has', () => {
+  const index = new SubscriptionIndex<Client>()
+  const [client] = CLIENTS
+  assert.ok(client !== undefined)
+  for (let i = 0; i < 100; i++) {
+    const holder = { ...client }
+    for (const topicFilter of ['#', '+/#', 'dev/+/+']) index.add({ holder, topicFilter, qos: 0 })
+  }
+  let asked = 0
+  const found = index.match('dev/cart-1/tlm', () => {
+    asked++
+    return false
+  })
+  assert.deepEqual([found.size, asked], [0, 1])
 })

@@ -1,53 +1,116 @@
 import { Qlobber } from 'qlobber'
-import type { StoredSubscription } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 
-/** Subscriptions of QoS 1 and 2 by topic: who has to be queued a message. */
-export class SubscriptionIndex {
-  readonly #exact = new Map<string, Set<StoredSubscription>>()
-  readonly #wild = new Qlobber<StoredSubscription>({
-    separator: '/',
-    wildcard_one: '+',
-    wildcard_some: '#',
-    // "a//b" has an empty level, and + takes it in [MQTT-4.7.1-3]
-    match_empty_levels: true,
-  })
+/** Whose subscription it is. */
+interface Holder {
+  readonly owner: string
+}
+
+/** A subscription, as far as matching goes. */
+export interface Held<Each extends Holder> {
+  readonly holder: Each
+  readonly topicFilter: string
+  readonly qos: number
+}
+
+/**
+ * All subscriptions, those with wildcards owner by owner: whether an owner may read a topic is asked before any of its
+ * subscriptions is looked at, so what somebody may not read costs nobody anything, however often it is asked for.
+ */
+export class SubscriptionIndex<Each extends Holder> {
+  readonly #exact = new Map<string, Set<Held<Each>>>()
+  readonly #wild = new Map<string, { matcher: Qlobber<Held<Each>>; size: number }>()
+  readonly #sizes = new Map<string, number>()
   #size = 0
 
   get size(): number {
     return this.#size
   }
 
-  add(subscription: StoredSubscription): void {
-    const { topicFilter } = subscription
-    this.#size++
-    if (hasWildcard(topicFilter)) {
-      this.#wild.add(topicFilter, subscription)
-      return
-    }
-    const known = this.#exact.get(topicFilter)
-    if (known === undefined) this.#exact.set(topicFilter, new Set([subscription]))
-    else known.add(subscription)
+  /** Subscriptions of one owner. */
+  sizeOf(owner: string): number {
+    return this.#sizes.get(owner) ?? 0
   }
 
-  delete(subscription: StoredSubscription): void {
-    const { topicFilter } = subscription
-    this.#size--
+  add(held: Held<Each>): void {
+    this.#count(held.holder.owner, 1)
+    if (hasWildcard(held.topicFilter)) {
+      this.#addWild(held)
+      return
+    }
+    const known = this.#exact.get(held.topicFilter)
+    if (known === undefined) this.#exact.set(held.topicFilter, new Set([held]))
+    else known.add(held)
+  }
+
+  /** Takes out what was added. */
+  delete(held: Held<Each>): void {
+    const { holder, topicFilter } = held
+    this.#count(holder.owner, -1)
     if (hasWildcard(topicFilter)) {
-      this.#wild.remove(topicFilter, subscription)
+      this.#deleteWild(held)
       return
     }
     const known = this.#exact.get(topicFilter)
-    known?.delete(subscription)
+    known?.delete(held)
     if (known?.size === 0) this.#exact.delete(topicFilter)
   }
 
-  /** Subscriptions that take in the topic; several of one client if they overlap. */
-  match(topic: string): StoredSubscription[] {
-    const wild = this.#wild
-      .match(topic)
-      // a filter that begins with a wildcard does not see $ topics [MQTT-4.7.2-1]
-      .filter(({ topicFilter }) => !topic.startsWith('$') || topicFilter.startsWith('$'))
-    return [...wild, ...(this.#exact.get(topic) ?? [])]
+  /**
+   * Who is handed a message of the topic, with the highest QoS of all their subscriptions that take it in
+   * [MQTT-3.3.5-1].
+   */
+  match(topic: string, mayRead: (owner: string) => boolean): Map<Each, number> {
+    const found = new Map<Each, number>()
+    const isSys = topic.startsWith('$')
+    for (const [owner, { matcher }] of this.#wild) {
+      if (!mayRead(owner)) continue
+      for (const { holder, topicFilter, qos } of matcher.match(topic)) {
+        // a filter that begins with a wildcard does not see $ topics [MQTT-4.7.2-1]
+        if (isSys && !topicFilter.startsWith('$')) continue
+        found.set(holder, Math.max(qos, found.get(holder) ?? 0))
+      }
+    }
+    for (const { holder, qos } of this.#exact.get(topic) ?? []) {
+      if (mayRead(holder.owner)) found.set(holder, Math.max(qos, found.get(holder) ?? 0))
+    }
+    return found
   }
+
+  #addWild(held: Held<Each>): void {
+    const { owner } = held.holder
+    let known = this.#wild.get(owner)
+    if (known === undefined) {
+      known = { matcher: newMatcher(), size: 0 }
+      this.#wild.set(owner, known)
+    }
+    known.size++
+    known.matcher.add(held.topicFilter, held)
+  }
+
+  #deleteWild(held: Held<Each>): void {
+    const { owner } = held.holder
+    const known = this.#wild.get(owner)
+    if (known === undefined) return
+    known.size--
+    known.matcher.remove(held.topicFilter, held)
+    if (known.size === 0) this.#wild.delete(owner)
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    this.#size += change
+    const size = this.sizeOf(owner) + change
+    if (size === 0) this.#sizes.delete(owner)
+    else this.#sizes.set(owner, size)
+  }
+}
+
+function newMatcher<Value>(): Qlobber<Value> {
+  return new Qlobber<Value>({
+    separator: '/',
+    wildcard_one: '+',
+    wildcard_some: '#',
+    // "a//b" has an empty level, and + takes it in [MQTT-4.7.1-3]
+    match_empty_levels: true,
+  })
 }
