@@ -1,3 +1,4 @@
+import type { BrokerBudgets } from '#broker/limits.ts'
 import { Budgets } from '#shared/budgets/budgets.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { Config } from './config.ts'
@@ -10,13 +11,19 @@ const BURST_S = 4
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
 /** `/realtime` connections of everybody, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
+/** MQTT connections that only admins get: so many, or a tenth of all. */
+const MQTT_RESERVE = 100
 /** Requests for commands of one user that wait for their turn: a person who locks a whole fleet needs 500. */
 const WAITING_COMMANDS = 1_000
 
 /** Every limit of the gateway that counts per owner. */
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
-    ['http_sockets', 'failed_keys', 'requests', 'realtime_sockets', 'waiting_commands', 'downloads'],
+    [
+      ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets'] as const),
+      ...(['waiting_commands', 'downloads'] as const),
+      ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions'] as const),
+    ],
     clock,
   )
   const perSecond = config.requestsPerSecond
@@ -33,6 +40,15 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       perOwner: config.userRealtimeSockets,
     }),
     downloads: budgets.slots('downloads', { perOwner: config.userDownloads }),
+    mqtt: {
+      connections: budgets.slots('mqtt_connections', {
+        perOwner: config.userMqttConnections,
+        total: config.mqttConnections,
+        reserve: Math.min(MQTT_RESERVE, Math.floor(config.mqttConnections / 10)),
+      }),
+      sessions: budgets.ceiling('mqtt_sessions', config.userMqttSessions),
+      subscriptions: budgets.ceiling('mqtt_subscriptions', config.userMqttSubscriptions),
+    } satisfies BrokerBudgets,
     commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
   }
 }

@@ -114,6 +114,18 @@ const SETTINGS = {
     schema: count(1, 1_000).default(4),
     help: 'histories longer than 200 records that one user reads at once',
   },
+  USER_MQTT_CONNECTIONS: {
+    schema: count(1, 100_000).default(20),
+    help: 'MQTT connections of one user at once; many programs may share a key',
+  },
+  USER_MQTT_SESSIONS: {
+    schema: count(1, 100_000).default(10),
+    help: 'MQTT sessions (clean session 0) that are kept for one user',
+  },
+  USER_MQTT_SUBSCRIPTIONS: {
+    schema: count(1, 1_000_000).default(200),
+    help: 'MQTT subscriptions of one user, over all its connections and sessions',
+  },
   MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
   MQTT_CONNECTIONS_PER_ADDRESS: {
     schema: count(1, 100_000).default(2_500),
@@ -262,6 +274,9 @@ export interface Config {
   trustedProxies: BlockList | undefined
   userRealtimeSockets: number
   userDownloads: number
+  userMqttConnections: number
+  userMqttSessions: number
+  userMqttSubscriptions: number
   mqttConnections: number
   mqttConnectionsPerAddress: number
   mqttFailedLoginsPerSecond: number
@@ -339,6 +354,9 @@ export function readConfig(environment: Record<string, string | undefined>, file
       s.TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.TRUSTED_PROXIES) ?? undefined),
     userRealtimeSockets: s.USER_REALTIME_SOCKETS,
     userDownloads: s.USER_DOWNLOADS,
+    userMqttConnections: s.USER_MQTT_CONNECTIONS,
+    userMqttSessions: s.USER_MQTT_SESSIONS,
+    userMqttSubscriptions: s.USER_MQTT_SUBSCRIPTIONS,
     mqttConnections: s.MQTT_CONNECTIONS,
     mqttConnectionsPerAddress: s.MQTT_CONNECTIONS_PER_ADDRESS,
     mqttFailedLoginsPerSecond: s.MQTT_FAILED_LOGINS_PER_SECOND,

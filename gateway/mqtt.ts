@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Broker, type BrokerOptions, type NetworkOptions } from '#broker/broker.ts'
+import type { BrokerBudgets } from '#broker/limits.ts'
 import { Connections } from '#broker/listeners/admission.ts'
 import { TcpListener } from '#broker/listeners/tcp.ts'
 import { TlsListener } from '#broker/listeners/tls.ts'
@@ -18,6 +19,7 @@ const RECEIVING_WINDOWS = 10
 
 interface MqttDeps {
   config: Config
+  budgets: BrokerBudgets
   store: Pick<Store, 'read' | 'queue'>
   clock: Clock
   log: Log
@@ -27,7 +29,7 @@ interface MqttDeps {
 export type Mqtt = ReturnType<typeof createMqtt>
 
 /** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
-export function createMqtt({ config, store, clock, log }: MqttDeps) {
+export function createMqtt({ config, budgets, store, clock, log }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
   // all that are open, counted over all listeners
@@ -45,6 +47,7 @@ export function createMqtt({ config, store, clock, log }: MqttDeps) {
       },
     },
     gate,
+    budgets,
     options: brokerOptions(config),
     clock,
     log,

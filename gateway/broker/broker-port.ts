@@ -20,6 +20,8 @@ export interface BrokerPort<Login> {
   ): LoginResult<Login>
   /** The login of a client that is not connected, whose last will is published after a restart. */
   resume(owner: string): Login | undefined
+  /** Whether places that are kept for the few who must get in are for this owner too. */
+  mayUseReserve(owner: string): boolean
   canSubscribe(owner: string, topicFilter: string): boolean
   canRead(owner: string, topic: string): boolean
   /** A kind of device message, a plain message for its subscribers, or undefined for a topic that is not theirs. */

@@ -28,8 +28,8 @@ import { givenClientId } from './client-ids.ts'
 import { Connection, type Identity } from './connection.ts'
 import { Delivery, type LiveMessage } from './delivery.ts'
 import { Intake } from './intake.ts'
-import { limitBehind } from './limits.ts'
-import { judgeLogin } from './login.ts'
+import { type BrokerBudgets, type LIMIT_REFUSALS, limitBehind, TOPIC_FILTER_MAX } from './limits.ts'
+import { judgeLogin, SERVER_UNAVAILABLE } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import {
@@ -88,6 +88,7 @@ export class Broker<Login> {
   readonly sessions: Sessions
   readonly status: BrokerStatus
   readonly #options: BrokerOptions
+  readonly #budgets: BrokerBudgets
   readonly #gate: ReadGate
   readonly #clock: Clock
   readonly #onLoginFailed: (address: string) => void
@@ -107,12 +108,14 @@ export class Broker<Login> {
     journal: SessionJournal
     gate: ReadGate
     options: BrokerOptions
+    budgets: BrokerBudgets
     clock: Clock
     log: Log
     onLoginFailed: (address: string) => void
   }) {
     this.#gate = deps.gate
     this.#options = deps.options
+    this.#budgets = deps.budgets
     this.#clock = deps.clock
     this.#onLoginFailed = deps.onLoginFailed
     this.#log = deps.log
@@ -234,7 +237,7 @@ export class Broker<Login> {
     connection.connectedAtMs = this.#clock.nowMs()
     this.#known.set(client, connection)
     this.#connections.add(connection)
-    stream.once('close', () => this.#connections.delete(connection))
+    stream.once('close', () => this.#over(connection))
     deliverRetainedWith(client, (packet, done) => {
       const { identity } = connection
       const isMeant = identity !== undefined && this.#port.canRead(identity.owner, packet.topic)
@@ -414,12 +417,45 @@ export class Broker<Login> {
     // what is written down and who is taken over goes by it
     client.id = clientId
     closePredecessor(this.#aedes, clientId, () => {
+      // nobody would give back what it takes; Aedes does not go on with it either
+      if (client.closed) return
+      const refusal = this.#admit(connection, owner)
+      if (refusal !== undefined) {
+        this.#refuse(client, refusal)
+        done(Object.assign(new Error(refusal), { returnCode: SERVER_UNAVAILABLE }), false)
+        return
+      }
       const session = client.clean
         ? this.sessions.createTransient(client.id, owner)
         : (this.sessions.get(client.id) ?? this.sessions.create(client.id, owner))
       connection.identity = { login, owner, session }
       done(null, true)
     })
+  }
+
+  /** Counts a connection among those of its owner, until it is over; tells why when the owner has as many as it may. */
+  #admit(connection: Connection<Login>, owner: string): (typeof LIMIT_REFUSALS)[number] | undefined {
+    const { clean, id } = connection.client
+    const isNew = !clean && this.sessions.get(id) === undefined
+    if (isNew && !this.#budgets.sessions.allows(this.sessions.keptBy(owner)))
+      return 'too_many_sessions_of_owner'
+    const mayUseReserve = this.#port.mayUseReserve(owner)
+    if (!this.#budgets.connections.take(owner, { mayUseReserve })) return 'too_many_connections_of_owner'
+    connection.isCounted = true
+    return undefined
+  }
+
+  #over(connection: Connection<Login>): void {
+    this.#connections.delete(connection)
+    if (connection.identity === undefined) return
+    this.#uncount(connection)
+    this.sessions.abandon(connection.identity.session)
+  }
+
+  #uncount(connection: Connection<Login>): void {
+    if (!connection.isCounted || connection.identity === undefined) return
+    connection.isCounted = false
+    this.#budgets.connections.release(connection.identity.owner)
   }
 
   #registered(client: Client): void {
@@ -455,6 +491,7 @@ export class Broker<Login> {
   #disconnected(client: Client): void {
     const connection = this.#known.get(client)
     if (connection?.identity === undefined) return
+    this.#uncount(connection)
     this.sessions.leave(connection.identity.session, connection)
     this.#port.disconnected(connection.identity.login)
   }
@@ -475,11 +512,22 @@ export class Broker<Login> {
     if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
     const { allowance, granted, identity } = connection
     allowance.spend()
+    if (topicFilter.length > TOPIC_FILTER_MAX) {
+      this.#refuse(client, 'topic_filter_too_long', topicFilter)
+      return false
+    }
     if (!granted.has(topicFilter) && granted.size >= this.#options.maxSubscriptions) {
       this.#refuse(client, 'too_many_subscriptions', topicFilter)
       return false
     }
-    if (!this.#port.canSubscribe(identity.owner, topicFilter)) {
+    const { owner, session } = identity
+    // the subscriptions of a kept session come again with each of its connections
+    const isKnown = session.subscriptions.has(topicFilter)
+    if (!isKnown && !this.#budgets.subscriptions.allows(this.sessions.subscriptionsOf(owner))) {
+      this.#refuse(client, 'too_many_subscriptions_of_owner', topicFilter)
+      return false
+    }
+    if (!this.#port.canSubscribe(owner, topicFilter)) {
       this.#refuse(client, 'topic_not_readable', topicFilter)
       return false
     }

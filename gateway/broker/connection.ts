@@ -46,6 +46,8 @@ export class Connection<Login> implements SessionConnection {
   identity: Identity<Login> | undefined
   /** Whose it is, from the moment its login has been judged: before `identity`. */
   owner: string | undefined
+  /** It counts among those of its owner. */
+  isCounted = false
   /** The client id was left to the broker. */
   isUnnamed = false
   /** What it may send. */

@@ -107,6 +107,26 @@ const CASES: Case[] = [
     },
   },
   {
+    reason: 'too_many_connections_of_owner',
+    what: 'one connection more than a user may have',
+    settings: { CARTBARN_USER_MQTT_CONNECTIONS: '1' },
+    provoke: async ({ adminId, open, program }) => {
+      await program('first')
+      const login = { clientId: 'second', username: adminId, password: ADMIN_KEY }
+      assert.equal(await (await open()).login(login), 3)
+    },
+  },
+  {
+    reason: 'too_many_sessions_of_owner',
+    what: 'one kept session more than a user may have',
+    settings: { CARTBARN_USER_MQTT_SESSIONS: '1' },
+    provoke: async ({ adminId, open, program }) => {
+      await program('first', { clean: false })
+      const login = { clientId: 'second', username: adminId, password: ADMIN_KEY, clean: false }
+      assert.equal(await (await open()).login(login), 3)
+    },
+  },
+  {
     reason: 'too_many_failed_logins',
     what: 'guessing passwords',
     provoke: async ({ g, open }) => {
@@ -174,6 +194,22 @@ const CASES: Case[] = [
     settings: { CARTBARN_MQTT_SUBSCRIPTIONS: '2' },
     provoke: async ({ program }) => {
       assert.deepEqual(await subscribed(await program('curious'), { a: 0, b: 0, c: 0 }), [0, 0, 128])
+    },
+  },
+  {
+    reason: 'too_many_subscriptions_of_owner',
+    what: 'one subscription more than a user may have, on two connections',
+    settings: { CARTBARN_USER_MQTT_SUBSCRIPTIONS: '3' },
+    provoke: async ({ program }) => {
+      assert.deepEqual(await subscribed(await program('one'), { a: 0, b: 0 }), [0, 0])
+      assert.deepEqual(await subscribed(await program('other'), { a: 0, b: 0 }), [0, 128])
+    },
+  },
+  {
+    reason: 'topic_filter_too_long',
+    what: 'a topic filter of more than 256 characters',
+    provoke: async ({ program }) => {
+      assert.deepEqual(await subscribed(await program('wordy'), { ['x'.repeat(257)]: 0 }), [128])
     },
   },
   {

@@ -1,13 +1,31 @@
+import type { Ceiling } from '#shared/budgets/ceiling.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
+
+/** What each owner may have, over all its connections and sessions. */
+export interface BrokerBudgets {
+  connections: Slots
+  /** Sessions that are kept. */
+  sessions: Ceiling
+  subscriptions: Ceiling
+}
+
+/** Characters of a topic filter. */
+export const TOPIC_FILTER_MAX = 256
+
 /** Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows. */
 export const LIMIT_REFUSALS = [
   'too_many_connections',
   'too_many_connections_of_address',
+  'too_many_connections_of_owner',
+  'too_many_sessions_of_owner',
   'too_many_failed_logins',
   'connect_timeout',
   'keepalive_timeout',
   'packet_too_large',
   'too_many_in_flight',
   'too_many_subscriptions',
+  'too_many_subscriptions_of_owner',
+  'topic_filter_too_long',
   'too_many_topic_levels',
   'throttled',
   'slow_reader_cut',

@@ -4,6 +4,7 @@ import { ownClientId } from './client-ids.ts'
 
 /** CONNACK return codes of MQTT 3.1.1, table 3.1. */
 const IDENTIFIER_REJECTED = 2
+export const SERVER_UNAVAILABLE = 3
 const BAD_USER_NAME_OR_PASSWORD = 4
 const NOT_AUTHORIZED = 5
 type ReturnCode = typeof IDENTIFIER_REJECTED | typeof BAD_USER_NAME_OR_PASSWORD | typeof NOT_AUTHORIZED

@@ -119,6 +119,13 @@ export class MqttAccess {
     return login.device === null ? undefined : login
   }
 
+  /** Admins look after everybody else. */
+  mayUseReserve(owner: string): boolean {
+    const { kind, id } = parseOwner(owner)
+    const caller = kind === 'user' ? this.#deps.users.callerOf(id) : undefined
+    return caller !== undefined && isAdmin(caller)
+  }
+
   /**
    * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no topic
    * of another device. A user may subscribe to

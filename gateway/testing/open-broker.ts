@@ -6,6 +6,8 @@ import { Broker, type BrokerOptions } from '#broker/broker.ts'
 import type { BrokerPort } from '#broker/broker-port.ts'
 import type { SessionJournal } from '#broker/mqtt-sessions/sessions.ts'
 import { ReadGate } from '#broker/read-gate.ts'
+import { Ceiling } from '#shared/budgets/ceiling.ts'
+import { Slots } from '#shared/budgets/slots.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { Connection } from '#store/db/connection.ts'
@@ -68,6 +70,7 @@ export class OpenBroker {
     this.#port = {
       login: () => ({ ok: true, login: {}, owner: 'anybody', isClientIdUnique: true }),
       resume: () => ({}),
+      mayUseReserve: () => false,
       canSubscribe: () => true,
       canRead: () => true,
       publishRight: () => 'message',
@@ -85,6 +88,11 @@ export class OpenBroker {
       journal: this.journal,
       gate: new ReadGate(() => false),
       options: { ...OPTIONS, ...options },
+      budgets: {
+        connections: new Slots({ perOwner: Number.POSITIVE_INFINITY }),
+        sessions: new Ceiling(Number.POSITIVE_INFINITY),
+        subscriptions: new Ceiling(Number.POSITIVE_INFINITY),
+      },
       clock: systemClock,
       log: createLog('silent'),
       onLoginFailed: () => undefined,

@@ -1,5 +1,6 @@
 import { Tally } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
+import { Ceiling } from './ceiling.ts'
 import { FairTurns } from './fair-turns.ts'
 import { Rates } from './rates.ts'
 import { type SlotLimits, Slots } from './slots.ts'
@@ -22,6 +23,11 @@ export class Budgets<Name extends string> {
   /** So many at once. */
   slots(name: Name, limits: SlotLimits): Slots {
     return new Slots(limits, () => this.refused.add(name))
+  }
+
+  /** So many at once, counted by whoever has them. */
+  ceiling(name: Name, perOwner: number): Ceiling {
+    return new Ceiling(perOwner, () => this.refused.add(name))
   }
 
   /** So many a second. */

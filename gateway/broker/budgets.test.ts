@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { PACKET, publishPacket, subscribePacket, unsubscribePacket } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const SERVER_UNAVAILABLE = 3
+
+interface User {
+  userId: string
+  key: string
+}
+
+async function start(t: TestContext, settings: Record<string, string> = {}): Promise<TestGateway> {
+  const gateway = await startGateway(settings)
+  t.after(() => gateway.stop())
+  return gateway
+}
+
+/** Opens connections that are destroyed at the end. */
+function opener(t: TestContext, gateway: TestGateway) {
+  const opened: RawMqtt[] = []
+  t.after(() => {
+    for (const client of opened) client.destroy()
+  })
+  return async (clientId: string, { userId, key }: User, clean = true) => {
+    const client = await RawMqtt.open(gateway.mqtt)
+    opened.push(client)
+    return { client, code: await client.login({ clientId, username: userId, password: key, clean }) }
+  }
+}
+
+function refused(gateway: TestGateway, budget: string): Promise<number> {
+  return metric(gateway, 'cartbarn_budget_refused_total', budget)
+}
+
+async function admin(gateway: TestGateway): Promise<User> {
+  return { userId: await gateway.adminId(), key: ADMIN_KEY }
+}
+
+test('a user has twenty connections; one that takes over a client id, or follows one that ended, is let in', async (t) => {
+  const g = await start(t)
+  const login = opener(t, g)
+  const user = await g.createUser({})
+  const places = Array.from({ length: 20 }, (_, i) => `place-${i}`)
+  const let20 = await Promise.all(places.map((clientId) => login(clientId, user)))
+  assert.deepEqual(new Set(let20.map(({ code }) => code)), new Set([0]))
+  for (let i = 0; i < 3; i++) assert.equal((await login(`excess-${i}`, user)).code, SERVER_UNAVAILABLE)
+  assert.equal(await refused(g, 'mqtt_connections'), 3)
+  assert.equal((await login('program', await admin(g))).code, 0)
+  assert.equal((await login('another', await g.createUser({}))).code, 0)
+  // the connection it takes over is the one that ends
+  assert.equal((await login('place-0', user)).code, 0)
+  assert.equal((await login('excess', user)).code, SERVER_UNAVAILABLE)
+  let20[1]?.client.destroy()
+  await eventually(async () => (await login('follower', user)).code === 0, 'let in after one has ended')
+})
+
+test('the last places are for admins', async (t) => {
+  const g = await start(t, { CARTBARN_MQTT_CONNECTIONS: '20' })
+  const login = opener(t, g)
+  const user = await g.createUser({})
+  for (let i = 0; i < 18; i++) assert.equal((await login(`place-${i}`, user)).code, 0)
+  assert.equal((await login('excess', user)).code, SERVER_UNAVAILABLE)
+  assert.equal((await login('another', await g.createUser({}))).code, SERVER_UNAVAILABLE)
+  assert.equal((await login('program', await admin(g))).code, 0)
+})
+
+test('ten sessions are kept for a user, over restarts; those it has it may take up', async (t) => {
+  const g = await start(t)
+  const login = opener(t, g)
+  const user = await g.createUser({})
+  for (let i = 0; i < 10; i++) {
+    const { client, code } = await login(`kept-${i}`, user, false)
+    assert.equal(code, 0)
+    client.destroy()
+  }
+  assert.equal((await login('excess', user, false)).code, SERVER_UNAVAILABLE)
+  assert.equal(await refused(g, 'mqtt_sessions'), 1)
+  assert.equal((await login('not kept', user)).code, 0)
+  assert.equal((await login('kept-3', user, false)).code, 0)
+  assert.equal((await login('another', await g.createUser({}), false)).code, 0)
+  await g.restart()
+  const again = opener(t, g)
+  assert.equal((await again('excess', user, false)).code, SERVER_UNAVAILABLE)
+  assert.equal((await again('kept-3', user, false)).code, 0)
+  // a clean session ends the one that was kept [MQTT-3.1.2-6]
+  assert.equal((await again('kept-4', user)).code, 0)
+  assert.equal((await again('in its place', user, false)).code, 0)
+})
+
+test('a login that breaks off leaves no session and no connection behind', async (t) => {
+  const g = await start(t, { CARTBARN_USER_MQTT_CONNECTIONS: '3', CARTBARN_USER_MQTT_SESSIONS: '3' })
+  const user = await g.createUser({})
+  const login = opener(t, g)
+  for (let i = 0; i < 30; i++) {
+    const client = await RawMqtt.open(g.mqtt)
+    void client.login({
+      clientId: `broken-${i % 3}`,
+      username: user.userId,
+      password: user.key,
+      clean: false,
+    })
+    client.destroy()
+  }
+  for (let i = 0; i < 3; i++) {
+    const clientId = `broken-${i}`
+    await eventually(async () => (await login(clientId, user, false)).code === 0, `${clientId} is let in`)
+  }
+})
+
+test('a user has two hundred subscriptions, over all connections and kept sessions', async (t) => {
+  const g = await start(t)
+  const login = opener(t, g)
+  const user = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
+  const filters = (from: number, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`dev/cart-1/tlm/x${from + i}`, 1]))
+  const subscribe = async (client: RawMqtt, from: number, count: number) => {
+    client.send(subscribePacket(filters(from, count)))
+    const codes = [...(await client.next(PACKET.suback)).body.subarray(2)]
+    return codes.filter((code) => code === 128).length
+  }
+  const { client: kept } = await login('kept', user, false)
+  assert.equal(await subscribe(kept, 0, 90), 0)
+  kept.destroy()
+  const { client: one } = await login('one', user)
+  assert.equal(await subscribe(one, 0, 90), 0)
+  const { client: other } = await login('other', user, false)
+  assert.equal(await subscribe(other, 0, 25), 5)
+  assert.equal(await refused(g, 'mqtt_subscriptions'), 5)
+  // what it has already is not counted twice
+  assert.equal(await subscribe(one, 0, 90), 0)
+  one.send(unsubscribePacket(['dev/cart-1/tlm/x0']))
+  await one.next(PACKET.unsuback)
+  assert.equal(await subscribe(other, 50, 2), 1)
+  // a kept session gets back all that it had
+  const { client: again } = await login('kept', user, false)
+  const { body } = await g.request('GET', '/mqtt/clients?search=kept')
+  assert.equal(body.clients[0].subscriptions.length, 90)
+  assert.equal(await subscribe(again, 0, 90), 0)
+})
+
+test('a topic filter has at most 256 characters', async (t) => {
+  const g = await start(t)
+  const login = opener(t, g)
+  const { client } = await login('program', await admin(g))
+  const filters = { ['x'.repeat(256)]: 0, ['x'.repeat(257)]: 0, ['x'.repeat(60_000)]: 0 }
+  client.send(subscribePacket(filters))
+  assert.deepEqual([...(await client.next(PACKET.suback)).body.subarray(2)], [0, 128, 128])
+  client.send(publishPacket('shop', 'still there'))
+  await client.next(PACKET.puback)
+})
