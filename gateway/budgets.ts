@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 
 /** HTTP connections of everybody that are no WebSockets yet. */
 const HTTP_SOCKETS = 4_000
-/** Requests a key may make at once, in seconds of its rate. */
+/** Requests or messages an owner may send at once, in seconds of its rate. */
 const BURST_S = 4
 /** Wrong keys of an address, sustained and at once. */
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
@@ -13,6 +13,8 @@ const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
 /** MQTT connections that only admins get: so many, or a tenth of all. */
 const MQTT_RESERVE = 100
+/** Lock events of one device, which are kept for ever; a lock that was out of reach sends what it has gathered. */
+const LOCK_EVENTS = { perSecond: 10, burst: 1_000 }
 /** Requests for commands of one user that wait for their turn: a person who locks a whole fleet needs 500. */
 const WAITING_COMMANDS = 1_000
 
@@ -22,7 +24,8 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
     [
       ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets'] as const),
       ...(['waiting_commands', 'downloads'] as const),
-      ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions'] as const),
+      ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions', 'mqtt_messages'] as const),
+      'lock_events',
     ],
     clock,
   )
@@ -48,7 +51,12 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       }),
       sessions: budgets.ceiling('mqtt_sessions', config.userMqttSessions),
       subscriptions: budgets.ceiling('mqtt_subscriptions', config.userMqttSubscriptions),
+      messages: budgets.rates('mqtt_messages', {
+        perSecond: config.mqttMessagesPerSecond,
+        burst: BURST_S * config.mqttMessagesPerSecond,
+      }),
     } satisfies BrokerBudgets,
+    lockEvents: budgets.rates('lock_events', LOCK_EVENTS),
     commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
   }
 }

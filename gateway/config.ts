@@ -137,7 +137,7 @@ const SETTINGS = {
   },
   MQTT_MESSAGES_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
-    help: 'sustained messages a second of one MQTT client (bursts of four times that); past it the client waits, 0 is no limit',
+    help: 'sustained messages a second of one device or user (bursts of four times that), each sample and event in them counted; past it they wait, 0 is no limit',
   },
   MQTT_PACKET_BYTES: {
     schema: count(1_024, 1_048_576).default(65_536),

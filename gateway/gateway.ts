@@ -111,6 +111,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
     ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment },
+    lockEvents: budgets.lockEvents,
     answer: (topic, payload) => broker.publish(topic, payload),
     sendTo: (login, topic, payload) => broker.send(login.hardwareId, topic, payload, login),
     forgetSession: (clientId) => broker.forgetSession(clientId),

@@ -83,7 +83,6 @@ function brokerOptions(config: Config): BrokerOptions {
     maxPayloadBytes: config.mqttPacketBytes,
     maxUnreadBytes: config.mqttSlowReaderBytes,
     maxSubscriptions: config.mqttSubscriptions,
-    messagesPerSecond: config.mqttMessagesPerSecond,
     maxTopicLevels: config.mqttTopicLevels,
     connectTimeoutMs: config.mqttConnectTimeoutS * 1000,
     // a client need not wait for PUBREC before it publishes more, and most do not

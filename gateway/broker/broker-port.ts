@@ -35,6 +35,7 @@ export interface BrokerPort<Login> {
    * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
    * connection. Calls `onStored` at once for a message that has nothing to store: then the changes are not written.
    * Calls `onDropped` at once for one that is to be acknowledged and reach nobody.
+   * Returns how many things the message holds (samples, events), at least 1.
    */
   receive(
     login: Login,
@@ -43,5 +44,7 @@ export interface BrokerPort<Login> {
     onStored: () => void,
     onRefused: (reason: string) => void,
     onDropped: () => void,
-  ): void
+  ): number
+  /** Why and for how long an owner is not to be read, because of what its messages held. */
+  debtOf(owner: string): { reason: string; waitMs: number } | undefined
 }

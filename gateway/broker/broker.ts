@@ -9,6 +9,7 @@ import {
   type Subscription,
 } from 'aedes'
 import type { StoredWill } from '#domain/mqtt-sessions.ts'
+import { hasWildcard } from '#domain/mqtt-topics.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
@@ -52,8 +53,6 @@ export interface BrokerOptions {
   /** Bytes a client may leave unread before it is cut off. */
   maxUnreadBytes: number
   maxSubscriptions: number
-  /** Messages a client may send; then it is not read for a while. 0 is no limit. */
-  messagesPerSecond: number
   maxTopicLevels: number
   /** Time for CONNECT to arrive. */
   connectTimeoutMs: number
@@ -76,6 +75,8 @@ const CONNECT_SPREAD = 0.2
 /** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
 const KEEPALIVE_MIN_S = 5
 const KEEPALIVE_MAX_S = 600
+/** Retained messages that are looked at in the time of one message. */
+const RETAINED_A_MESSAGE = 50
 /** Packets a client may send behind CONNECT without waiting: as many as one read of a socket can hold. */
 const PACKETS_BEHIND_CONNECT = 16_384
 
@@ -231,7 +232,6 @@ export class Broker<Login> {
       traffic: this.status,
       bufferedBytes,
       maxUnreadBytes: this.#options.maxUnreadBytes,
-      messagesPerSecond: this.#options.messagesPerSecond,
       onCut: () => this.#refuse(client, 'slow_reader_cut'),
     })
     connection.connectedAtMs = this.#clock.nowMs()
@@ -510,8 +510,8 @@ export class Broker<Login> {
   #maySubscribe(client: Client, topicFilter: string): boolean {
     const connection = this.#known.get(client)
     if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
-    const { allowance, granted, identity } = connection
-    allowance.spend()
+    const { granted, identity } = connection
+    this.#budgets.messages.spend(identity.owner, this.#costOf(topicFilter))
     if (topicFilter.length > TOPIC_FILTER_MAX) {
       this.#refuse(client, 'topic_filter_too_long', topicFilter)
       return false
@@ -535,6 +535,11 @@ export class Broker<Login> {
     return true
   }
 
+  /** Subscribing is reckoned as a message; with a wildcard all that is retained has to be looked at. */
+  #costOf(topicFilter: string): number {
+    return hasWildcard(topicFilter) ? 1 + this.sessions.retained.size / RETAINED_A_MESSAGE : 1
+  }
+
   #unsubscribed(client: Client, topicFilters: string[]): void {
     const connection = this.#known.get(client)
     for (const topicFilter of topicFilters) {
@@ -551,7 +556,9 @@ export class Broker<Login> {
       done(new Error('not logged in'))
       return
     }
+    const { owner } = connection.identity
     acknowledgeWhenStored(this.#intake, connection, connection.identity, packet, {
+      spend: (items) => this.#budgets.messages.spend(owner, items),
       spendWill: isWillOf(client, packet) ? () => this.#persistence.spendWill(client.id) : undefined,
       refuse: (reason) => this.#refuse(client, reason, packet.topic),
       done,
@@ -598,11 +605,14 @@ export class Broker<Login> {
   }
 
   #throttleMs(connection: Connection<Login> | undefined): number {
-    const waitMs = connection?.allowance.waitMs() ?? 0
-    if (waitMs > 0) {
-      this.refusals.counts.add('throttled')
-      if (connection !== undefined) connection.throttled++
-    }
+    if (connection?.identity === undefined) return 0
+    const { owner } = connection.identity
+    const messagesMs = this.#budgets.messages.debtMs(owner)
+    if (messagesMs > 0) this.refusals.counts.add('throttled')
+    const debt = this.#port.debtOf(owner)
+    if (debt !== undefined) this.#refuse(connection.client, debt.reason)
+    const waitMs = Math.max(messagesMs, debt?.waitMs ?? 0)
+    if (waitMs > 0) connection.throttled++
     return waitMs
   }
 

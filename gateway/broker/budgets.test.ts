@@ -12,8 +12,15 @@ interface User {
   key: string
 }
 
+/** What an installation has. */
+const DEFAULTS = {
+  CARTBARN_USER_MQTT_CONNECTIONS: '20',
+  CARTBARN_USER_MQTT_SESSIONS: '10',
+  CARTBARN_USER_MQTT_SUBSCRIPTIONS: '200',
+}
+
 async function start(t: TestContext, settings: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await startGateway(settings)
+  const gateway = await startGateway({ ...DEFAULTS, ...settings })
   t.after(() => gateway.stop())
   return gateway
 }
@@ -150,4 +157,77 @@ test('a topic filter has at most 256 characters', async (t) => {
   assert.deepEqual([...(await client.next(PACKET.suback)).body.subarray(2)], [0, 128, 128])
   client.send(publishPacket('shop', 'still there'))
   await client.next(PACKET.puback)
+})
+
+/** How long until an answer to a ping, which waits behind all that was sent before it. */
+async function pingMs(client: RawMqtt): Promise<number> {
+  const startMs = performance.now()
+  await client.flush()
+  return performance.now() - startMs
+}
+
+async function acknowledged(client: RawMqtt, messages: readonly Buffer[]): Promise<void> {
+  client.send(...messages)
+  for (const _ of messages) await client.next(PACKET.puback)
+}
+
+test('messages count by user, over all its connections', async (t) => {
+  const g = await start(t, { CARTBARN_MQTT_MESSAGES_PER_SECOND: '50' })
+  const login = opener(t, g)
+  const user = await admin(g)
+  const places = Array.from({ length: 4 }, async (_, i) => (await login(`place-${i}`, user)).client)
+  const clients = await Promise.all(places)
+  const messages = Array.from({ length: 75 }, (_, i) => publishPacket('shop', 'x', { id: i + 1 }))
+  // two hundred may come at once: here a hundred more, of which no connection sends half
+  await Promise.all(clients.map((client) => acknowledged(client, messages)))
+  const { client: neighbour } = await login('neighbour', await g.createUser({}))
+  const { client: late } = await login('late', user)
+  const [own, anew, other] = await Promise.all([...clients.slice(0, 1), late, neighbour].map(pingMs))
+  assert.ok((own ?? 0) > 1_000 && (anew ?? 0) > 1_000, `waited ${own} and ${anew} ms`)
+  assert.ok((other ?? 0) < 1_000, `the neighbour waited ${other} ms`)
+  assert.ok((await refused(g, 'mqtt_messages')) > 0)
+})
+
+test('a message counts as many as there are samples in it', async (t) => {
+  const g = await start(t, { CARTBARN_MQTT_MESSAGES_PER_SECOND: '50' })
+  const login = opener(t, g)
+  const { client } = await login('cart-1', { userId: 'cart-1', key: await g.register('cart-1') })
+  const nowMs = Date.now()
+  const batches = Array.from({ length: 3 }, (_, batch) => {
+    const samples = Array.from({ length: 100 }, (_, i) => ({
+      ts: nowMs - 1000 + 100 * batch + i,
+      speed: 1,
+    }))
+    return publishPacket('dev/cart-1/tlm', JSON.stringify(samples), { id: batch + 1 })
+  })
+  await acknowledged(client, batches)
+  const waitedMs = await pingMs(client)
+  assert.ok(waitedMs > 1_000, `waited ${waitedMs} ms`)
+})
+
+test('a device that reports more than ten lock events a second and a thousand at once waits, and loses none', async (t) => {
+  const g = await start(t)
+  const login = opener(t, g)
+  const enter = async (id: string) => (await login(id, { userId: id, key: await g.register(id) })).client
+  const [flooder, neighbour] = [await enter('flooder'), await enter('neighbour')]
+  const events = (count: number, from: number) =>
+    JSON.stringify(
+      Array.from({ length: count }, (_, i) => ({ event: 'lock', source: 'key', eid: `e-${from + i}` })),
+    )
+  const report = (count: number, from: number) => publishPacket('dev/flooder/evt', events(count, from))
+  await acknowledged(flooder, [report(500, 0)])
+  await acknowledged(flooder, [report(500, 500)])
+  assert.ok((await pingMs(flooder)) < 1_000)
+  await acknowledged(flooder, [report(30, 1_000)])
+  const startMs = performance.now()
+  const [neighbourMs] = await Promise.all([
+    pingMs(neighbour),
+    acknowledged(flooder, [report(1, 1_030), report(1, 1_031)]),
+  ])
+  const waitedMs = performance.now() - startMs
+  assert.ok(waitedMs > 1_000, `waited ${waitedMs} ms`)
+  assert.ok(neighbourMs < 1_000, `the neighbour waited ${neighbourMs} ms`)
+  assert.ok((await refused(g, 'lock_events')) > 0)
+  const { body } = await g.request('GET', '/lock-events?hardware_id=flooder&limit=1000&offset=1000')
+  assert.equal(body.pagination.returned, 32)
 })

@@ -2,7 +2,6 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { type Packet, writeToStream } from 'mqtt-packet'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
-import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import { clientInternals, streamOf } from './aedes-internals.ts'
 import { Meter } from './meter.ts'
@@ -12,8 +11,6 @@ import type { Traffic } from './traffic.ts'
 
 /** Unread bytes from which on a client gets nothing new. */
 const BUSY_BYTES = 65_536
-/** Seconds of messages a client may send at once. */
-const BURST_S = 4
 
 /** Who is at the other end, once it has logged in. */
 export interface Identity<Login> {
@@ -32,7 +29,6 @@ export interface ConnectionOptions {
   /** Unread bytes after which a client is cut off. */
   maxUnreadBytes: number
   onCut: () => void
-  messagesPerSecond: number
 }
 
 /**
@@ -50,8 +46,6 @@ export class Connection<Login> implements SessionConnection {
   isCounted = false
   /** The client id was left to the broker. */
   isUnnamed = false
-  /** What it may send. */
-  readonly allowance: TokenBucket
   /** Topic filters it was let subscribe to. */
   readonly granted = new Set<string>()
   /** Topic filters whose messages reach it, as far as the port was told. */
@@ -77,8 +71,6 @@ export class Connection<Login> implements SessionConnection {
     this.#traffic = options.traffic
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
-    const perSecond = options.messagesPerSecond
-    this.allowance = new TokenBucket({ perSecond, burst: BURST_S * perSecond })
     this.#neverWaitForDrain(options)
     this.#countPackets()
   }

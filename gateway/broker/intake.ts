@@ -28,7 +28,7 @@ export class Intake<Login> {
   /**
    * Calls `onStored` when the message may be acknowledged, or `onRefused` when it never will be. `isAlone` says that
    * nothing its sender sent before is still on its way. `spendWill` is given for a last will: it takes the will out of
-   * memory and tells what is to be written for it.
+   * memory and tells what is to be written for it. Returns how many things the message holds, at least 1.
    */
   take(
     { login, session }: Identity<Login>,
@@ -36,7 +36,7 @@ export class Intake<Login> {
     { spendWill, isAlone }: { spendWill?: (() => SessionChange[]) | undefined; isAlone: boolean },
     onStored: () => void,
     onRefused: (reason: string) => void,
-  ): void {
+  ): number {
     const { journal, sessions, options } = this.#deps
     const port = this.#deps.port()
     const { topic, qos, messageId = 0 } = packet
@@ -96,14 +96,18 @@ export class Intake<Login> {
             onRefused(reason)
           })
         }
-        port.receive(login, { level: right, payload, qos, isWill }, changes, storedByPort, refused, dropped)
+        const uplinked = { level: right, payload, qos, isWill }
+        const items = port.receive(login, uplinked, changes, storedByPort, refused, dropped)
         isLater = true
-      } else if (changes.length > 0 || !isAlone) {
+        return items
+      }
+      if (changes.length > 0 || !isAlone) {
         // also with nothing to write: it must not overtake what came before [MQTT-4.6.0-2] [MQTT-4.6.0-6]
         journal.append(changes, stored, refused)
       } else {
         stored()
       }
     }
+    return 1
   }
 }

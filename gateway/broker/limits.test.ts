@@ -255,6 +255,19 @@ const CASES: Case[] = [
     },
   },
   {
+    reason: 'too_many_lock_events',
+    what: 'more lock events than a device may report',
+    provoke: async ({ g, open }) => {
+      const password = await g.register('flooder')
+      const client = await open()
+      assert.equal(await client.login({ clientId: 'flooder', username: 'flooder', password }), 0)
+      const events = JSON.stringify(Array(500).fill({ event: 'lock', source: 'key' }))
+      for (let i = 1; i <= 3; i++)
+        await acknowledged(client, publishPacket('dev/flooder/evt', events, { id: i }))
+      client.send(publishPacket('dev/flooder/evt', events, { id: 4 }))
+    },
+  },
+  {
     reason: 'slow_reader_cut',
     what: 'asking for answers and never reading them',
     settings: { CARTBARN_MQTT_SLOW_READER_BYTES: '65536' },

@@ -1,4 +1,5 @@
 import type { Ceiling } from '#shared/budgets/ceiling.ts'
+import type { Rates } from '#shared/budgets/rates.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 
 /** What each owner may have, over all its connections and sessions. */
@@ -7,6 +8,8 @@ export interface BrokerBudgets {
   /** Sessions that are kept. */
   sessions: Ceiling
   subscriptions: Ceiling
+  /** What is sent: messages, and what they hold; subscriptions too. */
+  messages: Rates
 }
 
 /** Characters of a topic filter. */
@@ -28,6 +31,7 @@ export const LIMIT_REFUSALS = [
   'topic_filter_too_long',
   'too_many_topic_levels',
   'throttled',
+  'too_many_lock_events',
   'slow_reader_cut',
   'slow_reader_skipped',
 ] as const

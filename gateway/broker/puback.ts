@@ -4,6 +4,8 @@ import type { Connection, Identity } from './connection.ts'
 import type { Intake } from './intake.ts'
 
 interface PubackOptions {
+  /** Reckons what a message holds. */
+  spend: (items: number) => void
   /** Marks a last will as published; undefined for a message that the client sent itself. */
   spendWill: (() => SessionChange[]) | undefined
   refuse: (reason: string) => void
@@ -20,13 +22,12 @@ export function acknowledgeWhenStored<Login>(
   connection: Connection<Login>,
   identity: Identity<Login>,
   packet: PublishPacket,
-  { spendWill, refuse, done }: PubackOptions,
+  { spend, spendWill, refuse, done }: PubackOptions,
 ): void {
-  connection.allowance.spend()
   connection.receivedPublish(packet)
   connection.storing++
   const isAlone = connection.storing === 1
-  intake.take(
+  const items = intake.take(
     identity,
     packet,
     { isAlone, spendWill },
@@ -41,4 +42,5 @@ export function acknowledgeWhenStored<Login>(
       done(new Error(reason))
     },
   )
+  spend(items)
 }

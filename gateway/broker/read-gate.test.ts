@@ -194,3 +194,29 @@ test('a stream destroyed while it waits is let go', async () => {
   await eventually(() => gate.waitingConnections === 0, 'let go')
   assert.equal(reads, 0)
 })
+
+test('a stream that is held for long gets a little now and then, so that a ping gets through', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const gate = new ReadGate(() => false)
+  const stream = new PassThrough()
+  gate.guard(stream, () => 60_000)
+  let bytes = 0
+  stream.on('readable', () => {
+    const chunk: Buffer | null = stream.read()
+    bytes += chunk?.length ?? 0
+  })
+  stream.write(Buffer.alloc(4_000))
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  }
+  await turns()
+  assert.equal(bytes, 0)
+  for (const expected of [512, 1_024, 1_536]) {
+    t.mock.timers.tick(4_999)
+    await turns()
+    assert.equal(bytes, expected - 512)
+    t.mock.timers.tick(1)
+    await turns()
+    assert.equal(bytes, expected)
+  }
+})

@@ -5,6 +5,8 @@ import { Fifo } from '#shared/fifo.ts'
 const TURN_MS = 1
 /** A client that is not read cannot ping either, so this stays below the shortest keepalive. */
 const HOLD_MAX_MS = 5_000
+/** What is read of a stream that is held for longer, now and then: enough for a ping, a subscription or an answer. */
+const TRICKLE_BYTES = 512
 /**
  * Most that is taken from a socket at a time: about a turn's worth of small messages. Aedes handles all it was given
  * before another connection gets a turn, and asks for more only when all of it is acknowledged, so this bounds both
@@ -24,6 +26,8 @@ export class ReadGate {
   readonly #isWaiting = new Set<Duplex>()
   /** Streams that have used up their allowance. */
   readonly #isHeld = new Set<Duplex>()
+  /** Streams that have been held for long and get a little all the same. */
+  readonly #isTrickling = new WeakSet<Duplex>()
   #turnEndsAtMs = 0
   #isScheduled = false
   #isDraining = false
@@ -36,17 +40,22 @@ export class ReadGate {
 
   /**
    * Puts a stream that is read on `readable` events under the gate. `waitMs` tells for how long it is not to be read
-   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause.
+   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause; between long ones
+   * a little is read, so that the connection lives.
    */
   guard(stream: Duplex, waitMs: () => number = () => 0): void {
     const read = stream.read.bind(stream)
     stream.read = (size?: number | null) => {
       // with a number the stream machinery itself asks, for its own bookkeeping
       if (typeof size === 'number') return read(size)
-      if (this.#hold(stream, waitMs)) return null
-      if (this.#mayRead(stream)) return this.#readPortion(stream, read)
-      this.#defer(stream)
-      return null
+      const isTrickling = this.#isTrickling.has(stream)
+      if (!isTrickling && this.#hold(stream, waitMs)) return null
+      if (!this.#mayRead(stream)) {
+        this.#defer(stream)
+        return null
+      }
+      this.#isTrickling.delete(stream)
+      return this.#readPortion(stream, read, isTrickling ? TRICKLE_BYTES : PORTION_BYTES)
     }
   }
 
@@ -67,6 +76,7 @@ export class ReadGate {
     const timer = setTimeout(
       () => {
         this.#isHeld.delete(stream)
+        if (waitMs > HOLD_MAX_MS) this.#isTrickling.add(stream)
         if (!stream.destroyed) stream.emit('readable')
       },
       Math.min(waitMs, HOLD_MAX_MS),
@@ -75,9 +85,9 @@ export class ReadGate {
     return true
   }
 
-  #readPortion(stream: Duplex, read: Duplex['read']): unknown {
-    if (stream.readableLength <= PORTION_BYTES) return read()
-    const portion: unknown = read(PORTION_BYTES)
+  #readPortion(stream: Duplex, read: Duplex['read'], bytes: number): unknown {
+    if (stream.readableLength <= bytes) return read()
+    const portion: unknown = read(bytes)
     // it may hold no whole packet, and then Aedes would wait for an event that has passed
     this.#defer(stream)
     return portion

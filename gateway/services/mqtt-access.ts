@@ -2,6 +2,7 @@ import { canSee, isAdmin } from '#domain/access.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
+import type { Rates } from '#shared/budgets/rates.ts'
 import { AppError, describeError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
@@ -68,6 +69,8 @@ interface MqttAccessDeps {
   clock: GatewayClock
   log: Log
   enrolment: Enrolment
+  /** What a device may add to what is kept for ever. */
+  lockEvents: Pick<Rates, 'spend' | 'debtMs'>
   /** Publishes to MQTT clients, QoS 0. */
   answer: (topic: string, payload: string) => void
   /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
@@ -204,6 +207,7 @@ export class MqttAccess {
    * Takes a message of a device: `onStored` is called when it may be acknowledged, `onRefused` when it must not be
    * taken (its sender cannot be enrolled) or not be stored, `onDropped` when it is nobody's yet: it comes before the
    * status with which a device enrols.
+   * Returns how many samples and events it holds, at least 1.
    */
   receive(
     login: MqttLogin,
@@ -212,7 +216,7 @@ export class MqttAccess {
     onStored: () => void,
     onRefused: (reason: string) => void,
     onDropped: () => void,
-  ): void {
+  ): number {
     if (login.kind !== 'device') {
       onRefused('topic_not_writable')
     } else if (uplinked.level === 'tq') {
@@ -221,14 +225,25 @@ export class MqttAccess {
     } else if (login.device !== null) {
       // queued before it, so that it is acknowledged after the shared key is void
       if (login.handshake !== null && isKeyAck(uplinked)) login.handshake.confirm(login.device)
-      this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
+      const { items, lockEvents } = this.#deps.ingest.accept(
+        ...([login.device, login, uplinked, changes, onStored, onRefused] as const),
+      )
       if (uplinked.level === 'st' && !uplinked.isWill) login.handshake?.offer(login.device)
+      if (lockEvents > 0) this.#deps.lockEvents.spend(deviceOwner(login.hardwareId), lockEvents)
+      return items
     } else if (login.enrolling === null && !isEnrolling(uplinked)) {
       this.#deps.ingest.dropped.add('not_enrolled')
       onDropped()
     } else {
       this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
     }
+    return 1
+  }
+
+  /** A device that reports more lock events than it may is not read for a while: it waits and loses nothing. */
+  debtOf(owner: string): { reason: string; waitMs: number } | undefined {
+    const waitMs = parseOwner(owner).kind === 'device' ? this.#deps.lockEvents.debtMs(owner) : 0
+    return waitMs > 0 ? { reason: 'too_many_lock_events', waitMs } : undefined
   }
 
   #isZonesOf(hardwareId: string, topic: string): boolean {

@@ -7,6 +7,7 @@ import type { BrokerPort } from '#broker/broker-port.ts'
 import type { SessionJournal } from '#broker/mqtt-sessions/sessions.ts'
 import { ReadGate } from '#broker/read-gate.ts'
 import { Ceiling } from '#shared/budgets/ceiling.ts'
+import { Rates } from '#shared/budgets/rates.ts'
 import { Slots } from '#shared/budgets/slots.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
@@ -26,7 +27,6 @@ const OPTIONS: BrokerOptions = {
   maxPayloadBytes: 65_536,
   maxUnreadBytes: 262_144,
   maxSubscriptions: 100,
-  messagesPerSecond: 0,
   maxTopicLevels: 12,
   connectTimeoutMs: 10_000,
   maxReceiving: 100,
@@ -81,7 +81,9 @@ export class OpenBroker {
       receive: (_login, _uplinked, changes, onStored, onRefused) => {
         this.taken++
         this.journal.append(changes, onStored, onRefused)
+        return 1
       },
+      debtOf: () => undefined,
       ...port,
     }
     this.broker = new Broker({
@@ -92,6 +94,7 @@ export class OpenBroker {
         connections: new Slots({ perOwner: Number.POSITIVE_INFINITY }),
         sessions: new Ceiling(Number.POSITIVE_INFINITY),
         subscriptions: new Ceiling(Number.POSITIVE_INFINITY),
+        messages: new Rates({ perSecond: 0, burst: 0 }),
       },
       clock: systemClock,
       log: createLog('silent'),

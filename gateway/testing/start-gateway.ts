@@ -220,7 +220,7 @@ export class TestGateway {
   }
 }
 
-/** Starts a gateway for tests: silent, on 127.0.0.1, free ports, without a request rate unless `settings` says so. */
+/** Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a file unless `settings` says otherwise. */
 export async function startGateway(
   settings: Record<string, string> = {},
   overrides: Overrides = {},
@@ -233,6 +233,9 @@ export async function startGateway(
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_REQUESTS_PER_SECOND: '0',
     CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
+    CARTBARN_USER_MQTT_CONNECTIONS: '1000',
+    CARTBARN_USER_MQTT_SESSIONS: '1000',
+    CARTBARN_USER_MQTT_SUBSCRIPTIONS: '10000',
     CARTBARN_READER_THREADS: '1',
     ...settings,
   })

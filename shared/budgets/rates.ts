@@ -37,6 +37,18 @@ export class Rates {
     throw new RateLimitedError(`more than ${this.#allowance.perSecond} ${things} a second`, retryAfterS)
   }
 
+  /** Takes so many of the owner's, into debt if need be: for what has happened already. */
+  spend(owner: string, count = 1): void {
+    this.#bucketOf(owner).spend(count)
+  }
+
+  /** How long the owner is to be made to wait for what it has spent; counted when it has to. */
+  debtMs(owner: string): number {
+    const waitMs = this.waitMs(owner)
+    if (waitMs > 0) this.#onRefused()
+    return waitMs
+  }
+
   /** How long until `take` takes so many of the owner's. */
   waitMs(owner: string, count = 1): number {
     return this.#bucketOf(owner).waitMs(count)

@@ -56,6 +56,7 @@ export class Ingest implements Appender<QueuedMessage> {
    * and `onStored` is called all the same: the client has had its acknowledgement. `onRefused` is called instead when
    * the
    * store will not take the message: what is not on the disk is not acknowledged. `sessionChanges` are written with it.
+   * Returns how many samples and events the message holds, at least 1, and how many of them are lock events.
    */
   accept(
     device: Device,
@@ -64,14 +65,20 @@ export class Ingest implements Appender<QueuedMessage> {
     sessionChanges: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
-  ): void {
+  ): { items: number; lockEvents: number } {
     this.messages.add('received')
     if (uplinked.qos === 0 && this.#queue.isFull && sessionChanges.length === 0) {
       this.dropped.add('queue_full')
       onStored()
-      return
+      return { items: 1, lockEvents: 0 }
     }
-    this.#queue.append(this.#accept.accept(device, connection, uplinked, sessionChanges, onStored, onRefused))
+    const message = this.#accept.accept(device, connection, uplinked, sessionChanges, onStored, onRefused)
+    this.#queue.append(message)
+    const { content, drops } = message
+    const lockEvents = content.lockEvents.length
+    // what is not stored had to be read as well
+    const dropped = drops.reduce((count, drop) => count + drop.count, 0)
+    return { items: Math.max(1, content.samples.length + lockEvents + dropped), lockEvents }
   }
 
   encode(messages: readonly QueuedMessage[]): AppendBatch {
