@@ -161,7 +161,7 @@ const SETTINGS = {
   },
   MQTT_QUEUES_MESSAGES: {
     schema: count(1, 10_000_000).default(100_000),
-    help: 'messages that may wait for all clients together',
+    help: 'messages that may wait for all clients together; then the user or device that has most loses its oldest',
   },
   MQTT_QUEUES_BYTES: {
     schema: count(65_536, 17_179_869_184).default(67_108_864),

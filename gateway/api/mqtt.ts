@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { TOPIC_FILTER_MAX } from '#domain/mqtt-topics.ts'
 import { parseOwner } from '#services/mqtt-access.ts'
 import { textSearch } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
@@ -24,6 +25,7 @@ import {
   quarantineSchema,
   removedMqttClientQuerySchema,
   removedMqttClientSchema,
+  SHOWN_SUBSCRIPTIONS,
 } from '#shared/wire/mqtt-status.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
@@ -48,7 +50,11 @@ function toMqttClientJson(client: MqttClientStatus): MqttClientJson {
     connected_since: connection === null ? null : toIso(connection.sinceMs),
     clean_session: client.cleanSession,
     keepalive_s: connection?.keepaliveS ?? null,
-    subscriptions: client.subscriptions.map(({ topicFilter, qos }) => ({ topic_filter: topicFilter, qos })),
+    subscriptions: client.subscriptions
+      .slice(0, SHOWN_SUBSCRIPTIONS)
+      // one that is kept from before there was a limit may be longer
+      .map(({ topicFilter, qos }) => ({ topic_filter: topicFilter.slice(0, TOPIC_FILTER_MAX), qos })),
+    subscription_count: client.subscriptions.length,
     received: connection && toFlowJson(connection.received),
     sent: connection && toFlowJson(connection.sent),
     queue: {

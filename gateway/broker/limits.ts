@@ -12,9 +12,6 @@ export interface BrokerBudgets {
   messages: Rates
 }
 
-/** Characters of a topic filter. */
-export const TOPIC_FILTER_MAX = 256
-
 /** Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows. */
 export const LIMIT_REFUSALS = [
   'too_many_connections',

@@ -1,3 +1,6 @@
+/** Characters of a topic filter that may be subscribed to. */
+export const TOPIC_FILTER_MAX = 256
+
 /** Whether a topic filter, with its wildcards, takes in a topic. Source: MQTT 3.1.1, 4.7. */
 export function matchesTopic(filter: string, topic: string): boolean {
   if (filter === topic) return true

@@ -19,6 +19,9 @@ const flowSchema = z
   .object({ messages: count, bytes: count, per_second: perSecond })
   .meta({ description: 'PUBLISH packets and the bytes of their payloads, on this connection.' })
 
+/** Subscriptions of each client in a list. */
+export const SHOWN_SUBSCRIPTIONS = 20
+
 export const mqttClientSchema = z
   .object({
     client_id: z.string().meta({
@@ -36,12 +39,15 @@ export const mqttClientSchema = z
     connected_since: isoSchema.nullable().meta({ description: 'null while away.' }),
     clean_session: z.boolean().meta({ description: 'true: its session ends with its connection.' }),
     keepalive_s: count.nullable().meta({ description: 'Seconds; 0 is none; null while away.', example: 60 }),
-    subscriptions: z.array(
-      z.object({
-        topic_filter: z.string().meta({ description: 'What it reads.', example: 'dev/cart-07/cmd' }),
-        qos: count.max(2).meta({ description: 'The highest it is sent.' }),
-      }),
-    ),
+    subscriptions: z
+      .array(
+        z.object({
+          topic_filter: z.string().meta({ description: 'What it reads.', example: 'dev/cart-07/cmd' }),
+          qos: count.max(2).meta({ description: 'The highest it is sent.' }),
+        }),
+      )
+      .meta({ description: `The first ${SHOWN_SUBSCRIPTIONS}.` }),
+    subscription_count: count.meta({ description: 'Of all its subscriptions.' }),
     received: flowSchema.nullable(),
     sent: flowSchema.nullable(),
     queue: z.object({ messages: count, bytes: count, in_flight: count, dropped: count }).meta({

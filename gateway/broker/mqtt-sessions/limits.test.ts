@@ -5,12 +5,18 @@ import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mq
 import { OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 
-async function start(t: TestContext): Promise<OpenBroker> {
+/** `ownerOf` says whose a client id is. */
+async function start(
+  t: TestContext,
+  ownerOf: (clientId: string) => string = () => 'anybody',
+  queuedBytes = 1_000_000,
+): Promise<OpenBroker> {
   const side = await OpenBroker.start({
+    port: { login: (clientId) => ({ ok: true, login: {}, owner: ownerOf(clientId) }) },
     options: {
       sessions: {
         outbox: { inFlight: 100, messages: 10, bytes: 20_000 },
-        queued: { messages: 24, bytes: 1_000_000 },
+        queued: { messages: 24, bytes: queuedBytes },
         retained: { messages: 5, bytes: 1000 },
         expiryDays: 1,
       },
@@ -80,14 +86,27 @@ describe('what waits', () => {
     assert.equal(side.broker.sessions.dropped.get('queue_full'), 1)
   })
 
-  test('for all together is bounded: the oldest of all makes room, whosever it is', async (t) => {
-    const side = await start(t)
-    for (const clientId of ['a', 'b', 'c']) await sleeper(side, clientId)
-    for (const clientId of ['a', 'b', 'c']) await publish(side, `${clientId}/x`, numbers(0, 10))
+  test('for all together is bounded: the oldest of the owner that has most makes room', async (t) => {
+    const side = await start(t, (clientId) => clientId.charAt(0))
+    for (const clientId of ['a', 'b1', 'b2', 'b3']) await sleeper(side, clientId)
+    for (const clientId of ['a', 'b1', 'b2', 'b3']) await publish(side, `${clientId}/x`, numbers(0, 8))
     assert.equal(side.broker.sessions.queued.messages, 24)
-    assert.deepEqual(await waiting(side, 'a'), numbers(6, 10))
-    assert.deepEqual(await waiting(side, 'b'), numbers(0, 10))
-    assert.deepEqual(await waiting(side, 'c'), numbers(0, 10))
+    assert.equal(side.broker.sessions.dropped.get('queues_full'), 8)
+    // it was there first, and has less than its neighbour
+    assert.deepEqual(await waiting(side, 'a'), numbers(0, 8))
+    const kept = await Promise.all(['b1', 'b2', 'b3'].map((clientId) => waiting(side, clientId)))
+    assert.equal(kept.flat().length, 16)
+    for (const payloads of kept) assert.deepEqual(payloads, numbers(8 - payloads.length, 8))
+  })
+
+  test('for all together is bounded in size in the same way', async (t) => {
+    const side = await start(t, (clientId) => clientId.charAt(0), 40_000)
+    for (const clientId of ['a', 'b1', 'b2', 'b3']) await sleeper(side, clientId)
+    await publish(side, 'a/x', ['x'.repeat(9_000)])
+    for (const clientId of ['b1', 'b2', 'b3'])
+      await publish(side, `${clientId}/x`, ['x'.repeat(9_000), 'y'.repeat(9_000)])
+    assert.deepEqual(await waiting(side, 'a'), ['x'.repeat(9_000)])
+    assert.equal(side.broker.sessions.dropped.get('queues_full'), 3)
   })
 
   test('is counted once for every session it waits for', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { createEntry, Outbox, type OutboxEntry, type OutboxLimits, type OutboxSink } from './outbox.ts'
+import { QueueShares } from './queue-shares.ts'
 
 const LIMITS: OutboxLimits = { inFlight: 3, messages: 8, bytes: 1_000_000 }
 
@@ -27,9 +28,9 @@ class KeepingSink implements OutboxSink {
 }
 
 function create(limits = LIMITS) {
-  const totals = { messages: 0, bytes: 0 }
+  const totals = new QueueShares<Outbox>()
   const dropped: number[] = []
-  const outbox = new Outbox(limits, totals, ({ seq }) => dropped.push(seq))
+  const outbox = new Outbox(limits, 'owner', totals, ({ seq }) => dropped.push(seq))
   let seq = 0
   const push = (qos = 1, payload = 'x') => {
     const message = { topic: 'a', payload, qos, isRetained: false, extra: null }

@@ -1,5 +1,6 @@
 import type { StoredMessage } from '#domain/mqtt-sessions.ts'
 import { Fifo } from '#shared/fifo.ts'
+import type { QueueShares } from './queue-shares.ts'
 
 /** A QoS 1 or 2 message on its way to a client, until the client has acknowledged it. */
 export interface OutboxEntry {
@@ -34,12 +35,6 @@ export interface OutboxLimits {
 /** Whose limit a message had to make room for: of its own queue, or of all together. */
 export type DropReason = 'queue_full' | 'queues_full'
 
-/** What all outboxes hold together. */
-export interface OutboxTotals {
-  messages: number
-  bytes: number
-}
-
 /** What a message is reckoned at beyond its payload and topic. */
 const ENTRY_BYTES = 200
 const PACKET_ID_MAX = 65_535
@@ -51,7 +46,8 @@ const PACKET_ID_MAX = 65_535
  */
 export class Outbox {
   readonly #limits: OutboxLimits
-  readonly #totals: OutboxTotals
+  readonly #owner: string
+  readonly #shares: QueueShares<Outbox>
   readonly #onDropped: (entry: OutboxEntry, reason: DropReason) => void
   readonly #entries = new Map<number, OutboxEntry>()
   readonly #reservedIds = new Set<number>()
@@ -64,14 +60,16 @@ export class Outbox {
   #lastPacketId = 0
   #dropped = 0
 
-  /** Counts itself into `totals`; `onDropped` is called for every message that had to make room. */
+  /** Counts itself into the share of its owner; `onDropped` is called for every message that had to make room. */
   constructor(
     limits: OutboxLimits,
-    totals: OutboxTotals,
+    owner: string,
+    shares: QueueShares<Outbox>,
     onDropped: (entry: OutboxEntry, reason: DropReason) => void,
   ) {
     this.#limits = limits
-    this.#totals = totals
+    this.#owner = owner
+    this.#shares = shares
     this.#onDropped = onDropped
   }
 
@@ -126,18 +124,23 @@ export class Outbox {
       this.#unsent.push(entry)
     }
     this.#bytes += entry.sizeBytes
-    this.#totals.messages++
-    this.#totals.bytes += entry.sizeBytes
+    this.#shares.added(this.#owner, this, entry.sizeBytes)
     while (this.#entries.size > this.#limits.messages || this.#bytes > this.#limits.bytes) {
       const oldest = this.#oldest()
       if (oldest === undefined || oldest === entry) break
-      this.drop(oldest, 'queue_full')
+      this.#drop(oldest, 'queue_full')
     }
     this.pump()
   }
 
+  /** Takes the oldest message out to make room for others' messages. */
+  dropOldest(): void {
+    const oldest = this.#oldest()
+    if (oldest !== undefined) this.#drop(oldest, 'queues_full')
+  }
+
   /** Takes a message out to make room. */
-  drop(entry: OutboxEntry, reason: DropReason): void {
+  #drop(entry: OutboxEntry, reason: DropReason): void {
     this.remove(entry)
     this.#dropped++
     this.#onDropped(entry, reason)
@@ -214,8 +217,7 @@ export class Outbox {
     entry.isGone = true
     this.#entries.delete(entry.packetId)
     this.#bytes -= entry.sizeBytes
-    this.#totals.messages--
-    this.#totals.bytes -= entry.sizeBytes
+    this.#shares.removed(this.#owner, this, entry.sizeBytes)
     if (entry.isInFlight) this.#inFlight--
     if (this.#hasHalfFree) this.#callWaiting()
   }

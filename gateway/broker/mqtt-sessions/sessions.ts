@@ -5,12 +5,12 @@ import type {
   StoredSubscription,
   StoredWill,
 } from '#domain/mqtt-sessions.ts'
-import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
 import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
-import { createEntry, Outbox, type OutboxEntry, type OutboxLimits, type OutboxTotals } from './outbox.ts'
+import { createEntry, Outbox, type OutboxEntry, type OutboxLimits } from './outbox.ts'
+import { QueueShares } from './queue-shares.ts'
 import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
 import { Session, type SessionConnection, type SessionSubscription } from './session.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
@@ -63,9 +63,7 @@ export class Sessions implements Part {
   /** Sessions that are kept or about to be, by owner. */
   readonly #keptBy = new Map<string, number>()
   /** What the queues of all clients hold. */
-  readonly queued: OutboxTotals = { messages: 0, bytes: 0 }
-  /** Entries of all queues, oldest first; those that are gone are skipped. */
-  #byAge = new Fifo<{ session: Session; entry: OutboxEntry }>()
+  readonly queued = new QueueShares<Outbox>()
   #seq = 0
   readonly #dequeued = new DequeuedBatch((seqs) => this.#note({ kind: 'dequeued', seqs }))
   #ageTimer: NodeJS.Timeout | undefined
@@ -133,7 +131,7 @@ export class Sessions implements Part {
 
   /** A session to be kept, once it is entered; or else it is to be abandoned. */
   create(clientId: string, owner: string): Session {
-    const outbox = new Outbox(this.#limits.outbox, this.queued, (entry, reason) => {
+    const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (entry, reason) => {
       this.dropped.add(reason)
       this.#settle(entry)
     })
@@ -150,7 +148,9 @@ export class Sessions implements Part {
 
   /** A session that lasts as long as its connection and is never written down. */
   createTransient(clientId: string, owner: string): Session {
-    const outbox = new Outbox(this.#limits.outbox, this.queued, (_entry, reason) => this.dropped.add(reason))
+    const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (_entry, reason) =>
+      this.dropped.add(reason),
+    )
     return new Session(clientId, owner, false, outbox)
   }
 
@@ -410,24 +410,17 @@ export class Sessions implements Part {
   #queue(session: Session, entry: OutboxEntry): void {
     // a session that was discarded meanwhile: its row went with it
     if (session.isGone) return
-    this.#byAge.push({ session, entry })
     session.outbox.push(entry)
     this.#makeRoom()
   }
 
-  /** Drops the oldest messages of all while there are too many, and now and then forgets those that are gone. */
+  /** While there is too much in all queues together, drops of the owner that has most of it. */
   #makeRoom(): void {
     const { messages, bytes } = this.#limits.queued
     while (this.queued.messages > messages || this.queued.bytes > bytes) {
-      const oldest = this.#byAge.take()
-      if (oldest === undefined) break
-      if (!oldest.entry.isGone) oldest.session.outbox.drop(oldest.entry, 'queues_full')
-    }
-    if (this.#byAge.length <= 2 * this.queued.messages + 1000) return
-    const all = this.#byAge
-    this.#byAge = new Fifo()
-    for (let each = all.take(); each !== undefined; each = all.take()) {
-      if (!each.entry.isGone) this.#byAge.push(each)
+      const fullest = this.queued.fullest(this.queued.messages > messages ? 'messages' : 'bytes')
+      if (fullest === undefined) return
+      fullest.dropOldest()
     }
   }
 
