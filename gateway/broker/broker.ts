@@ -245,7 +245,14 @@ export class Broker<Login> {
       else done()
     })
     guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#refuse(client, 'packet_too_large'))
-    guardProtocol(client, () => this.#refuse(client, 'protocol_violation'))
+    guardProtocol(
+      client,
+      () => this.#refuse(client, 'protocol_violation'),
+      (clientId = '') => {
+        const advice = 'set the MQTT version of this client to 3.1.1'
+        this.refusals.add('unsupported_protocol', { address, clientId: printable(clientId), advice })
+      },
+    )
   }
 
   get connectedClients(): number {

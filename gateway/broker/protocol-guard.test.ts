@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { connectPacket, PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
+import { createLog } from '#shared/log.ts'
+import {
+  connectPacket,
+  connectPacketOf,
+  PACKET,
+  publishPacket,
+  subscribePacket,
+} from '#testing/mqtt-packets.ts'
+import { OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -132,3 +140,38 @@ describe('CONNECT', () => {
     assert.equal(await connectWith(packet(0x10, withProperties)), 1)
   })
 })
+
+test('the log names an MQTT 5 client that is refused, and says what to set', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('warn', { write: (line: string) => lines.push(JSON.parse(line)) })
+  const side = await OpenBroker.start({ log })
+  t.after(() => side.stop())
+  const refusal = (clientId: string) => ({
+    refused: 'unsupported_protocol',
+    ...{ address: 'test', clientId },
+    advice: 'set the MQTT version of this client to 3.1.1',
+  })
+  const connects: [Buffer, string][] = [
+    [connectPacket({ clientId: 'dashboard', level: 5 }), 'dashboard'],
+    // with properties, and a client id that is longer than the packet
+    [mqtt5Connect(Buffer.from([5, 0x11, 0, 0, 0, 10]), Buffer.from(text('bridge'))), 'bridge'],
+    [mqtt5Connect(Buffer.from([0]), Buffer.from([0, 200, 0x78])), ''],
+    [mqtt5Connect(Buffer.from([0xff, 0xff, 0xff, 0x7f]), Buffer.from(text('x'))), ''],
+    [connectPacket({ clientId: 'older', level: 2 }), ''],
+  ]
+  for (const [packet, clientId] of connects) {
+    lines.length = 0
+    const client = await RawMqtt.open(side.url)
+    client.send(packet)
+    assert.deepEqual([...(await client.next(PACKET.connack)).body], [0, 1])
+    const [{ level: _level, time: _time, msg: _msg, ...fields } = {}] = lines
+    assert.deepEqual(fields, refusal(clientId))
+  }
+})
+
+function mqtt5Connect(properties: Buffer, clientId: Buffer): Buffer {
+  return connectPacketOf({
+    ...{ protocolName: 'MQTT', level: 5, flags: 2, keepaliveS: 60 },
+    payload: [properties, clientId],
+  })
+}

@@ -25,6 +25,7 @@ interface Parser extends EventEmitter {
     slice(start: number, end: number): Buffer
     toString(encoding: 'utf8', start: number, end: number): string
     readUInt16BE(at: number): number
+    /** Both throw past the end. */
     readUInt8(at: number): number
   }
   _pos: number
@@ -43,9 +44,14 @@ const LEVELS = new Map([
 
 /**
  * Ends a connection on packets the standard forbids and mqtt-packet lets through [MQTT-4.8.0-1], and has levels that are
- * not supported answered with return code 1 [MQTT-3.1.2-2].
+ * not supported answered with return code 1 [MQTT-3.1.2-2]. `onUnsupported` gets the client id, if the packet is one of
+ * MQTT 5.
  */
-export function guardProtocol(client: Client, onViolation: () => void): void {
+export function guardProtocol(
+  client: Client,
+  onViolation: () => void,
+  onUnsupported: (clientId: string | undefined) => void,
+): void {
   // not published by Aedes; the tests that name the statements of the standard would show a change
   const parser = (client as unknown as { _parser: Parser })._parser
   const parseHeader = parser._parseHeader.bind(parser)
@@ -70,6 +76,7 @@ export function guardProtocol(client: Client, onViolation: () => void): void {
 
   parser._parseConnect = () => {
     if (isSupported(parser)) return parseConnect()
+    onUnsupported(clientIdOfMqtt5(parser))
     // Aedes answers 1 to a version it does not know; what else such a packet says is not for us to read
     parser._pos = parser.packet.length
     return Object.assign(parser.packet, { protocolVersion: 0, clientId: '', clean: true, keepalive: 0 })
@@ -108,6 +115,24 @@ function isSupported({ _list, packet }: Parser): boolean {
   if (levelAt >= packet.length) return true
   const level = LEVELS.get(_list.toString('utf8', 2, levelAt))
   return level === undefined || level === _list.readUInt8(levelAt)
+}
+
+/** The client id of a CONNECT of MQTT 5, where properties come before it; undefined when this is none. */
+function clientIdOfMqtt5({ _list, packet }: Parser): string | undefined {
+  const levelAt = 2 + _list.readUInt16BE(0)
+  if (_list.readUInt8(levelAt) !== 5) return undefined
+  // behind the level, the flags and the keepalive: a length of up to four bytes, 7 bits in each
+  let at = levelAt + 4
+  let propertiesLength = 0
+  for (let shift = 0; shift < 28 && at < packet.length; shift += 7) {
+    const byte = _list.readUInt8(at++)
+    propertiesLength |= (byte & 127) << shift
+    if (byte < 128) break
+  }
+  const startsAt = at + propertiesLength + 2
+  if (startsAt > packet.length) return undefined
+  const endsAt = startsAt + _list.readUInt16BE(startsAt - 2)
+  return endsAt > packet.length ? undefined : _list.toString('utf8', startsAt, endsAt)
 }
 
 /** Aedes would take a topic filter that comes twice out of SUBSCRIBE, and SUBACK would lack a code [MQTT-3.8.4-5]. */

@@ -9,7 +9,7 @@ import { ReadGate } from '#broker/read-gate.ts'
 import { Ceiling } from '#shared/budgets/ceiling.ts'
 import { Rates } from '#shared/budgets/rates.ts'
 import { Slots } from '#shared/budgets/slots.ts'
-import { createLog } from '#shared/log.ts'
+import { createLog, type Log } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
@@ -21,6 +21,7 @@ interface OpenBrokerOptions {
   options?: Partial<BrokerOptions>
   journal?: SessionJournal
   disk?: HeldDisk
+  log?: Log
 }
 
 const OPTIONS: BrokerOptions = {
@@ -64,7 +65,7 @@ export class OpenBroker {
   readonly #server: Server
   readonly #streams = new Set<Duplex>()
 
-  private constructor({ port, options, journal, disk = new HeldDisk() }: OpenBrokerOptions) {
+  private constructor({ port, options, journal, log, disk = new HeldDisk() }: OpenBrokerOptions) {
     this.disk = disk
     this.journal = journal ?? createJournal(disk)
     this.#port = {
@@ -97,7 +98,7 @@ export class OpenBroker {
         messages: new Rates({ perSecond: 0, burst: 0 }),
       },
       clock: systemClock,
-      log: createLog('silent'),
+      log: log ?? createLog('silent'),
       onLoginFailed: () => undefined,
     })
     this.#server = createServer((socket) => this.handle(socket))

@@ -293,7 +293,7 @@ describe('what a subscriber is sent', () => {
 
   test('[MQTT-4.7.3-3] a topic of 65,535 bytes', async () => {
     const topic = 'ü'.repeat(32_767).padEnd(32_768, 'x')
-    const reader = await reading({ [topic]: 1 })
+    const reader = await reading({ '+': 1 })
     await (await rawProgram(gateway)).publish(topic, 'long')
     assert.equal((await nextMessage(reader)).topic, topic)
   })

@@ -9,6 +9,8 @@ interface RefusedFields {
   address: string
   clientId?: string | undefined
   topic?: string
+  /** What whoever reads the log can do about it. */
+  advice?: string
   /** The code of the error behind it. */
   cause?: string
 }
