@@ -1,4 +1,5 @@
 import type { BrokerBudgets } from '#broker/limits.ts'
+import type { DoorBudgets } from '#broker/listeners/admission.ts'
 import { Budgets } from '#shared/budgets/budgets.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { Config } from './config.ts'
@@ -11,6 +12,10 @@ const BURST_S = 4
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
 /** `/realtime` connections of everybody, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
+/** MQTT connections that have not logged in: a quarter of all, a fifth from one address, but so many at least. */
+const HALF_OPEN_MIN = 100
+/** Seconds of failed logins an address or a user name may have at once. */
+const FAILED_LOGINS_BURST_S = 20
 /** MQTT connections that only admins get: so many, or a tenth of all. */
 const MQTT_RESERVE = 100
 /** Lock events of one device, which are kept for ever; a lock that was out of reach sends what it has gathered. */
@@ -25,7 +30,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets'] as const),
       ...(['waiting_commands', 'downloads'] as const),
       ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions', 'mqtt_messages'] as const),
-      'lock_events',
+      ...(['lock_events', 'mqtt_half_open', 'failed_logins'] as const),
     ],
     clock,
   )
@@ -56,6 +61,16 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
         burst: BURST_S * config.mqttMessagesPerSecond,
       }),
     } satisfies BrokerBudgets,
+    mqttDoor: {
+      halfOpen: budgets.slots('mqtt_half_open', {
+        perOwner: Math.max(HALF_OPEN_MIN, Math.floor(config.mqttConnections / 5)),
+        total: Math.max(HALF_OPEN_MIN, Math.floor(config.mqttConnections / 4)),
+      }),
+      failedLogins: budgets.rates('failed_logins', {
+        perSecond: config.mqttFailedLoginsPerSecond,
+        burst: FAILED_LOGINS_BURST_S * config.mqttFailedLoginsPerSecond,
+      }),
+    } satisfies DoorBudgets,
     lockEvents: budgets.rates('lock_events', LOCK_EVENTS),
     commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
   }

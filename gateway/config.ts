@@ -133,7 +133,7 @@ const SETTINGS = {
   },
   MQTT_FAILED_LOGINS_PER_SECOND: {
     schema: count(0, 100_000).default(5),
-    help: 'failed MQTT logins a second of one address (20 times that at once) before it is slowed down; 0 is no limit',
+    help: 'failed MQTT logins a second of one address or user name (20 times that at once) before wrong ones are answered late; 0 is no limit',
   },
   MQTT_MESSAGES_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),

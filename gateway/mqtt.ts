@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { Broker, type BrokerOptions, type NetworkOptions } from '#broker/broker.ts'
 import type { BrokerBudgets } from '#broker/limits.ts'
-import { Connections } from '#broker/listeners/admission.ts'
+import { Connections, type DoorBudgets } from '#broker/listeners/admission.ts'
 import { TcpListener } from '#broker/listeners/tcp.ts'
 import { TlsListener } from '#broker/listeners/tls.ts'
 import { WebSocketListener } from '#broker/listeners/websocket.ts'
@@ -19,7 +19,7 @@ const RECEIVING_WINDOWS = 10
 
 interface MqttDeps {
   config: Config
-  budgets: BrokerBudgets
+  budgets: { mqtt: BrokerBudgets; mqttDoor: DoorBudgets }
   store: Pick<Store, 'read' | 'queue'>
   clock: Clock
   log: Log
@@ -33,11 +33,8 @@ export function createMqtt({ config, budgets, store, clock, log }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
   // all that are open, counted over all listeners
-  const connections = new Connections({
-    total: config.mqttConnections,
-    perAddress: config.mqttConnectionsPerAddress,
-    failedLoginsPerSecond: config.mqttFailedLoginsPerSecond,
-  })
+  const limits = { total: config.mqttConnections, perAddress: config.mqttConnectionsPerAddress }
+  const connections = new Connections(limits, budgets.mqttDoor)
   const broker = new Broker<MqttLogin>({
     journal: {
       load: () => store.read.mqttSessions(),
@@ -47,15 +44,19 @@ export function createMqtt({ config, budgets, store, clock, log }: MqttDeps) {
       },
     },
     gate,
-    budgets,
+    budgets: budgets.mqtt,
     options: brokerOptions(config),
     clock,
     log,
-    onLoginFailed: (address) => connections.loginFailed(address),
   })
   const eventsOf = (transport: MqttTransport) => ({
-    onConnection: (stream: Duplex, address: string, network: NetworkOptions = {}) =>
-      broker.handle(stream, address, { ...network, transport }),
+    onConnection: (stream: Duplex, address: string, network: NetworkOptions = {}) => {
+      // of a WebSocket, what is below it
+      const socket = network.request?.socket ?? stream
+      const onLoggedIn = () => connections.loggedIn(socket)
+      const onLoginFailed = (userName?: string) => connections.loginFailed(address, userName, socket)
+      broker.handle(stream, address, { ...network, transport, onLoggedIn, onLoginFailed })
+    },
     onHandshakeFailed: (address: string, cause: string) => {
       broker.refusals.add('tls_handshake', { address, cause })
       connections.loginFailed(address)

@@ -68,6 +68,10 @@ export interface NetworkOptions {
   bufferedBytes?: () => number
   /** The request that became a WebSocket. */
   request?: IncomingMessage
+  /** The client has logged in. */
+  onLoggedIn?: () => void
+  /** Its login has failed: tells for how many milliseconds it is to be left without an answer. */
+  onLoginFailed?: (userName: string | undefined) => number
 }
 
 /** Share of the time for CONNECT by which it differs between connections. */
@@ -92,7 +96,6 @@ export class Broker<Login> {
   readonly #budgets: BrokerBudgets
   readonly #gate: ReadGate
   readonly #clock: Clock
-  readonly #onLoginFailed: (address: string) => void
   readonly #log: Log
   /** Outlives the connection: its last will comes after its end. */
   readonly #known = new WeakMap<Client, Connection<Login>>()
@@ -112,13 +115,11 @@ export class Broker<Login> {
     budgets: BrokerBudgets
     clock: Clock
     log: Log
-    onLoginFailed: (address: string) => void
   }) {
     this.#gate = deps.gate
     this.#options = deps.options
     this.#budgets = deps.budgets
     this.#clock = deps.clock
-    this.#onLoginFailed = deps.onLoginFailed
     this.#log = deps.log
     this.refusals = new Refusals(deps.log)
     this.sessions = new Sessions(deps.journal, deps.options.sessions)
@@ -212,11 +213,9 @@ export class Broker<Login> {
   }
 
   /** Takes over a network connection on which MQTT is to be spoken. */
-  handle(
-    stream: Duplex,
-    address: string,
-    { transport = 'tcp', bufferedBytes = () => 0, request }: NetworkOptions = {},
-  ): void {
+  handle(stream: Duplex, address: string, network: NetworkOptions = {}): void {
+    const { transport = 'tcp', bufferedBytes = () => 0, request } = network
+    const { onLoggedIn = () => undefined, onLoginFailed = () => 0 } = network
     if (!this.#isStarted) {
       stream.destroy()
       return
@@ -231,6 +230,8 @@ export class Broker<Login> {
       transport,
       traffic: this.status,
       bufferedBytes,
+      onLoggedIn,
+      onLoginFailed,
       maxUnreadBytes: this.#options.maxUnreadBytes,
       onCut: () => this.#refuse(client, 'slow_reader_cut'),
     })
@@ -415,8 +416,11 @@ export class Broker<Login> {
     if ('reason' in outcome) {
       const { reason, returnCode } = outcome
       this.#refuse(client, reason)
-      this.#onLoginFailed(connection.address)
-      done(Object.assign(new Error(reason), { returnCode }), false)
+      const answer = () => done(Object.assign(new Error(reason), { returnCode }), false)
+      const holdMs = connection.onLoginFailed(username)
+      if (holdMs > 0) this.refusals.counts.add('too_many_failed_logins')
+      if (holdMs > 0) setTimeout(answer, holdMs).unref()
+      else answer()
       return
     }
     const { login, owner, clientId } = outcome
@@ -436,6 +440,7 @@ export class Broker<Login> {
         ? this.sessions.createTransient(client.id, owner)
         : (this.sessions.get(client.id) ?? this.sessions.create(client.id, owner))
       connection.identity = { login, owner, session }
+      connection.onLoggedIn()
       done(null, true)
     })
   }

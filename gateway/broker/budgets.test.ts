@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { PACKET, publishPacket, subscribePacket, unsubscribePacket } from '#testing/mqtt-packets.ts'
+import {
+  connectPacket,
+  PACKET,
+  publishPacket,
+  subscribePacket,
+  unsubscribePacket,
+} from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -231,4 +238,53 @@ test('a device that reports more than ten lock events a second and a thousand at
   assert.ok((await refused(g, 'lock_events')) > 0)
   const { body } = await g.request('GET', '/lock-events?hardware_id=flooder&limit=1000&offset=1000')
   assert.equal(body.pagination.returned, 32)
+})
+
+test('four addresses that open connections and say nothing do not shut out a good device', async (t) => {
+  const g = await start(t, { CARTBARN_MQTT_CONNECTIONS: '400', CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '100' })
+  const password = await g.register('cart-1')
+  const port = Number(new URL(g.mqtt).port)
+  const sockets = Array.from({ length: 400 }, (_, i) =>
+    connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${2 + (i % 4)}` }).on('error', () => undefined),
+  )
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  await eventually(() => sockets.every(({ connecting }) => !connecting), 'all opened')
+  const login = opener(t, g)
+  for (let i = 0; i < 5; i++) {
+    const { client, code } = await login('cart-1', { userId: 'cart-1', key: password })
+    assert.equal(code, 0)
+    client.destroy()
+  }
+  assert.ok((await refused(g, 'mqtt_half_open')) > 0)
+})
+
+test('a good cart gets in at once while its address tries hundreds of passwords a second', async (t) => {
+  const g = await start(t)
+  const password = await g.register('cart-1')
+  const port = Number(new URL(g.mqtt).port)
+  let tried = 0
+  const flood = setInterval(() => {
+    for (let i = 0; i < 10; i++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+      // half of them with the name of the good one
+      const username = tried++ % 2 === 0 ? 'cart-1' : `cart-${tried}`
+      socket.write(connectPacket({ clientId: username, username, password: 'guess' }))
+      socket.on('end', () => socket.destroy()).resume()
+    }
+  }, 20)
+  t.after(() => clearInterval(flood))
+  const turnedAway = () => metric(g, 'cartbarn_mqtt_refused_total', 'too_many_failed_logins')
+  await eventually(async () => (await turnedAway()) > 0, 'on probation')
+  const login = opener(t, g)
+  for (let i = 0; i < 10; i++) {
+    const startMs = performance.now()
+    const { client, code } = await login('cart-1', { userId: 'cart-1', key: password })
+    assert.equal(code, 0)
+    assert.ok(performance.now() - startMs < 1_000, `let in after ${performance.now() - startMs} ms`)
+    client.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  assert.ok((await refused(g, 'failed_logins')) > 0)
 })

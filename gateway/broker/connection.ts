@@ -20,6 +20,9 @@ export interface Identity<Login> {
 }
 
 export interface ConnectionOptions {
+  /** What becomes of its login: a failed one is left without an answer for so many milliseconds. */
+  onLoggedIn: () => void
+  onLoginFailed: (userName: string | undefined) => number
   address: string
   transport: MqttTransport
   /** What all connections send and receive together. */
@@ -60,6 +63,8 @@ export class Connection<Login> implements SessionConnection {
   throttled = 0
   connectedAtMs = 0
   keepaliveS = 0
+  readonly onLoggedIn: ConnectionOptions['onLoggedIn']
+  readonly onLoginFailed: ConnectionOptions['onLoginFailed']
   readonly #stream: Duplex
   readonly #bufferedBytes: () => number
   readonly #traffic: ConnectionOptions['traffic']
@@ -67,6 +72,8 @@ export class Connection<Login> implements SessionConnection {
   constructor(client: Client, options: ConnectionOptions) {
     this.client = client
     this.address = options.address
+    this.onLoggedIn = options.onLoggedIn
+    this.onLoginFailed = options.onLoginFailed
     this.transport = options.transport
     this.#traffic = options.traffic
     this.#stream = streamOf(client)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { mock, type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { connectPacket, PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
@@ -124,6 +125,18 @@ const CASES: Case[] = [
       await program('first', { clean: false })
       const login = { clientId: 'second', username: adminId, password: ADMIN_KEY, clean: false }
       assert.equal(await (await open()).login(login), 3)
+    },
+  },
+  {
+    reason: 'too_many_half_open',
+    what: 'more connections that do not log in than an address may have',
+    settings: { CARTBARN_MQTT_CONNECTIONS: '400' },
+    provoke: async ({ g, open }) => {
+      const settings = { host: '127.0.0.1', port: Number(new URL(g.mqtt).port), localAddress: '127.0.0.9' }
+      const sockets = Array.from({ length: 120 }, () => connect(settings).on('error', () => undefined))
+      await eventually(async () => (await metric(g, REFUSED, 'too_many_half_open')) > 0, 'refused')
+      for (const socket of sockets) socket.destroy()
+      await open()
     },
   },
   {

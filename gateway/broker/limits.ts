@@ -18,6 +18,7 @@ export const LIMIT_REFUSALS = [
   'too_many_connections_of_address',
   'too_many_connections_of_owner',
   'too_many_sessions_of_owner',
+  'too_many_half_open',
   'too_many_failed_logins',
   'connect_timeout',
   'keepalive_timeout',

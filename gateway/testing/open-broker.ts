@@ -99,7 +99,6 @@ export class OpenBroker {
       },
       clock: systemClock,
       log: log ?? createLog('silent'),
-      onLoginFailed: () => undefined,
     })
     this.#server = createServer((socket) => this.handle(socket))
   }

@@ -2,38 +2,82 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
-import { Connections } from './admission.ts'
+import { Rates } from '#shared/budgets/rates.ts'
+import { Slots } from '#shared/budgets/slots.ts'
+import { Connections, type DoorBudgets } from './admission.ts'
+
+let lastPort = 0
 
 class Idle extends Duplex {
+  readonly remotePort = ++lastPort
+
   override _read(): void {}
 }
 
+function doorOf({ perOwner = 1000, total = 1000 } = {}): DoorBudgets {
+  return {
+    halfOpen: new Slots({ perOwner, total }),
+    failedLogins: new Rates({ perSecond: 5, burst: 100 }),
+  }
+}
+
 test('a place is free again once its socket is closed: of all, and of one address', async () => {
-  const connections = new Connections({ total: 3, perAddress: 2, failedLoginsPerSecond: 5 })
+  const connections = new Connections({ total: 3, perAddress: 2 }, doorOf())
   const sockets = [new Idle(), new Idle(), new Idle()] as const
   assert.equal(connections.admit(sockets[0], 'near'), undefined)
   assert.equal(connections.admit(sockets[1], 'near'), undefined)
   assert.equal(connections.admit(new Idle(), 'near'), 'too_many_connections_of_address')
   assert.equal(connections.admit(sockets[2], 'far'), undefined)
+  for (const socket of sockets) connections.loggedIn(socket)
   assert.equal(connections.admit(new Idle(), 'elsewhere'), 'too_many_connections')
   sockets[0].destroy()
   await once(sockets[0], 'close')
   assert.equal(connections.admit(new Idle(), 'near'), undefined)
 })
 
-test('an address that tries passwords gets a few connections a second, and nobody else fewer', () => {
-  const connections = new Connections({ total: 1000, perAddress: 1000, failedLoginsPerSecond: 5 })
-  for (let i = 0; i < 101; i++) connections.loginFailed('guesser')
-  const admitted = Array.from({ length: 100 }, () => connections.admit(new Idle(), 'guesser'))
+test('an address that tries passwords gets a hundred handshakes of TLS, and nobody else fewer', () => {
+  const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf())
+  for (let i = 0; i < 100; i++) assert.equal(connections.loginFailed('guesser'), 0)
+  assert.ok(connections.loginFailed('guesser') > 0)
+  const admit = (address: string, isHandshake: boolean) =>
+    connections.admit(new Idle(), address, { isHandshake })
+  const admitted = Array.from({ length: 300 }, () => admit('guesser', true))
   const taken = admitted.filter((refusal) => refusal === undefined).length
-  // twenty at once, and what the time this takes adds to it
-  assert.ok(taken >= 20 && taken < 100, `${taken} taken`)
+  // and what the time this takes adds to it
+  assert.ok(taken >= 100 && taken < 300, `${taken} taken`)
   assert.ok(admitted.includes('too_many_failed_logins'))
-  assert.equal(connections.admit(new Idle(), 'neighbour'), undefined)
+  assert.equal(admit('guesser', false), undefined)
+  assert.equal(admit('neighbour', true), undefined)
+})
+
+test('a user name that is tried from many addresses is answered late, as is all of a network of IPv6', () => {
+  const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf())
+  for (let i = 0; i < 100; i++) assert.equal(connections.loginFailed(`10.0.0.${i}`, 'cart-1'), 0)
+  assert.ok(connections.loginFailed('10.0.0.200', 'cart-1') > 0)
+  assert.equal(connections.loginFailed('10.0.0.200', 'cart-2'), 0)
+  for (let i = 0; i < 100; i++) connections.loginFailed(`2001:db8::${i}`)
+  assert.ok(connections.loginFailed('2001:db8::ffff') > 0)
+})
+
+test('sockets that say nothing make room: those of a crowd for others, the silent for their own address', (t) => {
+  const now = t.mock.method(performance, 'now', () => 0)
+  const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf({ perOwner: 10, total: 16 }))
+  const crowd = Array.from({ length: 10 }, () => new Idle())
+  for (const socket of crowd) assert.equal(connections.admit(socket, 'crowd'), undefined)
+  assert.equal(connections.admit(new Idle(), 'crowd'), 'too_many_half_open')
+  for (let i = 0; i < 6; i++) assert.equal(connections.admit(new Idle(), 'other'), undefined)
+  for (let i = 0; i < 2; i++) assert.equal(connections.admit(new Idle(), 'good'), undefined)
+  assert.deepEqual(
+    crowd.map(({ destroyed }) => destroyed),
+    crowd.map((_, i) => i < 2),
+  )
+  now.mock.mockImplementation(() => 2_000)
+  for (let i = 0; i < 2; i++) assert.equal(connections.admit(new Idle(), 'crowd'), undefined)
+  assert.equal(crowd.filter(({ destroyed }) => destroyed).length, 4)
 })
 
 test('what is open at the end is closed', async () => {
-  const connections = new Connections({ total: 10, perAddress: 10, failedLoginsPerSecond: 5 })
+  const connections = new Connections({ total: 10, perAddress: 10 }, doorOf())
   const socket = new Idle()
   connections.admit(socket, 'near')
   await connections.stop()

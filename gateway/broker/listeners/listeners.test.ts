@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectSecurely, type TLSSocket } from 'node:tls'
+import { Rates } from '#shared/budgets/rates.ts'
+import { Slots } from '#shared/budgets/slots.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
 import { Connections } from './admission.ts'
@@ -17,7 +19,13 @@ async function openListeners(t: TestContext, { max = 100, handshakeTimeoutMs = 6
   const accepted: Socket[] = []
   const failed: string[] = []
   let dropped = 0
-  const connections = new Connections({ total: max, perAddress: max, failedLoginsPerSecond: 5 })
+  const connections = new Connections(
+    { total: max, perAddress: max },
+    {
+      halfOpen: new Slots({ perOwner: 1000 }),
+      failedLogins: new Rates({ perSecond: 5, burst: 100 }),
+    },
+  )
   const events = {
     onConnection: (stream: Socket) => {
       stream.on('error', () => undefined)

@@ -18,6 +18,8 @@ export interface TcpListenerOptions {
   port: number
   /** Shared with the other listeners, and with it the limit. */
   connections: Connections
+  /** Each connection begins with a handshake of TLS. */
+  isHandshake?: boolean
 }
 
 /** What becomes of connections. */
@@ -41,16 +43,16 @@ export class TcpListener implements Part {
 
   /** Throws when the port cannot be had. */
   async start(): Promise<void> {
-    const { host, port, connections } = this.#options
+    const { host, port, connections, isHandshake = false } = this.#options
     const server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 },
       (socket) => {
         const address = socket.remoteAddress ?? 'unknown'
-        const refusal = connections.admit(socket, address)
+        const refusal = connections.admit(socket, address, { isHandshake })
         if (refusal === undefined) {
           this.#arrived(socket, address)
         } else {
-          connections.turnAway(socket, refusal)
+          socket.destroy()
           this.#events.onDropped(refusal, address)
         }
       },

@@ -23,10 +23,13 @@ export class TlsListener implements Part {
     handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
   ) {
     this.#events = events
-    this.#tcp = new TcpListener(options, {
-      onConnection: (socket, address) => this.#shakeHands(socket, address),
-      onDropped: events.onDropped,
-    })
+    this.#tcp = new TcpListener(
+      { ...options, isHandshake: true },
+      {
+        onConnection: (socket, address) => this.#shakeHands(socket, address),
+        onDropped: events.onDropped,
+      },
+    )
     // never listens itself: it is handed connections, so both ports obey the rules of TcpListener
     this.#tls = createServer({ handshakeTimeout: handshakeTimeoutMs })
     this.#tls.on('secureConnection', (stream) => this.#finish(stream))
