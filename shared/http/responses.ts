@@ -38,7 +38,7 @@ export function streamed(c: Context, content: ReadableStream, headers: Record<st
   // nobody would read it
   if (isHead) void content.cancel()
   // the content is what the route's schema says; the types only know values
-  return c.body(isHead ? null : content, 200, headers) as never
+  return (isHead ? c.body(null, 200, headers) : c.body(content, 200, headers)) as never
 }
 
 /** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
