@@ -12,7 +12,9 @@ async function start(
   queuedBytes = 1_000_000,
 ): Promise<OpenBroker> {
   const side = await OpenBroker.start({
-    port: { login: (clientId) => ({ ok: true, login: {}, owner: ownerOf(clientId) }) },
+    port: {
+      login: (clientId) => ({ ok: true, login: {}, owner: ownerOf(clientId), isClientIdUnique: true }),
+    },
     options: {
       sessions: {
         outbox: { inFlight: 100, messages: 10, bytes: 20_000 },
