@@ -16,6 +16,7 @@ import { runKill } from './ingest/kill.ts'
 import { runMemory } from './ingest/memory.ts'
 import { runSaturation } from './ingest/saturation.ts'
 import { runSteady } from './ingest/steady.ts'
+import { createNeighbourScenarios } from './neighbours/neighbours.ts'
 import { runDrain } from './sync/drain.ts'
 import { runLag } from './sync/lag.ts'
 import { runSites } from './sync/sites.ts'
@@ -98,6 +99,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     'long histories: bytes on the disk, trips, sealing',
     'runs of each measurement',
     createHistoryScenarios(),
+  ),
+  benchmark(
+    'neighbours',
+    'one careless or hostile client, and what all others notice of it',
+    'runs of each row',
+    createNeighbourScenarios(),
   ),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },

@@ -1,5 +1,6 @@
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import type { InputOf } from '#shared/wire/operations.ts'
 
 /** A registered device, as the load generator needs it. */
 export interface BenchDevice {
@@ -38,9 +39,13 @@ export class GatewayApi {
   }
 
   /** Creates an admin who logs in with an API key. */
-  async createAdmin(name: string): Promise<BenchLogin> {
-    const { user, api_key } = await this.#client.call('POST /users', { body: { name, role: 'admin' } })
-    return { username: user.user_id, password: api_key }
+  createAdmin(name: string): Promise<BenchLogin> {
+    return this.#createUser({ name, role: 'admin' })
+  }
+
+  /** Creates a user who sees these devices. */
+  createUser(name: string, hardwareIds: string[]): Promise<BenchLogin> {
+    return this.#createUser({ name, role: 'user', allowed_hardware_ids: hardwareIds })
   }
 
   /** Times (milliseconds) of the GPS records of a device from `fromMs` to `toMs`, both included. */
@@ -116,6 +121,11 @@ export class GatewayApi {
     const records = metrics.get('cartbarn_sealed_samples_total')
     const workS = metrics.get('cartbarn_sealing_seconds_total')
     return records === undefined || workS === undefined ? null : { records, workS }
+  }
+
+  async #createUser(body: InputOf<'POST /users'>['body']): Promise<BenchLogin> {
+    const { user, api_key } = await this.#client.call('POST /users', { body })
+    return { username: user.user_id, password: api_key }
   }
 
   async #register(hardwareId: string): Promise<BenchDevice> {

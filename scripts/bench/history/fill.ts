@@ -8,6 +8,7 @@ import { mustReach } from '#scripts/rig/wait-until.ts'
 import { createLog } from '#shared/log.ts'
 import { databasePath } from '#store/store.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+import type { AppendBatch, NewLockEvent } from '#store/writer/append.ts'
 import { Writer } from '#store/writer/writer.ts'
 import { countUnsealed } from './telemetry-log.ts'
 
@@ -99,6 +100,19 @@ export class FilledFolder {
     return this.#write(packed(samples), Number.POSITIVE_INFINITY)
   }
 
+  /** Writes lock events, as devices have sent them. */
+  async fillLockEvents(events: Iterable<NewLockEvent>): Promise<void> {
+    const writer = new Writer(databasePath(this.path), createLog('error'))
+    await writer.start()
+    const lockEvents: NewLockEvent[] = []
+    const write = () => appendBatch(writer, { lockEvents: lockEvents.splice(0) })
+    for (const event of events) {
+      if (lockEvents.push(event) === BATCH_SAMPLES) await write()
+    }
+    await write()
+    await writer.stop()
+  }
+
   /** Makes a running gateway seal its log; resolves when only the tail is left that it never seals. */
   async seal({ api }: GatewayProcess): Promise<void> {
     await api.eraseTelemetry(SPARE)
@@ -134,8 +148,14 @@ async function append(writer: Writer, samples: Float64Array): Promise<void> {
   const states = [...deviceIds].map((deviceId) => ({
     ...{ deviceId, latestJson: '{}', updatedAtMs: 0, lastRespondedAtMs: null },
   }))
-  const nothingElse = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
-  const answer = await writer.perform({ kind: 'append', batch: { samples, states, ...nothingElse }, run: 0 })
+  await appendBatch(writer, { samples, states })
+}
+
+async function appendBatch(writer: Writer, content: Partial<AppendBatch>): Promise<void> {
+  const nothing = { samples: new Float64Array(), states: [], lockEvents: [] }
+  const nothingElse = { quarantined: [], commandAcks: [], sessionChanges: [] }
+  const batch = { ...nothing, ...nothingElse, ...content }
+  const answer = await writer.perform({ kind: 'append', batch, run: 0 })
   if (answer.kind !== 'appended') throw new Error(`not stored: ${JSON.stringify(answer)}`)
 }
 

@@ -1,0 +1,92 @@
+import net from 'node:net'
+import { PacketReader } from '#scripts/rig/load/packet-reader.ts'
+import type { AttackPlan } from './attack-plan.ts'
+
+/** Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
+export const NEIGHBOUR_ADDRESS = '127.0.0.2'
+
+const MAX_UNSENT_BYTES = 262_144
+const HEAD_BYTES = 16
+
+/** One connection of a neighbour, which may be opened again and again. */
+export class AttackConnection {
+  isClosed = true
+  readonly #plan: AttackPlan
+  readonly #first: Buffer
+  readonly #count: (name: string) => void
+  #socket: net.Socket | undefined
+  #mayWrite = false
+
+  constructor(plan: AttackPlan, first: Buffer, count: (name: string) => void) {
+    this.#plan = plan
+    this.#first = first
+    this.#count = count
+  }
+
+  /** Whether the next may be written: the last was answered, where the plan waits for that, and is on its way. */
+  get isReady(): boolean {
+    return this.#mayWrite && !this.isClosed && (this.#socket?.writableLength ?? 0) < MAX_UNSENT_BYTES
+  }
+
+  /** Cuts what is open, and connects. */
+  open(): void {
+    this.#socket?.removeAllListeners('close').destroy()
+    const { port, after } = this.#plan
+    const socket = net.connect({
+      ...{ host: '127.0.0.1', port, localAddress: NEIGHBOUR_ADDRESS, noDelay: true },
+      allowHalfOpen: after === 'never closes its end',
+    })
+    this.#socket = socket
+    this.#mayWrite = false
+    this.isClosed = false
+    socket.on('connect', () => this.#begin(socket))
+    socket.on('data', this.#reader(socket))
+    socket.on('error', () => this.#count('failed'))
+    socket.on('close', () => {
+      this.isClosed = true
+      this.#count('closed')
+    })
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#plan.waitsFor === 'each answer') this.#mayWrite = false
+    this.#socket?.write(bytes)
+  }
+
+  #begin(socket: net.Socket): void {
+    if (this.#plan.after === 'ends') socket.end(this.#first)
+    else socket.write(this.#first)
+    this.#mayWrite = this.#plan.waitsFor === 'nothing'
+  }
+
+  #reader(socket: net.Socket): (chunk: Buffer) => void {
+    const packets = this.#plan.speaks === 'mqtt' ? this.#packetReader() : undefined
+    return (chunk) => {
+      this.#mayWrite = true
+      if (packets !== undefined) packets.read(chunk)
+      else this.#readText(chunk)
+      if (this.#plan.after === 'stops reading') socket.pause()
+    }
+  }
+
+  #packetReader(): PacketReader {
+    const told = (what: string, isRefused: boolean) =>
+      this.#count(isRefused ? `${what} refused` : `${what} taken`)
+    return new PacketReader({
+      connack: (returnCode) => told('logins', returnCode !== 0),
+      suback: (returnCodes) => {
+        for (const code of returnCodes) told('filters', code >= 0x80)
+      },
+      puback: () => this.#count('acknowledged'),
+      publish: () => this.#count('messages got'),
+    })
+  }
+
+  #readText(chunk: Buffer): void {
+    const head = chunk.toString('latin1', 0, HEAD_BYTES)
+    if (head.startsWith('HTTP/1.1 ')) this.#count(`status ${head.slice(9, 12)}`)
+    if (this.#plan.speaks !== 'websocket') return
+    const errors = chunk.toString('latin1').match(/"type":"error"|too many/g)?.length ?? 0
+    for (let i = 0; i < errors; i++) this.#count('messages refused')
+  }
+}

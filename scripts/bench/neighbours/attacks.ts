@@ -1,0 +1,176 @@
+import { connectPacket, DISCONNECT, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
+import { getRequest, searchRequest, upgradeRequest, webSocketFrame } from './attack-bytes.ts'
+import { type AttackPlan, planOf } from './attack-plan.ts'
+import type { Course, Person } from './course.ts'
+
+/** Where a message has a number that is a new one each time. */
+const NUMBER = '0000000000'
+/** The row in which good keys are used beside bad ones. */
+export const ROW_OF_GOOD_KEYS = 'bad-keys'
+const METADATA = 'x'.repeat(3900)
+
+/** One kind of neighbour of a gateway. */
+export interface Neighbour {
+  name: string
+  summary: string
+  plan(course: Course, ports: { http: number; mqtt: number }, isShort: boolean): AttackPlan
+}
+
+type Plan = Neighbour['plan']
+
+function neighbour(name: string, summary: string, plan: Plan): Neighbour {
+  return { name, summary, plan }
+}
+
+/** Neighbours of a gateway; what the audit of the engine found, with the sizes it had there. */
+export const NEIGHBOURS: readonly Neighbour[] = [
+  neighbour(
+    'sockets-60',
+    '60 realtime sockets of one user that lock and subscribe as fast as they may',
+    (course, ports, isShort) => chatter(course, ports.http, isShort ? 20 : 60),
+  ),
+  neighbour('sockets-2000', 'the same with 2,000 sockets tried', (course, ports, isShort) => ({
+    ...chatter(course, ports.http, isShort ? 100 : 2000),
+    ...{ opensPerS: 500, reopensPerS: 200 },
+  })),
+  neighbour(
+    'subscribers',
+    '600 MQTT connections of a user without devices, 13 filters each',
+    ({ nobody }, { mqtt }, isShort) =>
+      planOf({
+        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 30 : 600, opensPerS: 300, reopensPerS: 50 },
+        first: clients(isShort ? 30 : 600, (i) => [
+          login(nobody, `wide-${i}`, true),
+          subscribeAllPacket(WIDE_FILTERS, 0),
+        ]),
+      }),
+  ),
+  neighbour(
+    'kept-sessions',
+    '12,000 kept sessions tried by one viewer of one cart',
+    ({ viewer }, { mqtt }, isShort) =>
+      planOf({
+        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 100 : 12_000, opensPerS: 1000 },
+        after: 'ends',
+        first: clients(isShort ? 100 : 12_000, (i) => [
+          login(viewer, `kept-${i}`, false),
+          subscribeAllPacket([`dev/${viewer.hardwareIds[0]}/#`], 1),
+          DISCONNECT,
+        ]),
+      }),
+  ),
+  neighbour(
+    'long-filters',
+    'filters of 60 KB in 20 kept sessions of a user without devices',
+    ({ nobody }, { mqtt }, isShort) =>
+      planOf({
+        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 2 : 20, opensPerS: 50, reopensPerS: 20 },
+        first: clients(20, (i) => [login(nobody, `long-${i}`, false)]),
+        next: Array.from({ length: 100 }, (_, i) =>
+          subscribeAllPacket([`${String(i).padStart(3, '0')}/${'f'.repeat(60_000)}`], 1),
+        ),
+        nextPerS: isShort ? 20 : 300,
+      }),
+  ),
+  neighbour(
+    'deep-lists',
+    'the far end of 400,000 lock events, over and over from four connections',
+    (course, { http }) =>
+      planOf({
+        ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
+        ...{ waitsFor: 'each answer', nextPerS: 45 },
+        ...asked(getRequest(`/lock-events?limit=1000&offset=${course.lockEvents - 2000}`, course.captain)),
+      }),
+  ),
+  neighbour('searches', 'searches for 15 KB from four connections', (course, { http }) =>
+    planOf({
+      ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
+      ...{ waitsFor: 'each answer', nextPerS: 45 },
+      ...asked(searchRequest(course.captain)),
+    }),
+  ),
+  neighbour('lock-events', '34,000 lock events a second of one cart', ({ rogue }, { mqtt }, isShort) => {
+    const message = eventsMessage(rogue.hardwareId, isShort ? 100 : 900)
+    const { hardwareId: username, password } = rogue
+    return planOf({
+      ...{ port: mqtt, speaks: 'mqtt', connections: 1, opensPerS: 50, reopensPerS: 10 },
+      first: [connectPacket({ clientId: username, username, password })],
+      next: [message],
+      ...{ nextPerS: 38, numbersAt: placesOf(message, NUMBER) },
+    })
+  }),
+  neighbour('stalled-downloads', '400 downloads of one user that are not read', (course, { http }, isShort) =>
+    planOf({
+      ...{ port: http, speaks: 'http', connections: isShort ? 40 : 400, opensPerS: 200, reopensPerS: 20 },
+      ...{ after: 'stops reading', first: [getRequest(course.longHistoryPath, course.captain)] },
+    }),
+  ),
+  neighbour(
+    'refused-upgrades',
+    '1,000 refused upgrades whose connections the client never closes',
+    (_, { http }, isShort) =>
+      planOf({
+        ...{ port: http, speaks: 'http', connections: isShort ? 100 : 1000, opensPerS: 500, reopensPerS: 50 },
+        ...{
+          after: 'never closes its end',
+          first: ['/realtime', '/nowhere'].map((path) => upgradeRequest(path)),
+        },
+      }),
+  ),
+  neighbour(ROW_OF_GOOD_KEYS, '20 bad keys after a restart, and 20 a minute from then on', (_, { http }) => {
+    const guesses = Array.from({ length: 20 }, (_, i) =>
+      getRequest('/devices', { password: `guess-${i}-0123456789` }),
+    )
+    return planOf({
+      ...{ port: http, speaks: 'http', connections: 20, opensPerS: 100, reopensPerS: 1 },
+      ...{ first: guesses, next: guesses, nextPerS: 20 / 60 },
+    })
+  }),
+]
+
+const WIDE_FILTERS = [
+  ...['#', '+/#', 'dev/#', 'dev/+/#', 'dev/+/+', '+/+/+', '+/+/tlm', 'dev/+/tlm', 'dev/+/st', '+/+/#'],
+  ...['+/+/evt', 'dev/+/evt', '+/+/st'],
+]
+
+/** Sockets that in turn ask for a lock with much beside it, and subscribe to and unsubscribe from 200 devices. */
+function chatter(course: Course, port: number, connections: number): AttackPlan {
+  const { viewer, captain } = course
+  const hardwareIds = captain.hardwareIds
+  const messages = [
+    { type: 'command', hardwareId: viewer.hardwareIds[0], command: 'lock', metadata: { text: METADATA } },
+    { type: 'subscribe', hardwareIds },
+    { type: 'command', hardwareId: viewer.hardwareIds[0], command: 'lock', metadata: { text: METADATA } },
+    { type: 'unsubscribe', hardwareIds },
+  ]
+  return planOf({
+    ...{ port, speaks: 'websocket', connections, opensPerS: 100, reopensPerS: 50 },
+    first: [upgradeRequest('/realtime', viewer)],
+    next: messages.map((message) => webSocketFrame(JSON.stringify(message))),
+    // a socket may send 50 a second
+    nextPerS: Math.min(connections, 60) * 35,
+  })
+}
+
+function clients(count: number, packets: (i: number) => readonly Buffer[]): Buffer[] {
+  return Array.from({ length: count }, (_, i) => Buffer.concat(packets(i)))
+}
+
+function login({ username, password }: Person, clientId: string, clean: boolean): Buffer {
+  return connectPacket({ clientId, username, password, clean, keepaliveS: 600 })
+}
+
+function asked(request: Buffer): Pick<AttackPlan, 'first' | 'next'> {
+  return { first: [request], next: [request] }
+}
+
+function eventsMessage(hardwareId: string, events: number): Buffer {
+  const event = `{"eid":"${NUMBER}","event":"lock","source":"key"}`
+  return publishPacket(`dev/${hardwareId}/evt`, `[${Array.from({ length: events }, () => event).join(',')}]`)
+}
+
+function placesOf(bytes: Buffer, text: string): number[] {
+  const places: number[] = []
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length)) places.push(at)
+  return places
+}

@@ -1,0 +1,103 @@
+import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { FilledFolder, type FilledSample } from '../history/fill.ts'
+
+const DEVICES = 200
+const LOCK_EVENTS = 400_000
+const RECORDS = 200_000
+const GOOD_KEYS = 110
+/** What stays small in a short look. */
+const SHORT = { devices: 50, lockEvents: 8_000, records: 8_192, goodKeys: 30 }
+const GAP_MS = 5000
+/** 1 May 2026. */
+const FROM_MS = 1_777_593_600_000
+
+/** A user who is no admin. */
+export interface Person extends BenchLogin {
+  /** What it may see. */
+  hardwareIds: string[]
+}
+
+/** A data folder with a fleet, people and a past; a gateway is started on it or on a copy. */
+export interface Course {
+  folder: FilledFolder
+  fleet: BenchDevice[]
+  /** Of an admin: connected, and unlocked. */
+  unlocked: BenchDevice
+  /** A cart that is not what it seems. */
+  rogue: BenchDevice
+  admin: BenchLogin
+  /** Sees one cart of the fleet. */
+  viewer: Person
+  /** Sees none. */
+  nobody: Person
+  /** Sees the fleet. */
+  captain: Person
+  goodKeys: string[]
+  lockEvents: number
+  /** A history long enough that nobody has it in his buffers. */
+  longHistoryPath: string
+}
+
+/** Makes the course; no gateway runs on it yet. */
+export async function createCourse(context: ScenarioContext): Promise<Course> {
+  const sizes = context.isShort
+    ? SHORT
+    : { devices: DEVICES, lockEvents: LOCK_EVENTS, records: RECORDS, goodKeys: GOOD_KEYS }
+  const folder = await FilledFolder.create(context, 'neighbours')
+  const gateway = await folder.start()
+  const { api } = gateway
+  const [unlocked, rogue, ...fleet] = await api.registerDevices(sizes.devices + 2)
+  const [seen] = fleet
+  if (unlocked === undefined || rogue === undefined || seen === undefined) throw new Error('no devices')
+  const person = async (name: string, hardwareIds: string[]): Promise<Person> => ({
+    ...(await api.createUser(name, hardwareIds)),
+    hardwareIds,
+  })
+  const fleetIds = fleet.map(({ hardwareId }) => hardwareId)
+  const course = {
+    ...{ folder, fleet, unlocked, rogue, lockEvents: sizes.lockEvents },
+    admin: await api.createAdmin('starter'),
+    viewer: await person('viewer', [seen.hardwareId]),
+    nobody: await person('nobody', []),
+    captain: await person('captain', fleetIds),
+    goodKeys: await keysOf(sizes.goodKeys, (name) => person(name, fleetIds)),
+    longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
+  }
+  await gateway.process.stop()
+  await fillPast(course, sizes.records)
+  return course
+}
+
+async function keysOf(count: number, person: (name: string) => Promise<Person>): Promise<string[]> {
+  const keys: string[] = []
+  for (let i = 0; i < count; i++) keys.push((await person(`tablet ${i}`)).password)
+  return keys
+}
+
+async function fillPast({ folder, fleet, lockEvents }: Course, records: number): Promise<void> {
+  const [deviceId = 0] = folder.deviceIds('bench').slice(2)
+  await folder.fillLockEvents(eventsOf(fleet, lockEvents))
+  await folder.fill(samplesOf(deviceId, records))
+}
+
+function* eventsOf(fleet: readonly BenchDevice[], count: number) {
+  for (let i = 0; i < count; i++) {
+    const { hardwareId = '' } = fleet[i % fleet.length] ?? {}
+    yield {
+      ...{ eventId: `past-${i}`, hardwareId, identity: `eid:past-${i}`, event: 'unlock', source: 'rfid' },
+      ...{ atMs: FROM_MS + i * GAP_MS, code: '04A1B2C3', commandId: null },
+    }
+  }
+}
+
+function* samplesOf(deviceId: number, count: number): Generator<FilledSample, void, void> {
+  for (let i = 0; i < count; i++) {
+    yield {
+      ...{ deviceId, atMs: FROM_MS + i * GAP_MS },
+      latE7: 365_680_000 + ((i * 37) % 90_000),
+      longE7: -1_219_480_000 + ((i * 53) % 90_000),
+      ...{ speedMilliKmh: (i * 7) % 24_000, voltageMv: 48_000 + ((i * 11) % 6_000) },
+    }
+  }
+}

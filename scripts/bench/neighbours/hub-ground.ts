@@ -1,0 +1,98 @@
+import { SiteClient } from '#hub/testing/site-client.ts'
+import { startPostgres } from '#hub/testing/start-postgres.ts'
+import { ForkedScript } from '#scripts/rig/calls.ts'
+import { HubProcess } from '#scripts/rig/hub-process.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { AttackPlan } from './attack-plan.ts'
+import type { HubNeighbour } from './hub-attacks.ts'
+import type { HubRegularsFunctions } from './hub-regulars.ts'
+import type { Ground, Noticed } from './run.ts'
+
+const SITES = ['regular', 'neighbour'] as const
+type SiteId = (typeof SITES)[number]
+
+/** A hub with two sites over a PostgreSQL of its own, for all rows of a command. */
+export class SharedHub {
+  readonly #context: ScenarioContext
+  #hub: HubProcess | undefined
+  #isRunning = false
+  readonly #keys = new Map<SiteId, string>()
+
+  constructor(context: ScenarioContext) {
+    this.#context = context
+  }
+
+  /** The hub, just started; in a short look the one that is there. */
+  async start(): Promise<HubProcess> {
+    this.#hub ??= await this.#create()
+    if (!this.#isRunning) await this.#hub.start()
+    this.#isRunning = true
+    return this.#hub
+  }
+
+  /** Kills the hub, unless it is shared: it may still be at work on what it was sent. */
+  async end(): Promise<void> {
+    if (this.#context.isShort) return
+    this.#isRunning = false
+    await this.#hub?.end('SIGKILL')
+  }
+
+  keyOf(siteId: SiteId): string {
+    return this.#keys.get(siteId) ?? ''
+  }
+
+  async #create(): Promise<HubProcess> {
+    // it ends with this process
+    const postgres = await startPostgres({ survivesKill: true })
+    const hub = new HubProcess(this.#context.bench, { CARTBARN_HUB_DATABASE_URL: postgres.url })
+    for (const siteId of SITES) this.#keys.set(siteId, await hub.addSite(siteId))
+    return hub
+  }
+}
+
+/** A site that replicates beside one kind of neighbour. */
+export class HubGround implements Ground {
+  readonly #context: ScenarioContext
+  readonly #shared: SharedHub
+  readonly #neighbour: HubNeighbour
+  #port = 0
+
+  constructor(context: ScenarioContext, shared: SharedHub, neighbour: HubNeighbour) {
+    this.#context = context
+    this.#shared = shared
+    this.#neighbour = neighbour
+  }
+
+  async begin(): Promise<void> {
+    this.#port = (await this.#shared.start()).port
+  }
+
+  async plan(): Promise<AttackPlan> {
+    const send = (path: string, init: RequestInit) => fetch(this.#url + path, init)
+    const site = new SiteClient(send, 'neighbour', this.#shared.keyOf('neighbour'))
+    await site.hello()
+    return this.#neighbour.plan(site, this.#port, this.#context.isShort)
+  }
+
+  async work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed> {
+    const script = new URL('./hub-regulars.ts', import.meta.url)
+    const regulars = new ForkedScript<HubRegularsFunctions>(this.#context.bench, 'regular site', script)
+    await onMeasuring()
+    const site = { siteId: 'regular', key: this.#shared.keyOf('regular') }
+    const { push, health, rowsLost } = await regulars.call('work', this.#url, site, durationS)
+    await regulars.stop()
+    return {
+      p99Ms: { 'push of another site': push.p99Ms, 'GET /health': health.p99Ms },
+      longestMs: {},
+      lost: { 'acknowledged rows lost': rowsLost },
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#shared.end()
+  }
+
+  get #url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { Workbench } from '#scripts/rig/processes.ts'
+import { createNeighbourScenarios } from './neighbours.ts'
+
+// the rows share a course and a hub
+const bench = new Workbench()
+after(() => bench.clear())
+
+for (const { name, run } of createNeighbourScenarios()) {
+  test(`a short look at ${name} gives figures, and nothing of the others is lost or refused`, async () => {
+    const { figures } = await run({
+      bench,
+      entry: ENTRY,
+      isShort: true,
+      durationS: undefined,
+      rounds: undefined,
+    })
+    assert.match(figures[0]?.reached ?? '', /^\d+\.\d+ \(\d+\.\d : \d+\.\d ms\)$/)
+    assert.ok(figures.some(({ passed }) => passed === true))
+    assert.deepEqual(
+      figures.filter(({ passed }) => passed === false),
+      [],
+    )
+  })
+}

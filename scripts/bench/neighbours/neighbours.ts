@@ -1,0 +1,33 @@
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { NEIGHBOURS } from './attacks.ts'
+import { CourseGround, SharedCourse } from './course-ground.ts'
+import { HUB_NEIGHBOURS } from './hub-attacks.ts'
+import { HubGround, SharedHub } from './hub-ground.ts'
+import { type Ground, measureNeighbour } from './run.ts'
+
+/** What one careless or hostile client costs all others, for each kind of client that the audit found. */
+export function createNeighbourScenarios(): Scenario[] {
+  let course: SharedCourse | undefined
+  let hub: SharedHub | undefined
+  const scenario = (
+    { name, summary }: { name: string; summary: string },
+    ground: (context: ScenarioContext) => Ground,
+  ): Scenario => ({
+    ...{ name, summary },
+    run: (context) => measureNeighbour(name, context, ground(context)),
+  })
+  return [
+    ...NEIGHBOURS.map((neighbour) =>
+      scenario(neighbour, (context) => {
+        course ??= new SharedCourse(context)
+        return new CourseGround(context, course, neighbour)
+      }),
+    ),
+    ...HUB_NEIGHBOURS.map((neighbour) =>
+      scenario(neighbour, (context) => {
+        hub ??= new SharedHub(context)
+        return new HubGround(context, hub, neighbour)
+      }),
+    ),
+  ]
+}

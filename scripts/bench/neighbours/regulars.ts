@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { answerCalls } from '#scripts/rig/calls.ts'
+import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import type { LatencySummary } from '#scripts/rig/latency.ts'
+import { FLEET, MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { ApiClient } from '#shared/client.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import {
+  acknowledgement,
+  DISCONNECT,
+  PACKET,
+  publishPacket,
+  subscribeAllPacket,
+} from '#testing/mqtt-packets.ts'
+import { NEIGHBOUR_ADDRESS } from './attack-connection.ts'
+import { probe } from './probe.ts'
+
+/** The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away. */
+
+const HEALTH_GAP_MS = 20
+const UNLOCK_GAP_MS = 200
+const ORDER_GAP_MS = 100
+const ORDERS = 'shop/orders'
+const KEEP_ALIVE_S = 120
+const LOGIN_LIMIT_MS = 30_000
+const ORDERS_LIMIT_MS = 10_000
+const KEYS_AT_ONCE = 4
+
+/** Where they are and who they are. */
+export interface RegularsPlan {
+  ports: { http: number; mqtt: number }
+  admin: BenchLogin
+  /** Is connected, and unlocked. */
+  cart: BenchDevice
+}
+
+/** What they had to wait, and what of their own was lost. */
+export interface RegularsResult {
+  health: LatencySummary
+  /** From the request of an admin until it was answered and the cart had it. */
+  unlock: LatencySummary
+  /** Messages that a kept session of a program was to get, and did not. */
+  ordersLost: number
+}
+
+/** Ends a kept session of the shop, so that what is published from now on waits for it; then does a day's work. */
+async function work(plan: RegularsPlan, durationS: number): Promise<RegularsResult> {
+  await comeAndGo(plan)
+  const delivered = new Set<string>()
+  const cart = await watchCart(plan, (commandId) => delivered.add(commandId))
+  const publisher = await publishOrders(plan)
+  const [health, unlock] = await Promise.all([
+    probe(durationS, HEALTH_GAP_MS, (signal) => askHealth(plan, signal)),
+    probe(durationS, UNLOCK_GAP_MS, (signal) => unlockOnce(plan, delivered, signal)),
+  ])
+  cart.end(DISCONNECT)
+  const acknowledged = publisher.stop()
+  return { health, unlock, ordersLost: await countLostOrders(plan, acknowledged) }
+}
+
+async function askHealth({ ports }: RegularsPlan, signal: AbortSignal): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}/health`, { signal })
+  await response.arrayBuffer()
+}
+
+async function unlockOnce(plan: RegularsPlan, delivered: Set<string>, signal: AbortSignal): Promise<void> {
+  const client = new ApiClient({
+    url: `http://127.0.0.1:${plan.ports.http}`,
+    apiKey: plan.admin.password,
+    signal,
+  })
+  const { command_id } = await client.call('POST /devices/{id}/commands', {
+    path: { id: plan.cart.hardwareId },
+    body: { command: 'unlock' },
+  })
+  await waitUntil(() => signal.aborted || delivered.has(command_id), LOGIN_LIMIT_MS, 1)
+}
+
+/** The cart that is unlocked: connected, and hears its commands. */
+function watchCart({ ports, cart }: RegularsPlan, onCommand: (id: string) => void): Promise<MqttSocket> {
+  const { hardwareId, password } = cart
+  const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
+  return subscribed(ports.mqtt, login, `dev/${hardwareId}/cmd`, (payload) => {
+    const id = /"id":"([^"]+)"/.exec(payload)?.[1]
+    if (id !== undefined) onCommand(id)
+  })
+}
+
+/** The shop was there, and is away. */
+async function comeAndGo({ ports, admin }: RegularsPlan): Promise<void> {
+  const login = { ...loginOf(admin, 'regular-shop'), clean: false }
+  const shop = await subscribed(ports.mqtt, login, ORDERS, () => undefined)
+  shop.end(DISCONNECT)
+}
+
+async function publishOrders({ ports, admin }: RegularsPlan): Promise<{ stop(): Set<string> }> {
+  const acknowledged = new Set<string>()
+  const { promise: ready, resolve } = Promise.withResolvers<void>()
+  const socket = new MqttSocket(
+    ports.mqtt,
+    loginOf(admin, 'regular-till'),
+    { connack: () => resolve(), puback: (id) => acknowledged.add(`order ${id}`) },
+    FLEET,
+  )
+  await ready
+  let order = 0
+  const timer = setInterval(() => {
+    order++
+    socket.write(publishPacket(ORDERS, `order ${order}`, { id: order }))
+  }, ORDER_GAP_MS)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      socket.end(DISCONNECT)
+      return acknowledged
+    },
+  }
+}
+
+/** The shop comes back: what was acknowledged to the till must be there. */
+async function countLostOrders(
+  { ports, admin }: RegularsPlan,
+  acknowledged: ReadonlySet<string>,
+): Promise<number> {
+  const missing = new Set(acknowledged)
+  const shop = new MqttSocket(
+    ports.mqtt,
+    { ...loginOf(admin, 'regular-shop'), clean: false },
+    {
+      publish: (id, payload) => {
+        missing.delete(payload)
+        shop.write(acknowledgement(PACKET.puback, id))
+      },
+    },
+    FLEET,
+  )
+  await waitUntil(() => missing.size === 0, ORDERS_LIMIT_MS)
+  shop.end(DISCONNECT)
+  return missing.size
+}
+
+function loginOf(login: BenchLogin, clientId: string) {
+  return { clientId, ...login, keepaliveS: KEEP_ALIVE_S }
+}
+
+async function subscribed(
+  port: number,
+  login: ConstructorParameters<typeof MqttSocket>[1],
+  filter: string,
+  onMessage: (payload: string) => void,
+): Promise<MqttSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const socket = new MqttSocket(
+    port,
+    login,
+    {
+      connack: () => socket.write(subscribeAllPacket([filter])),
+      suback: () => resolve(),
+      publish: (id, payload) => {
+        onMessage(payload)
+        if (id !== 0) socket.write(acknowledgement(PACKET.puback, id))
+      },
+      closed: () => reject(new Error(`cut off while subscribing to ${filter}`)),
+    },
+    FLEET,
+  )
+  await promise
+  return socket
+}
+
+/** Uses each key once, from the address of the neighbour; returns how many were refused. */
+async function useKeys(port: number, keys: readonly string[]): Promise<number> {
+  const refused = await inParallel(keys, KEYS_AT_ONCE, async (key) => {
+    const options = { port, path: '/devices?limit=1', host: '127.0.0.1', localAddress: NEIGHBOUR_ADDRESS }
+    const request = get({ ...options, headers: { 'X-API-Key': key } })
+    const [response] = (await once(request, 'response')) as [IncomingMessage] // the event of http.get
+    response.resume()
+    return response.statusCode === 200 ? 0 : 1
+  })
+  return refused.reduce<number>((sum, each) => sum + each, 0)
+}
+
+const functions = answerCalls({ work, useKeys })
+
+/** What the regulars do when their parent asks. */
+export type RegularsFunctions = typeof functions

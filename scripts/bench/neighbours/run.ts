@@ -1,0 +1,167 @@
+import { ForkedScript } from '#scripts/rig/calls.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import {
+  atMost,
+  type Figure,
+  formatCount,
+  formatMs,
+  median,
+  noneOf,
+  printProgress,
+  type ScenarioReport,
+  told,
+} from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { type AttackPlan, type AttackResult, replayOf } from './attack-plan.ts'
+import type { DiscardFunctions } from './discard.ts'
+import type { AttackFunctions } from './generator.ts'
+
+const TARGET_RATIO = 2
+const TARGET_LONGEST_MS = 1000
+const ROUNDS = 3
+const DURATION_S = 8
+const SHORT_DURATION_S = 1
+
+/** What others noticed, by what they did. */
+export interface Noticed {
+  p99Ms: Record<string, number>
+  longestMs: Record<string, number>
+  /** Each must be 0. */
+  lost: Record<string, number>
+}
+
+interface Side {
+  noticed: Noticed
+  /** Until all connections were tried. */
+  start: AttackResult
+  /** Until the others were measured, and while they were. */
+  settling: AttackResult
+  measured: AttackResult
+}
+
+/** The same others and the same generator twice: beside what is attacked, and against a port that discards. */
+interface Run {
+  beside: Side
+  base: Side
+}
+
+/** Where a row is measured. */
+export interface Ground {
+  /** Called before each side of a run, so that neither has to bear what the other left behind. */
+  begin(): Promise<void>
+  /** What the neighbour does; asked for once `begin` is through. */
+  plan(): AttackPlan | Promise<AttackPlan>
+  /** Lets the others do their work, while the neighbour is at it. */
+  work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed>
+  end(): Promise<void>
+}
+
+/** Measures one kind of neighbour: several runs, or a short one. */
+export async function measureNeighbour(
+  name: string,
+  context: ScenarioContext,
+  ground: Ground,
+): Promise<ScenarioReport> {
+  const { isShort } = context
+  const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const runs: Run[] = []
+  for (let round = 0; round < rounds; round++) {
+    const run = await measureRun(context.bench, ground, durationS)
+    printProgress(`  ${describeRun(run)}`)
+    runs.push(run)
+  }
+  return { figures: createFigures(name, runs, !isShort), raw: { rounds, durationS, runs } }
+}
+
+async function measureRun(bench: Workbench, ground: Ground, durationS: number): Promise<Run> {
+  await ground.begin()
+  const plan = await ground.plan()
+  const beside = await measureSide(bench, ground, plan, durationS)
+  await ground.end()
+  const script = new URL('./discard.ts', import.meta.url)
+  const discard = new ForkedScript<DiscardFunctions>(bench, 'discarding port', script)
+  await ground.begin()
+  const replay = replayOf(plan, beside, await discard.call('listen'))
+  const base = await measureSide(bench, ground, replay, durationS)
+  await ground.end()
+  await discard.stop()
+  return { beside, base }
+}
+
+async function measureSide(
+  bench: Workbench,
+  ground: Ground,
+  plan: AttackPlan,
+  durationS: number,
+): Promise<Side> {
+  const script = new URL('./generator.ts', import.meta.url)
+  const neighbour = new ForkedScript<AttackFunctions>(bench, 'neighbour', script)
+  const start = await neighbour.call('start', plan)
+  let settling = start
+  const noticed = await ground.work(durationS, async () => {
+    settling = await neighbour.call('result')
+  })
+  const measured = await neighbour.call('result')
+  await neighbour.stop()
+  return { noticed, start, settling, measured }
+}
+
+function describeRun({ beside, base }: Run): string {
+  const times = Object.keys(beside.noticed.p99Ms).map((what) => {
+    const [slow, usual] = [beside, base].map(({ noticed }) => formatMs(noticed.p99Ms[what] ?? 0))
+    return `${what} p99 ${slow} : ${usual} ms`
+  })
+  const longest = Object.entries(beside.noticed.longestMs).map(
+    ([what, ms]) => `longest ${what} ${formatMs(ms)} ms`,
+  )
+  return [...times, ...longest, didOf(beside)].join('; ')
+}
+
+function didOf({ start, settling, measured }: Side): string {
+  const counts = new Map<string, number>()
+  const sum = (name: string, count: number) => counts.set(name, (counts.get(name) ?? 0) + count)
+  for (const { opens, writes, counts: others } of [start, settling, measured]) {
+    sum('connections', opens)
+    sum('writes', writes)
+    for (const [name, count] of Object.entries(others)) sum(name, count)
+  }
+  return [...counts].map(([name, count]) => `${formatCount(count)} ${name}`).join(', ')
+}
+
+function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Figure[] {
+  const first = runs[0]?.beside.noticed ?? { p99Ms: {}, longestMs: {}, lost: {} }
+  const of = (side: keyof Run, pick: (noticed: Noticed) => number | undefined) =>
+    runs.map((run) => pick(run[side].noticed) ?? 0)
+  const cpu = (side: keyof Run) => median(runs.map((run) => run[side].measured.cpuS)).toFixed(1)
+  const last = runs.at(-1)?.beside
+  return [
+    ...Object.keys(first.p99Ms).map((what) => {
+      const [beside, base] = [
+        median(of('beside', ({ p99Ms }) => p99Ms[what])),
+        median(of('base', ({ p99Ms }) => p99Ms[what])),
+      ]
+      const detail = `${formatMs(beside)} : ${formatMs(base)} ms`
+      return atMost(`${row}: ${what} p99 beside : base`, beside / base, TARGET_RATIO, {
+        ...{ digits: 2, detail, isJudged },
+      })
+    }),
+    ...Object.keys(first.longestMs).map((what) => {
+      const longest = Math.max(...of('beside', ({ longestMs }) => longestMs[what]))
+      const options = { unit: ' ms', isJudged }
+      return atMost(`${row}: longest ${what}`, longest, TARGET_LONGEST_MS, options)
+    }),
+    ...Object.keys(first.lost).map((what) => {
+      const both = [...of('beside', ({ lost }) => lost[what]), ...of('base', ({ lost }) => lost[what])]
+      return noneOf(
+        `${row}: ${what}`,
+        both.reduce((sum, each) => sum + each, 0),
+      )
+    }),
+    told(
+      `${row}: CPU of the generator beside : base; runs`,
+      `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`,
+    ),
+    told(`${row}: it did, in the last run`, last === undefined ? 'nothing' : didOf(last)),
+  ]
+}
