@@ -9,7 +9,7 @@ import type { AttackPlan } from './attack-plan.ts'
 import { type Neighbour, ROW_OF_GOOD_KEYS } from './attacks.ts'
 import { type Course, createCourse } from './course.ts'
 import type { RegularsFunctions } from './regulars.ts'
-import type { Ground, Noticed } from './run.ts'
+import type { Ground, Noticed, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
 const WARMUP_S = 1
@@ -26,6 +26,7 @@ export class SharedCourse {
   readonly #context: ScenarioContext
   #course: Course | undefined
   #shared: { folder: FilledFolder; gateway: GatewayProcess } | undefined
+  #regulars: ForkedScript<RegularsFunctions> | undefined
 
   constructor(context: ScenarioContext) {
     this.#context = context
@@ -34,6 +35,13 @@ export class SharedCourse {
   async course(): Promise<Course> {
     this.#course ??= await createCourse(this.#context)
     return this.#course
+  }
+
+  /** They are there for all rows. */
+  get regulars(): ForkedScript<RegularsFunctions> {
+    const script = new URL('./regulars.ts', import.meta.url)
+    this.#regulars ??= new ForkedScript(this.#context.bench, 'regulars', script)
+    return this.#regulars
   }
 
   /** A gateway that has just been started on a copy of the course; in a short look only if `isFresh`. */
@@ -72,8 +80,8 @@ export class CourseGround implements Ground {
     this.#neighbour = neighbour
   }
 
-  async begin(): Promise<void> {
-    this.#gateway = await this.#shared.start(this.#usesGoodKeys)
+  async begin(side: keyof Run): Promise<void> {
+    this.#gateway = await this.#shared.start(this.#usesGoodKeys && side === 'beside')
   }
 
   async plan(): Promise<AttackPlan> {
@@ -84,8 +92,7 @@ export class CourseGround implements Ground {
     const { bench, isShort } = this.#context
     const gateway = this.#running
     const course = await this.#shared.course()
-    const script = new URL('./regulars.ts', import.meta.url)
-    const regulars = new ForkedScript<RegularsFunctions>(bench, 'regulars', script)
+    const { regulars } = this.#shared
     const options = { warmupS: isShort ? 0 : WARMUP_S, durationS, keepsJournal: true }
     const devices = startDeviceLoad(bench, gateway, course.fleet, PER_DEVICE_PER_S, options)
     await devices.measuring()
@@ -96,7 +103,6 @@ export class CourseGround implements Ground {
       regulars.call('work', plan, durationS),
       this.#usesGoodKeys ? regulars.call('useKeys', gateway.ports.http, course.goodKeys) : null,
     ])
-    await regulars.stop()
     const { missing } = await checkHistory(gateway.api, journal)
     return {
       p99Ms: { PUBACK: load.measured.sinceWrite.p99Ms, 'GET /health': work.health.p99Ms },

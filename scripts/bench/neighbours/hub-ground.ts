@@ -16,10 +16,18 @@ export class SharedHub {
   readonly #context: ScenarioContext
   #hub: HubProcess | undefined
   #isRunning = false
+  #regulars: ForkedScript<HubRegularsFunctions> | undefined
   readonly #keys = new Map<SiteId, string>()
 
   constructor(context: ScenarioContext) {
     this.#context = context
+  }
+
+  /** They are there for all rows. */
+  get regulars(): ForkedScript<HubRegularsFunctions> {
+    const script = new URL('./hub-regulars.ts', import.meta.url)
+    this.#regulars ??= new ForkedScript(this.#context.bench, 'regular site', script)
+    return this.#regulars
   }
 
   /** The hub, just started; in a short look the one that is there. */
@@ -75,12 +83,10 @@ export class HubGround implements Ground {
   }
 
   async work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed> {
-    const script = new URL('./hub-regulars.ts', import.meta.url)
-    const regulars = new ForkedScript<HubRegularsFunctions>(this.#context.bench, 'regular site', script)
+    const { regulars } = this.#shared
     await onMeasuring()
     const site = { siteId: 'regular', key: this.#shared.keyOf('regular') }
     const { push, health, rowsLost } = await regulars.call('work', this.#url, site, durationS)
-    await regulars.stop()
     return {
       p99Ms: { 'push of another site': push.p99Ms, 'GET /health': health.p99Ms },
       longestMs: {},

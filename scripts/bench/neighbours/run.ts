@@ -40,7 +40,7 @@ interface Side {
 }
 
 /** The same others and the same generator twice: beside what is attacked, and against a port that discards. */
-interface Run {
+export interface Run {
   beside: Side
   base: Side
 }
@@ -48,7 +48,7 @@ interface Run {
 /** Where a row is measured. */
 export interface Ground {
   /** Called before each side of a run, so that neither has to bear what the other left behind. */
-  begin(): Promise<void>
+  begin(side: keyof Run): Promise<void>
   /** What the neighbour does; asked for once `begin` is through. */
   plan(): AttackPlan | Promise<AttackPlan>
   /** Lets the others do their work, while the neighbour is at it. */
@@ -75,13 +75,13 @@ export async function measureNeighbour(
 }
 
 async function measureRun(bench: Workbench, ground: Ground, durationS: number): Promise<Run> {
-  await ground.begin()
+  await ground.begin('beside')
   const plan = await ground.plan()
   const beside = await measureSide(bench, ground, plan, durationS)
   await ground.end()
   const script = new URL('./discard.ts', import.meta.url)
   const discard = new ForkedScript<DiscardFunctions>(bench, 'discarding port', script)
-  await ground.begin()
+  await ground.begin('base')
   const replay = replayOf(plan, beside, await discard.call('listen'))
   const base = await measureSide(bench, ground, replay, durationS)
   await ground.end()
