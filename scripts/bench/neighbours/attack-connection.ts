@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { PacketReader } from '#scripts/rig/load/packet-reader.ts'
+import { DISCONNECT } from '#testing/mqtt-packets.ts'
 import type { AttackPlan } from './attack-plan.ts'
 
 /** Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
@@ -54,13 +55,18 @@ export class AttackConnection {
   }
 
   #begin(socket: net.Socket): void {
-    if (this.#plan.after === 'ends') socket.end(this.#first)
-    else socket.write(this.#first)
+    socket.write(this.#first)
     this.#mayWrite = this.#plan.waitsFor === 'nothing'
+    // nobody answers
+    if (this.#mayWrite) this.#leave(socket)
+  }
+
+  #leave(socket: net.Socket): void {
+    if (this.#plan.after === 'leaves once subscribed') socket.end(DISCONNECT)
   }
 
   #reader(socket: net.Socket): (chunk: Buffer) => void {
-    const packets = this.#plan.speaks === 'mqtt' ? this.#packetReader() : undefined
+    const packets = this.#plan.speaks === 'mqtt' ? this.#packetReader(socket) : undefined
     return (chunk) => {
       this.#mayWrite = true
       if (packets !== undefined) packets.read(chunk)
@@ -69,13 +75,14 @@ export class AttackConnection {
     }
   }
 
-  #packetReader(): PacketReader {
+  #packetReader(socket: net.Socket): PacketReader {
     const told = (what: string, isRefused: boolean) =>
       this.#count(isRefused ? `${what} refused` : `${what} taken`)
     return new PacketReader({
       connack: (returnCode) => told('logins', returnCode !== 0),
       suback: (returnCodes) => {
         for (const code of returnCodes) told('filters', code >= 0x80)
+        this.#leave(socket)
       },
       puback: () => this.#count('acknowledged'),
       publish: () => this.#count('messages got'),

@@ -23,7 +23,7 @@ export interface AttackPlan {
   /** Whether a connection writes on when it is open, when something has come, or when something has come since the last time. */
   waitsFor: 'nothing' | 'an answer' | 'each answer'
   /** What becomes of a connection after `first`. */
-  after: 'stays' | 'ends' | 'stops reading' | 'never closes its end'
+  after: 'stays' | 'leaves once subscribed' | 'stops reading' | 'never closes its end'
 }
 
 /** What a neighbour did since it was asked the last time. */

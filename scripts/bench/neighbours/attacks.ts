@@ -1,4 +1,4 @@
-import { connectPacket, DISCONNECT, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
+import { connectPacket, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { getRequest, searchRequest, upgradeRequest, webSocketFrame } from './attack-bytes.ts'
 import { type AttackPlan, planOf } from './attack-plan.ts'
 import type { Course, Person } from './course.ts'
@@ -51,11 +51,10 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     ({ viewer }, { mqtt }, isShort) =>
       planOf({
         ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 100 : 12_000, opensPerS: 1000 },
-        after: 'ends',
+        after: 'leaves once subscribed',
         first: clients(isShort ? 100 : 12_000, (i) => [
           login(viewer, `kept-${i}`, false),
           subscribeAllPacket([`dev/${viewer.hardwareIds[0]}/#`], 1),
-          DISCONNECT,
         ]),
       }),
   ),

@@ -2,17 +2,16 @@ import { rmSync } from 'node:fs'
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { checkHistory } from '#scripts/rig/load/history-check.ts'
-import { startDeviceLoad } from '#scripts/rig/load/process.ts'
+import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { FilledFolder } from '../history/fill.ts'
 import type { AttackPlan } from './attack-plan.ts'
 import { type Neighbour, ROW_OF_GOOD_KEYS } from './attacks.ts'
 import { type Course, createCourse } from './course.ts'
 import type { RegularsFunctions } from './regulars.ts'
-import type { Ground, Noticed, Run } from './run.ts'
+import type { Ground, Noticed, Others, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
-const WARMUP_S = 1
 /** The defaults of an installation; the rig starts gateways without limits. */
 const LIMITED = {
   CARTBARN_REQUESTS_PER_SECOND: '50',
@@ -88,29 +87,38 @@ export class CourseGround implements Ground {
     return this.#neighbour.plan(await this.#shared.course(), this.#running.ports, this.#context.isShort)
   }
 
-  async work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed> {
-    const { bench, isShort } = this.#context
-    const gateway = this.#running
-    const course = await this.#shared.course()
+  async gather(durationS: number): Promise<Others> {
     const { regulars } = this.#shared
-    const options = { warmupS: isShort ? 0 : WARMUP_S, durationS, keepsJournal: true }
-    const devices = startDeviceLoad(bench, gateway, course.fleet, PER_DEVICE_PER_S, options)
-    await devices.measuring()
-    await onMeasuring()
-    const plan = { ports: gateway.ports, admin: course.admin, cart: course.unlocked }
-    const [{ load, journal }, work, keysRefused] = await Promise.all([
-      devices.finish(),
-      regulars.call('work', plan, durationS),
-      this.#usesGoodKeys ? regulars.call('useKeys', gateway.ports.http, course.goodKeys) : null,
-    ])
-    const { missing } = await checkHistory(gateway.api, journal)
+    const gateway = this.#running
+    const { fleet, admin, unlocked, goodKeys } = await this.#shared.course()
+    await regulars.call('gather', { ports: gateway.ports, admin, cart: unlocked })
+    const options = { warmupS: null, durationS, keepsJournal: true }
+    const load = startDeviceLoad(this.#context.bench, gateway, fleet, PER_DEVICE_PER_S, options)
+    await load.connected()
+    let keysRefused = 0
     return {
-      p99Ms: { PUBACK: load.measured.sinceWrite.p99Ms, 'GET /health': work.health.p99Ms },
-      longestMs: { unlock: work.unlock.maxMs },
+      measure: async () => {
+        load.measure()
+        const keys = this.#usesGoodKeys ? goodKeys : []
+        const using = regulars.call('useKeys', gateway.ports.http, keys)
+        await Promise.all([load.measured(), regulars.call('measure', durationS)])
+        keysRefused = await using
+      },
+      finish: async () => this.#notice(gateway, load, keysRefused),
+    }
+  }
+
+  async #notice({ api }: GatewayProcess, process: LoadProcess, keysRefused: number): Promise<Noticed> {
+    const { load, journal } = await process.finish()
+    const { health, unlock, ordersLost } = await this.#shared.regulars.call('finish')
+    const { missing } = await checkHistory(api, journal)
+    return {
+      p99Ms: { PUBACK: load.measured.sinceWrite.p99Ms, 'GET /health': health.p99Ms },
+      longestMs: { unlock: unlock.maxMs },
       lost: {
         'acknowledged samples lost': missing,
-        'messages of a kept session lost': work.ordersLost,
-        ...(keysRefused === null ? {} : { 'good keys refused': keysRefused }),
+        'messages of a kept session lost': ordersLost,
+        ...(this.#usesGoodKeys ? { 'good keys refused': keysRefused } : {}),
       },
     }
   }

@@ -49,7 +49,7 @@ async function start(plan: AttackPlan): Promise<AttackResult> {
   every(plan.opensPerS, () => open(connections[tried++]))
   const giveUpMs = performance.now() + START_LIMIT_MS
   while (tried < connections.length && performance.now() < giveUpMs) await sleep(TICK_MS)
-  const isBackAllowed = plan.after !== 'ends'
+  const isBackAllowed = plan.after !== 'leaves once subscribed'
   if (isBackAllowed) every(plan.reopensPerS, () => open(connections.find(({ isClosed }) => isClosed)))
   let churned = 0
   every(plan.churnPerS, () => open(connections[churned++ % connections.length]))

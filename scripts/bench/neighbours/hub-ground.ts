@@ -6,7 +6,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { AttackPlan } from './attack-plan.ts'
 import type { HubNeighbour } from './hub-attacks.ts'
 import type { HubRegularsFunctions } from './hub-regulars.ts'
-import type { Ground, Noticed } from './run.ts'
+import type { Ground, Others } from './run.ts'
 
 const SITES = ['regular', 'neighbour'] as const
 type SiteId = (typeof SITES)[number]
@@ -82,15 +82,19 @@ export class HubGround implements Ground {
     return this.#neighbour.plan(site, this.#port, this.#context.isShort)
   }
 
-  async work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed> {
+  async gather(durationS: number): Promise<Others> {
     const { regulars } = this.#shared
-    await onMeasuring()
-    const site = { siteId: 'regular', key: this.#shared.keyOf('regular') }
-    const { push, health, rowsLost } = await regulars.call('work', this.#url, site, durationS)
+    await regulars.call('gather', this.#url, 'regular', this.#shared.keyOf('regular'))
     return {
-      p99Ms: { 'push of another site': push.p99Ms, 'GET /health': health.p99Ms },
-      longestMs: {},
-      lost: { 'acknowledged rows lost': rowsLost },
+      measure: () => regulars.call('measure', durationS),
+      finish: async () => {
+        const { push, health, rowsLost } = await regulars.call('finish')
+        return {
+          p99Ms: { 'push of another site': push.p99Ms, 'GET /health': health.p99Ms },
+          longestMs: {},
+          lost: { 'acknowledged rows lost': rowsLost },
+        }
+      },
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runsContent, SiteClient } from '#hub/testing/site-client.ts'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import type { LatencySummary } from '#scripts/rig/latency.ts'
@@ -8,6 +9,9 @@ import { probe } from './probe.ts'
 const PUSH_GAP_MS = 100
 const HEALTH_GAP_MS = 50
 const RECORDS = 20
+/** For a hub to be through with what it was sent. */
+const AFTERWARDS_MS = 60_000
+const AGAIN_MS = 250
 
 /** What they had to wait. */
 export interface HubRegularsResult {
@@ -17,43 +21,56 @@ export interface HubRegularsResult {
   rowsLost: number
 }
 
-async function work(
-  url: string,
-  site: { siteId: string; key: string },
-  durationS: number,
-): Promise<HubRegularsResult> {
-  let end: AbortSignal | null = null
-  const client = new SiteClient(
-    (path, init) => fetch(url + path, { ...init, signal: end }),
-    site.siteId,
-    site.key,
-  )
-  let atMs = Date.now()
-  let isKnown = false
-  const pushOnce = async (signal: AbortSignal) => {
-    end = signal
-    atMs += RECORDS
-    if (!isKnown) isKnown = await sayHello(client)
-    await push(client, atMs)
-  }
-  const [pushes, health] = await Promise.all([
-    probe(durationS, PUSH_GAP_MS, pushOnce),
+let url = ''
+let site: SiteClient | undefined
+let end: AbortSignal | null = null
+let atMs = Date.now()
+let measured: Omit<HubRegularsResult, 'rowsLost'> | undefined
+
+/** Introduces the site to the hub. */
+async function gather(hubUrl: string, siteId: string, key: string): Promise<void> {
+  url = hubUrl
+  end = null
+  site = new SiteClient((path, init) => fetch(url + path, { ...init, signal: end }), siteId, key)
+  const { status } = await site.hello()
+  if (status !== 200) throw new Error(`hello: ${status}`)
+}
+
+/** Works for that long. */
+async function measure(durationS: number): Promise<void> {
+  const [push, health] = await Promise.all([
+    probe(durationS, PUSH_GAP_MS, async (signal) => {
+      end = signal
+      atMs += RECORDS
+      await pushOnce(gathered(), atMs)
+    }),
     probe(durationS, HEALTH_GAP_MS, async (signal) => {
       await (await fetch(`${url}/health`, { signal })).arrayBuffer()
     }),
   ])
-  end = null
+  measured = { push, health }
+}
+
+/** What it was like, once nobody is in the way. */
+async function finish(): Promise<HubRegularsResult> {
+  const client = gathered()
   const acknowledged = client.cursors.telemetry.seq
-  // as long as the neighbour keeps it away, the hub cannot be asked
-  const rowsLost = (await sayHello(client)) ? Math.max(0, acknowledged - client.cursors.telemetry.seq) : 0
-  return { push: pushes, health, rowsLost }
+  end = AbortSignal.timeout(AFTERWARDS_MS)
+  let answer = await client.hello()
+  while (answer.status !== 200) {
+    await sleep(AGAIN_MS)
+    answer = await client.hello()
+  }
+  if (measured === undefined) throw new Error('nothing was measured')
+  return { ...measured, rowsLost: Math.max(0, acknowledged - client.cursors.telemetry.seq) }
 }
 
-async function sayHello(client: SiteClient): Promise<boolean> {
-  return (await client.hello()).status === 200
+function gathered(): SiteClient {
+  if (site === undefined) throw new Error('the site has not come')
+  return site
 }
 
-async function push(client: SiteClient, atMs: number): Promise<void> {
+async function pushOnce(client: SiteClient, atMs: number): Promise<void> {
   const column = () => new Int32Array(RECORDS)
   const records = {
     atMs: Float64Array.from({ length: RECORDS }, (_, i) => atMs + i),
@@ -66,7 +83,7 @@ async function push(client: SiteClient, atMs: number): Promise<void> {
   if (answer.status !== 200) throw new Error(`push: ${answer.status}`)
 }
 
-const functions = answerCalls({ work })
+const functions = answerCalls({ gather, measure, finish })
 
 /** What the regulars of a hub do when their parent asks. */
 export type HubRegularsFunctions = typeof functions

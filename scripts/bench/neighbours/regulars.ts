@@ -45,19 +45,40 @@ export interface RegularsResult {
   ordersLost: number
 }
 
-/** Ends a kept session of the shop, so that what is published from now on waits for it; then does a day's work. */
-async function work(plan: RegularsPlan, durationS: number): Promise<RegularsResult> {
-  await comeAndGo(plan)
-  const delivered = new Set<string>()
-  const cart = await watchCart(plan, (commandId) => delivered.add(commandId))
-  const publisher = await publishOrders(plan)
+let plan: RegularsPlan | undefined
+let cart: MqttSocket | undefined
+let till: { stop(): Set<string> } | undefined
+let measured: Omit<RegularsResult, 'ordersLost'> | undefined
+const delivered = new Set<string>()
+
+/** The shop was there and is away, so that what is published waits for it; the others come. */
+async function gather(given: RegularsPlan): Promise<void> {
+  plan = given
+  await comeAndGo(given)
+  cart = await watchCart(given, (commandId) => delivered.add(commandId))
+  till = await publishOrders(given)
+}
+
+/** Works for that long. */
+async function measure(durationS: number): Promise<void> {
+  const gathered = thePlan()
   const [health, unlock] = await Promise.all([
-    probe(durationS, HEALTH_GAP_MS, (signal) => askHealth(plan, signal)),
-    probe(durationS, UNLOCK_GAP_MS, (signal) => unlockOnce(plan, delivered, signal)),
+    probe(durationS, HEALTH_GAP_MS, (signal) => askHealth(gathered, signal)),
+    probe(durationS, UNLOCK_GAP_MS, (signal) => unlockOnce(gathered, signal)),
   ])
-  cart.end(DISCONNECT)
-  const acknowledged = publisher.stop()
-  return { health, unlock, ordersLost: await countLostOrders(plan, acknowledged) }
+  measured = { health, unlock }
+}
+
+/** What it was like, once nobody is in the way. */
+async function finish(): Promise<RegularsResult> {
+  if (measured === undefined || till === undefined) throw new Error('nothing was measured')
+  cart?.end(DISCONNECT)
+  return { ...measured, ordersLost: await countLostOrders(thePlan(), till.stop()) }
+}
+
+function thePlan(): RegularsPlan {
+  if (plan === undefined) throw new Error('nobody has come')
+  return plan
 }
 
 async function askHealth({ ports }: RegularsPlan, signal: AbortSignal): Promise<void> {
@@ -65,22 +86,28 @@ async function askHealth({ ports }: RegularsPlan, signal: AbortSignal): Promise<
   await response.arrayBuffer()
 }
 
-async function unlockOnce(plan: RegularsPlan, delivered: Set<string>, signal: AbortSignal): Promise<void> {
+async function unlockOnce(
+  { ports, admin, cart: unlocked }: RegularsPlan,
+  signal: AbortSignal,
+): Promise<void> {
   const client = new ApiClient({
-    url: `http://127.0.0.1:${plan.ports.http}`,
-    apiKey: plan.admin.password,
+    url: `http://127.0.0.1:${ports.http}`,
+    apiKey: admin.password,
     signal,
   })
   const { command_id } = await client.call('POST /devices/{id}/commands', {
-    path: { id: plan.cart.hardwareId },
+    path: { id: unlocked.hardwareId },
     body: { command: 'unlock' },
   })
   await waitUntil(() => signal.aborted || delivered.has(command_id), LOGIN_LIMIT_MS, 1)
 }
 
 /** The cart that is unlocked: connected, and hears its commands. */
-function watchCart({ ports, cart }: RegularsPlan, onCommand: (id: string) => void): Promise<MqttSocket> {
-  const { hardwareId, password } = cart
+function watchCart(
+  { ports, cart: unlocked }: RegularsPlan,
+  onCommand: (id: string) => void,
+): Promise<MqttSocket> {
+  const { hardwareId, password } = unlocked
   const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
   return subscribed(ports.mqtt, login, `dev/${hardwareId}/cmd`, (payload) => {
     const id = /"id":"([^"]+)"/.exec(payload)?.[1]
@@ -182,7 +209,7 @@ async function useKeys(port: number, keys: readonly string[]): Promise<number> {
   return refused.reduce<number>((sum, each) => sum + each, 0)
 }
 
-const functions = answerCalls({ work, useKeys })
+const functions = answerCalls({ gather, measure, finish, useKeys })
 
 /** What the regulars do when their parent asks. */
 export type RegularsFunctions = typeof functions

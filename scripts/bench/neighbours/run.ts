@@ -20,7 +20,7 @@ const TARGET_RATIO = 2
 const TARGET_LONGEST_MS = 1000
 const ROUNDS = 3
 const DURATION_S = 8
-const SHORT_DURATION_S = 1
+const SHORT_DURATION_S = 0.5
 
 /** What others noticed, by what they did. */
 export interface Noticed {
@@ -34,8 +34,7 @@ interface Side {
   noticed: Noticed
   /** Until all connections were tried. */
   start: AttackResult
-  /** Until the others were measured, and while they were. */
-  settling: AttackResult
+  /** While the others were measured. */
   measured: AttackResult
 }
 
@@ -45,14 +44,21 @@ export interface Run {
   base: Side
 }
 
+/** Those who were there before the neighbour, and are there when it has gone. */
+export interface Others {
+  /** Resolves when the time that is measured is over. */
+  measure(): Promise<void>
+  finish(): Promise<Noticed>
+}
+
 /** Where a row is measured. */
 export interface Ground {
   /** Called before each side of a run, so that neither has to bear what the other left behind. */
   begin(side: keyof Run): Promise<void>
   /** What the neighbour does; asked for once `begin` is through. */
   plan(): AttackPlan | Promise<AttackPlan>
-  /** Lets the others do their work, while the neighbour is at it. */
-  work(durationS: number, onMeasuring: () => Promise<void>): Promise<Noticed>
+  /** Lets all others come, and begin their work. */
+  gather(durationS: number): Promise<Others>
   end(): Promise<void>
 }
 
@@ -97,14 +103,12 @@ async function measureSide(
 ): Promise<Side> {
   const script = new URL('./generator.ts', import.meta.url)
   const neighbour = new ForkedScript<AttackFunctions>(bench, 'neighbour', script)
+  const others = await ground.gather(durationS)
   const start = await neighbour.call('start', plan)
-  let settling = start
-  const noticed = await ground.work(durationS, async () => {
-    settling = await neighbour.call('result')
-  })
+  await others.measure()
   const measured = await neighbour.call('result')
   await neighbour.stop()
-  return { noticed, start, settling, measured }
+  return { noticed: await others.finish(), start, measured }
 }
 
 function describeRun({ beside, base }: Run): string {
@@ -118,10 +122,10 @@ function describeRun({ beside, base }: Run): string {
   return [...times, ...longest, didOf(beside)].join('; ')
 }
 
-function didOf({ start, settling, measured }: Side): string {
+function didOf({ start, measured }: Side): string {
   const counts = new Map<string, number>()
   const sum = (name: string, count: number) => counts.set(name, (counts.get(name) ?? 0) + count)
-  for (const { opens, writes, counts: others } of [start, settling, measured]) {
+  for (const { opens, writes, counts: others } of [start, measured]) {
     sum('connections', opens)
     sum('writes', writes)
     for (const [name, count] of Object.entries(others)) sum(name, count)

@@ -114,6 +114,15 @@ export class LoadClient {
     if (this.#isReady) this.#sendUnsent()
   }
 
+  /** Counts what is not acknowledged yet, as long as it has waited. */
+  recordWaiting(): void {
+    const nowMs = performance.now()
+    this.#window.forEachToRepeat((slot) => {
+      const { dueAtMs, writtenAtMs } = this.#window
+      this.#meter.recordWaited(nowMs, dueAtMs[slot] ?? nowMs, writtenAtMs[slot] ?? nowMs)
+    })
+  }
+
   close(): void {
     this.#isClosing = true
     this.#socket?.end(DISCONNECT)

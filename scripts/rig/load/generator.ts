@@ -19,6 +19,7 @@ const PACED_BUFFER_MIN = 16
 const events = new EventEmitter()
 /** Keeps what happens before it is asked for. */
 const connections = on(events, 'connected')
+const warm = Promise.withResolvers<void>()
 const measuring = Promise.withResolvers<void>()
 const measured = Promise.withResolvers<void>()
 const stopped = Promise.withResolvers<void>()
@@ -66,11 +67,12 @@ async function run(plan: LoadPlan): Promise<void> {
 
   const pace = createPace(plan.mode, clients)
   pace.start()
-  await sleep(plan.warmupS * 1000)
+  await (plan.warmupS === null ? warm.promise : sleep(plan.warmupS * 1000))
   meter.startMeasuring()
   measuring.resolve()
   const end = plan.durationS === null ? [] : [sleep(plan.durationS * 1000)]
   await Promise.race([stopped.promise, ...end])
+  for (const client of clients) client.recordWaiting()
   meter.stopMeasuring()
   measured.resolve()
   pace.stop()
@@ -90,6 +92,7 @@ const functions = answerCalls({
   connected: async () => {
     await connections.next()
   },
+  measure: () => warm.resolve(),
   measuring: () => measuring.promise,
   measured: () => measured.promise,
   journal: (): Journal => Object.fromEntries(clients.map(({ hardwareId, journal }) => [hardwareId, journal])),

@@ -39,7 +39,11 @@ export class LoadMeter {
   /** One message was acknowledged now; all times are `performance.now()`. */
   recordAcknowledged(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
     this.acknowledged++
-    if (!this.#isMeasuring) return
+    if (this.#isMeasuring) this.recordWaited(nowMs, dueAtMs, writtenAtMs)
+  }
+
+  /** A message has waited until now, acknowledged or not. */
+  recordWaited(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
     recordMs(this.#sinceDue, nowMs - dueAtMs)
     recordMs(this.#sinceWrite, nowMs - writtenAtMs)
   }

@@ -11,7 +11,8 @@ export interface LoadPlan {
   mode: LoadMode
   /** `device`: with a last will, three subscriptions and an `st` message, as real ones connect. */
   session: 'bare' | 'device'
-  warmupS: number
+  /** null: until `measure` is called. */
+  warmupS: number | null
   /** null: until `stop` is called. */
   durationS: number | null
   /** No sample is older than this: the devices may have sent newer ones before. */
@@ -37,7 +38,10 @@ export interface LoadResult {
     acknowledged: number
     /** CPU seconds of the generator itself. */
     cpuS: number
-    /** Measured from when the message was due, so that a stall counts for all messages that waited. */
+    /**
+     * Measured from when the message was due, so that a stall counts for all messages that waited. What is not
+     * acknowledged at the end counts as long as it has waited.
+     */
     sinceDue: LatencySummary
     /** From the write to the socket. */
     sinceWrite: LatencySummary

@@ -14,7 +14,7 @@ export class LoadProcess {
   readonly #script: ForkedScript<LoadFunctions>
 
   constructor(bench: Workbench, plan: LoadPlan) {
-    const limitMs = (plan.warmupS + (plan.durationS ?? 0)) * MS + LIMIT_MS
+    const limitMs = ((plan.warmupS ?? 0) + (plan.durationS ?? 0)) * MS + LIMIT_MS
     const script = new URL('./generator.ts', import.meta.url)
     this.#script = new ForkedScript(bench, 'load generator', script, limitMs)
     this.#script.tell('start', plan)
@@ -31,6 +31,11 @@ export class LoadProcess {
 
   measured(): Promise<void> {
     return this.#script.call('measured')
+  }
+
+  /** Ends a warm-up without a length. */
+  measure(): void {
+    this.#script.tell('measure')
   }
 
   /** The messages acknowledged so far. */
