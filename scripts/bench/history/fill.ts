@@ -73,8 +73,12 @@ export class FilledFolder {
 
   /** What samples call the registered devices of a prefix, in the order of their hardware ids. */
   deviceIds(prefix: string): number[] {
-    const sql = 'SELECT device_id FROM device WHERE hardware_id GLOB ? ORDER BY hardware_id'
-    return readDatabase(this.path, (db) => db.prepare<[string], number>(sql).pluck().all(`${prefix}-*`))
+    return this.#columnOf<number>('device_id', prefix)
+  }
+
+  /** What lock events call the registrations of those devices, in the same order. */
+  shortIds(prefix: string): string[] {
+    return this.#columnOf<string>('short_id', prefix)
   }
 
   /** Writes the samples and has them sealed, a portion after the other. Returns how many they were. */
@@ -119,6 +123,11 @@ export class FilledFolder {
     const tail = Math.max(SMALL_LOG, UNSEALED_PER_DEVICE * this.#devices)
     const isSealed = () => countUnsealed(this.path) <= tail
     await mustReach(isSealed, SEALED_LIMIT_MS, 'the gateway does not seal its log')
+  }
+
+  #columnOf<Value>(column: 'device_id' | 'short_id', prefix: string): Value[] {
+    const sql = `SELECT ${column} FROM device WHERE hardware_id GLOB ? ORDER BY hardware_id`
+    return readDatabase(this.path, (db) => db.prepare<[string], Value>(sql).pluck().all(`${prefix}-*`))
   }
 
   /** Writes batches until there are no more or as many samples are written; returns how many were. */

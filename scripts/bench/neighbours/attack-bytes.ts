@@ -1,6 +1,5 @@
 /** Requests and frames as bytes, ready to be sent again and again. */
 
-const SEARCH_BYTES = 15_000
 const TEXT_FRAME = 0x81
 const MASKED = 0x80
 const LENGTH_16 = 126
@@ -14,8 +13,8 @@ export function getRequest(path: string, { password }: Keyed): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${password}\r\n\r\n`)
 }
 
-export function searchRequest(who: Keyed): Buffer {
-  return getRequest(`/devices?search=${'x'.repeat(SEARCH_BYTES)}`, who)
+export function searchRequest(length: number, who: Keyed): Buffer {
+  return getRequest(`/devices?search=${'x'.repeat(length)}`, who)
 }
 
 export function upgradeRequest(path: string, who?: Keyed): Buffer {

@@ -7,6 +7,9 @@ import type { Course, Person } from './course.ts'
 const NUMBER = '0000000000'
 /** The row in which good keys are used beside bad ones. */
 export const ROW_OF_GOOD_KEYS = 'bad-keys'
+/** Characters: what the audit sent, and the most that is looked for. */
+const LONG_SEARCH = 15_000
+const LONGEST_SEARCH = 64
 const METADATA = 'x'.repeat(3900)
 
 /** One kind of neighbour of a gateway. */
@@ -73,19 +76,24 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   ),
   neighbour(
     'deep-lists',
-    'the far end of 400,000 lock events, over and over from four connections',
+    'lists of 400,000 lock events, over and over from four connections',
     (course, { http }) =>
       planOf({
         ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
         ...{ waitsFor: 'each answer', nextPerS: 45 },
-        ...asked(getRequest(`/lock-events?limit=1000&offset=${course.lockEvents - 2000}`, course.captain)),
+        ...asked(
+          // as deep as there are events, as deep as is allowed, and all of them for nothing
+          [`offset=${course.lockEvents - 2000}`, 'offset=10000', 'source=keypad'].map((query) =>
+            getRequest(`/lock-events?limit=1000&${query}`, course.captain),
+          ),
+        ),
       }),
   ),
   neighbour('searches', 'searches for 15 KB from four connections', (course, { http }) =>
     planOf({
       ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
       ...{ waitsFor: 'each answer', nextPerS: 45 },
-      ...asked(searchRequest(course.captain)),
+      ...asked([LONG_SEARCH, LONGEST_SEARCH].map((length) => searchRequest(length, course.captain))),
     }),
   ),
   neighbour('lock-events', '34,000 lock events a second of one cart', ({ rogue }, { mqtt }, isShort) => {
@@ -159,8 +167,8 @@ function login({ username, password }: Person, clientId: string, clean: boolean)
   return connectPacket({ clientId, username, password, clean, keepaliveS: 600 })
 }
 
-function asked(request: Buffer): Pick<AttackPlan, 'first' | 'next'> {
-  return { first: [request], next: [request] }
+function asked(requests: readonly Buffer[]): Pick<AttackPlan, 'first' | 'next'> {
+  return { first: requests, next: requests }
 }
 
 function eventsMessage(hardwareId: string, events: number): Buffer {

@@ -77,15 +77,23 @@ async function keysOf(count: number, person: (name: string) => Promise<Person>):
 
 async function fillPast({ folder, fleet, lockEvents }: Course, records: number): Promise<void> {
   const [deviceId = 0] = folder.deviceIds('bench').slice(2)
-  await folder.fillLockEvents(eventsOf(fleet, lockEvents))
+  await folder.fillLockEvents(eventsOf(fleet, folder.shortIds('bench').slice(2), lockEvents))
   await folder.fill(samplesOf(deviceId, records))
 }
 
-function* eventsOf(fleet: readonly BenchDevice[], count: number) {
+function* eventsOf(fleet: readonly BenchDevice[], shortIds: readonly string[], count: number) {
   for (let i = 0; i < count; i++) {
     const { hardwareId = '' } = fleet[i % fleet.length] ?? {}
+    const shortId = shortIds[i % fleet.length] ?? ''
     yield {
-      ...{ eventId: `past-${i}`, hardwareId, identity: `eid:past-${i}`, event: 'unlock', source: 'rfid' },
+      ...{
+        eventId: `past-${i}`,
+        hardwareId,
+        shortId,
+        identity: `eid:past-${i}`,
+        event: 'unlock',
+        source: 'rfid',
+      },
       ...{ atMs: FROM_MS + i * GAP_MS, code: '04A1B2C3', commandId: null },
     }
   }
