@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { visibleHardwareIds } from '#domain/access.ts'
+import { seesCodes, visibleHardwareIds } from '#domain/access.ts'
+import { maskCode } from '#domain/lock-event.ts'
 import type { Fleet } from '#services/fleet.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
@@ -11,14 +12,14 @@ import type { LockEventRow } from '#store/lock-events.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
-function toLockEventJson(row: LockEventRow, fleet: Fleet): LockEventJson {
+function toLockEventJson(row: LockEventRow, fleet: Fleet, masksCodes: boolean): LockEventJson {
   return {
     event_id: row.eventId,
     hardware_id: row.hardwareId,
     event: row.event,
     timestamp: toIso(row.atMs),
     source: row.source,
-    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.code === null ? {} : { code: masksCodes ? maskCode(row.code) : row.code }),
     ...(row.metadataJson === null ? {} : { metadata: JSON.parse(row.metadataJson) }),
     ...(isOfRegistration(fleet.registrationOf(row.hardwareId), row) ? {} : { device_removed: true }),
   }
@@ -43,16 +44,16 @@ export function createLockEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiE
       requireOrder(from, to)
       const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
       const range = { hardwareId: hardware_id, registration, fromMs: from, toMs: to }
+      const { caller } = c.var.user
+      const masksCodes = !seesCodes(caller)
       const found = await store.readers.run(
         'lockEvents',
-        { ...query, ...range, visibleHardwareIds: visibleHardwareIds(c.var.user.caller) },
+        { ...query, ...range, masksCodes, visibleHardwareIds: visibleHardwareIds(caller) },
         { ...askerOf(c), isShort: true },
       )
       const rows = requirePage(found)
-      return c.json(
-        { events: rows.map((row) => toLockEventJson(row, fleet)), pagination: paginationOf(query, rows) },
-        200,
-      )
+      const events = rows.map((row) => toLockEventJson(row, fleet, masksCodes))
+      return c.json({ events, pagination: paginationOf(query, rows) }, 200)
     },
   )
 

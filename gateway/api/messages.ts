@@ -104,7 +104,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   device_unlocked: {
-    description: 'A lock event; code is the tag or keypad code.',
+    description:
+      'A lock event; code is the tag or keypad code; users with mask_codes see its last two characters.',
     example: {
       type: 'device_unlocked',
       hardwareId: 'cart-07',

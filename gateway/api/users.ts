@@ -43,6 +43,7 @@ function toUserJson(row: ReturnType<Users['require']>): UserJson {
     role: row.role,
     is_active: row.isActive,
     allowed_hardware_ids: row.allowedHardwareIds,
+    mask_codes: row.masksCodes,
     created_at: toIso(row.createdAtMs),
     updated_at: toIso(row.updatedAtMs),
     usage: {
@@ -64,8 +65,12 @@ export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(routes.create, async (c) => {
-    const { name, email = null, role, allowed_hardware_ids } = c.req.valid('json')
-    const fields = { name, email, role, allowedHardwareIds: allowed_hardware_ids }
+    const { name, email = null, role, allowed_hardware_ids, mask_codes } = c.req.valid('json')
+    const fields = {
+      ...{ name, email, role },
+      allowedHardwareIds: allowed_hardware_ids,
+      masksCodes: mask_codes,
+    }
     const { row, apiKey } = await users.create(fields)
     c.header('location', `/users/${row.userId}`)
     return c.json({ user: toUserJson(row), api_key: apiKey, warning: KEY_WARNING }, 201)
@@ -75,9 +80,12 @@ export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
 
   api.openapi(routes.change, async (c) => {
     const { id } = c.req.valid('param')
-    const { is_active, allowed_hardware_ids, ...rest } = c.req.valid('json')
+    const { is_active, allowed_hardware_ids, mask_codes, ...rest } = c.req.valid('json')
     users.require(id)
-    const change = { ...rest, isActive: is_active, allowedHardwareIds: allowed_hardware_ids }
+    const change = {
+      ...{ ...rest, isActive: is_active },
+      ...{ allowedHardwareIds: allowed_hardware_ids, masksCodes: mask_codes },
+    }
     return c.json(toUserJson(await users.change(id, change)), 200)
   })
 

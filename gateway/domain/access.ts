@@ -6,6 +6,8 @@ export interface Caller {
   role: Role
   /** Null and empty both mean no device, `*` alone every device; irrelevant for an admin. */
   allowedHardwareIds: ReadonlySet<string> | null
+  /** As it was set; see `seesCodes`. */
+  masksCodes?: boolean
 }
 
 /** Source: spec 5, rules 5 and 6. */
@@ -24,4 +26,9 @@ function seesAll({ role, allowedHardwareIds }: Caller): boolean {
 
 export function isAdmin(caller: Caller): boolean {
   return caller.role === 'admin'
+}
+
+/** Whether the caller is shown codes of lock events as they are. */
+export function seesCodes(caller: Caller): boolean {
+  return isAdmin(caller) || caller.masksCodes !== true
 }

@@ -15,6 +15,13 @@ export interface LockEvent {
   identity: string
 }
 
+/** A code as it is shown to whom it is not to tell everything: all but its last two characters are asterisks. */
+export function maskCode(code: string): string {
+  const characters = [...code]
+  const shown = characters.length > 2 ? characters.slice(-2) : []
+  return '*'.repeat(characters.length - shown.length) + shown.join('')
+}
+
 /**
  * Turns a checked message into an event. A stamp that cannot be believed becomes the receive time: unlike a position,
  * a lock event is worth keeping whenever it was. A code with source key or remote is dropped.

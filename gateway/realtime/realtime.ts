@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type Caller, canSee, isAdmin } from '#domain/access.ts'
+import { type Caller, canSee, isAdmin, seesCodes } from '#domain/access.ts'
+import { maskCode } from '#domain/lock-event.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -88,15 +89,17 @@ export class Realtime implements Part {
       }))
     })
     events.on('lockChanged', ({ hardwareId, event, eventId, source, code, metadataJson, atMs }) => {
-      this.#tell(hardwareId, () => ({
+      const message = (shownCode: string | null): ServerMessage => ({
         type: event === 'lock' ? 'device_locked' : 'device_unlocked',
         hardwareId,
         eventId,
         source,
-        ...(code === null ? {} : { code }),
+        ...(shownCode === null ? {} : { code: shownCode }),
         ...(metadataJson === null ? {} : { metadata: JSON.parse(metadataJson) }),
         timestamp: toIso(atMs),
-      }))
+      })
+      const masked = code === null ? undefined : () => message(maskCode(code))
+      this.#tell(hardwareId, () => message(code), masked)
     })
     events.on('zoneCrossed', ({ event, atMs, ...crossed }) => {
       this.#tell(crossed.hardwareId, () => ({
@@ -242,12 +245,15 @@ export class Realtime implements Part {
     return { hardwareIds, denied }
   }
 
-  #tell(hardwareId: string, message: () => ServerMessage): void {
+  /** `masked` is what those are told who do not see codes, where there is a code. */
+  #tell(hardwareId: string, message: () => ServerMessage, masked?: () => ServerMessage): void {
     if (!this.#subscriptions.isWatched(hardwareId)) return
     const frame = encodeFrame(message())
+    const maskedFrame = masked === undefined ? frame : encodeFrame(masked())
     this.#subscriptions.forEachWatcher(hardwareId, (connection) => {
       this.sentFrames++
-      if (!connection.sendFrame(frame)) this.#closeFor(connection, CLOSE.slow, 'too slow')
+      const isSent = connection.sendFrame(seesCodes(connection.caller) ? frame : maskedFrame)
+      if (!isSent) this.#closeFor(connection, CLOSE.slow, 'too slow')
     })
   }
 

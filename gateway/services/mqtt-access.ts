@@ -1,4 +1,4 @@
-import { canSee, isAdmin } from '#domain/access.ts'
+import { canSee, isAdmin, seesCodes } from '#domain/access.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
@@ -79,6 +79,9 @@ interface MqttAccessDeps {
   forgetSession: (clientId: string) => void
 }
 
+/** Devices report the codes they were opened with there, as they are. */
+const CODES_LEVEL: Uplink = 'evt'
+
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
 
 /** Of the topics of a device, those that users read who are no admins: what they may read over HTTP, too. */
@@ -133,6 +136,7 @@ export class MqttAccess {
    * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no topic
    * of another device. A user may subscribe to
    * whatever could take in a topic it may read; what it may not read of that is not delivered.
+   * One with masked codes does not read `evt`.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -141,6 +145,8 @@ export class MqttAccess {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root = '', hardwareId = '', level = '#'] = topicFilter.split('/')
+    // what the filter names can only be the codes of lock events
+    if (level === CODES_LEVEL && !seesCodes(caller)) return false
     if (root === '#' || root === '+') return true
     const isShown = hasWildcard(level) || USERS_LEVELS.has(level)
     return root === 'dev' && isShown && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
@@ -160,6 +166,7 @@ export class MqttAccess {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root, hardwareId = '', level = ''] = topic.split('/', 3)
+    if (level === CODES_LEVEL && !seesCodes(caller)) return false
     return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)
   }
 

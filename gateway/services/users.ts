@@ -22,6 +22,7 @@ interface UserFields {
   email: string | null
   role: Role
   allowedHardwareIds: string[] | null
+  masksCodes?: boolean
 }
 
 interface UsersDeps {
@@ -191,6 +192,7 @@ export class Users implements Part {
       userId: row.userId,
       role: row.role,
       allowedHardwareIds: row.allowedHardwareIds === null ? null : new Set(row.allowedHardwareIds),
+      masksCodes: row.masksCodes,
     }
     // requests may have been counted since the row was read
     const user: User = { row: known === undefined ? row : { ...row, usage: known.row.usage }, caller }

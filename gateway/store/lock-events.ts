@@ -24,6 +24,8 @@ export interface LockEventQuery extends ListPage {
   source?: LockSource | undefined
   event?: LockKind | undefined
   code?: string | undefined
+  /** `code` is compared with what `maskCode` makes of the stored one. */
+  masksCodes?: boolean | undefined
   fromMs?: number | undefined
   toMs?: number | undefined
 }
@@ -62,11 +64,23 @@ export function listLockEvents(
   const conditions: ListCondition[] = [
     ['hardware_id = ?', query.hardwareId],
     ofRegistration(query.registration),
-    ['code = ?', query.code],
+    query.masksCodes ? ['code GLOB ?', patternOfMasked(query.code)] : ['code = ?', query.code],
     ['source = ?', query.source],
     ['event = ?', query.event],
     ['at_ms >= ?', query.fromMs],
     ['at_ms <= ?', query.toMs],
   ]
   return listPage<LockEventRow>(connection, LOCK_EVENTS, conditions, query)
+}
+
+/** A pattern of the codes that are shown as this to whom codes are masked. */
+function patternOfMasked(shown: string | undefined): string | undefined {
+  if (shown === undefined) return undefined
+  const characters = [...shown]
+  const shownCount = characters.length > 2 ? 2 : 0
+  const masked = characters.slice(0, characters.length - shownCount)
+  // no code is empty
+  if (masked.some((character) => character !== '*')) return ''
+  const last = characters.slice(masked.length).map((character) => character.replace(/[*?[]/, '[$&]'))
+  return '?'.repeat(masked.length) + last.join('')
 }

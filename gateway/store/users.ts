@@ -9,6 +9,8 @@ export interface UserRow {
   role: Role
   isActive: boolean
   allowedHardwareIds: string[] | null
+  /** It sees the codes of lock events as asterisks, unless it is an admin. */
+  masksCodes: boolean
   keyHash: string
   createdAtMs: number
   updatedAtMs: number
@@ -24,11 +26,11 @@ export interface Usage {
   lastUsedAtMs: number | null
 }
 
-type StoredUser = Omit<UserRow, 'isActive' | 'allowedHardwareIds' | 'usage'> &
-  Usage & { isActive: number; allowedJson: string | null }
+type StoredUser = Omit<UserRow, 'isActive' | 'allowedHardwareIds' | 'masksCodes' | 'usage'> &
+  Usage & { isActive: number; allowedJson: string | null; masksCodes: number }
 
 const USER_COLUMNS = `user_id AS userId, name, email, role, is_active AS isActive, allowed_hardware_ids AS allowedJson,
-  key_hash AS keyHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
+  mask_codes AS masksCodes, key_hash AS keyHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
   requests_today AS requestsToday, last_reset_ms AS lastResetMs, first_used_at_ms AS firstUsedAtMs,
   last_used_at_ms AS lastUsedAtMs`
 
@@ -42,6 +44,7 @@ function toUserRow(stored: StoredUser): UserRow {
   const {
     isActive,
     allowedJson,
+    masksCodes,
     totalRequests,
     requestsToday,
     lastResetMs,
@@ -53,6 +56,7 @@ function toUserRow(stored: StoredUser): UserRow {
     ...rest,
     isActive: isActive === 1,
     allowedHardwareIds: allowedJson === null ? null : JSON.parse(allowedJson),
+    masksCodes: masksCodes === 1,
     usage: { totalRequests, requestsToday, lastResetMs, firstUsedAtMs, lastUsedAtMs },
   }
 }
@@ -69,19 +73,22 @@ export interface NewUser {
   email: string | null
   role: Role
   allowedHardwareIds: string[] | null
+  masksCodes?: boolean | undefined
   keyHash: string
   nowMs: number
 }
 
 export function createUser(connection: Connection, input: NewUser): UserRow {
   connection.run(
-    `INSERT INTO user (user_id, name, email, role, is_active, allowed_hardware_ids, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
-     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+    `INSERT INTO user (user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, key_hash, created_at_ms, updated_at_ms,
+       last_reset_ms)
+     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
     input.userId,
     input.name,
     input.email,
     input.role,
     toJson(input.allowedHardwareIds),
+    Number(input.masksCodes ?? false),
     input.keyHash,
     input.nowMs,
     input.nowMs,
@@ -103,6 +110,7 @@ export interface UserChange {
   role?: Role | undefined
   isActive?: boolean | undefined
   allowedHardwareIds?: string[] | null | undefined
+  masksCodes?: boolean | undefined
   keyHash?: string | undefined
   nowMs: number
 }
@@ -113,13 +121,15 @@ export function updateUser(connection: Connection, change: UserChange): UserRow 
   const { userId, nowMs, ...fields } = change
   if (Object.values(fields).every((value) => value === undefined)) return known
   connection.run(
-    `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, key_hash = ?, updated_at_ms = ?
+    `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, mask_codes = ?, key_hash = ?,
+       updated_at_ms = ?
      WHERE user_id = ?`,
     fields.name ?? known.name,
     fields.email === undefined ? known.email : fields.email,
     fields.role ?? known.role,
     Number(fields.isActive ?? known.isActive),
     toJson(fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds),
+    Number(fields.masksCodes ?? known.masksCodes),
     fields.keyHash ?? known.keyHash,
     nowMs,
     userId,

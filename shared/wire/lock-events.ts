@@ -14,7 +14,8 @@ export const lockEventSchema = z
     timestamp: isoSchema.meta({ description: 'When it happened.' }),
     source: lockSourceSchema.meta({ description: 'With what: a tag, a code, a key, or this API.' }),
     code: z.string().optional().meta({
-      description: 'RFID tag or keypad code; only with source rfid or keypad.',
+      description:
+        'RFID tag or keypad code; only with source rfid or keypad. A user with mask_codes sees its last two characters.',
       example: '04A1B2C3',
     }),
     metadata: z
@@ -41,7 +42,10 @@ export const lockEventQuerySchema = eventPageQuery('event_id').extend({
   }),
   source: lockSourceSchema.optional().meta({ description: 'Only from this source.' }),
   event: lockKindSchema.optional().meta({ description: 'Only this kind.' }),
-  code: z.string().optional().meta({ description: 'Only with this tag or code.', example: '04A1B2C3' }),
+  code: z
+    .string()
+    .optional()
+    .meta({ description: 'Only with this tag or code, as the caller sees it.', example: '04A1B2C3' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
 })

@@ -8,6 +8,13 @@ export const isActiveSchema = z
   .boolean()
   .meta({ description: 'The key of a user that is not active opens nothing.' })
 
+/** Of a user of a gateway. */
+const maskCodesSchema = z.boolean().meta({
+  description:
+    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means nothing for an admin.',
+  example: false,
+})
+
 /** In a patch of a user. */
 export const activationSchema = z
   .boolean()
@@ -34,6 +41,7 @@ export const userSchema = z
           'The devices it may see; null and an empty list are none, * is every device, now and later. Means nothing for an admin.',
         example: ['cart-07', 'cart-08'],
       }),
+    mask_codes: maskCodesSchema,
     created_at: isoSchema,
     updated_at: isoSchema,
     usage: z.object({
@@ -78,6 +86,7 @@ export const newUserSchema = z
     email: emailSchema.nullable().optional(),
     role: roleSchema.default('user').meta({ description: 'An admin may do everything, with every device.' }),
     allowed_hardware_ids: allowedSchema.nullable().default(null),
+    mask_codes: maskCodesSchema.default(false),
   })
   .meta({ id: 'NewUser' })
 
@@ -89,6 +98,7 @@ export const userPatchSchema = z
     role: roleSchema.optional().meta({ description: 'An admin may do everything, with every device.' }),
     is_active: activationSchema,
     allowed_hardware_ids: allowedSchema.nullable().optional(),
+    mask_codes: maskCodesSchema.optional(),
   })
   .meta({ id: 'UserPatch', description: 'What is left out stays as it is.' })
 

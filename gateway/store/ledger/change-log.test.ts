@@ -140,6 +140,7 @@ test('of a user, only what a head office is told of counts: not a new key, not h
     { isActive: false },
     { allowedHardwareIds: ['cart-1'] },
     { name: 'C' },
+    { masksCodes: true },
   ]) {
     updateUser(tables, { userId: 'u1', ...change, nowMs: 3 })
     assert.deepEqual(changed(), ['user u1'], JSON.stringify(change))
