@@ -201,6 +201,10 @@ const SETTINGS = {
     schema: count(0, 3_650).default(400),
     help: 'days that positions and voltages are kept; 0 keeps them for ever',
   },
+  EVENT_RETENTION_DAYS: {
+    schema: count(0, 3_650).default(400),
+    help: 'days that lock events, zone events and finished commands are kept; 0 keeps them for ever',
+  },
   DISK_BUDGET: {
     schema: bytesOrShare.default('80%'),
     help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
@@ -298,6 +302,7 @@ export interface Config {
   sealSamples: number
   readerThreads: number
   retentionDays: number
+  eventRetentionDays: number
   diskBudget: DiskBudget
   /** Which intents of the head office are applied. */
   upstreamIntents: Settings['UPSTREAM_INTENTS']
@@ -378,6 +383,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     sealSamples: s.SEAL_SAMPLES,
     readerThreads: s.READER_THREADS,
     retentionDays: s.RETENTION_DAYS,
+    eventRetentionDays: s.EVENT_RETENTION_DAYS,
     diskBudget:
       typeof s.DISK_BUDGET === 'number'
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }

@@ -130,6 +130,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     budgets,
     ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
+    eventDeletion: telemetry.events,
   })
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
@@ -169,7 +170,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const parts: Partial<Part>[] = [
     ...[...present(certificate), store, ingest, clockMark, users, memory],
     // which may be waiting for its turn behind a long sealing: that ends first
-    ...[telemetry.retention, telemetry.diskGuard, telemetry.sealing],
+    ...[telemetry.retention, telemetry.eventRetention, telemetry.diskGuard, telemetry.sealing],
     ...[delivery, { stop: () => http.drain() }, mqtt.connections],
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published

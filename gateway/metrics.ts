@@ -20,6 +20,7 @@ export interface MetricParts {
   }
   damage: { unreadable: Tally; summary: { blocks: number } }
   telemetry: { deleted: Tally }
+  eventDeletion: { deleted: Tally }
   sealing: { counts: { samples: number; failures: number; seconds: number } }
   diskGuard: {
     counts: { droppedUnsent: number; deletedSent: number }
@@ -149,6 +150,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'Telemetry records deleted by request or for their age, by what deleted them.',
     ({ telemetry }) => telemetry.deleted.entries(),
     'by',
+  ),
+  cartbarn_deleted_events_total: counter(
+    'Lock events, zone events and commands deleted for their age, by what they were.',
+    ({ eventDeletion }) => eventDeletion.deleted.entries(),
+    'kind',
   ),
   cartbarn_disk_deleted_records_total: counter(
     'Telemetry records deleted to free disk space that the head office already has.',

@@ -5,13 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { NEW_COMMAND } from '#domain/commands.ts'
 import { DAY_MS } from '#shared/time.ts'
-import {
-  type CommandRow,
-  countCommands,
-  expireCommands,
-  findCommand,
-  listUnfinishedCommands,
-} from './commands.ts'
+import { type CommandRow, countCommands, listUnfinishedCommands } from './commands.ts'
 import type { Connection } from './db/connection.ts'
 import { createDevice } from './devices.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
@@ -51,27 +45,9 @@ function row(commandId: string, fields: Partial<CommandRow> = {}): CommandRow {
   }
 }
 
-function create(commands: CommandRow[], trustedNowMs: number | null = NOW_MS) {
-  return createCommands(connection, { commands, idempotencyKey: null, trustedNowMs })
+function create(commands: CommandRow[]) {
+  return createCommands(connection, { commands, idempotencyKey: null })
 }
-
-test('with each new command some finished ones of before ninety days go, unfinished ones never', () => {
-  const old = { createdAtMs: NOW_MS - 90 * DAY_MS - 1 }
-  const ids = Array.from({ length: 10 }, (_, i) => `old-${i}`)
-  create(
-    [...ids, 'waiting'].map((id) => row(id, old)),
-    null,
-  )
-  create([row('young', { createdAtMs: NOW_MS - 90 * DAY_MS })], null)
-  expireCommands(connection, { commandIds: [...ids, 'young'] })
-  assert.equal(countCommands(connection), 12)
-  create([row('a')], null)
-  assert.equal(countCommands(connection), 13, 'a clock that is not trusted deletes nothing')
-  for (const id of ['b', 'c', 'd', 'e']) create([row(id)])
-  assert.equal(countCommands(connection), 17 - 10)
-  assert.equal(findCommand(connection, 'waiting')?.status, 'pending')
-  assert.equal(findCommand(connection, 'young')?.status, 'timeout')
-})
 
 test('what is taken back is gone, its key with it', () => {
   const kept = (key: string, id: string) => ({
@@ -81,7 +57,6 @@ test('what is taken back is gone, its key with it', () => {
     createCommands(connection, {
       commands: [row(id)],
       idempotencyKey: kept(`key-${id}`, id),
-      trustedNowMs: NOW_MS,
     })
   }
   withdrawCommands(connection, { commandIds: ['two', 'never there'] })
@@ -99,7 +74,6 @@ test('a key means the same for a day, and is forgotten after it', () => {
     createCommands(connection, {
       commands: [],
       idempotencyKey: { userId: 'u', key, fingerprint: 'f', commandIds: [], createdAtMs: nowMs },
-      trustedNowMs: nowMs,
     })
   keyed('a', NOW_MS)
   assert.ok(findIdempotencyKey(connection, 'u', 'a', NOW_MS + DAY_MS - 1) !== undefined)

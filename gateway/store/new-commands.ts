@@ -1,12 +1,10 @@
 import { SUPERSEDING } from '#domain/commands.ts'
 import { NotFoundError } from '#shared/errors.ts'
-import { DAY_MS } from '#shared/time.ts'
 import { type CommandRow, countCommands, insertCommand, supersedeCommands } from './commands.ts'
 import type { Connection } from './db/connection.ts'
 import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
 
-/** How long finished commands are kept, and how many of them. */
-const KEPT_MS = 90 * DAY_MS
+/** How many commands are kept at most; for how long is for retention to say. */
 const KEPT_ROWS = 1_000_000
 /** Old commands that go for each new one: there is never a long deletion, and never more and more rows. */
 const TRIMMED_PER_COMMAND = 4
@@ -14,8 +12,6 @@ const TRIMMED_PER_COMMAND = 4
 export interface NewCommands {
   commands: readonly CommandRow[]
   idempotencyKey: IdempotencyKey | null
-  /** What time it is, if that is known: nothing is deleted by a wrong clock. */
-  trustedNowMs: number | null
 }
 
 /**
@@ -30,7 +26,7 @@ export function createCommands(connection: Connection, input: NewCommands): Comm
     insertCommand(connection, row)
   }
   if (input.idempotencyKey !== null) keepIdempotencyKey(connection, input.idempotencyKey)
-  trim(connection, input)
+  trim(connection, input.commands.length * TRIMMED_PER_COMMAND)
   return superseded
 }
 
@@ -54,21 +50,10 @@ function requireDevice(connection: Connection, hardwareId: string): void {
   throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
 }
 
-function trim(connection: Connection, { commands, trustedNowMs }: NewCommands): void {
-  const rows = commands.length * TRIMMED_PER_COMMAND
+function trim(connection: Connection, maxRows: number): void {
+  if (countCommands(connection) <= KEPT_ROWS) return
   const isOver = "status NOT IN ('pending', 'published', 'acknowledged')"
-  let deleted = 0
-  if (trustedNowMs !== null) {
-    deleted += connection.run(
-      `DELETE FROM command WHERE seq IN (
-         SELECT seq FROM command WHERE created_at_ms < ? AND ${isOver} ORDER BY created_at_ms LIMIT ?)`,
-      trustedNowMs - KEPT_MS,
-      rows,
-    )
-  }
-  if (countCommands(connection) - deleted > KEPT_ROWS) {
-    const sql = `DELETE FROM command WHERE seq IN (SELECT seq FROM command WHERE ${isOver} ORDER BY seq LIMIT ?)`
-    deleted += connection.run(sql, rows)
-  }
+  const sql = `DELETE FROM command WHERE seq IN (SELECT seq FROM command WHERE ${isOver} ORDER BY seq LIMIT ?)`
+  const deleted = connection.run(sql, maxRows)
   if (deleted > 0) connection.run('UPDATE command_count SET commands = commands - ?', deleted)
 }

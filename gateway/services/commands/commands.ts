@@ -165,7 +165,6 @@ export class Commands {
     asking: Asking,
   ): Promise<void> {
     const { store, delivery, clock } = this.#deps
-    const trustedNowMs = clock.isTrusted ? clock.nowMs() : null
     const idempotencyKey =
       key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
     // first in the queue, so that none that was sent counts as pending
@@ -180,12 +179,7 @@ export class Commands {
         delivery.take(commands, superseded, askedAtMs)
         asking.onWritten?.(commands)
       }
-      await store.write(
-        'createCommands',
-        { commands, idempotencyKey, trustedNowMs },
-        take,
-        asking.intent?.also,
-      )
+      await store.write('createCommands', { commands, idempotencyKey }, take, asking.intent?.also)
     } catch (error) {
       isGivenUp = true
       if (isTried && !(error instanceof NotFoundError))

@@ -41,7 +41,8 @@ async function open(
   const { telemetry, fleet, clock, log, system } = parts
   const slept: number[] = []
   const retention = new Retention({
-    ...{ telemetry, fleet, clock, log, days: options.days ?? DAYS },
+    ...{ what: 'telemetry', fleet, clock, log, days: options.days ?? DAYS },
+    deleteExpired: (cutoffMs, rest) => telemetry.deleteExpired(cutoffMs, rest),
     ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
     queue: {
       get waitingRows() {

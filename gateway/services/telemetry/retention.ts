@@ -4,18 +4,20 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Fleet } from '../fleet.ts'
-import type { TelemetryDeletion } from './deletion.ts'
+import type { Rest } from './deletion.ts'
 
-interface RetentionDeps {
-  telemetry: Pick<TelemetryDeletion, 'deleteExpired'>
+interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
+  /** What is deleted, for the log. */
+  what: string
+  /** Deletes what is of before `cutoffMs`, step by step, with a rest after each; tells how much that was. */
+  deleteExpired: (cutoffMs: number, rest: Rest) => Promise<Deleted>
   fleet: Fleet
   queue: Pick<Store['queue'], 'waitingRows'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>
   log: Log
-  /** How long records are kept; 0 keeps them for ever. */
+  /** How long it is kept; 0 keeps it for ever. */
   days: number
   /** It is not known whether the head office still has what it had: it has lost data, and not all was compared since. */
   mayLack?: () => boolean
@@ -40,20 +42,19 @@ const LOOK_MS = 100
 const MAX_RUSH_MS = 10_000
 
 /**
- * Deletes telemetry older than the retention, in small steps at quiet moments. It counts back from now or from the
- * newest
- * record any device reported, whichever is earlier: a clock that is a year ahead would delete a year otherwise, while
+ * Deletes telemetry or events older than the retention, in small steps at quiet moments. It counts back from now or from
+ * the newest record any device reported, whichever is earlier: a clock that is a year ahead would delete a year otherwise, while
  * what was received tells that no year has passed. Without new records nothing gets old, and nothing needs the room.
  */
-export class Retention implements Part {
-  readonly #deps: RetentionDeps
+export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> implements Part {
+  readonly #deps: RetentionDeps<Deleted>
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>
   #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<unknown> = Promise.resolve()
   #hasWarnedOfClock = false
 
-  constructor(deps: RetentionDeps) {
+  constructor(deps: RetentionDeps<Deleted>) {
     this.#deps = deps
     this.#sleep = deps.sleep ?? ((ms, signal) => wait(ms, undefined, { signal }))
   }
@@ -71,8 +72,8 @@ export class Retention implements Part {
   }
 
   /** Deletes what is too old now. Returns how much that was; null when it could not be done and is to be tried soon. */
-  async runOnce(): Promise<DeletedRecords | null> {
-    const { telemetry, log, mayLack } = this.#deps
+  async runOnce(): Promise<Deleted | null> {
+    const { what, deleteExpired, log, mayLack } = this.#deps
     const cutoffMs = this.#cutoffMs()
     // the gateway may have the only copy
     if (cutoffMs === null || mayLack?.() === true) return null
@@ -80,15 +81,16 @@ export class Retention implements Part {
     try {
       await this.#quiet(signal)
       let startedAtMs = this.#deps.clock.monotonicMs()
-      const deleted = await telemetry.deleteExpired(cutoffMs, async () => {
+      const deleted = await deleteExpired(cutoffMs, async () => {
         const tookMs = this.#deps.clock.monotonicMs() - startedAtMs
         await this.#sleep(Math.min(Math.max(MIN_REST_MS, tookMs * REST_PER_WORK), MAX_REST_MS), signal)
         await this.#quiet(signal)
         startedAtMs = this.#deps.clock.monotonicMs()
       })
-      const fields = { cutoff: toIso(cutoffMs), ...deleted }
-      if (deleted.gps + deleted.battery > 0) log.info(fields, 'retention deleted old telemetry')
-      else log.debug(fields, 'retention found nothing to delete')
+      const fields: Record<string, unknown> = { cutoff: toIso(cutoffMs), ...deleted }
+      if (Object.values<number>(deleted).some((count) => count > 0))
+        log.info(fields, `retention deleted old ${what}`)
+      else log.debug(fields, `retention found no old ${what} to delete`)
       return deleted
     } catch (error) {
       if (!signal.aborted)

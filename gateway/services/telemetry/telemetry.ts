@@ -2,6 +2,7 @@ import type { Log } from '#shared/log.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
+import { EventDeletion } from '../event-deletion.ts'
 import type { Fleet } from '../fleet.ts'
 import type { BlockDamage } from './block-damage.ts'
 import { TelemetryDeletion } from './deletion.ts'
@@ -26,12 +27,14 @@ export interface TelemetryOptions {
   sealSamples: number
   /** 0 keeps all. */
   retentionDays: number
+  /** 0 keeps all. */
+  eventRetentionDays: number
   dataDir: string
   diskBudget: DiskBudget
 }
 
 /**
- * Builds the life of stored telemetry: the log is sealed into blocks, retention and the disk guard delete what is old or
+ * Builds the life of stored telemetry and events: the log is sealed into blocks, retention and the disk guard delete what is old or
  * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
@@ -48,13 +51,22 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
   const deletion = new TelemetryDeletion({
     ...{ store, fleet, sealing, damage, maintenance, clock, log, hasUpstream },
   })
+  const base = { fleet, queue: store.queue, clock, log, mayLack }
   const retention = new Retention({
-    ...{ telemetry: deletion, fleet, queue: store.queue, clock, log, mayLack },
-    days: options.retentionDays,
+    ...{ ...base, what: 'telemetry', days: options.retentionDays },
+    deleteExpired: (cutoffMs, rest) => deletion.deleteExpired(cutoffMs, rest),
+  })
+  const events = new EventDeletion({ store, hasUpstream })
+  const eventRetention = new Retention({
+    ...{ ...base, what: 'events', days: options.eventRetentionDays },
+    deleteExpired: (cutoffMs, rest) => events.deleteExpired(cutoffMs, rest),
   })
   const diskGuard = new DiskGuard({
     ...{ store, maintenance, clock, log, hasUpstream, mayLack },
     ...{ dataDir: options.dataDir, budget: options.diskBudget },
   })
-  return { sealing, deletion, retention, diskGuard, import: new TelemetryImport({ store, clock, log }) }
+  return {
+    ...{ sealing, deletion, retention, events, eventRetention, diskGuard },
+    import: new TelemetryImport({ store, clock, log }),
+  }
 }

@@ -63,8 +63,8 @@ function newCommand(commandId: string, createdAtMs = 1): CommandRow {
   }
 }
 
-function addCommands(tables: WriterTables, commands: CommandRow[], trustedNowMs: number | null = null): void {
-  createCommands(tables, { commands, idempotencyKey: null, trustedNowMs })
+function addCommands(tables: WriterTables, commands: CommandRow[]): void {
+  createCommands(tables, { commands, idempotencyKey: null })
 }
 
 test('a device, its layer and its deletion: each change is the newest entry of its key', (t) => {

@@ -10,6 +10,7 @@ import {
   updateDevice,
   voidSharedPasswords,
 } from '../devices.ts'
+import { deleteEventsStep } from '../event-deletion.ts'
 import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
@@ -41,6 +42,7 @@ const writes = {
   putGroupConfig,
   putDeviceConfig,
   publishConfigs,
+  deleteEventsStep,
   beginErasure,
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,

@@ -1,0 +1,42 @@
+import { Tally } from '#shared/tally.ts'
+import {
+  EVENT_KINDS,
+  type EventDeletionStep,
+  type EventKind,
+  type EventPosition,
+} from '#store/event-deletion.ts'
+import type { Store } from '#store/store.ts'
+import type { WriteInput } from '#store/writer/writes.ts'
+
+interface EventDeletionDeps {
+  store: Pick<Store, 'write'>
+  /** There is a head office: what it is still to get does not go for its age. */
+  hasUpstream: boolean
+}
+
+/** Deletes events that are too old, in short transactions between those of the devices' messages. */
+export class EventDeletion {
+  /** Rows deleted for their age, by what they were. */
+  readonly deleted = new Tally(EVENT_KINDS)
+  readonly #deps: EventDeletionDeps
+
+  constructor(deps: EventDeletionDeps) {
+    this.#deps = deps
+  }
+
+  /** Deletes all events of before `cutoffMs`, except those the hub still lacks; `rest` is called after each step. */
+  async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<Record<EventKind, number>> {
+    const { store, hasUpstream } = this.#deps
+    const deleted = { lock_event: 0, geofence_event: 0, command: 0 }
+    let after: EventPosition | null = null
+    for (;;) {
+      const input: WriteInput<'deleteEventsStep'> = { beforeMs: cutoffMs, keepsUnsent: hasUpstream, after }
+      const step: EventDeletionStep = await store.write('deleteEventsStep', input)
+      deleted[step.kind] += step.deleted
+      this.deleted.add(step.kind, step.deleted)
+      after = step.after
+      if (after === null) return deleted
+      await rest()
+    }
+  }
+}
