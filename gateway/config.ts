@@ -203,7 +203,7 @@ const SETTINGS = {
   },
   EVENT_RETENTION_DAYS: {
     schema: count(0, 3_650).default(400),
-    help: 'days that lock events, zone events and finished commands are kept; 0 keeps them for ever',
+    help: 'days that lock events, zone events, finished commands and the audit log are kept; 0 keeps them for ever',
   },
   DISK_BUDGET: {
     schema: bytesOrShare.default('80%'),

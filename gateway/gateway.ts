@@ -16,6 +16,7 @@ import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
 import { KeyGuard } from '#services/key-guard.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
+import { Origins } from '#services/origins.ts'
 import { Presence } from '#services/presence.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -82,7 +83,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     isSynchronized: overrides.isTimeSynchronized ?? isTimeSynchronized,
   })
   const events = new Events(log)
-  const store = new Store<QueuedMessage>(config, log)
+  const origins = new Origins()
+  const store = new Store<QueuedMessage>(config, log, () => ({ ...origins.current, atMs: clock.nowMs() }))
   const base = { store, events, clock, log }
   const fleet = new Fleet()
   const users = new Users(base)
@@ -104,7 +106,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const downloadFor = (device: Device, caller: Caller) => geofenceTokens.tokenFor(device, caller)
   const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, downloadFor })
   const { intents, sync } = createReplication({
-    ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance },
+    ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
   })
   const telemetry = createTelemetry({ ...base, fleet, damage, maintenance, options: config }, sync)
   const ingest = new Ingest({ ...base, presence, geofences })
@@ -124,6 +126,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     commands,
     users,
     keyGuard,
+    origins,
     sockets: budgets.realtimeSockets,
   })
   const metrics = createMetrics({
@@ -138,6 +141,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
+    origins,
     addresses,
     corsOrigins: config.corsOrigins,
     settings: describeSettings(),

@@ -152,7 +152,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'by',
   ),
   cartbarn_deleted_events_total: counter(
-    'Lock events, zone events and commands deleted for their age, by what they were.',
+    'Events, commands and entries of the audit log deleted for their age, by what they were.',
     ({ eventDeletion }) => eventDeletion.deleted.entries(),
     'kind',
   ),

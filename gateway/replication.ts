@@ -2,6 +2,7 @@ import { SyncAgent } from '#agent/agent.ts'
 import { toDeviceJson } from '#api/device-json.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
+import type { Origins } from '#services/origins.ts'
 import type { IntentEffectsDeps } from '#services/replication/intent-effects.ts'
 import { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { LatestStates } from '#services/replication/latest-states.ts'
@@ -23,6 +24,7 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   store: Store
   events: Events
   damage: BlockDamage
+  origins: Origins
   maintenance: Turns
   clock: GatewayClock
   log: Log

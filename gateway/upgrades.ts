@@ -13,7 +13,9 @@ const GOODBYE_MS = 5_000
 
 interface UpgradeDeps {
   keyGuard: KeyGuard
-  realtime: { accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void }
+  realtime: {
+    accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void
+  }
   mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
   addresses: ClientAddresses
   log: Log
@@ -28,8 +30,9 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log 
       const path = pathname.replace(/\/$/, '')
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
-        const user = keyGuard.admit(apiKey, addresses.ofRequest(request))
-        realtime.accept(request, socket, head, user.caller)
+        const address = addresses.ofRequest(request)
+        const user = keyGuard.admit(apiKey, address)
+        realtime.accept(request, socket, head, user.caller, address)
       } else if (path === '/mqtt') {
         mqtt.upgrade(request, socket, head, addresses.ofRequest(request))
       } else {

@@ -7,6 +7,7 @@ import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
 import { type ApiEnv, adminOnly, createApi, withKey } from './api-env.ts'
+import { createAuditLogApi } from './audit-log.ts'
 import { createCommandsApi } from './commands.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
@@ -31,7 +32,7 @@ import { createUsersApi } from './users.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { addresses, keyGuard, log, corsOrigins, settings } = deps
+  const { addresses, keyGuard, origins, log, corsOrigins, settings } = deps
   const app = createApi()
   const door = withKey(keyGuard)
 
@@ -68,6 +69,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     ),
   )
   app.use(door)
+  app.use((c, next) => origins.run({ userId: c.var.user.caller.userId, address: c.var.address }, next))
   app.route('/', createSystemApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
@@ -84,6 +86,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createGeofencesApi(deps))
   app.route('/', createGeofenceEventsApi(deps))
   app.route('/', createUsersApi(deps))
+  app.route('/', createAuditLogApi(deps))
   app.route('/', createSyncApi(deps))
 
   app.onError(createErrorHandler(log))

@@ -157,7 +157,14 @@ for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5
 
 for (const path of [
   ...['/devices', '/groups', '/users', '/device-types', '/mqtt/clients', '/mqtt/quarantine'],
-  ...['/commands', '/lock-events', '/geofence-events', '/devices/cart-1/commands', '/devices/cart-1/gps'],
+  ...[
+    '/commands',
+    '/lock-events',
+    '/geofence-events',
+    '/audit-log',
+    '/devices/cart-1/commands',
+    '/devices/cart-1/gps',
+  ],
 ]) {
   test(`GET ${path} has an order, and refuses one that is none`, async () => {
     for (const order of ['asc', 'desc'])

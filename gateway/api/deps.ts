@@ -10,6 +10,7 @@ import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
+import type { Origins } from '#services/origins.ts'
 import type { Presence } from '#services/presence.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -45,6 +46,7 @@ export interface ApiDeps {
   trips: Trips
   presence: Presence
   keyGuard: KeyGuard
+  origins: Origins
   /** Long histories that users read, by user. */
   downloads: Slots
   damage: Pick<BlockDamage, 'summary'>

@@ -40,8 +40,8 @@ export function createEnrolmentApi({ enrolment }: ApiDeps): OpenAPIHono<ApiEnv> 
       request: { body: body(newEnrolmentSchema) },
       responses: answers(openedEnrolmentSchema, 'It is open.', 400, 403, 409, 413, 415),
     }),
-    (c) => {
-      const { openUntilMs } = enrolment.open(c.req.valid('json').minutes)
+    async (c) => {
+      const { openUntilMs } = await enrolment.open(c.req.valid('json').minutes)
       return c.json({ open_until: isoOrNull(openUntilMs) }, 200)
     },
   )

@@ -38,6 +38,11 @@ export const TAGS: Tags = {
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     { name: 'Users', description: 'People and programs, their keys and scopes.', nouns: ['users'] },
     {
+      name: 'Audit log',
+      description: 'Who changed what, and who sent which command.',
+      nouns: ['audit-log'],
+    },
+    {
       name: 'MQTT',
       description: 'The broker: its clients, its figures, and the messages it could not read.',
       nouns: ['mqtt'],

@@ -23,6 +23,8 @@ const MESSAGES_A_WINDOW = 500
 export class RealtimeConnection implements Watcher {
   readonly connectionId = newUuid()
   readonly userId: string
+  /** Of the network. */
+  readonly address: string
   caller: Caller
   readonly watched = new Set<string>()
   watchesAll = false
@@ -31,8 +33,9 @@ export class RealtimeConnection implements Watcher {
   #windowEndsAtMs = 0
   #messages = 0
 
-  constructor(socket: WebSocket, caller: Caller) {
+  constructor(socket: WebSocket, caller: Caller, address: string) {
     this.#socket = socket
+    this.address = address
     this.caller = caller
     this.userId = caller.userId
     socket.on('pong', () => {

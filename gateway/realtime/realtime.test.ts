@@ -606,7 +606,7 @@ describe('signs of life', () => {
     const [[socket]] = await Promise.all([once(server, 'connection'), once(client, 'open')])
     t.after(() => client.terminate())
     const caller = { userId: 'u', role: 'user' as const, allowedHardwareIds: null }
-    return { client, socket, connection: new RealtimeConnection(socket, caller) }
+    return { client, socket, connection: new RealtimeConnection(socket, caller, '127.0.0.1') }
   }
 
   test('a client that left two pings unanswered is cut off at the third', async (t) => {

@@ -7,6 +7,7 @@ import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { KeyGuard } from '#services/key-guard.ts'
+import type { Origins } from '#services/origins.ts'
 import type { Users } from '#services/users.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
@@ -33,6 +34,7 @@ interface RealtimeDeps {
   commands: Commands
   users: Pick<Users, 'callerOf'>
   keyGuard: Pick<KeyGuard, 'count'>
+  origins: Pick<Origins, 'run'>
   /** By user. */
   sockets: Slots
   log: Log
@@ -126,8 +128,8 @@ export class Realtime implements Part {
   }
 
   /** Turns an upgrade request whose key is good into a connection. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void {
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller))
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void {
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller, address))
   }
 
   /** Asks every client for a sign of life; one that missed two is cut off. */
@@ -155,8 +157,8 @@ export class Realtime implements Part {
     return this.#connections.size
   }
 
-  #open(webSocket: WebSocket, caller: Caller): void {
-    const connection = new RealtimeConnection(webSocket, caller)
+  #open(webSocket: WebSocket, caller: Caller, address: string): void {
+    const connection = new RealtimeConnection(webSocket, caller, address)
     webSocket.on('error', (error) =>
       this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
     )
@@ -219,7 +221,7 @@ export class Realtime implements Part {
         connection.send({ type: 'unsubscribed', hardwareIds: message.hardwareIds, ...echo })
         break
       case 'command':
-        void this.#commands.perform(connection, message)
+        void this.#deps.origins.run(connection, () => this.#commands.perform(connection, message))
         break
       case 'ping':
         connection.send({ type: 'pong', ...echo })

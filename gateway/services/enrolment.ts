@@ -72,9 +72,10 @@ export class Enrolment {
   }
 
   /** Opens it from now on for so many minutes, also where that is sooner than it would have closed. */
-  open(minutes: number): EnrolmentState {
+  async open(minutes: number): Promise<EnrolmentState> {
     if (this.#keyHash === null)
       throw new ConflictError('no_enrolment_key', 'the gateway has no CARTBARN_ENROLMENT_KEY')
+    await this.#deps.store.write('noteEnrolment', { minutes })
     this.#open(minutes)
     this.#deps.log.info({ minutes }, 'opened the enrolment of devices')
     return this.state()

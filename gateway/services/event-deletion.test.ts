@@ -79,7 +79,12 @@ test('events and finished commands older than so many days go, to the millisecon
     }
     addCommand(connection, 3, CUTOFF_MS - 1, false)
   })
-  assert.deepEqual(await retention.runOnce(), { lock_event: 1, geofence_event: 1, command: 1 })
+  assert.deepEqual(await retention.runOnce(), {
+    lock_event: 1,
+    geofence_event: 1,
+    command: 1,
+    audit_entry: 0,
+  })
   assert.deepEqual(
     [left('lock_event'), left('geofence_event')],
     [
@@ -95,6 +100,7 @@ test('events and finished commands older than so many days go, to the millisecon
       ['lock_event', 1],
       ['geofence_event', 1],
       ['command', 1],
+      ['audit_entry', 0],
     ],
   )
 })
@@ -104,7 +110,12 @@ test('thousands go in small steps, whatever order they were stored in, with a re
     for (let n = 0; n < 2_400; n++)
       addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
   })
-  assert.deepEqual(await retention.runOnce(), { lock_event: 1_200, geofence_event: 0, command: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    lock_event: 1_200,
+    geofence_event: 0,
+    command: 0,
+    audit_entry: 0,
+  })
   assert.equal(left('lock_event').length, 1_200)
   assert.ok(rests() >= 3, `${rests()} rests`)
 })
@@ -121,21 +132,36 @@ test('what a head office is still to get stays, and goes once that has it', asyn
   )
   const acknowledge = (stream: string, seq: number) =>
     store.write('acknowledge', { cursors: { [stream]: { seq, hash: '' } } })
-  assert.deepEqual(await retention.runOnce(), { lock_event: 0, geofence_event: 0, command: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    lock_event: 0,
+    geofence_event: 0,
+    command: 0,
+    audit_entry: 0,
+  })
   await acknowledge('lock_events', 599)
   await acknowledge('geofence_events', 1)
   const { seq } = table.connection.get<{ seq: number }>("SELECT seq FROM change_log WHERE key = 'c1'") ?? {
     seq: 0,
   }
   await acknowledge('entities', seq)
-  assert.deepEqual(await retention.runOnce(), { lock_event: 599, geofence_event: 1, command: 1 })
+  assert.deepEqual(await retention.runOnce(), {
+    lock_event: 599,
+    geofence_event: 1,
+    command: 1,
+    audit_entry: 0,
+  })
   assert.deepEqual([left('lock_event'), left('geofence_event'), left('command')], [[600], [2], [2]])
 })
 
 test('a clock that is years ahead deletes nothing that is not old by what devices report', async (t) => {
   const { retention, system, left } = await open(t, (connection) => addLockEvent(connection, 1, CUTOFF_MS))
   system.set(NOW_MS + 3 * 365 * DAY_MS)
-  assert.deepEqual(await retention.runOnce(), { lock_event: 0, geofence_event: 0, command: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    lock_event: 0,
+    geofence_event: 0,
+    command: 0,
+    audit_entry: 0,
+  })
   system.set(0)
   assert.equal(await retention.runOnce(), null)
   assert.deepEqual(left('lock_event'), [1])

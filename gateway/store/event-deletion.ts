@@ -2,7 +2,7 @@ import type { Connection } from './db/connection.ts'
 import { syncCursors } from './ledger/cursors.ts'
 
 /** What is kept for so many days: each is deleted by the time of its own. */
-export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command'] as const
+export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command', 'audit_entry'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 /** Up to where a deletion has looked, oldest first. */
@@ -25,7 +25,8 @@ interface Table {
   isOver: string
   /** What of that the head office has, up to the position of the stream. */
   isSent: string
-  stream: 'lock_events' | 'geofence_events' | 'entities'
+  /** Null for what the head office does not get. */
+  stream: 'lock_events' | 'geofence_events' | 'entities' | null
 }
 
 const TABLES: Record<EventKind, Table> = {
@@ -37,6 +38,7 @@ const TABLES: Record<EventKind, Table> = {
     isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq > ?)`,
     stream: 'entities',
   },
+  audit_entry: { timeColumn: 'at_ms', isOver: 'true', isSent: 'true', stream: null },
 }
 
 /** How many rows a step looks at: some milliseconds. */
@@ -60,9 +62,10 @@ export function deleteEventsStep(
   )
   const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
   const seqs = JSON.stringify(looked.map(({ seq }) => seq))
-  const deleted = input.keepsUnsent
-    ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
-    : connection.run(sql, seqs)
+  const deleted =
+    input.keepsUnsent && stream !== null
+      ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
+      : connection.run(sql, seqs)
   if (kind === 'command' && deleted > 0)
     connection.run('UPDATE command_count SET commands = commands - ?', deleted)
   const last = looked.at(-1)

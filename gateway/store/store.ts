@@ -2,11 +2,14 @@ import { EventEmitter } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
+import { GATEWAY } from '#domain/origin.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { preparePrivateFolder } from '#shared/private-files.ts'
 import type { Tally } from '#shared/tally.ts'
+import { systemClock } from '#shared/time.ts'
+import type { DatedOrigin } from './audit-log.ts'
 import { clockMark } from './clock-mark.ts'
 import { countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
 import { type Connection, databaseSpace, openReader } from './db/connection.ts'
@@ -67,11 +70,18 @@ export class Store<Message extends Appendable = Appendable>
   readonly #path: string
   readonly #lock: DataLock
   readonly #writer: Writer
+  readonly #originNow: () => DatedOrigin
   #connection: Connection | undefined
   #telemetry: TelemetryReader | undefined
 
-  constructor(options: StoreOptions, log: Log) {
+  /** `originNow` says who is behind a write that is asked for now; the gateway itself unless told. */
+  constructor(
+    options: StoreOptions,
+    log: Log,
+    originNow: () => DatedOrigin = () => ({ ...GATEWAY, atMs: systemClock.nowMs() }),
+  ) {
     super()
+    this.#originNow = originNow
     this.#options = options
     this.#path = databasePath(options.dataDir)
     this.#lock = new DataLock(options.dataDir)
@@ -143,9 +153,9 @@ export class Store<Message extends Appendable = Appendable>
     onWritten?: (result: WriteResult<Name>) => void,
     also?: NamedWrite,
   ): Promise<WriteResult<Name>> {
-    // performWrite runs the function of that name, so its result is of that type, here and in `onWritten`
+    // the writer runs the function of that name, so its result is of that type, here and in `onWritten`
     return this.queue.write(
-      { kind: 'write', name, input, also },
+      { kind: 'write', name, input, also, origin: this.#originNow() },
       onWritten as ((result: unknown) => void) | undefined,
     ) as Promise<WriteResult<Name>>
   }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { RateLimitedError } from '#shared/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 import { Slots } from './slots.ts'
@@ -25,9 +26,11 @@ export class FairTurns {
       throw new RateLimitedError(message, 1)
     }
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    // another owner's work may be what comes to it: it must still be known whose it is
+    const ownWork = AsyncLocalStorage.bind(work)
     this.#waiting.push(owner, async () => {
       try {
-        resolve(await work())
+        resolve(await ownWork())
       } catch (error) {
         reject(error)
       } finally {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
 import {
   commandListSchema,
   commandSchema,
@@ -108,6 +109,7 @@ interface OperationSchemas {
 export const operations = {
   'GET /health': { answer: healthSchema },
   'GET /sync/status': { answer: syncStatusSchema },
+  'GET /audit-log': { query: auditLogQuerySchema, answer: auditLogSchema },
   'POST /sync/audit': { answer: startedAuditSchema },
   'GET /sync/export': { answer: z.string() },
   'POST /sync/receipts': { body: syncFileReceiptSchema, answer: takenReceiptSchema },

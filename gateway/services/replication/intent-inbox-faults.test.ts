@@ -19,6 +19,7 @@ import { GatewayClock } from '../clock/gateway-clock.ts'
 import { Commands } from '../commands/commands.ts'
 import { CommandDelivery } from '../commands/delivery.ts'
 import { Fleet } from '../fleet.ts'
+import { Origins } from '../origins.ts'
 import { Users } from '../users.ts'
 import { intentCommandId } from './intent-command-id.ts'
 import { IntentInbox } from './intent-inbox.ts'
@@ -73,6 +74,7 @@ async function open(t: TestContext) {
     downloadFor: unused,
   })
   const inbox = new IntentInbox({
+    origins: new Origins(),
     ...{ store: faulty, fleet, users, commands, clock, log },
     groups: { require: unused },
     deviceConfigs: { setDeviceLayer: unused, setGroupLayer: unused },

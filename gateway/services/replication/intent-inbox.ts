@@ -1,3 +1,4 @@
+import { HEAD_OFFICE } from '#domain/origin.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
@@ -6,10 +7,12 @@ import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Origins } from '../origins.ts'
 import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
 
 interface IntentInboxDeps extends IntentEffectsDeps {
   store: Pick<Store, 'read' | 'write'>
+  origins: Pick<Origins, 'run'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   /** `config` is all but commands. */
   allowed: 'none' | 'config' | 'all'
@@ -44,12 +47,14 @@ export class IntentInbox {
    * to be given again, before those after it.
    */
   receive(intent: Intent): Promise<IntentResult> {
-    return this.#turns.take(async () => {
-      // a record of this one would say that those before it are done
-      const earlier = [...this.#undecided.values()].filter(({ seq }) => seq < intent.seq)
-      for (const undecided of earlier.sort((a, b) => a.seq - b.seq)) await this.#decide(undecided)
-      return this.#decide(intent)
-    })
+    return this.#turns.take(() => this.#deps.origins.run(HEAD_OFFICE, () => this.#decideInOrder(intent)))
+  }
+
+  async #decideInOrder(intent: Intent): Promise<IntentResult> {
+    // a record of this one would say that those before it are done
+    const earlier = [...this.#undecided.values()].filter(({ seq }) => seq < intent.seq)
+    for (const undecided of earlier.sort((a, b) => a.seq - b.seq)) await this.#decide(undecided)
+    return this.#decide(intent)
   }
 
   async #decide(intent: Intent): Promise<IntentResult> {

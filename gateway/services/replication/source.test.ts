@@ -182,7 +182,7 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
         'user usr_1',
         {
           ...{ user_id: 'usr_1', name: 'Ann', email: null, role: 'user', is_active: true },
-          ...{ allowed_hardware_ids: ['cart-1'], created_at_ms: 9 },
+          ...{ allowed_hardware_ids: ['cart-1'], mask_codes: false, created_at_ms: 9 },
         },
       ],
       [

@@ -1,3 +1,4 @@
+import { listAuditEntries } from '../audit-log.ts'
 import { listCommands } from '../commands.ts'
 import { listGeofenceEvents } from '../geofence-events.ts'
 import { listLockEvents } from '../lock-events.ts'
@@ -22,6 +23,7 @@ import { findTrips } from '../trips/trips.ts'
  * result that are not parts of larger ones move to the main thread without being copied.
  */
 const jobs = {
+  auditEntries: listAuditEntries,
   lockEvents: listLockEvents,
   geofenceEvents: listGeofenceEvents,
   commands: listCommands,

@@ -14,7 +14,12 @@ interface Message extends Appendable {
 
 const DISK_FULL: WriterAnswer = { kind: 'failed', message: 'database or disk is full', isStoreFault: true }
 const BAD_ROW: WriterAnswer = { kind: 'failed', message: 'datatype mismatch', isStoreFault: false }
-const WRITE: WriterRequest = { kind: 'write', name: 'deleteUser', input: { userId: 'u' } }
+const WRITE: WriterRequest = {
+  kind: 'write',
+  name: 'deleteUser',
+  input: { userId: 'u' },
+  origin: { atMs: 0, userId: null, address: null },
+}
 
 type Transaction = number[] | 'write'
 

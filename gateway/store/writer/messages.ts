@@ -1,4 +1,5 @@
 import type { ErrorMessage } from '#shared/errors.ts'
+import type { DatedOrigin } from '../audit-log.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 
@@ -8,7 +9,13 @@ import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
  */
 export type WriterRequest =
   | { kind: 'append'; batch: AppendBatch; run: number }
-  | { kind: 'write'; name: WriteName; input: WriteInput<WriteName>; also?: NamedWrite | undefined }
+  | {
+      kind: 'write'
+      name: WriteName
+      input: WriteInput<WriteName>
+      also?: NamedWrite | undefined
+      origin: DatedOrigin
+    }
   | { kind: 'probe' }
   | { kind: 'checkpoint' }
 

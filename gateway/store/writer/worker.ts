@@ -5,7 +5,7 @@ import { append } from './append.ts'
 import { WriterConnection } from './connection.ts'
 import { FreeSpace } from './free-space.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
-import { performWrite } from './writes.ts'
+import { performWrite } from './perform-write.ts'
 
 // The thread that writes: one request, one transaction, one answer.
 
@@ -32,8 +32,9 @@ function perform(request: WriterRequest): WriterAnswer {
       }))
     case 'write':
       return connection.transaction((writing) => {
-        if (request.also !== undefined) performWrite(writing, request.also.name, request.also.input)
-        return { kind: 'written', result: performWrite(writing, request.name, request.input) }
+        const { name, input, also, origin } = request
+        if (also !== undefined) performWrite(writing, also.name, also.input, origin)
+        return { kind: 'written', result: performWrite(writing, name, input, origin) }
       })
     case 'probe':
       connection.probe()

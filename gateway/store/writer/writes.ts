@@ -1,3 +1,4 @@
+import { noteEnrolment } from '../audit-log.ts'
 import { recordClockMark } from '../clock-mark.ts'
 import { expireCommands, markCommandsPublished } from '../commands.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
@@ -22,13 +23,12 @@ import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from '../telemetry/deletion.ts'
 import { beginErasure } from '../telemetry/erasure.ts'
 import { setAsideLogRow } from '../telemetry/log-row.ts'
-import type { WriterTables } from '../telemetry/log-tail.ts'
 import { deleteSentBlocks, giveUpBlocks } from '../telemetry/make-room.ts'
 import { importTelemetry } from '../telemetry/store-samples.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
-const writes = {
+export const writes = {
   createDevice,
   updateDevice,
   deleteDevice,
@@ -43,6 +43,7 @@ const writes = {
   putDeviceConfig,
   publishConfigs,
   deleteEventsStep,
+  noteEnrolment,
   beginErasure,
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,
@@ -79,9 +80,3 @@ export type WriteInput<Name extends WriteName> = Parameters<Writes[Name]>[1]
 /** A write with its name. */
 export type NamedWrite = { [Name in WriteName]: { name: Name; input: WriteInput<Name> } }[WriteName]
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
-
-export function performWrite(connection: WriterTables, name: WriteName, input: unknown): unknown {
-  // the pair came from Store.write, which only takes an input that fits its name
-  const write = writes[name] as (connection: WriterTables, input: unknown) => unknown
-  return write(connection, input)
-}

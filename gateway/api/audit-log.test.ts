@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import { operations } from '#shared/wire/operations.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const KEY = 'enrolment-key-of-the-course-0123'
+const clock = new FakeClock()
+let g: TestGateway
+let adminId: string
+
+before(async () => {
+  g = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY }, { clock })
+  adminId = await g.adminId()
+})
+after(() => g.stop())
+
+interface Entry {
+  entry_id: string
+  at: string
+  user_id: string | null
+  address: string | null
+  action: string
+  target: string
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+}
+
+async function entries(query = '?limit=1000'): Promise<Entry[]> {
+  const { status, body } = await g.request('GET', `/audit-log${query}`)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.entries
+}
+
+/** What was entered while `work` ran, oldest first. */
+async function entered(work: () => Promise<unknown>): Promise<Entry[]> {
+  const known = new Set((await entries()).map(({ entry_id }) => entry_id))
+  await work()
+  return (await entries()).filter(({ entry_id }) => !known.has(entry_id)).reverse()
+}
+
+let count = 0
+const fresh = (prefix: string) => `${prefix}-${++count}`
+
+async function ok(method: string, path: string, body?: unknown) {
+  const answer = await g.request(method, path, { body })
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+async function newDevice(): Promise<string> {
+  const hardwareId = fresh('cart')
+  await g.register(hardwareId)
+  return hardwareId
+}
+const newGroup = async () => (await ok('POST', '/groups', { name: fresh('group') })).group_id
+const newCommand = async (id: string) =>
+  (await ok('POST', `/devices/${id}/commands`, { command: 'locate' })).command_id
+
+const ZONES = {
+  type: 'FeatureCollection',
+  features: [
+    {
+      ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
+    },
+  ],
+}
+const TYPE = {
+  ...{ description: 'A mower', defaults: {}, commands: {} },
+  config_schema: { type: 'object', properties: {} },
+}
+const RECORDS = { gps: [{ timestamp: '2026-04-01T00:00:00Z', lat: 1, long: 1 }] }
+
+/** How each operation that changes something is made to do so; returns what does it, after what it needs. */
+const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
+  'POST /devices': async () => newDevice,
+  'PATCH /devices/{id}': async () => {
+    const id = await newDevice()
+    return () => ok('PATCH', `/devices/${id}`, { name: 'Ann' })
+  },
+  'PUT /devices/{id}': async () => {
+    const id = await newDevice()
+    return () => ok('PUT', `/devices/${id}`, { device_type: 'teebox', name: 'Bob', group_id: null })
+  },
+  'DELETE /devices/{id}': async () => {
+    const id = await newDevice()
+    return () => ok('DELETE', `/devices/${id}`)
+  },
+  'POST /devices/{id}/rotate-mqtt-password': async () => {
+    const id = await newDevice()
+    return () => ok('POST', `/devices/${id}/rotate-mqtt-password`)
+  },
+  'POST /devices/{id}/telemetry/import': async () => {
+    const id = await newDevice()
+    return () => ok('POST', `/devices/${id}/telemetry/import`, RECORDS)
+  },
+  'DELETE /devices/{id}/telemetry': async () => {
+    const id = await newDevice()
+    return () => ok('DELETE', `/devices/${id}/telemetry`)
+  },
+  'DELETE /devices/{id}/telemetry/gps': async () => {
+    const id = await newDevice()
+    return () => ok('DELETE', `/devices/${id}/telemetry/gps`)
+  },
+  'DELETE /devices/{id}/telemetry/battery': async () => {
+    const id = await newDevice()
+    return () => ok('DELETE', `/devices/${id}/telemetry/battery`)
+  },
+  'POST /telemetry/purge': async () => () => ok('POST', '/telemetry/purge', { older_than_days: 30 }),
+  'POST /enrolment': async () => () => ok('POST', '/enrolment', { minutes: 1_440 }),
+  'POST /users': async () => () => g.createUser({}),
+  'PATCH /users/{id}': async () => {
+    const { userId } = await g.createUser({})
+    return () => ok('PATCH', `/users/${userId}`, { is_active: false })
+  },
+  'DELETE /users/{id}': async () => {
+    const { userId } = await g.createUser({})
+    return () => ok('DELETE', `/users/${userId}`)
+  },
+  'POST /users/{id}/rotate-key': async () => {
+    const { userId } = await g.createUser({})
+    return () => ok('POST', `/users/${userId}/rotate-key`)
+  },
+  'POST /groups': async () => newGroup,
+  'PATCH /groups/{groupId}': async () => {
+    const id = await newGroup()
+    return () => ok('PATCH', `/groups/${id}`, { name: 'Other' })
+  },
+  'DELETE /groups/{groupId}': async () => {
+    const id = await newGroup()
+    return () => ok('DELETE', `/groups/${id}`)
+  },
+  'PUT /groups/{groupId}/devices/{id}': async () => {
+    const [group, id] = [await newGroup(), await newDevice()]
+    return () => ok('PUT', `/groups/${group}/devices/${id}`)
+  },
+  'DELETE /groups/{groupId}/devices/{id}': async () => {
+    const [group, id] = [await newGroup(), await newDevice()]
+    await ok('PUT', `/groups/${group}/devices/${id}`)
+    return () => ok('DELETE', `/groups/${group}/devices/${id}`)
+  },
+  'POST /devices/{id}/commands': async () => {
+    const id = await newDevice()
+    return () => newCommand(id)
+  },
+  'POST /commands/{id}/retry': async () => {
+    const id = await newDevice()
+    const command = (await ok('POST', `/devices/${id}/commands`, { command: 'unlock' })).command_id
+    // which ends the one before
+    await ok('POST', `/devices/${id}/commands`, { command: 'lock' })
+    return () => ok('POST', `/commands/${command}/retry`)
+  },
+  'POST /groups/{groupId}/commands': async () => {
+    const [group, id] = [await newGroup(), await newDevice()]
+    await ok('PUT', `/groups/${group}/devices/${id}`)
+    return () => ok('POST', `/groups/${group}/commands`, { command: 'locate' })
+  },
+  'PUT /device-types/{type}': async () => () => ok('PUT', `/device-types/${fresh('mower')}`, TYPE),
+  'PUT /groups/{groupId}/config/{type}': async () => {
+    const id = await newGroup()
+    return () => ok('PUT', `/groups/${id}/config/teebox`, { a: 1 })
+  },
+  'DELETE /groups/{groupId}/config/{type}': async () => {
+    const id = await newGroup()
+    await ok('PUT', `/groups/${id}/config/teebox`, { a: 1 })
+    return () => ok('DELETE', `/groups/${id}/config/teebox`)
+  },
+  'PUT /devices/{id}/config': async () => {
+    const id = await newDevice()
+    return () => ok('PUT', `/devices/${id}/config`, { a: 1 })
+  },
+  'DELETE /devices/{id}/config': async () => {
+    const id = await newDevice()
+    await ok('PUT', `/devices/${id}/config`, { a: 1 })
+    return () => ok('DELETE', `/devices/${id}/config`)
+  },
+  'PUT /groups/{groupId}/geofences': async () => {
+    const id = await newGroup()
+    return () => ok('PUT', `/groups/${id}/geofences`, ZONES)
+  },
+  'PUT /geofences/{id}': async () => () => ok('PUT', `/geofences/${7_000 + ++count}`, ZONES),
+  'DELETE /geofences/{id}': async () => {
+    const id = 7_000 + ++count
+    await ok('PUT', `/geofences/${id}`, ZONES)
+    return () => ok('DELETE', `/geofences/${id}`)
+  },
+}
+
+/** What changes nothing that a person decides. */
+const CHANGES_NOTHING: Record<string, string> = {
+  'POST /sync/audit': 'compares, and sends what is missing',
+  'POST /sync/receipts': 'notes what the head office has',
+  'DELETE /mqtt/clients/{client_id}': 'closes a connection, which the client may open again',
+}
+
+for (const operation of Object.keys(operations).filter((name) => !name.startsWith('GET '))) {
+  if (operation in CHANGES_NOTHING) continue
+  test(`${operation} is entered, with who did it`, async () => {
+    const prepare = CHANGES[operation]
+    assert.ok(prepare !== undefined, `say here how ${operation} changes something, or why it does not`)
+    const change = await prepare()
+    const [entry, ...others] = await entered(change)
+    assert.ok(entry !== undefined, 'nothing was entered')
+    assert.deepEqual(others, [])
+    assert.deepEqual([entry.user_id, entry.address], [adminId, 'unknown'])
+    assert.match(entry.action, /^[a-z_]+\.[a-z_]+$/)
+    assert.equal(entry.at, toIso(clock.nowMs()))
+  })
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} gets ${status} ${code}`, async () => {
+    const keys = await createCallers(g, [])
+    const answer = await g.request('GET', '/audit-log', { key: keys[who] })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+    clock.advance(MINUTE_MS)
+  })
+}
+
+test('an entry says what was different, before and after, and no secret', async () => {
+  const id = fresh('cart')
+  let password = ''
+  let apiKey = ''
+  const all = await entered(async () => {
+    password = await g.register(id)
+    await ok('PATCH', `/devices/${id}`, { name: 'Ann' })
+    const { userId, key } = await g.createUser({ name: 'Kiosk', email: 'a@b.example' })
+    apiKey = key
+    await ok('PATCH', `/users/${userId}`, { is_active: false, name: 'Kiosk' })
+    apiKey += (await ok('POST', `/users/${userId}/rotate-key`)).api_key
+    password += (await ok('POST', `/devices/${id}/rotate-mqtt-password`)).mqtt.password
+    await ok('DELETE', `/devices/${id}`)
+  })
+  assert.deepEqual(
+    all.map(({ action }) => action),
+    [
+      ...['device.created', 'device.updated', 'user.created', 'user.updated', 'user.key_rotated'],
+      ...['device.password_rotated', 'device.deleted'],
+    ],
+  )
+  const [created, named, , disabled, , , deleted] = all
+  assert.deepEqual([created?.before, created?.after?.hardware_id], [null, id])
+  assert.deepEqual([named?.before, named?.after, named?.target], [{ name: null }, { name: 'Ann' }, id])
+  assert.deepEqual([disabled?.before, disabled?.after], [{ is_active: true }, { is_active: false }])
+  assert.deepEqual([deleted?.before?.name, deleted?.after], ['Ann', null])
+  const text = JSON.stringify(all)
+  for (const secret of [apiKey.slice(0, 47), apiKey.slice(47), password.slice(0, 20), 'hash', 'flt_'])
+    assert.ok(!text.includes(secret), secret)
+})
+
+test('what is refused, or changes nothing, is not entered', async () => {
+  const { userId } = await g.createUser({ name: 'Same' })
+  const all = await entered(async () => {
+    await ok('PATCH', `/users/${userId}`, { name: 'Same' })
+    await g.request('DELETE', `/users/${adminId}`)
+    await g.request('POST', '/groups', { body: {} })
+    await g.request('GET', '/devices')
+  })
+  assert.deepEqual(all, [])
+})
+
+test('a command holds who sent it, by HTTP and on /realtime, however many wait, and neither params nor metadata', async () => {
+  const id = await newDevice()
+  const users = await Promise.all([1, 2, 3].map(() => g.createUser({ allowed_hardware_ids: [id] })))
+  const sockets = await Promise.all(users.map(({ key }) => g.realtime(key)))
+  const all = await entered(async () => {
+    const asked = users.flatMap(({ key }, i) => {
+      const body = { command: 'locate', metadata: { name: 'Jane Doe' } }
+      sockets[i]?.send({ type: 'command', hardwareId: id, ...body })
+      return [1, 2, 3].map(() => g.request('POST', `/devices/${id}/commands`, { key, body }))
+    })
+    await Promise.all([...asked, ...sockets.map((socket) => socket.next('command_sent'))])
+  })
+  assert.equal(all.length, 12)
+  const { body } = await g.request('GET', `/devices/${id}/commands?limit=100`)
+  for (const command of body.commands) {
+    const entry = all.find(({ target }) => target === command.command_id)
+    assert.deepEqual([entry?.action, entry?.user_id], ['command.created', command.requested_by])
+    assert.deepEqual(entry?.after?.hardware_id, id)
+  }
+  assert.equal(all.filter(({ address }) => address === '127.0.0.1').length, 3)
+  assert.ok(!JSON.stringify(all).includes('Jane'))
+})
+
+test('an intent of the head office and an enrolment are of no user', async () => {
+  const id = await newDevice()
+  const intent = {
+    ...{ intent_id: 'i1', seq: 1, kind: 'config.set', body: { hardware_id: id, config: { a: 2 } } },
+    ...{ issued_at_ms: clock.nowMs(), expires_at_ms: clock.nowMs() + MINUTE_MS, base_rev: null },
+  }
+  const [byIntent] = await entered(() => g.intents.receive(intent))
+  assert.deepEqual(
+    [byIntent?.action, byIntent?.target, byIntent?.user_id, byIntent?.address],
+    ['device_config.created', id, null, 'head office'],
+  )
+  const [enrolled] = await entered(async () => {
+    const client = await g.connect('enrolled-1', KEY)
+    await client.publishAsync('dev/enrolled-1/st', '{"online":true,"type":"teebox"}', { qos: 1 })
+  })
+  assert.deepEqual(
+    [enrolled?.action, enrolled?.target, enrolled?.user_id],
+    ['device.created', 'enrolled-1', null],
+  )
+})
+
+test('it is listed newest first, by page, time, user and action', async () => {
+  clock.advance(MINUTE_MS)
+  const fromMs = clock.nowMs()
+  const id = await newDevice()
+  clock.advance(MINUTE_MS)
+  await ok('PATCH', `/devices/${id}`, { name: 'Ann' })
+  const actions = async (query: string) => (await entries(query)).map(({ action }) => action)
+  const from = `from=${toIso(fromMs)}`
+  assert.deepEqual(await actions(`?${from}`), ['device.updated', 'device.created'])
+  assert.deepEqual(await actions(`?${from}&to=${toIso(fromMs)}`), ['device.created'])
+  assert.deepEqual(await actions(`?${from}&limit=1&offset=1`), ['device.created'])
+  assert.deepEqual(await actions(`?${from}&order=asc`), ['device.created', 'device.updated'])
+  assert.deepEqual(await actions(`?${from}&action=device.updated&user_id=${adminId}`), ['device.updated'])
+  assert.deepEqual(await actions(`?${from}&user_id=nobody`), [])
+  assert.equal((await g.request('GET', `/audit-log?from=${toIso(fromMs)}&to=2020-01-01`)).status, 400)
+})
+
+test('as CSV it is the same page, and no cell is a formula', async () => {
+  const id = '-1-1'
+  await g.register(id)
+  await ok('PATCH', `/devices/${id}`, { name: 'a "quoted", name' })
+  const { userId } = await g.createUser({ name: '=1+1' })
+  const { headers, body } = await g.request('GET', '/audit-log?format=csv&limit=2')
+  assert.match(headers.get('content-type') ?? '', /^text\/csv/)
+  const [head, created, named, end] = body.split('\r\n')
+  assert.equal(head, 'entry_id,at,user_id,person,session_id,address,action,target,before,after')
+  assert.ok(created.includes(`,user.created,${userId},,"{`), created)
+  assert.ok(
+    named.endsWith(`,device.updated,'${id},"{""name"":null}","{""name"":""a \\""quoted\\"", name""}"`),
+    named,
+  )
+  assert.equal(end, '')
+})

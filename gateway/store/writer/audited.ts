@@ -1,0 +1,188 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
+import { findCommand } from '../commands.ts'
+import type { Connection } from '../db/connection.ts'
+import { type EntityTable, entityBody } from '../replication/entities.ts'
+import type { WriteInput, WriteName, WriteResult } from './writes.ts'
+
+/**
+ * Looks before a write, and tells after it what is to be entered in the audit log. It is called in the transaction of
+ * the write.
+ */
+type Audit<Input, Result> = (
+  connection: Connection,
+  input: Input,
+  origin: DatedOrigin,
+) => (result: Result) => AuditRecord[]
+
+/** What the log calls the rows of a table. */
+const NOUNS: Record<EntityTable, string> = {
+  device: 'device',
+  device_group: 'group',
+  device_type: 'device_type',
+  group_config: 'group_config',
+  device_config: 'device_config',
+  geofence_set: 'geofences',
+  user: 'user',
+  command: 'command',
+}
+
+/**
+ * What each write enters; null for those that change nothing a person decides. Every write has to say it here: one that
+ * is added without does not compile.
+ */
+const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> | null } = {
+  createDevice: changed('device', ({ hardwareId }) => hardwareId),
+  updateDevice: withSecret(
+    'device.password_rotated',
+    changed('device', ({ hardwareId }) => hardwareId),
+    (input) => (input.mqttPasswordHash === undefined ? null : input.hardwareId),
+  ),
+  deleteDevice: changed('device', ({ hardwareId }) => hardwareId),
+  issuePassword:
+    (_, { hardwareId }) =>
+    (row) =>
+      row === null ? [] : [event('device.password_issued', hardwareId, null)],
+  // the device says that it has the password it was issued
+  confirmPassword: null,
+  // at the start, after an upgrade
+  voidSharedPasswords: null,
+  noteEnrolment:
+    (_, { minutes }) =>
+    () => [event('enrolment.opened', 'enrolment', { minutes })],
+  createGroup: (connection) => (group) => {
+    const key = String(group.groupId)
+    return [event('group.created', key, entityBody(connection, 'device_group', key))]
+  },
+  updateGroup: changed('device_group', ({ groupId }) => String(groupId)),
+  deleteGroup: changed('device_group', ({ groupId }) => String(groupId)),
+  putDeviceType: changed('device_type', ({ type }) => type.name),
+  putGroupConfig: changed('group_config', ({ groupId, deviceType }) => `${groupId}/${deviceType}`),
+  putDeviceConfig: changed('device_config', ({ deviceId }, connection) => hardwareIdOf(connection, deviceId)),
+  saveGeofenceSet: (connection, input, origin) => {
+    // the empty set that tells devices of a new group that there are no zones
+    if (input.version === 0) return () => []
+    return changed<typeof input>('geofence_set', ({ groupId }) => String(groupId))(connection, input, origin)
+  },
+  createUser: changed('user', ({ userId }) => userId),
+  createFirstAdmin: changed('user', ({ userId }) => userId),
+  updateUser: withSecret(
+    'user.key_rotated',
+    changed('user', ({ userId }) => userId),
+    (input) => (input.keyHash === undefined ? null : input.userId),
+  ),
+  deleteUser: changed('user', ({ userId }) => userId),
+  // neither params, which may hold a token, nor metadata, which may name a person: the command has them
+  createCommands:
+    (_, { commands }) =>
+    () =>
+      commands.map(({ commandId, hardwareId, command, ttlS, retryOf }) =>
+        event('command.created', commandId, {
+          ...{ hardware_id: hardwareId, command, ttl_s: ttlS, retry_of: retryOf },
+        }),
+      ),
+  importTelemetry: (connection, { deviceId }) => {
+    const hardwareId = hardwareIdOf(connection, deviceId)
+    return (flags) => [event('telemetry.imported', hardwareId, { samples: flags.length })]
+  },
+  beginErasure: (connection, { deviceId, streams }) => {
+    const hardwareId = hardwareIdOf(connection, deviceId)
+    return () => [event('telemetry.deleted', hardwareId, { streams })]
+  },
+  // the first step of those that somebody asked for
+  purgeTelemetryStep:
+    (_, { beforeMs, after }, { userId }) =>
+    () =>
+      userId === null || after !== null ? [] : [event('telemetry.purged', 'all', { before_ms: beforeMs })],
+  withdrawCommands: (connection, { commandIds }) => {
+    const written = commandIds.filter((commandId) => findCommand(connection, commandId) !== undefined)
+    return () => written.map((commandId) => event('command.withdrawn', commandId, null))
+  },
+  publishConfigs: null,
+  deleteEventsStep: null,
+  deleteTelemetryStep: null,
+  deleteDeviceTelemetryStep: null,
+  quarantineBlocks: null,
+  replaceBlocks: null,
+  dropLog: null,
+  setAsideLogRow: null,
+  recordUsage: null,
+  recordClockMark: null,
+  keepSecret: null,
+  markCommandsPublished: null,
+  expireCommands: null,
+  recordIntent: null,
+  deleteSentBlocks: null,
+  giveUpBlocks: null,
+  acknowledge: null,
+  adoptCursors: null,
+  claimSite: null,
+  forkEpoch: null,
+}
+
+/** Looks before the write of this name, and tells after it what is to be entered in the audit log. */
+export function beginAudit(
+  connection: Connection,
+  name: WriteName,
+  input: unknown,
+  origin: DatedOrigin,
+): (result: unknown) => AuditRecord[] {
+  // the pair came from Store.write, which only takes an input that fits its name
+  const audit = AUDITS[name] as Audit<unknown, unknown> | null
+  return audit === null ? () => [] : audit(connection, input, origin)
+}
+
+/** Enters the fields of a row that a write changed; nothing where it changed none. */
+function changed<Input>(
+  table: EntityTable,
+  keyOf: (input: Input, connection: Connection) => string,
+): Audit<Input, unknown> {
+  return (connection, input) => {
+    const key = keyOf(input, connection)
+    const before = entityBody(connection, table, key)
+    return () => {
+      const [old, now] = differences(before, entityBody(connection, table, key))
+      if (old === null && now === null) return []
+      const happened = before === null ? 'created' : now === null ? 'deleted' : 'updated'
+      return [{ action: `${NOUNS[table]}.${happened}`, target: key, before: old, after: now }]
+    }
+  }
+}
+
+/** Enters beside what `audit` does that a secret is another, of which nothing else is said. */
+function withSecret<Input>(
+  action: string,
+  audit: Audit<Input, unknown>,
+  targetOf: (input: Input) => string | null,
+): Audit<Input, unknown> {
+  return (connection, input, origin) => {
+    const end = audit(connection, input, origin)
+    const target = targetOf(input)
+    return (result) => [...end(result), ...(target === null ? [] : [event(action, target, null)])]
+  }
+}
+
+type Body = Record<string, unknown>
+
+/** What is different; all of a row that is not there before or after. Null and null when nothing is. */
+function differences(before: Body | null, after: Body | null): [before: Body | null, after: Body | null] {
+  if (before === null || after === null) return [before, after]
+  const names = Object.keys(after).filter(
+    (name) => name !== 'updated_at_ms' && !isDeepStrictEqual(before[name], after[name]),
+  )
+  if (names.length === 0) return [null, null]
+  const pick = (body: Body) => Object.fromEntries(names.map((name) => [name, body[name]]))
+  return [pick(before), pick(after)]
+}
+
+function event(action: string, target: string, after: object | null): AuditRecord {
+  return { action, target, before: null, after }
+}
+
+function hardwareIdOf(connection: Connection, deviceId: number): string {
+  const row = connection.get<{ hardwareId: string }>(
+    'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+    deviceId,
+  )
+  return row?.hardwareId ?? ''
+}
