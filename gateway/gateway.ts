@@ -11,6 +11,7 @@ import { CommandDelivery } from '#services/commands/delivery.ts'
 import { createConfiguration } from '#services/configuration.ts'
 import { Devices } from '#services/devices.ts'
 import { Enrolment } from '#services/enrolment.ts'
+import { Erasures } from '#services/erasures.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
@@ -142,6 +143,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     origins,
+    erasures: new Erasures(base),
     addresses,
     corsOrigins: config.corsOrigins,
     settings: describeSettings(),

@@ -15,6 +15,7 @@ import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
 import { createDocsContent } from './docs-content.ts'
 import { createEnrolmentApi } from './enrolment.ts'
+import { createErasuresApi } from './erasures.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi } from './geofences.ts'
@@ -87,6 +88,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createGeofenceEventsApi(deps))
   app.route('/', createUsersApi(deps))
   app.route('/', createAuditLogApi(deps))
+  app.route('/', createErasuresApi(deps))
   app.route('/', createSyncApi(deps))
 
   app.onError(createErrorHandler(log))

@@ -111,6 +111,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
   },
   'POST /telemetry/purge': async () => () => ok('POST', '/telemetry/purge', { older_than_days: 30 }),
   'POST /enrolment': async () => () => ok('POST', '/enrolment', { minutes: 1_440 }),
+  'POST /erasures': async () => () => ok('POST', '/erasures', { person: 'Jane Doe' }),
   'POST /users': async () => () => g.createUser({}),
   'PATCH /users/{id}': async () => {
     const { userId } = await g.createUser({})

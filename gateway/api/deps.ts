@@ -5,6 +5,7 @@ import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { DeviceTypes } from '#services/device-types.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Enrolment } from '#services/enrolment.ts'
+import type { Erasures } from '#services/erasures.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
@@ -44,6 +45,7 @@ export interface ApiDeps {
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
   trips: Trips
+  erasures: Erasures
   presence: Presence
   keyGuard: KeyGuard
   origins: Origins

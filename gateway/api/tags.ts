@@ -33,7 +33,7 @@ export const TAGS: Tags = {
     {
       name: 'Lock events',
       description: 'Which device was locked or unlocked, when, and by which tag, code or command.',
-      nouns: ['lock-events'],
+      nouns: ['lock-events', 'erasures'],
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     { name: 'Users', description: 'People and programs, their keys and scopes.', nouns: ['users'] },

@@ -160,6 +160,15 @@ export class Store<Message extends Appendable = Appendable>
     ) as Promise<WriteResult<Name>>
   }
 
+  /**
+   * Empties the write-ahead log into the database: nothing that was overwritten is left in it. False while a reader
+   * still needs it, or when the disk does not take it.
+   */
+  async truncateLog(): Promise<boolean> {
+    const answer = await this.#writer.perform({ kind: 'truncate' })
+    return answer.kind === 'written' && answer.result === true
+  }
+
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
     devices: () => this.#read(listDevices),

@@ -32,6 +32,7 @@ import {
   rotatedPasswordSchema,
 } from './devices.ts'
 import { enrolmentSchema, newEnrolmentSchema, openedEnrolmentSchema } from './enrolment.ts'
+import { erasureSchema, newErasureSchema } from './erasures.ts'
 import { geofenceEventListSchema, geofenceEventQuerySchema } from './geofence-events.ts'
 import {
   changedGeofencesSchema,
@@ -110,6 +111,7 @@ export const operations = {
   'GET /health': { answer: healthSchema },
   'GET /sync/status': { answer: syncStatusSchema },
   'GET /audit-log': { query: auditLogQuerySchema, answer: auditLogSchema },
+  'POST /erasures': { body: newErasureSchema, answer: erasureSchema },
   'POST /sync/audit': { answer: startedAuditSchema },
   'GET /sync/export': { answer: z.string() },
   'POST /sync/receipts': { body: syncFileReceiptSchema, answer: takenReceiptSchema },

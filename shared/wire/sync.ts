@@ -257,7 +257,7 @@ export const noteRowSchema = z.looseObject({
   note_id: z.string().min(1).max(128),
   kind: z.string().max(32),
   at_ms: timeMsSchema,
-  /** `gap`: gapSchema, `erase`: eraseSchema, `intent_result`: intentResultSchema. */
+  /** `gap`: gapSchema, `erase`: eraseSchema, `blank`: blankSchema, `intent_result`: intentResultSchema. */
   body: z.record(z.string(), z.unknown()),
 })
 export type NoteSyncRow = z.infer<typeof noteRowSchema>

@@ -1,3 +1,4 @@
+import { type BlankedEvent, blankStrings } from '#shared/wire/blanks.ts'
 import type { Sql } from './database/database.ts'
 import { inPieces, insertRows } from './database/insert-rows.ts'
 
@@ -48,6 +49,27 @@ export async function insertEvents(
       ...[nowMs, body, seq],
     ]),
   )
+}
+
+/** Takes out of lock events what the site erased; those the hub does not have come without it. */
+export async function blankLockEvents(
+  sql: Sql,
+  siteId: string,
+  blanked: readonly BlankedEvent[],
+): Promise<void> {
+  for (const event of blanked) {
+    const where = "site_id = $1 AND stream = 'lock_events' AND event_id = $2"
+    const [known] = await sql.all<{ body: string }>(`SELECT body FROM event WHERE ${where}`, [
+      siteId,
+      event.event_id,
+    ])
+    if (known === undefined) continue
+    const body: Record<string, unknown> = JSON.parse(known.body)
+    const places = new Set(event.metadata.map((path) => JSON.stringify(path)))
+    const metadata = blankStrings(body.metadata, (_, path) => places.has(JSON.stringify(path))).value
+    const text = JSON.stringify({ ...body, ...(event.code ? { code: null } : {}), metadata })
+    await sql.run(`UPDATE event SET body = $3 WHERE ${where}`, [siteId, event.event_id, text])
+  }
 }
 
 /** The events between two times; the end is not included. */

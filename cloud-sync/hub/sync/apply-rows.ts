@@ -1,10 +1,11 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { type EntityRow, putEntities } from '#hub/store/entities.ts'
-import { type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
+import { blankLockEvents, type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
 import { finishIntent } from '#hub/store/intents.ts'
 import { insertGap } from '#hub/store/site-losses.ts'
 import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
 import { describeError } from '#shared/errors.ts'
+import { blankSchema } from '#shared/wire/blanks.ts'
 import {
   type EntitySyncRow,
   entityBodySchema,
@@ -101,7 +102,12 @@ async function applyEntities(
   return bad
 }
 
-const BODIES = { gap: gapSchema, erase: eraseSchema, intent_result: intentResultSchema } as const
+const BODIES = {
+  gap: gapSchema,
+  erase: eraseSchema,
+  blank: blankSchema,
+  intent_result: intentResultSchema,
+} as const
 
 /** Why a note of a kind this hub knows cannot be applied. */
 function checkNote({ kind, body }: NoteSyncRow): string | undefined {
@@ -121,6 +127,7 @@ async function applyNote(
   if (kind === 'intent_result' && !isKnown) {
     await finishIntent(sql, siteId, intentResultSchema.parse(body), at_ms)
   }
+  if (kind === 'blank') await blankLockEvents(sql, siteId, blankSchema.parse(body).lock_events)
   if (kind !== 'erase') return
   const erase = eraseSchema.parse(body)
   // also for a new epoch: its database continues the positions of the earlier one

@@ -339,6 +339,60 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
+    describe('what a site erased of lock events', () => {
+      const bodies = async (site: SiteClient) => {
+        const sql = "SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' ORDER BY at_ms"
+        return (await database().all<{ body: string }>(sql, [site.siteId])).map(({ body }) => body)
+      }
+      const metadata = (name: string) => ({ z: 1, name, guests: [{ name }, 'Bob'], '2': 'x' })
+      const blanked = [
+        { event_id: 'event-1', code: true, metadata: [] },
+        { event_id: 'event-2', code: false, metadata: [['name'], ['guests', 0, 'name']] },
+        { event_id: 'event-9', code: true, metadata: [['name']] },
+      ]
+      const note = { seq: 1, note_id: 'n', kind: 'blank', at_ms: 1, body: { lock_events: blanked } }
+
+      test('is blank here too, to the character as the site has it; what came blank stays', async () => {
+        const site = await test_.site()
+        const rows = [
+          lockEvent(1, { code: '04A1' }),
+          lockEvent(2, { code: '04A1', metadata: metadata('Ann') }),
+          lockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
+        ]
+        await site.push(site.part('lock_events', rowsContent(rows)))
+        assert.equal((await site.push(site.part('notes', rowsContent([note])))).status, 200)
+        const expected = [
+          lockEvent(1),
+          lockEvent(2, { code: '04A1', metadata: metadata('') }),
+          lockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
+        ]
+        assert.deepEqual(
+          await bodies(site),
+          expected.map(({ seq: _, ...row }) => JSON.stringify(row)),
+        )
+        assert.equal(await count(site, 'quarantine'), 0)
+      })
+
+      test('is blank when the note comes again after a fork', async () => {
+        const site = await test_.site()
+        await site.push(site.part('notes', rowsContent([note])))
+        const fork = site.restarted()
+        fork.epoch = randomBytes(16).toString('hex')
+        await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
+        await fork.push(fork.part('lock_events', rowsContent([lockEvent(1, { code: '04A1' })])))
+        await fork.push(fork.part('notes', rowsContent([note])))
+        const { seq: _, ...row } = lockEvent(1)
+        assert.deepEqual(await bodies(site), [JSON.stringify(row)])
+      })
+
+      test('a note that cannot be read is put aside', async () => {
+        const site = await test_.site()
+        const bad = { ...note, body: { lock_events: [{ event_id: 1 }] } }
+        assert.equal((await site.push(site.part('notes', rowsContent([bad])))).status, 200)
+        assert.equal(await count(site, 'quarantine'), 1)
+      })
+    })
+
     describe('telemetry', () => {
       test('history that overlaps what is there adds what is new', async () => {
         const site = await test_.site()

@@ -3,7 +3,7 @@ import type { Connection } from '../db/connection.ts'
 
 /** What this gateway tells a head office of itself and its data. */
 export interface NewNote {
-  readonly kind: 'gap' | 'erase' | 'intent_result'
+  readonly kind: 'gap' | 'erase' | 'blank' | 'intent_result'
   readonly atMs: number
   /** As shared/wire/sync.ts has it for the kind. */
   readonly body: object

@@ -98,6 +98,11 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     const written = commandIds.filter((commandId) => findCommand(connection, commandId) !== undefined)
     return () => written.map((commandId) => event('command.withdrawn', commandId, null))
   },
+  // of whom or what must not be kept here either
+  eraseStep:
+    (_, { subject, after }) =>
+    () =>
+      after === null ? [event('erasure.created', 'code' in subject ? 'code' : 'person', null)] : [],
   publishConfigs: null,
   deleteEventsStep: null,
   deleteTelemetryStep: null,

@@ -118,6 +118,25 @@ export class WriterConnection {
     }
   }
 
+  /**
+   * Empties the log into the database, so that nothing that was overwritten is left in it. False while readers still
+   * need it. Throws what SQLite throws.
+   */
+  truncateLog(): boolean {
+    this.#requireUnmoved()
+    try {
+      this.#opened ??= open(this.#path)
+      const { db } = this.#opened.connection
+      db.pragma(`busy_timeout = ${CHECKPOINT_WAIT_MS}`)
+      const busy = db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })
+      db.pragma(`busy_timeout = ${WRITER_BUSY_MS}`)
+      return busy === 0
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
   /** Empties the log into the database and closes. */
   finish(): void {
     this.#requireUnmoved()

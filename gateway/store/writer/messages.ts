@@ -18,6 +18,8 @@ export type WriterRequest =
     }
   | { kind: 'probe' }
   | { kind: 'checkpoint' }
+  /** Answered with whether the write-ahead log is empty. */
+  | { kind: 'truncate' }
 
 /** Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). */
 export type WriterAnswer =

@@ -32,5 +32,7 @@ function configureWriter(db: Database.Database): WriterTables {
   db.pragma('journal_size_limit = 67108864')
   db.pragma('cache_size = -16384')
   db.pragma('temp_store = MEMORY')
+  // what is deleted or overwritten is not left in the pages that are written anyway
+  db.pragma('secure_delete = FAST')
   return new WriterTables(db)
 }

@@ -39,6 +39,8 @@ function perform(request: WriterRequest): WriterAnswer {
     case 'probe':
       connection.probe()
       return { kind: 'written', result: null }
+    case 'truncate':
+      return { kind: 'written', result: connection.truncateLog() }
     case 'checkpoint':
       connection.finish()
       return { kind: 'written', result: null }

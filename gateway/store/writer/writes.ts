@@ -11,6 +11,7 @@ import {
   updateDevice,
   voidSharedPasswords,
 } from '../devices.ts'
+import { eraseStep } from '../erasure.ts'
 import { deleteEventsStep } from '../event-deletion.ts'
 import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
@@ -44,6 +45,7 @@ export const writes = {
   publishConfigs,
   deleteEventsStep,
   noteEnrolment,
+  eraseStep,
   beginErasure,
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+before(async () => {
+  g = await startGateway({}, { clock })
+})
+after(() => g.stop())
+
+const erase = (body: unknown) => g.request('POST', '/erasures', { body })
+
+/** Whether a text is anywhere in the files of the database. */
+function isOnDisk(text: string): boolean {
+  const files = ['cartbarn.db', 'cartbarn.db-wal']
+  return files.some((file) => readFileSync(join(g.config.dataDir, file)).includes(text))
+}
+
+async function lockEvents(hardwareId: string) {
+  return (await g.request('GET', `/lock-events?hardware_id=${hardwareId}&limit=1000`)).body.events
+}
+
+let count = 0
+
+/** A cart whose lock events and commands name `name` and `code` among others. */
+async function cartWith(name: string, code: string, others = 3) {
+  const id = `cart-${++count}`
+  const cart = await g.device(id)
+  await cart.subscribeAsync(`dev/${id}/cmd`, { qos: 1 })
+  const metadata = {
+    name,
+    guests: [{ name: ` ${name.toUpperCase()} ` }, 'Somebody Else'],
+    note: `for ${name}`,
+  }
+  const asked = await g.request('POST', `/devices/${id}/commands`, { body: { command: 'unlock', metadata } })
+  const commandId = asked.body.command_id
+  const events: object[] = [{ eid: 'r', event: 'unlock', source: 'remote', cmd: commandId }]
+  for (let i = 0; i < others; i++) {
+    // with and without an id of the device's own
+    events.push({ ts: clock.nowMs() - i, event: 'unlock', source: 'rfid', code })
+    events.push({ eid: `o${i}`, ts: clock.nowMs() - i, event: 'lock', source: 'rfid', code: `9${i}${code}` })
+  }
+  for (let i = 0; i < events.length; i += 100)
+    await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(events.slice(i, i + 100)), { qos: 1 })
+  await cart.publishAsync(`dev/${id}/ack`, JSON.stringify({ id: commandId, st: 'completed' }), { qos: 1 })
+  return { id, commandId }
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} gets ${status} ${code}`, async () => {
+    const keys = await createCallers(g, [])
+    const answer = await g.request('POST', '/erasures', { key: keys[who], body: { person: 'Jane' } })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+    clock.advance(MINUTE_MS)
+  })
+}
+
+for (const body of [
+  {},
+  { person: 'A', code: 'B' },
+  { person: '' },
+  { person: ' ' },
+  { code: '' },
+  { name: 'A' },
+]) {
+  test(`${JSON.stringify(body)} is refused`, async () => assert.equal((await erase(body)).status, 400))
+}
+
+test('a person is gone from metadata of events and commands, as a whole value and whatever the case', async () => {
+  const { id, commandId } = await cartWith('Jane Doe', 'AAAA1111')
+  assert.deepEqual((await erase({ person: 'jane doe' })).body, { lock_events: 1, commands: 1, metadata: 4 })
+  const metadata = { name: '', guests: [{ name: '' }, 'Somebody Else'], note: 'for Jane Doe' }
+  const event = (await lockEvents(id)).find(({ source }: { source: string }) => source === 'remote')
+  assert.deepEqual(event.metadata, metadata)
+  assert.deepEqual((await g.request('GET', `/commands/${commandId}`)).body.metadata, metadata)
+  assert.deepEqual((await erase({ person: 'Jane Doe' })).body, { lock_events: 0, commands: 0, metadata: 0 })
+})
+
+test('a code is gone from lock events, others stay, and the erased event is not stored twice', async () => {
+  const { id } = await cartWith('Bob', 'BBBB2222')
+  const eventIds = (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id)
+  assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { lock_events: 3, commands: 0, metadata: 0 })
+  const left = await lockEvents(id)
+  assert.deepEqual(
+    left.map(({ event_id }: { event_id: string }) => event_id),
+    eventIds,
+  )
+  const codes = left.flatMap(({ code }: { code?: string }) => code ?? [])
+  assert.deepEqual(codes.sort(), ['90BBBB2222', '91BBBB2222', '92BBBB2222'])
+  assert.deepEqual((await erase({ code: 'bbbb2222' })).body, { lock_events: 0, commands: 0, metadata: 0 })
+})
+
+test('what is erased is in no file of the database any more, over thousands of events', async () => {
+  const [name, code] = ['Zaphod Beeblebrox', 'C0DE-T0-ERASE']
+  for (let i = 0; i < 4; i++) await cartWith(name, code, 400)
+  assert.ok(isOnDisk(name) && isOnDisk(code))
+  assert.equal((await erase({ person: name })).body.lock_events, 4)
+  // the note "for …" is no whole value, and stays
+  assert.equal((await erase({ person: `for ${name}` })).body.lock_events, 4)
+  assert.equal((await erase({ code })).body.lock_events, 1_600)
+  for (let i = 0; i < 400; i++) await erase({ code: `9${i}${code}` })
+  assert.deepEqual([isOnDisk(name), isOnDisk(name.toUpperCase()), isOnDisk(code)], [false, false, false])
+})
+
+test('one that was interrupted is finished by asking again', async () => {
+  const { id } = await cartWith('Kim', 'D0D0D0', 1_200)
+  const asked = erase({ code: 'D0D0D0' })
+  await g.restart()
+  const first = await asked.catch(() => ({ status: 0, body: {} }))
+  assert.ok([0, 200, 503].includes(first.status), `${first.status}`)
+  assert.equal((await erase({ code: 'D0D0D0' })).status, 200)
+  const events = await lockEvents(id)
+  assert.ok(events.every(({ code }: { code?: string }) => code !== 'D0D0D0'))
+})

@@ -1,0 +1,30 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { erasureSchema, newErasureSchema } from '#shared/wire/erasures.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+
+/** `/erasures`: nothing is kept of a person or a code. For admins. */
+export function createErasuresApi({ erasures }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.post('/erasures', 'Erase a person or a code', {
+      description:
+        'Blanks a name or a code in lock events and commands, here and at the head office. Asking again finishes one that was interrupted.',
+      middleware: [adminOnly, jsonBody],
+      request: { body: body(newErasureSchema) },
+      responses: answers(erasureSchema, 'How much was blanked.', 400, 403, 413, 415),
+    }),
+    async (c) => {
+      const { person, code } = c.req.valid('json')
+      const subject = code !== undefined ? { code } : { person: person ?? '' }
+      const { lockEvents, commands, metadata } = await erasures.erase(subject)
+      return c.json({ lock_events: lockEvents, commands, metadata }, 200)
+    },
+  )
+
+  return api
+}

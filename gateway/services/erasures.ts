@@ -1,0 +1,62 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Log } from '#shared/log.ts'
+import type { Clock } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { ErasedSubject, ErasurePosition, ErasureStep } from '#store/erasure.ts'
+import type { Store } from '#store/store.ts'
+import type { WriteInput } from '#store/writer/writes.ts'
+
+interface ErasuresDeps {
+  store: Pick<Store, 'write' | 'truncateLog'>
+  clock: Clock
+  log: Log
+}
+
+/** How often the log of the database is tried to be emptied: readers of a long history hold it. */
+const TRUNCATIONS = 50
+const TRUNCATION_PAUSE_MS = 100
+
+/** What an erasure blanked. */
+export type Erased = Omit<ErasureStep, 'after'>
+
+/**
+ * Blanks what is kept of a person or a code, in short transactions between those of the devices' messages. One that a
+ * stop or a fault of the store ended is finished by asking again.
+ */
+export class Erasures {
+  readonly #deps: ErasuresDeps
+  readonly #turns = new Turns()
+
+  constructor(deps: ErasuresDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when nothing of it is left. Throws `store_unavailable`. */
+  erase(subject: ErasedSubject): Promise<Erased> {
+    const { store, clock, log } = this.#deps
+    return this.#turns.take(async () => {
+      const erased: Erased = { lockEvents: 0, commands: 0, metadata: 0 }
+      let after: ErasurePosition | null = null
+      do {
+        const input: WriteInput<'eraseStep'> = { subject, after, nowMs: clock.nowMs() }
+        const step: ErasureStep = await store.write('eraseStep', input)
+        erased.lockEvents += step.lockEvents
+        erased.commands += step.commands
+        erased.metadata += step.metadata
+        after = step.after
+      } while (after !== null)
+      await this.#emptyLog()
+      log.info({ ...erased }, 'erased what was kept of a person or a code')
+      return erased
+    })
+  }
+
+  async #emptyLog(): Promise<void> {
+    const { store, log } = this.#deps
+    for (let tried = 0; tried < TRUNCATIONS; tried++) {
+      if (await store.truncateLog()) return
+      await wait(TRUNCATION_PAUSE_MS)
+    }
+    log.warn({}, 'what was erased may be in the write-ahead log until that is written over: ask again')
+  }
+}
