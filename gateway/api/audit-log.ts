@@ -36,7 +36,7 @@ export function createAuditLogApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.get('/audit-log', 'List what was done', {
       description:
-        'Every change of users, keys, devices, device types, groups, configuration and zones, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
+        'Every change of users, keys, devices, device types, groups, configuration, zones and enrolment, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
       responses: {

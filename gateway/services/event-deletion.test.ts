@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { NEW_COMMAND } from '#domain/commands.ts'
+import { GATEWAY } from '#domain/origin.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
+import { insertAuditEntry } from '#store/audit-log.ts'
 import { insertCommand } from '#store/commands.ts'
 import type { Connection } from '#store/db/connection.ts'
 import { insertGeofenceEvent } from '#store/geofence-events.ts'
@@ -70,12 +72,14 @@ function addCommand(connection: Connection, n: number, createdAtMs: number, isOv
   })
 }
 
-test('events and finished commands older than so many days go, to the millisecond', async (t) => {
+test('events, finished commands and entries of the audit log older than so many days go, to the millisecond', async (t) => {
   const { retention, events, left, store } = await open(t, (connection) => {
     for (const [n, atMs] of [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS].entries()) {
       addLockEvent(connection, n, atMs)
       addZoneEvent(connection, n, atMs)
       addCommand(connection, n, atMs)
+      const record = { action: 'user.updated', target: 'u', before: null, after: null }
+      insertAuditEntry(connection, { ...GATEWAY, atMs }, record)
     }
     addCommand(connection, 3, CUTOFF_MS - 1, false)
   })
@@ -83,7 +87,7 @@ test('events and finished commands older than so many days go, to the millisecon
     lock_event: 1,
     geofence_event: 1,
     command: 1,
-    audit_entry: 0,
+    audit_entry: 1,
   })
   assert.deepEqual(
     [left('lock_event'), left('geofence_event')],
@@ -93,6 +97,7 @@ test('events and finished commands older than so many days go, to the millisecon
     ],
   )
   assert.deepEqual(left('command'), [2, 3, 4], 'one that may still move stays')
+  assert.deepEqual(left('audit_entry'), [2, 3])
   assert.equal(store.read.commandCount(), 3)
   assert.deepEqual(
     [...events.deleted.entries()],
@@ -100,7 +105,7 @@ test('events and finished commands older than so many days go, to the millisecon
       ['lock_event', 1],
       ['geofence_event', 1],
       ['command', 1],
-      ['audit_entry', 0],
+      ['audit_entry', 1],
     ],
   )
 })
