@@ -58,17 +58,19 @@ export async function blankLockEvents(
   blanked: readonly BlankedEvent[],
 ): Promise<void> {
   for (const event of blanked) {
-    const where = "site_id = $1 AND stream = 'lock_events' AND event_id = $2"
-    const [known] = await sql.all<{ body: string }>(`SELECT body FROM event WHERE ${where}`, [
-      siteId,
-      event.event_id,
-    ])
+    const known = await sql.get<{ body: string }>(
+      "SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2",
+      [siteId, event.event_id],
+    )
     if (known === undefined) continue
     const body: Record<string, unknown> = JSON.parse(known.body)
     const places = new Set(event.metadata.map((path) => JSON.stringify(path)))
     const metadata = blankStrings(body.metadata, (_, path) => places.has(JSON.stringify(path))).value
     const text = JSON.stringify({ ...body, ...(event.code ? { code: null } : {}), metadata })
-    await sql.run(`UPDATE event SET body = $3 WHERE ${where}`, [siteId, event.event_id, text])
+    await sql.run(
+      "UPDATE event SET body = $3 WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2",
+      [siteId, event.event_id, text],
+    )
   }
 }
 
