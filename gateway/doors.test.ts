@@ -94,3 +94,35 @@ test('behind a trusted proxy wrong keys count for those who send them, and its c
   assert.equal((await ask('198.51.100.8')).status, 401)
   assert.equal((await ask('203.0.113.1, 198.51.100.7')).status, 429)
 })
+
+test('behind a trusted proxy MQTT over WebSocket counts for its clients, and the connections of the proxy do not', async (t) => {
+  const env = {
+    CARTBARN_TRUSTED_PROXIES: '127.0.0.0/8',
+    CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '1',
+    CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '1',
+  }
+  const g = await startGateway(env)
+  t.after(() => g.stop())
+  const statusFor = async (client?: string) => {
+    const socket = await open(g)
+    t.after(() => socket.destroy())
+    const forwarded: Record<string, string> = client === undefined ? {} : { 'X-Forwarded-For': client }
+    socket.write(upgrade('/mqtt', { 'Sec-WebSocket-Protocol': 'mqtt', ...forwarded }))
+    const [answer] = await once(socket, 'data')
+    return String(answer).slice('HTTP/1.1 '.length, 12)
+  }
+  assert.equal(await statusFor('198.51.100.7'), '101')
+  assert.equal(await statusFor('203.0.113.1, 198.51.100.7'), '429')
+  assert.equal(await statusFor('198.51.100.8'), '101')
+  for (let i = 0; i < 3; i++) assert.equal(await statusFor(), '101')
+
+  const guess = (name: string, client: string) => {
+    const wsOptions = { headers: { 'x-forwarded-for': client } }
+    return assert.rejects(g.connect(name, 'guess', { protocol: 'ws', wsOptions }), /refused/)
+  }
+  for (let i = 0; i < 30; i++) await guess(`guess-${i}`, '198.51.100.9')
+  const refused = await metric(g, 'cartbarn_budget_refused_total', 'failed_logins')
+  assert.ok(refused > 0)
+  await guess('guess', '198.51.100.10')
+  assert.equal(await metric(g, 'cartbarn_budget_refused_total', 'failed_logins'), refused)
+})

@@ -95,7 +95,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const presence = new Presence(events, clock)
   const clockMark = new ClockMark(base)
 
-  const mqtt = createMqtt({ config, budgets, ...base })
+  const mqtt = createMqtt({ config, budgets, addresses, ...base })
   const { broker } = mqtt
   const configuration = createConfiguration({ ...base, fleet, users, downlink: broker, builtInTypes })
   const { geofences, geofenceTokens, groups, deviceTypes, publisher } = configuration

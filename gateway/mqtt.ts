@@ -8,6 +8,7 @@ import { WebSocketListener } from '#broker/listeners/websocket.ts'
 import { ReadGate } from '#broker/read-gate.ts'
 import { countRows } from '#domain/mqtt-sessions.ts'
 import type { MqttLogin } from '#services/mqtt-access.ts'
+import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock } from '#shared/time.ts'
@@ -20,6 +21,7 @@ const RECEIVING_WINDOWS = 10
 interface MqttDeps {
   config: Config
   budgets: { mqtt: BrokerBudgets; mqttDoor: DoorBudgets }
+  addresses: Pick<ClientAddresses, 'isProxy'>
   store: Pick<Store, 'read' | 'queue'>
   clock: Clock
   log: Log
@@ -29,12 +31,12 @@ interface MqttDeps {
 export type Mqtt = ReturnType<typeof createMqtt>
 
 /** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
-export function createMqtt({ config, budgets, store, clock, log }: MqttDeps) {
+export function createMqtt({ config, budgets, addresses, store, clock, log }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
   // all that are open, counted over all listeners
   const limits = { total: config.mqttConnections, perAddress: config.mqttConnectionsPerAddress }
-  const connections = new Connections(limits, budgets.mqttDoor)
+  const connections = new Connections(limits, budgets.mqttDoor, (address) => addresses.isProxy(address))
   const broker = new Broker<MqttLogin>({
     journal: {
       load: () => store.read.mqttSessions(),

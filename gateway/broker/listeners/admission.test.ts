@@ -76,6 +76,19 @@ test('sockets that say nothing make room: those of a crowd for others, the silen
   assert.equal(crowd.filter(({ destroyed }) => destroyed).length, 4)
 })
 
+test('each connection of a proxy counts by itself, those of all clients together', () => {
+  const limits = { total: 3, perAddress: 1 }
+  const connections = new Connections(limits, doorOf({ perOwner: 1 }), (address) => address === 'proxy')
+  assert.equal(connections.admit(new Idle(), 'near'), undefined)
+  assert.equal(connections.admit(new Idle(), 'near'), 'too_many_connections_of_address')
+  const proxied = [new Idle(), new Idle()]
+  for (const socket of proxied) assert.equal(connections.admit(socket, 'proxy'), undefined)
+  for (const socket of proxied) connections.loggedIn(socket)
+  // takes the place of the one that has not logged in
+  assert.equal(connections.admit(new Idle(), 'proxy'), undefined)
+  assert.equal(connections.admit(new Idle(), 'far'), undefined)
+})
+
 test('what is open at the end is closed', async () => {
   const connections = new Connections({ total: 10, perAddress: 10 }, doorOf())
   const socket = new Idle()

@@ -69,15 +69,22 @@ export class Connections implements Part {
   readonly #open = new Map<Closable, Place>()
   readonly #byPeer = new Map<string, Place>()
   readonly #addresses = new Map<string, Address>()
+  readonly #isProxy: (address: string) => boolean
 
-  constructor(limits: ConnectionLimits, budgets: DoorBudgets) {
+  /** `isProxy` tells the addresses that stand for many clients: each of their connections counts by itself. */
+  constructor(
+    limits: ConnectionLimits,
+    budgets: DoorBudgets,
+    isProxy: (address: string) => boolean = () => false,
+  ) {
     this.#limits = limits
     this.#budgets = budgets
+    this.#isProxy = isProxy
   }
 
   /** Takes a place until the socket is closed; tells why when there is none. */
   admit(socket: Closable, address: string, { isHandshake = false } = {}): AdmissionRefusal | undefined {
-    const known = this.#addressOf(addressOwner(address))
+    const known = this.#addressOf(this.#isProxy(address) ? peerOf(socket) : addressOwner(address))
     const isOnProbation = this.#budgets.failedLogins.waitMs(known.owner) > 0
     if (isHandshake && isOnProbation && !known.handshakes.take()) return 'too_many_failed_logins'
     if (this.#open.size >= this.#limits.total && !this.#makeRoom(known)) return 'too_many_connections'
