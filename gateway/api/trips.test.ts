@@ -169,6 +169,23 @@ test('the list of many devices is that of each, by time and then by device', asy
   )
 })
 
+test('order=desc is the same list backwards, and not for maps', async () => {
+  for (const path of [`/trips/cart-1?${RANGE}`, `/trips?${RANGE}&hardware_ids=cart-1,cart-2,cart-3`]) {
+    const ascending = await get(path)
+    assert.ok(ascending.trips.length > 1)
+    const descending = await get(`${path}&order=desc`)
+    const { trips, stops, summary } = ascending
+    assert.deepEqual(descending, { trips: trips.toReversed(), stops: stops.toReversed(), summary })
+    assert.deepEqual(await get(`${path}&order=asc`), ascending)
+    for (const order of ['DESC', 'newest', ''])
+      assert.deepEqual((await ask(`${path}&order=${order}`)).body.code, 'invalid_parameter')
+    const accept = 'application/geo+json'
+    const map = await ask(`${path}&order=desc`, 'admin', { accept })
+    assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
+    assert.equal((await ask(`${path}&order=asc`, 'admin', { accept })).status, 200)
+  }
+})
+
 test('a short id does as well as the hardware id', async () => {
   const { short_id } = await get('/devices/cart-1')
   for (const path of [`?${RANGE}`, '/active', '/summary'])

@@ -64,8 +64,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
-    if (wantsMap(c)) return streamMap(c, await trips.features(found, search), file)
-    return streamTripList(c, await trips.find(found, search), search.config, more)
+    if (wantsMap(c, search.order)) return streamMap(c, await trips.features(found, search), file)
+    return streamTripList(c, await trips.find(found, search), search, more)
   }
 
   // before the routes with an id: the word is never one
@@ -99,7 +99,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
       const range = requireTripRange(from, to)
       requireFewDevices(hardware_ids ?? [])
       const found = queriedDevices(c.var.user.caller, hardware_ids)
-      const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
+      const search = { range, config: tripConfigOf(query), order: query.order, asker: askerOf(c) }
       return answer(c, found, search, 'trips', { devicesQueried: found.length })
     },
   )
@@ -114,7 +114,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
     (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const { from, to, ...query } = c.req.valid('query')
-      const search = { range: requireTripRange(from, to), config: tripConfigOf(query), asker: askerOf(c) }
+      const range = requireTripRange(from, to)
+      const search = { range, config: tripConfigOf(query), order: query.order, asker: askerOf(c) }
       // a hardware id has no character that a file name or a header could not hold
       return answer(c, [device], search, `trips-${device.row.hardwareId}`)
     },
@@ -145,7 +146,7 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const { from, to, ...query } = c.req.valid('query')
       const range = summaryRange(from, to, clock.nowMs())
-      const search = { range, config: tripConfigOf(query), asker: askerOf(c) }
+      const search = { range, config: tripConfigOf(query), order: 'asc' as const, asker: askerOf(c) }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
       return c.json(toTripSummaryJson(device.row.hardwareId, range, sums), 200)

@@ -60,6 +60,7 @@ function tripsWith(limits: Partial<TripLimits>): Trips {
 const SEARCH = {
   range: { fromMs: EVENING_MS - 24 * 60 * MINUTE_MS, toMs: EVENING_MS },
   config: DEFAULT_TRIP_CONFIG,
+  order: 'asc' as const,
   asker: { owner: 'somebody' },
 }
 

@@ -10,6 +10,7 @@ import {
   type TripFeature,
 } from '#shared/trips/features.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
@@ -41,6 +42,8 @@ export interface TripLimits {
 export interface TripSearch {
   range: TimeRange
   config: TripConfig
+  /** Of the trips and stops of each device in a list; a map is ascending. */
+  order: ListOrder
   asker: JobOptions
 }
 
@@ -179,8 +182,8 @@ export class Trips {
     return { deviceId, hardwareId, fromMs, toMs, positionsMax: this.#limits.positions }
   }
 
-  #queryOf(device: Device, { range, config }: TripSearch): TripQuery {
-    return { ...this.#trackOf(device, range), config, foundMax: this.#limits.foundOfDevice }
+  #queryOf(device: Device, { range, config, order }: TripSearch): TripQuery {
+    return { ...this.#trackOf(device, range), config, order, foundMax: this.#limits.foundOfDevice }
   }
 
   /**

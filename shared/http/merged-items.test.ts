@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonItems } from '#shared/trips/found.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import { mergedItems } from './merged-items.ts'
 
 interface Item {
@@ -40,16 +41,14 @@ const lists = fc
     ),
   )
 
-test('many lists become one by time, equal times in the order of the lists', async () => {
+test('many lists become one by time, equal times in the order of the lists; descending, the same backwards', async () => {
   await fc.assert(
     fc.asyncProperty(lists, async (all) => {
-      const pieces = await piecesOf(all.map(listOf))
-      const merged: Item[] = JSON.parse(`[${Buffer.concat(pieces)}]`)
       // a sort in JavaScript is stable
-      assert.deepEqual(
-        merged,
-        all.flat().sort((a, b) => a.startMs - b.startMs),
-      )
+      const expected = all.flat().sort((a, b) => a.startMs - b.startMs)
+      assert.deepEqual(parsed(await piecesOf(all.map(listOf))), expected)
+      const descending = all.map((items) => listOf(items.toReversed()))
+      assert.deepEqual(parsed(await piecesOf(descending, 'desc')), expected.toReversed())
     }),
   )
 })
@@ -62,8 +61,12 @@ test('a long list comes in pieces', async () => {
   assert.ok(pieces.every(({ length }) => length < 100_000))
 })
 
-async function piecesOf(all: JsonItems[]): Promise<Uint8Array[]> {
+function parsed(pieces: Uint8Array[]): Item[] {
+  return JSON.parse(`[${Buffer.concat(pieces)}]`)
+}
+
+async function piecesOf(all: JsonItems[], order: ListOrder = 'asc'): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = []
-  for await (const piece of mergedItems(all)) pieces.push(piece)
+  for await (const piece of mergedItems(all, order)) pieces.push(piece)
   return pieces
 }

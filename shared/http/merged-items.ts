@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JsonItems } from '#shared/trips/found.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 
 /** Bytes in a piece of an answer, or an item more: a fraction of a millisecond of work. */
 const PIECE_BYTES = 65_536
@@ -7,13 +8,16 @@ const PIECE_BYTES = 65_536
 const COMMA = 0x2c
 
 /**
- * The items of many lists as one list by when they began, of equal times those of the earlier list first: JSON with
- * commas between them, a piece at a time, with a turn for other requests after each. Between the items of one list
- * there
- * are commas already, so what comes from one list in a row is copied at once.
+ * The items of many lists as one list by when they began: JSON with commas between them, a piece at a time, with a turn
+ * for other requests after each. The lists are in this order already; of equal times those of the earlier list come first
+ * when it is ascending, those of the later list when it is descending. Between the items of one list there are commas
+ * already, so what comes from one list in a row is copied at once.
  */
-export async function* mergedItems(lists: readonly JsonItems[]): AsyncGenerator<Uint8Array> {
-  const cursors = new EarliestFirst(lists)
+export async function* mergedItems(
+  lists: readonly JsonItems[],
+  order: ListOrder,
+): AsyncGenerator<Uint8Array> {
+  const cursors = new NextFirst(lists, order)
   let runs: Uint8Array[] = []
   let bytes = 0
   for (
@@ -43,8 +47,12 @@ function joined(runs: readonly Uint8Array[], bytes: number, isEnd: boolean): Uin
   return isEnd ? piece.subarray(0, -1) : piece
 }
 
-/** A binary heap of the lists that have items left, the one with the earliest item on top. Numbers only: it is walked for every item. */
-class EarliestFirst {
+/**
+ * A binary heap of the lists that have items left, the one with the next item on top: the earliest, or the latest when
+ * descending. Numbers only: it is walked for every item.
+ */
+class NextFirst {
+  readonly #isDescending: boolean
   readonly #lists: readonly JsonItems[]
   /** Of each list: the next item, where it begins in the text, and when. */
   readonly #next: Uint32Array
@@ -53,7 +61,8 @@ class EarliestFirst {
   readonly #heap: Uint32Array
   #size = 0
 
-  constructor(lists: readonly JsonItems[]) {
+  constructor(lists: readonly JsonItems[], order: ListOrder) {
+    this.#isDescending = order === 'desc'
     this.#lists = lists
     this.#next = new Uint32Array(lists.length)
     this.#from = new Uint32Array(lists.length)
@@ -110,6 +119,7 @@ class EarliestFirst {
   #isBefore(list: number, other: number): boolean {
     const mine = this.#startMs[list] ?? 0
     const others = this.#startMs[other] ?? 0
-    return mine < others || (mine === others && list < other)
+    const isEarlier = mine < others || (mine === others && list < other)
+    return isEarlier !== this.#isDescending
   }
 }

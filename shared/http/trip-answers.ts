@@ -4,6 +4,7 @@ import { DAY_MS } from '#shared/time.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import { toTotalsJson } from '#shared/trips/json.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import {
   type ActiveTripJson,
   TRIP_DEVICES_MAX,
@@ -34,31 +35,44 @@ export function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
 const encoder = new TextEncoder()
 
 /** A list of trips and stops as JSON, in pieces. */
-async function* tripListTexts(lists: readonly FoundTrips[], summary: object): AsyncGenerator<Uint8Array> {
+async function* tripListTexts(
+  lists: readonly FoundTrips[],
+  order: ListOrder,
+  summary: object,
+): AsyncGenerator<Uint8Array> {
   yield encoder.encode('{"trips":[')
-  yield* mergedItems(lists.map(({ trips }) => trips))
+  yield* mergedItems(
+    lists.map(({ trips }) => trips),
+    order,
+  )
   yield encoder.encode('],"stops":[')
-  yield* mergedItems(lists.map(({ stops }) => stops))
+  yield* mergedItems(
+    lists.map(({ stops }) => stops),
+    order,
+  )
   yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
 }
 
-/** Answers with a list of trips and stops; devices are counted where many were asked for. */
+/** Answers with a list of trips and stops, each found in this order; devices are counted where many were asked for. */
 export function streamTripList(
   c: Context,
   lists: readonly FoundTrips[],
-  config: TripConfig,
+  { config, order }: { config: TripConfig; order: ListOrder },
   more: { devicesQueried?: number } = {},
 ): never {
   const sums = lists.map((list) => list.sums)
   const { configUsed, ...figures } = toTotalsJson(sums, config)
-  const texts = tripListTexts(lists, { ...figures, ...more, configUsed })
+  const texts = tripListTexts(lists, order, { ...figures, ...more, configUsed })
   return streamed(c, ReadableStream.from(texts), { 'content-type': 'application/json' })
 }
 
-/** Whether the caller asked for a map: `Accept: application/geo+json`. */
-export function wantsMap(c: Context): boolean {
+/** Whether the caller asked for a map: `Accept: application/geo+json`. Throws `invalid_parameter` for one that is descending. */
+export function wantsMap(c: Context, order: ListOrder): boolean {
   c.header('vary', 'Accept', { append: true })
-  return acceptedFormat(c, ['json', 'geojson']) === 'geojson'
+  const isMap = acceptedFormat(c, ['json', 'geojson']) === 'geojson'
+  if (isMap && order === 'desc')
+    throw invalidQuery({ name: 'order', code: 'invalid_parameter', detail: 'a map has the order asc only' })
+  return isMap
 }
 
 /** Answers with the texts of a map, in a file of this name without its ending. */

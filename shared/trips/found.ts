@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '#shared/errors.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { TripConfig } from './config.ts'
 import { detectTrips, type TripReport } from './detect.ts'
 import { TooManyTripsError } from './finder.ts'
@@ -13,12 +14,17 @@ export interface TripRules {
   foundMax: number
 }
 
+export interface TripListRules extends TripRules {
+  /** By when they began. */
+  order: ListOrder
+}
+
 /** JSON objects one after the other, with commas between them. */
 export interface JsonItems {
   text: Uint8Array<ArrayBuffer>
   /** Of each, where it ends in the text. */
   ends: Uint32Array
-  /** Of each, when it began; ascending. */
+  /** Of each, when it began; in the order of the list. */
   startMs: Float64Array
 }
 
@@ -32,12 +38,12 @@ export interface FoundTrips {
 const encoder = new TextEncoder()
 
 /** The trips and stops in a track, as text. Throws `too_many_trips`. */
-export function findTripsIn(track: Track, rules: TripRules): FoundTrips {
-  const { hardwareId } = rules
+export function findTripsIn(track: Track, rules: TripListRules): FoundTrips {
+  const { hardwareId, order } = rules
   const report = detect(track, rules)
   return {
-    trips: jsonItems(report.trips, (trip) => toTripJson(hardwareId, trip)),
-    stops: jsonItems(report.stops, (stop) => toStopJson(hardwareId, stop)),
+    trips: jsonItems(report.trips, order, (trip) => toTripJson(hardwareId, trip)),
+    stops: jsonItems(report.stops, order, (stop) => toStopJson(hardwareId, stop)),
     sums: sumsOf(report),
   }
 }
@@ -59,9 +65,11 @@ export function withReason<Result>(hardwareId: string, work: () => Result): Resu
 }
 
 function jsonItems<Item extends { startMs: number }>(
-  items: readonly Item[],
+  ascending: readonly Item[],
+  order: ListOrder,
   toJson: (item: Item) => unknown,
 ): JsonItems {
+  const items = order === 'asc' ? ascending : ascending.toReversed()
   const texts = items.map((item) => JSON.stringify(toJson(item)))
   const ends = new Uint32Array(texts.length)
   let end = -1

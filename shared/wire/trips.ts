@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trips/config.ts'
-import { dateParam, hardwareIdSchema, isoSchema, numberParam, stringListParam } from './params.ts'
+import { dateParam, hardwareIdSchema, isoSchema, numberParam, orderParam, stringListParam } from './params.ts'
 
 const RANGE_DAYS_MAX = 31
 /** From `from` to `to`; exactly this much is allowed. */
@@ -78,8 +78,15 @@ const activity = {
     }),
 }
 
-export const deviceTripsQuerySchema = z.object({ ...range, ...configQuery })
-export const tripsQuerySchema = z.object({ ...range, ...devices, ...configQuery })
+const order = {
+  order: orderParam(
+    'asc',
+    'By startTime: asc is oldest first, desc newest first. A map has the order asc only.',
+  ),
+}
+
+export const deviceTripsQuerySchema = z.object({ ...range, ...order, ...configQuery })
+export const tripsQuerySchema = z.object({ ...range, ...order, ...devices, ...configQuery })
 export const deviceActiveTripQuerySchema = z.object({ ...activity, ...configQuery })
 export const activeTripsQuerySchema = z.object({ ...devices, ...activity, ...configQuery })
 export const tripSummaryQuerySchema = z.object({
@@ -173,15 +180,15 @@ const devicesQueried = {
 }
 
 export const deviceTripsSchema = z.object({
-  trips: z.array(tripSchema).meta({ description: 'By startTime.' }),
-  stops: z.array(stopSchema).meta({ description: 'By startTime.' }),
+  trips: z.array(tripSchema).meta({ description: 'By startTime, as order says.' }),
+  stops: z.array(stopSchema).meta({ description: 'By startTime, as order says.' }),
   summary: totalsSchema.extend({ configUsed: configUsedSchema }),
 })
 export type DeviceTripsJson = z.infer<typeof deviceTripsSchema>
 
 export const tripsSchema = z.object({
-  trips: z.array(tripSchema).meta({ description: 'By startTime, then hardware_id.' }),
-  stops: z.array(stopSchema).meta({ description: 'By startTime, then hardware_id.' }),
+  trips: z.array(tripSchema).meta({ description: 'By startTime, then hardware_id, as order says.' }),
+  stops: z.array(stopSchema).meta({ description: 'By startTime, then hardware_id, as order says.' }),
   summary: totalsSchema.extend({ ...devicesQueried, configUsed: configUsedSchema }),
 })
 

@@ -103,6 +103,28 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
   })
 }
 
+test('order=desc is the same list backwards, and not for maps', async () => {
+  const one = vectors.find(({ expect }) => expect.trips.length > 1)
+  assert.ok(one !== undefined)
+  const times = one.points.map(({ atMs }) => atMs)
+  const query = queryOf({
+    ...{ from: toIso(Math.min(...times)), to: toIso(Math.max(...times)) },
+    ...one.config,
+  })
+  const ids = vectors.slice(0, 50).map(({ name }) => name)
+  for (const path of [`/${one.name}?${query}`, `?${query}&hardware_ids=${[one.name, ...ids].slice(0, 50)}`]) {
+    const ask = (more: string, headers: Record<string, string> = {}) =>
+      people.request('GET', `/sites/${site.siteId}/trips${path}${more}`, { headers })
+    const { trips, stops, summary } = (await ask('')).body
+    assert.ok(trips?.length > 1)
+    const { body } = await ask('&order=desc')
+    assert.deepEqual(body, { trips: trips.toReversed(), stops: stops.toReversed(), summary })
+    assert.equal((await ask('&order=newest')).body.code, 'invalid_parameter')
+    const map = await ask('&order=desc', { accept: 'application/geo+json' })
+    assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
+  }
+})
+
 test('more than fifty devices must be told apart, more than 31 days are too many', async () => {
   const range = 'from=2026-05-01&to=2026-05-02'
   const ask = async (query: string) =>

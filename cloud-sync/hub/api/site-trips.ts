@@ -20,6 +20,7 @@ import {
 } from '#shared/http/trip-answers.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import {
   activeTripsQuerySchema,
@@ -41,6 +42,12 @@ import { createHubPart, type HubEnv } from './env.ts'
 interface TripDevice {
   siteId: string
   hardwareId: string
+}
+
+interface TripListQuery {
+  range: { fromMs: number; toMs: number }
+  config: TripConfig
+  order: ListOrder
 }
 
 const siteTripParams = siteParams.extend(tripDeviceParams.shape)
@@ -68,14 +75,14 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   async function answer(
     c: Context<HubEnv>,
     devices: readonly TripDevice[],
-    { range, config }: { range: { fromMs: number; toMs: number }; config: TripConfig },
+    { range, config, order }: TripListQuery,
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
-    const search = { range, config, signal: c.req.raw.signal }
-    if (wantsMap(c)) return streamMap(c, await trips.features(devices, search), file)
+    const search = { range, config, order, signal: c.req.raw.signal }
+    if (wantsMap(c, order)) return streamMap(c, await trips.features(devices, search), file)
     const lists = await trips.find(devices, search)
-    return streamTripList(c, lists, config, more)
+    return streamTripList(c, lists, search, more)
   }
 
   // before the routes with an id: the word is never one
@@ -110,7 +117,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const range = requireTripRange(from, to)
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
-      const search = { range, config: tripConfigOf(query) }
+      const search = { range, config: tripConfigOf(query), order: query.order }
       return answer(c, devices, search, `trips-${site}`, { devicesQueried: devices.length })
     },
   )
@@ -126,7 +133,8 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const { site, hardwareId } = c.req.valid('param')
       const { from, to, ...query } = c.req.valid('query')
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
-      const search = { range: requireTripRange(from, to), config: tripConfigOf(query) }
+      const range = requireTripRange(from, to)
+      const search = { range, config: tripConfigOf(query), order: query.order }
       // not with the id of the device: sites may send any text as one
       return answer(c, [device], search, `trips-${site}`)
     },
@@ -160,7 +168,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const { from, to, ...query } = c.req.valid('query')
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
       const range = summaryRange(from, to, clock.nowMs())
-      const search = { range, config: tripConfigOf(query), signal: c.req.raw.signal }
+      const search = { range, config: tripConfigOf(query), order: 'asc' as const, signal: c.req.raw.signal }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
       return c.json(toTripSummaryJson(device.hardwareId, range, sums), 200)

@@ -20,6 +20,7 @@ import {
 import { type FoundTrips, findTripsIn, withReason } from '#shared/trips/found.ts'
 import { toActiveTripJson } from '#shared/trips/json.ts'
 import { type Track, trackOf } from '#shared/trips/track.ts'
+import type { ListOrder } from '#shared/wire/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 
 /** Limits that protect the memory of a hub; the same as at a gateway. */
@@ -58,6 +59,12 @@ interface Range {
   readonly toMs: number
 }
 
+interface TripSearch {
+  readonly range: Range
+  readonly config: TripConfig
+  readonly signal: AbortSignal
+}
+
 export interface ActiveTripSearch {
   readonly config: TripConfig
   readonly maxAgeSeconds: number
@@ -80,14 +87,14 @@ export class SiteTrips {
   /** The trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`. */
   async find(
     devices: readonly TripDevice[],
-    { range, config, signal }: { range: Range; config: TripConfig; signal: AbortSignal },
+    { range, config, order, signal }: TripSearch & { order: ListOrder },
   ): Promise<FoundTrips[]> {
     const all: FoundTrips[] = []
     let left = this.#limits.found
     for (const device of devices) {
       const { hardwareId } = device
       const found = await this.#withTrack(device, range, signal, (track) =>
-        findTripsIn(track, { hardwareId, config, foundMax: this.#limits.foundOfDevice }),
+        findTripsIn(track, { hardwareId, config, order, foundMax: this.#limits.foundOfDevice }),
       )
       left -= found.sums.trips + found.sums.stops
       if (left < 0) {
@@ -105,7 +112,7 @@ export class SiteTrips {
    */
   async features(
     devices: readonly TripDevice[],
-    { range, config, signal }: { range: Range; config: TripConfig; signal: AbortSignal },
+    { range, config, signal }: TripSearch,
   ): Promise<AsyncIterable<Uint8Array>> {
     const found: DeviceFeatures[] = []
     for (const device of devices) {

@@ -116,6 +116,7 @@ test('a track that is too long is refused with the reason, and the thread goes o
     fromMs: 0,
     toMs: 1,
     config: DEFAULT_TRIP_CONFIG,
+    order: 'asc' as const,
     foundMax: 9,
   }
   await assert.rejects(pool.run('trips', { ...query, positionsMax: -1 }, { owner: 'somebody' }), {
