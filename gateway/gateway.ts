@@ -12,6 +12,7 @@ import { createConfiguration } from '#services/configuration.ts'
 import { Devices } from '#services/devices.ts'
 import { Enrolment } from '#services/enrolment.ts'
 import { Erasures } from '#services/erasures.ts'
+import { EventGrowth } from '#services/event-growth.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/message.ts'
@@ -110,6 +111,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
   })
   const telemetry = createTelemetry({ ...base, fleet, damage, maintenance, options: config }, sync)
+  const eventGrowth = new EventGrowth(base)
   const ingest = new Ingest({ ...base, presence, geofences })
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
@@ -177,6 +179,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[...present(certificate), store, ingest, clockMark, users, memory],
     // which may be waiting for its turn behind a long sealing: that ends first
     ...[telemetry.retention, telemetry.eventRetention, telemetry.diskGuard, telemetry.sealing],
+    eventGrowth,
     ...[delivery, { stop: () => http.drain() }, mqtt.connections],
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published

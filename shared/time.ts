@@ -14,6 +14,7 @@ export const systemClock: Clock & MonotonicClock = {
 }
 
 export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
 /** ISO 8601 in UTC with milliseconds: the only form of a time in JSON. */
