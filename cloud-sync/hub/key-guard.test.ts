@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeHubUser, createHubUser } from '#hub/store/users.ts'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { hashSecret } from '#shared/ids.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { createHubBudgets } from './budgets.ts'
+import { HubKeyGuard } from './key-guard.ts'
+
+test('a user that is read again during a download has not used the key again, and is no request', async (t) => {
+  const [PGLITE] = DATABASE_KINDS
+  assert.ok(PGLITE !== undefined)
+  const database = await PGLITE.open()
+  t.after(() => database.stop())
+  const boss = { userId: 'u0', name: 'Admin', role: 'admin', siteIds: null } as const
+  await createHubUser(database, { ...boss, isActive: true, createdAtMs: 1, keyHash: hashSecret('admin') })
+  const key = 'the-key-of-a-viewer'
+  const user = { userId: 'u1', name: 'Viewer', role: 'viewer', siteIds: ['east'] } as const
+  const row = { ...user, isActive: true, createdAtMs: 1, keyHash: hashSecret(key) }
+  assert.ok(await createHubUser(database, row))
+  const used: string[] = []
+  // four at once, and none comes back
+  const budgets = createHubBudgets(1, new FakeClock())
+  const guard = new HubKeyGuard(database, budgets, (keyHash) => used.push(keyHash))
+  for (let i = 0; i < 10; i++) assert.equal((await guard.userOf(key))?.userId, 'u1')
+  assert.deepEqual(used, [])
+  assert.equal((await guard.admit(key, '198.51.100.7')).userId, 'u1')
+  assert.deepEqual(used, [hashSecret(key)])
+
+  await changeHubUser(database, 'u1', { isActive: false })
+  assert.equal(await guard.userOf(key), undefined)
+  assert.equal(await guard.userOf('another-key'), undefined)
+  assert.equal(used.length, 1)
+})
