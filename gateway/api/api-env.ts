@@ -36,6 +36,11 @@ export function askerOf(c: Context<ApiEnv>): JobOptions {
   return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }
 
+/** How a list is read: the newest items at once; what skips or seeks gives way to devices and to other reads. */
+export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
+  return isDeep ? { ...askerOf(c), isPartOfLongRead: true } : { ...askerOf(c), isShort: true }
+}
+
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   requireAdmin(c.var.user)
   await next()

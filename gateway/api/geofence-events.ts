@@ -13,7 +13,7 @@ import {
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
-import { type ApiEnv, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 function toGeofenceEventJson(row: GeofenceEventRow, fleet: Fleet): GeofenceEventJson {
@@ -61,7 +61,7 @@ export function createGeofenceEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<
       const found = await store.readers.run(
         'geofenceEvents',
         { ...query, ...range, ...zone },
-        { ...askerOf(c), isShort: true },
+        listerOf(c, query.offset > 0 || zone_id !== undefined || zone_type !== undefined),
       )
       const rows = requirePage(found)
       return c.json(

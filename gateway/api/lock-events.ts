@@ -9,7 +9,7 @@ import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/lock-events.ts'
-import { type ApiEnv, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 function toLockEventJson(row: LockEventRow, fleet: Fleet, masksCodes: boolean): LockEventJson {
@@ -49,7 +49,7 @@ export function createLockEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiE
       const found = await store.readers.run(
         'lockEvents',
         { ...query, ...range, masksCodes, visibleHardwareIds: visibleHardwareIds(caller) },
-        { ...askerOf(c), isShort: true },
+        listerOf(c, query.offset > 0 || query.source !== undefined || query.code !== undefined),
       )
       const rows = requirePage(found)
       const events = rows.map((row) => toLockEventJson(row, fleet, masksCodes))
