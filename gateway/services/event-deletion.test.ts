@@ -132,6 +132,8 @@ test('what a head office is still to get stays, and goes once that has it', asyn
       for (let n = 1; n <= 600; n++) addLockEvent(connection, n, CUTOFF_MS - n)
       for (let n = 1; n <= 2; n++) addZoneEvent(connection, n, CUTOFF_MS - n)
       for (let n = 1; n <= 2; n++) addCommand(connection, n, CUTOFF_MS - n)
+      const record = { action: 'user.updated', target: 'u', before: null, after: null }
+      for (let n = 1; n <= 2; n++) insertAuditEntry(connection, { ...GATEWAY, atMs: CUTOFF_MS - n }, record)
     },
     true,
   )
@@ -156,6 +158,12 @@ test('what a head office is still to get stays, and goes once that has it', asyn
     audit_entry: 0,
   })
   assert.deepEqual([left('lock_event'), left('geofence_event'), left('command')], [[600], [2], [2]])
+  const firstEntry = table.connection.get<{ seq: number }>(
+    "SELECT min(seq) AS seq FROM change_log WHERE entity = 'audit_entry'",
+  )
+  await acknowledge('entities', firstEntry?.seq ?? 0)
+  assert.equal((await retention.runOnce())?.audit_entry, 1)
+  assert.deepEqual(left('audit_entry'), [2])
 })
 
 test('a clock that is years ahead deletes nothing that is not old by what devices report', async (t) => {

@@ -25,8 +25,7 @@ interface Table {
   isOver: string
   /** What of that the head office has, up to the position of the stream. */
   isSent: string
-  /** Null for what the head office does not get. */
-  stream: 'lock_events' | 'geofence_events' | 'entities' | null
+  stream: 'lock_events' | 'geofence_events' | 'entities'
 }
 
 const TABLES: Record<EventKind, Table> = {
@@ -38,7 +37,12 @@ const TABLES: Record<EventKind, Table> = {
     isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq > ?)`,
     stream: 'entities',
   },
-  audit_entry: { timeColumn: 'at_ms', isOver: 'true', isSent: 'true', stream: null },
+  audit_entry: {
+    timeColumn: 'at_ms',
+    isOver: 'true',
+    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'audit_entry' AND key = entry_id AND change_log.seq > ?)`,
+    stream: 'entities',
+  },
 }
 
 /** How many rows a step looks at: some milliseconds. */
@@ -62,10 +66,9 @@ export function deleteEventsStep(
   )
   const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
   const seqs = JSON.stringify(looked.map(({ seq }) => seq))
-  const deleted =
-    input.keepsUnsent && stream !== null
-      ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
-      : connection.run(sql, seqs)
+  const deleted = input.keepsUnsent
+    ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
+    : connection.run(sql, seqs)
   if (kind === 'command' && deleted > 0)
     connection.run('UPDATE command_count SET commands = commands - ?', deleted)
   const last = looked.at(-1)

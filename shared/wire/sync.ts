@@ -272,6 +272,7 @@ export const ENTITY_TABLES = [
   'geofence_set',
   'user',
   'command',
+  'audit_entry',
 ] as const
 
 export const entityRowSchema = z.looseObject({
@@ -292,10 +293,24 @@ export const deviceGroupBodySchema = z.looseObject({
   updated_at_ms: timeMsSchema,
 })
 export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
+/** An entry of the audit log. It never changes, and a hub keeps it when the gateway deletes it for its age. */
+export const auditEntryBodySchema = z.looseObject({
+  at_ms: timeMsSchema,
+  user_id: z.string().max(128).nullable(),
+  person: z.string().nullable(),
+  session_id: z.string().nullable(),
+  address: z.string().nullable(),
+  action: z.string().max(128),
+  target: z.string(),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
+})
+export type AuditEntryBody = z.infer<typeof auditEntryBodySchema>
 const ENTITY_BODIES: Readonly<Record<string, z.ZodType>> = {
   device_group: deviceGroupBodySchema,
   geofence_set: z.looseObject({ version: z.number().int().min(0) }),
   device: z.looseObject({ group_id: groupIdSchema.nullish() }),
+  audit_entry: auditEntryBodySchema,
 }
 
 /** The schema of an entity's body; undefined for a table whose rows a hub only keeps. */

@@ -13,6 +13,7 @@ import { createIntentsApi } from './intents.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { createMetricsApi } from './metrics.ts'
 import { createQuarantineApi } from './quarantine.ts'
+import { createSiteAuditLogApi } from './site-audit-log.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
 import { createSiteGroupsApi } from './site-groups.ts'
@@ -50,6 +51,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
+  app.route('/', createSiteAuditLogApi(database))
   app.route('/', createSiteRevisionsApi(database))
   app.route('/', createMetricsApi(deps, budgets.refused))
   app.route('/', createIntentsApi(deps))

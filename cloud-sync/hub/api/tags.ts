@@ -30,6 +30,11 @@ export const TAGS: Tags = {
       nouns: ['devices', 'groups'],
     },
     {
+      name: 'Audit log',
+      description: 'Who changed what at a site, and who sent which command.',
+      nouns: ['audit-log'],
+    },
+    {
       name: 'Sites',
       description: 'The sites, the state of each, and the keys of their gateways.',
       nouns: ['sites'],

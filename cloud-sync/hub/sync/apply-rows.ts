@@ -1,3 +1,4 @@
+import { type NewAuditEntry, putAuditEntries } from '#hub/store/audit-log.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { type EntityRow, putEntities } from '#hub/store/entities.ts'
 import { blankLockEvents, type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
@@ -7,6 +8,7 @@ import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
 import { describeError } from '#shared/errors.ts'
 import { blankSchema } from '#shared/wire/blanks.ts'
 import {
+  auditEntryBodySchema,
   type EntitySyncRow,
   entityBodySchema,
   entityRowSchema,
@@ -18,13 +20,15 @@ import {
   type NoteSyncRow,
   noteRowSchema,
 } from '#shared/wire/sync.ts'
-import { type BadRow, badRow, type GoodRow, readRows } from './synced-rows.ts'
+import { type BadRow, badRow, type GoodRow, isStorable, readRows } from './synced-rows.ts'
 
 export interface RowsTarget {
   readonly siteId: string
   readonly epoch: string
   readonly nowMs: number
   readonly isResend: boolean
+  /** The site has a newer epoch, which decides what its entities are; entries of the audit log stay what they are. */
+  readonly isPast: boolean
 }
 
 /** Stores the rows of a part; returns those that it cannot store. */
@@ -80,15 +84,25 @@ async function applyNotes(sql: Sql, rows: readonly unknown[], target: RowsTarget
 async function applyEntities(
   sql: Sql,
   rows: readonly unknown[],
-  { siteId, epoch }: RowsTarget,
+  { siteId, epoch, isPast }: RowsTarget,
 ): Promise<BadRow[]> {
   const { good, bad } = readRows<EntitySyncRow>(entityRowSchema, rows)
+  const entries: NewAuditEntry[] = []
   const newest = new Map<string, EntityRow>()
   for (const { row } of good) {
     const { table, key, seq, body } = row
     const parsed = body === null ? undefined : entityBodySchema(table)?.safeParse(body)
     if (parsed?.success === false) {
       bad.push(badRow(row, describeError(parsed.error)))
+      continue
+    }
+    if (table === 'audit_entry') {
+      // one that is said to be gone stays
+      if (body === null) continue
+      const { at_ms: atMs, user_id: userId, action } = auditEntryBodySchema.parse(body)
+      if (isStorable(`${userId} ${action}`))
+        entries.push({ entryId: key, seq, atMs, userId, action, body: JSON.stringify(body) })
+      else bad.push(badRow(row, 'a text no database can hold'))
       continue
     }
     newest.set(JSON.stringify([table, key]), {
@@ -98,7 +112,8 @@ async function applyEntities(
       body: body === null ? null : JSON.stringify(body),
     })
   }
-  await putEntities(sql, siteId, epoch, [...newest.values()])
+  await putAuditEntries(sql, { siteId, epoch, isPast }, entries)
+  if (!isPast) await putEntities(sql, siteId, epoch, [...newest.values()])
   return bad
 }
 

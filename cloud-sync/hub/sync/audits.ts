@@ -1,3 +1,4 @@
+import { newestAuditEntries } from '#hub/store/audit-log.ts'
 import { type AuditResend, auditResends, replaceAuditResends } from '#hub/store/audit-resends.ts'
 import { recordAudit } from '#hub/store/audits.ts'
 import type { Database } from '#hub/store/database/database.ts'
@@ -11,7 +12,7 @@ import { RowSum } from '#shared/sync-hash.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
-import type { Audit, AuditAnswer, AuditKind } from '#shared/wire/sync.ts'
+import type { Audit, AuditAnswer } from '#shared/wire/sync.ts'
 import { meetSender } from './senders.ts'
 
 /** Compares the rows of a gateway with those of the hub, group by group. */
@@ -28,7 +29,7 @@ export async function answerAudit(
   await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
     meetSender(sql, site, audit, startedAtMs),
   )
-  const sums = await sumsOf(database, siteId, kind, { dayMs: day_ms ?? 0, nowMs: clock.nowMs() })
+  const sums = await sumsOf(database, siteId, audit, { dayMs: day_ms ?? 0, nowMs: clock.nowMs() })
   const day = { kind, dayMs: day_ms ?? -1 }
   const known = await auditResends(database, siteId, day)
   const resends: AuditResend[] = []
@@ -77,7 +78,7 @@ function isAllThere(
 async function sumsOf(
   sql: Database,
   siteId: string,
-  kind: AuditKind,
+  { kind, epoch, groups }: Audit,
   at: { dayMs: number; nowMs: number },
 ): Promise<Map<string, RowSum>> {
   if (kind === 'gps') return recordSums(sql, siteId, GPS, at)
@@ -91,6 +92,10 @@ async function sumsOf(
   if (kind === 'entities') {
     for (const { table, key, body } of await livingEntities(sql, siteId)) {
       add(table, `[${JSON.stringify(table)},${JSON.stringify(key)},${body}]`)
+    }
+    const { group, count } = groups.find((one) => one.group === 'audit_entry') ?? { group: '', count: 0 }
+    for (const { key, body } of await newestAuditEntries(sql, siteId, epoch, count)) {
+      add(group, `[${JSON.stringify(group)},${JSON.stringify(key)},${body}]`)
     }
   } else {
     for (const { hardwareId, body } of await eventsBetween(sql, siteId, kind, at.dayMs, at.dayMs + DAY_MS)) {

@@ -290,8 +290,17 @@ for (const kind of DATABASE_KINDS) {
       const ends = endsOf(site.cursors, 1)
       await site.hello({ forked_from: { epoch: old.epoch, reason: 'restored from a backup' }, ends })
       await site.push(site.part('entities', rowsContent([device('cart-1', 'new')])))
+      const entry = {
+        ...{ at_ms: 5, user_id: null, person: null, session_id: null, address: null },
+        ...{ action: 'device.created', target: 'cart-9', before: null, after: {} },
+      }
+      const rows = [
+        device('cart-1', 'old'),
+        { ...device('cart-9', 'gone'), seq: 2 },
+        { seq: 3, table: 'audit_entry', key: 'entry-1', body: entry },
+      ]
       const parts = [
-        old.part('entities', rowsContent([device('cart-1', 'old'), { ...device('cart-9', 'gone'), seq: 2 }])),
+        old.part('entities', rowsContent(rows)),
         old.part('telemetry', runsContent([gpsRun([1234])])),
       ]
       const head = { exported_at_ms: hub.clock.nowMs() - 1000 }
@@ -299,6 +308,13 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual([status, body.taken], [200, 2])
       assert.deepEqual((await contentOf(site)).times, [1234])
       assert.deepEqual(await name(), ['cart-1: {"name":"new"}'])
+      assert.deepEqual(
+        await hub.hub.database.all('SELECT entry_id AS id FROM audit_entry WHERE site_id = $1', [
+          site.siteId,
+        ]),
+        [{ id: 'entry-1' }],
+        'what was done then was done',
+      )
       assert.equal((await siteOf(site)).epochs[0].epoch, site.epoch)
     })
   })

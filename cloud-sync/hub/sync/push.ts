@@ -146,8 +146,8 @@ async function applyParts(
       quarantined.push({ stream, from, to, reason: content.reason, body: data })
     } else if (content.type !== 'rows') {
       await applyTelemetry(sql, { siteId, epoch, nowMs }, { part, data, content }, bounds)
-    } else if (stream !== 'telemetry' && stream !== 'history' && !(isPast && stream === 'entities')) {
-      const target = { siteId, epoch, nowMs, isResend: part.is_resend === true }
+    } else if (stream !== 'telemetry' && stream !== 'history') {
+      const target = { siteId, epoch, nowMs, isResend: part.is_resend === true, isPast }
       const bad = await applyRows(sql, stream, content.rows, target)
       for (const { reason, body } of bad) quarantined.push({ stream, from, to, reason, body })
     }

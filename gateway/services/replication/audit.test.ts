@@ -234,6 +234,7 @@ test('notes are one group, entities one a table, and what is gone is told again 
       [
         null,
         [
+          ['audit_entry', 1],
           ['device', 590],
           ['user', 1],
         ],
@@ -243,6 +244,10 @@ test('notes are one group, entities one a table, and what is gone is told again 
   const rows = rowsOf(await resent(source, 'entities', null, 'device', { bytes: 262_144, rows: 100 }))
   const sum = new RowSum()
   for (const { table, key, body } of rows) if (body !== null) sum.addText(JSON.stringify([table, key, body]))
-  assert.deepEqual({ group: 'device', count: sum.count, sum: sum.toString() }, days[0]?.[1][0])
+  assert.deepEqual({ group: 'device', count: sum.count, sum: sum.toString() }, days[0]?.[1][1])
   assert.equal(rows.length, 600)
+  const entries = rowsOf(await resent(source, 'entities', null, 'audit_entry'))
+  const sumOfEntries = new RowSum()
+  for (const { table, key, body } of entries) sumOfEntries.addText(JSON.stringify([table, key, body]))
+  assert.deepEqual({ group: 'audit_entry', count: 1, sum: sumOfEntries.toString() }, days[0]?.[1][0])
 })

@@ -159,12 +159,19 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
     `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
      VALUES ('cmd-1', 'cart-1', 's', 'teebox', 'lock', '{"x":1}', 60, 'pending', 'usr_1', 11)`,
   )
+  beside.run(
+    `INSERT INTO audit_entry (entry_id, at_ms, user_id, address, action, target, before, after)
+     VALUES ('e-1', 12, 'usr_1', '10.0.0.7', 'device.updated', 'cart-1', '{"name":null}', '{"name":"Cart one"}')`,
+  )
   beside.run('UPDATE device SET name = ? WHERE device_id = 1', 'Cart one')
   beside.run('DELETE FROM device WHERE device_id = 2')
   const parts = await drain(source, 'entities', { bytes: 1, rows: 100 })
   const text = parts.map(({ data }) => Buffer.from(data).toString()).join()
   assert.doesNotMatch(text, /SECRET|hash|"x"\}/)
-  const rows = parts.flatMap(rowsOf).map((row) => entityRowSchema.parse(row))
+  const all = parts.flatMap(rowsOf).map((row) => entityRowSchema.parse(row))
+  const [ofUser, ...others] = all.filter(({ body }) => body?.action === 'user.created')
+  assert.deepEqual([ofUser?.table, ofUser?.body?.target, others], ['audit_entry', 'usr_1', []])
+  const rows = all.filter((row) => row !== ofUser)
   const bodies = new Map(rows.map(({ table, key, body }) => [`${table} ${key}`, body]))
   assert.equal(bodies.size, rows.length)
   assert.deepEqual(
@@ -198,6 +205,14 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
           ...{ params: { x: 1 }, metadata: null, ttl_s: 60, status: 'pending', requested_by: 'usr_1' },
           ...{ retry_of: null, created_at_ms: 11, published_at_ms: null, acknowledged_at_ms: null },
           ...{ completed_at_ms: null, error: null, late_ack: null },
+        },
+      ],
+      [
+        'audit_entry e-1',
+        {
+          ...{ entry_id: 'e-1', at_ms: 12, user_id: 'usr_1', person: null, session_id: null },
+          ...{ address: '10.0.0.7', action: 'device.updated', target: 'cart-1' },
+          ...{ before: { name: null }, after: { name: 'Cart one' } },
         },
       ],
       [

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { ENTITY_TABLES } from '#shared/wire/sync.ts'
+import { insertAuditEntry } from '../audit-log.ts'
 import { type CommandRow, expireCommands } from '../commands.ts'
 import { putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { putDeviceType } from '../device-types.ts'
@@ -178,6 +179,34 @@ test('a command that is gone is told of if it may have been sent, and forgotten 
   assert.deepEqual(entries(), [{ key: 'c3' }])
 })
 
+test('an entry of the audit log is a change when it is made, and none when it goes for its age', (t) => {
+  const tables = open(t)
+  claimSite(tables, { site: 'links' })
+  const origin = { atMs: 1, userId: 'u1', address: null }
+  for (const target of ['a', 'b'])
+    insertAuditEntry(tables, origin, { action: 'user.updated', target, before: null, after: null })
+  const ids = tables.all<{ id: string }>('SELECT entry_id AS id FROM audit_entry ORDER BY seq')
+  const entries = () => tables.all<{ key: string }>('SELECT key FROM change_log ORDER BY seq')
+  assert.deepEqual(
+    entries().map(({ key }) => key),
+    ids.map(({ id }) => id),
+  )
+  tables.run(`DELETE FROM audit_entry WHERE target = 'a'`)
+  assert.deepEqual(entries(), [{ key: ids[1]?.id }])
+})
+
+test('an audit log of the version before is sent as well, in its order', (t) => {
+  const tables = open(t)
+  tables.db.exec('DROP TRIGGER audit_entry_made; DROP TRIGGER audit_entry_gone')
+  for (const id of ['z', 'a'])
+    tables.run(
+      `INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES (?, 1, 'user.updated', 'u')`,
+      id,
+    )
+  tables.db.exec(readFileSync(new URL('012-audit-log-replication.sql', MIGRATIONS), 'utf8'))
+  assert.deepEqual(changes(tables)(), ['audit_entry z', 'audit_entry a'])
+})
+
 test('whatever conflict clause a statement has, a change is entered, once', (t) => {
   const tables = open(t)
   const changed = changes(tables)
@@ -237,7 +266,8 @@ test('every table that is replicated has triggers for what is made, changed and 
   const sql = tables.all<{ tbl_name: string; sql: string }>(
     `SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INTO change_log%'`,
   )
-  for (const table of ENTITY_TABLES) {
+  // its entries never change, and nobody is told of those that go
+  for (const table of ENTITY_TABLES.filter((name) => name !== 'audit_entry')) {
     const of = sql.filter(({ tbl_name }) => tbl_name === table).map((trigger) => trigger.sql)
     for (const event of ['AFTER INSERT', 'AFTER UPDATE', 'AFTER DELETE'])
       assert.equal(of.filter((text) => text.includes(event)).length, 1, `${table} ${event}`)

@@ -119,6 +119,17 @@ const ENTITIES: Record<EntityTable, Entity> = {
     key: 't.command_id',
     where: 't.command_id = ?',
   },
+  audit_entry: {
+    columns: [
+      ...['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address'],
+      ...['action', 'target', 'before', 'after'],
+    ],
+    json: ['before', 'after'],
+    times: ['at_ms'],
+    from: 'audit_entry t',
+    key: 't.entry_id',
+    where: 't.entry_id = ?',
+  },
 }
 
 interface ChangeRow {

@@ -25,6 +25,7 @@ const NOUNS: Record<EntityTable, string> = {
   geofence_set: 'geofences',
   user: 'user',
   command: 'command',
+  audit_entry: 'audit_entry',
 }
 
 /**

@@ -36,6 +36,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     ],
   },
   command: { sql: 'SELECT *, command_id AS key FROM command', hidden: ['seq'] },
+  audit_entry: { sql: 'SELECT *, entry_id AS key FROM audit_entry', hidden: ['seq'] },
 }
 
 const EVENTS: Record<string, Compared> = {
@@ -67,14 +68,17 @@ export async function checkRows(
     compare(gateway, compared, rows, note, isRestored)
   }
   for (const table of ENTITY_TABLES) {
-    const rows = await sql.all<HubRow>(
-      `SELECT entity_key AS key, body FROM entity
-       WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL`,
-      [siteId, table],
-    )
+    const isKept = table === 'audit_entry'
+    const rows = isKept
+      ? await sql.all<HubRow>('SELECT entry_id AS key, body FROM audit_entry WHERE site_id = $1', [siteId])
+      : await sql.all<HubRow>(
+          `SELECT entity_key AS key, body FROM entity
+           WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL`,
+          [siteId, table],
+        )
     findings.looked.entities += rows.length
     const note = (key: string) => findings.note('entities', `${table} ${key}`)
-    compare(gateway, ENTITIES[table], rows, note)
+    compare(gateway, ENTITIES[table], rows, note, isKept && isRestored)
   }
 }
 

@@ -134,6 +134,22 @@ CREATE TABLE IF NOT EXISTS entity (
   PRIMARY KEY (site_id, entity_table, entity_key)
 );
 
+-- Entries of the audit logs of gateways; none goes when its gateway deletes it.
+CREATE TABLE IF NOT EXISTS audit_entry (
+  site_id TEXT NOT NULL,
+  entry_id TEXT NOT NULL,
+  epoch TEXT NOT NULL, -- the last that sent it
+  seq BIGINT NOT NULL, -- its place in the stream of that epoch
+  at_ms BIGINT NOT NULL,
+  user_id TEXT,
+  action TEXT NOT NULL,
+  body TEXT NOT NULL, -- JSON, as it came
+  PRIMARY KEY (site_id, entry_id)
+);
+CREATE INDEX IF NOT EXISTS audit_entry_by_time ON audit_entry (site_id, at_ms);
+CREATE INDEX IF NOT EXISTS audit_entry_by_user ON audit_entry (site_id, user_id, at_ms);
+CREATE INDEX IF NOT EXISTS audit_entry_by_action ON audit_entry (site_id, action, at_ms);
+
 CREATE TABLE IF NOT EXISTS site_latest (
   site_id TEXT NOT NULL,
   hardware_id TEXT NOT NULL,

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { endsOf, rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { RowSum } from '#shared/sync-hash.ts'
+
+function entry(seq: number, fields: Record<string, unknown> = {}) {
+  const key = `entry-${seq}`
+  const body = {
+    ...{ entry_id: key, at_ms: seq * 1000, user_id: 'usr_1', person: null, session_id: null },
+    ...{ address: '10.0.0.7', action: 'user.updated', target: 'usr_2' },
+    ...{ before: { is_active: true }, after: { is_active: false } },
+    ...fields,
+  }
+  return { seq, table: 'audit_entry', key, body }
+}
+
+type Entry = ReturnType<typeof entry>
+
+const ENTRIES = [
+  entry(1),
+  entry(2, { user_id: null, address: 'head office', action: 'command.created', before: null, after: null }),
+  entry(3, { user_id: 'usr_3', target: '=1+1, "x"\0' }),
+  entry(4, { at_ms: 3000 }),
+]
+
+/** The audit of a gateway that has these. */
+function groupOf(entries: readonly Entry[]) {
+  const sum = new RowSum()
+  for (const { table, key, body } of entries) sum.addText(JSON.stringify([table, key, body]))
+  return { group: 'audit_entry', count: entries.length, sum: sum.toString() }
+}
+
+for (const kind of DATABASE_KINDS) {
+  describe(`audit logs at a hub on ${kind.name}`, { skip: kind.skip }, () => {
+    let hub: TestHub
+    let people: People
+    before(async () => {
+      hub = await openHub(kind)
+      people = new People(hub)
+    })
+    after(() => hub?.stop())
+
+    const push = (site: SiteClient, entries: readonly object[], isResend = false) =>
+      site.push(site.part('entities', rowsContent(entries), { isResend }))
+    const newSite = async (entries: readonly object[]) => {
+      const site = await hub.site()
+      assert.equal((await push(site, entries)).status, 200)
+      return site
+    }
+    const list = (site: SiteClient, query = '') =>
+      people.request('GET', `/sites/${site.siteId}/audit-log${query}`)
+    const ids = async (site: SiteClient, query = '') => {
+      const { status, body } = await list(site, query)
+      assert.equal(status, 200, JSON.stringify(body))
+      return body.entries.map(({ entry_id }: { entry_id: string }) => Number(entry_id.slice(6)))
+    }
+    const audit = async (site: SiteClient, entries: readonly Entry[]) =>
+      (await site.audit('entities', null, entries.length === 0 ? [] : [groupOf(entries)])).body
+
+    test('entries are those of the gateway, newest first, by its filters', async () => {
+      const site = await newSite(ENTRIES)
+      await newSite([entry(9)])
+      assert.deepEqual((await list(site, '?limit=1&order=asc')).body, {
+        entries: [
+          {
+            ...{ entry_id: 'entry-1', at: '1970-01-01T00:00:01.000Z', user_id: 'usr_1', person: null },
+            ...{ session_id: null, address: '10.0.0.7', action: 'user.updated', target: 'usr_2' },
+            ...{ before: { is_active: true }, after: { is_active: false } },
+          },
+        ],
+        pagination: { limit: 1, offset: 0, returned: 1 },
+      })
+      for (const [query, expected] of [
+        ['', [4, 3, 2, 1]],
+        ['?order=asc', [1, 2, 3, 4]],
+        ['?limit=2&offset=1', [3, 2]],
+        ['?user_id=usr_1', [4, 1]],
+        ['?action=command.created', [2]],
+        ['?user_id=usr_3&action=user.updated', [3]],
+        ['?from=1970-01-01T00:00:02Z&to=1970-01-01T00:00:02Z', [2]],
+        ['?user_id=nobody', []],
+      ] as const)
+        assert.deepEqual(await ids(site, query), expected, query)
+      for (const query of ['?from=2026-01-02&to=2026-01-01', '?format=xml', '?limit=0'])
+        assert.equal((await list(site, query)).status, 400, query)
+      assert.equal((await people.request('GET', '/sites/nowhere/audit-log')).status, 404)
+    })
+
+    test('as CSV it is the same page', async () => {
+      const site = await newSite(ENTRIES)
+      const { headers, body } = await list(site, '?format=csv&order=asc&limit=3')
+      assert.match(headers.get('content-disposition') ?? '', /audit-log\.csv/)
+      const lines = String(body).split('\r\n')
+      assert.equal(lines.length, 5)
+      assert.equal(lines[2], 'entry-2,1970-01-01T00:00:02.000Z,,,,head office,command.created,usr_2,,')
+      assert.match(lines[3] ?? '', /,"'=1\+1, ""x""/)
+    })
+
+    test('nobody but an admin reads it', async () => {
+      const site = await newSite(ENTRIES)
+      const keys = await people.callers(site.siteId)
+      for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+        const answer = await people.request('GET', `/sites/${site.siteId}/audit-log`, { key: keys[who] })
+        assert.deepEqual([answer.status, answer.body.code], [status, code], who)
+      }
+    })
+
+    test('an entry never changes and never goes; what cannot be one is put aside', async () => {
+      const site = await newSite(ENTRIES)
+      const told = (await list(site)).body
+      await push(site, [
+        entry(1, { action: 'device.updated' }),
+        { ...entry(2), body: null },
+        entry(7, { at_ms: 'x' }),
+        entry(8, { user_id: 'usr\0' }),
+      ])
+      assert.deepEqual((await list(site)).body, told)
+      const { body } = await people.request('GET', `/sites/${site.siteId}/quarantine`)
+      assert.equal(body.entries.length, 2)
+    })
+
+    test('an audit compares what the gateway still has, and asks for what is missing', async () => {
+      const site = await newSite(ENTRIES)
+      const even = { resend: [], extra: [] }
+      assert.deepEqual(await audit(site, ENTRIES), even)
+      // the oldest went for their age, then all of them
+      assert.deepEqual(await audit(site, ENTRIES.slice(2)), even)
+      assert.deepEqual(await audit(site, []), even)
+      const more = [...ENTRIES, entry(5)]
+      assert.deepEqual(await audit(site, more), { resend: ['audit_entry'], extra: [] })
+      await push(site, more, true)
+      assert.deepEqual(await audit(site, more), even)
+      assert.deepEqual(await ids(site), [5, 4, 3, 2, 1])
+    })
+
+    test('entries that an earlier hub kept as entities come again with the next audit', async () => {
+      const site = await hub.site()
+      const [first = entry(1)] = ENTRIES
+      await hub.hub.database.run(
+        `INSERT INTO entity (site_id, entity_table, entity_key, epoch, seq, body) VALUES ($1, $2, $3, $4, 1, $5)`,
+        [site.siteId, 'audit_entry', first.key, site.epoch, JSON.stringify(first.body)],
+      )
+      assert.deepEqual(await audit(site, [first]), { resend: ['audit_entry'], extra: [] })
+      await push(site, [first], true)
+      assert.deepEqual(await audit(site, [first]), { resend: [], extra: [] })
+    })
+
+    test('a gateway from a backup: what it lost stays, and is not asked for at each audit', async () => {
+      const site = await newSite(ENTRIES)
+      const fork = site.restarted()
+      fork.epoch = randomBytes(16).toString('hex')
+      fork.cursors = (await hub.site()).cursors
+      const ends = endsOf(fork.cursors, 2)
+      await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' }, ends })
+      await push(fork, ENTRIES.slice(0, 2))
+      assert.deepEqual(await ids(site), [4, 3, 2, 1])
+      assert.deepEqual(await audit(fork, ENTRIES.slice(0, 2)), { resend: [], extra: [] })
+    })
+  })
+}
