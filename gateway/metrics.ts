@@ -73,7 +73,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   ),
   cartbarn_devices: gauge('Registered devices.', ({ fleet }) => fleet.size),
   cartbarn_devices_on_shared_key: gauge(
-    'Devices that enrolled with the shared key and have not shown a password of their own yet.',
+    'Devices that enrolled with the shared key and have not confirmed a password of their own yet.',
     ({ fleet }) => fleet.sharedKeyCount,
   ),
   cartbarn_commands_total: counter(

@@ -35,7 +35,7 @@ export function createEnrolmentApi({ enrolment }: ApiDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.post('/enrolment', 'Open the enrolment of devices', {
       description:
-        'Lets devices register themselves with CARTBARN_ENROLMENT_KEY for so many minutes from now on; after that it is closed, even if it was to stay open longer. For admins.',
+        'Lets devices register themselves with CARTBARN_ENROLMENT_KEY for the given minutes from now on; then enrolment is closed, even if it would have stayed open longer. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newEnrolmentSchema) },
       responses: answers(openedEnrolmentSchema, 'It is open.', 400, 403, 409, 413, 415),

@@ -143,7 +143,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
   api.openapi(
     route.delete('/mqtt/clients/{client_id}', 'Delete an MQTT client', {
       description:
-        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again. Programs of several users may have the same client_id, and that of a device: user_id says whose is deleted, without it all are.',
+        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again. Several users, and a device, may use the same client_id: user_id says whose client to delete; without user_id all of them are deleted.',
       middleware: [adminOnly],
       request: { params: idParams, query: removedMqttClientQuerySchema },
       responses: {

@@ -77,7 +77,10 @@ export class FirstAdminKey implements Part {
       await users.rotateKey(oldest.userId, { apiKey, isTold: givenKey !== undefined })
     } catch (error) {
       // a full disk keeps no gateway from serving what it has
-      log.warn({ reason: describeError(error) }, 'cannot make a new key for the admin, whose key nobody has')
+      log.warn(
+        { reason: describeError(error) },
+        'cannot make a new key for the admin, whose first key was never used',
+      )
     }
   }
 

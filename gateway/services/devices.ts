@@ -95,10 +95,7 @@ export class Devices {
       await store.write('confirmPassword', { hardwareId, mqttPasswordHash, nowMs: clock.nowMs() }, (row) => {
         if (row === null) return
         device.row = row
-        log.info(
-          { hardwareId },
-          'a device has its own password; the shared key opens nothing for it any more',
-        )
+        log.info({ hardwareId }, 'a device has its own password; the shared key is void for it')
       })
     } catch (error) {
       // with its next login it shows it again

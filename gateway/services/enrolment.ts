@@ -55,7 +55,10 @@ export class Enrolment {
     if (this.#keyHash === null) return
     const devices = await store.write('voidSharedPasswords', { keyHash: this.#keyHash })
     if (devices > 0)
-      log.warn({ devices }, 'devices have the shared key as password: waits to issue each its own')
+      log.warn(
+        { devices },
+        'devices have the shared key as password: each is issued its own when it connects',
+      )
     this.#open(MINUTES_AFTER_START)
   }
 

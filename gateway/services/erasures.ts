@@ -46,7 +46,7 @@ export class Erasures {
         after = step.after
       } while (after !== null)
       await this.#emptyLog()
-      log.info({ ...erased }, 'erased what was kept of a person or a code')
+      log.info({ ...erased }, 'erased a person or a code from lock events and commands')
       return erased
     })
   }
@@ -57,6 +57,6 @@ export class Erasures {
       if (await store.truncateLog()) return
       await wait(TRUNCATION_PAUSE_MS)
     }
-    log.warn({}, 'what was erased may be in the write-ahead log until that is written over: ask again')
+    log.warn({}, 'the write-ahead log may still hold what was erased: send POST /erasures again to empty it')
   }
 }

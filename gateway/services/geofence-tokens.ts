@@ -100,7 +100,7 @@ export class GeofenceTokens {
     const caller = users.callerOf(userId)
     const isSeen = caller !== undefined && canSee(caller, device.row.hardwareId)
     if (userId !== HEAD_OFFICE && !isSeen)
-      throw invalidToken('whoever had this token sent may not see the device any more')
+      throw invalidToken('the user who had this token sent may not see the device any more')
     if (groupId !== askedGroupId)
       throw new ForbiddenError('group_forbidden', `this token is not for group ${askedGroupId}`)
     return device

@@ -35,7 +35,7 @@ export const deviceSchema = z
     group_id: z.number().int().nullable().meta({ description: 'The group it is in.', example: 42 }),
     enrolled_with_shared_key: z.boolean().optional().meta({
       description:
-        'It came with the shared enrolment key, and has not shown a password of its own yet; absent at the head office.',
+        'The device enrolled with the shared key and has not confirmed a password of its own yet; absent at the head office.',
       example: false,
     }),
     created_at: isoSchema,

@@ -9,13 +9,16 @@ const openUntil = isoSchema.nullable().meta({
 export const enrolmentSchema = z
   .object({
     key_configured: z.boolean().meta({ description: 'false: no device can enrol.' }),
-    is_open: z.boolean().meta({ description: 'A device that nobody registered may enrol now.' }),
+    is_open: z.boolean().meta({ description: 'Whether a device that is not registered may enrol now.' }),
     open_until: openUntil,
     waiting: count.meta({
       description: 'Devices with enrolled_with_shared_key: they have no password of their own yet.',
       example: 3,
     }),
-    waiting_limit: count.meta({ description: 'With so many no other device may enrol.', example: 1000 }),
+    waiting_limit: count.meta({
+      description: 'While this many wait, no other device may enrol.',
+      example: 1000,
+    }),
   })
   .meta({ id: 'Enrolment' })
 

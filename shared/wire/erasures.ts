@@ -23,6 +23,6 @@ export const erasureSchema = z
     metadata: z
       .number()
       .int()
-      .meta({ description: 'Values of metadata and params that are empty since.', example: 15 }),
+      .meta({ description: 'Values of metadata and params that were emptied.', example: 15 }),
   })
   .meta({ id: 'Erasure' })

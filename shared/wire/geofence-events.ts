@@ -39,7 +39,7 @@ export const geofenceEventListSchema = z.object({
 
 export const geofenceEventQuerySchema = eventPageQuery('event_id').extend({
   hardware_id: z.string().optional().meta({
-    description: 'Only of this device, since it was registered; of one that is deleted, all it left.',
+    description: 'Only of this device, since it was registered; of a deleted device, all that are kept.',
   }),
   group_id: geofenceIdParam.optional().meta({ description: 'Of zones of this group only.' }),
   zone_id: z.string().optional().meta({ description: 'Of the zones with this id only, in every group.' }),

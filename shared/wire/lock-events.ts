@@ -37,7 +37,7 @@ export const lockEventListSchema = z
 
 export const lockEventQuerySchema = eventPageQuery('event_id').extend({
   hardware_id: z.string().optional().meta({
-    description: 'Only of this device, since it was registered; of one that is deleted, all it left.',
+    description: 'Only of this device, since it was registered; of a deleted device, all that are kept.',
     example: 'cart-07',
   }),
   source: lockSourceSchema.optional().meta({ description: 'Only from this source.' }),

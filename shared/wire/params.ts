@@ -185,7 +185,7 @@ export const paginationSchema = z
 
 /** Of what outlives its device. */
 export const removedSchema = z.literal(true).optional().meta({
-  description: 'The device was deleted since; there unless it is. A device registered again is another one.',
+  description: 'Only present when the device was deleted since. A device registered again is another one.',
 })
 
 export const isoSchema = z.string().meta({

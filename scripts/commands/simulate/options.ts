@@ -74,7 +74,7 @@ export function parseOptions(
     .option('--live', 'drive live, also after --history')
     .option('--speed-up <n>', 'carts live n times as fast; times sent stay real', number(0.001, 3600), 1)
     .option('--days <n>', 'different days of play, then the first again', wholeNumber(1, 3650), 1)
-    .option('--duration <s>', 'stop after so many seconds (by default at Ctrl-C)', number(0, 1e9))
+    .option('--duration <s>', 'stop after this many seconds (by default at Ctrl-C)', number(0, 1e9))
     .optionsGroup('Past days, as fast as the gateway takes them:')
     .option(
       '--history <days>',

@@ -50,7 +50,7 @@ export function parseSitesOptions(
     .option('--keys-file <file>', 'instead: site keys that are there already, one in a line')
     .option('--devices <n>', 'devices of each site; each reports once a second', wholeNumber(1, 1000), 20)
     .option('--interval <s>', 'seconds of samples in a push, at most 20,000 samples', wholeNumber(1, 3600), 8)
-    .option('--duration <s>', 'stop after so many seconds (by default at Ctrl-C)', number(1, 1e9))
+    .option('--duration <s>', 'stop after this many seconds (by default at Ctrl-C)', number(1, 1e9))
     .option('--seed <n>', 'another seed is other carts', wholeNumber(0), 1)
     .option(
       '--prefix <text>',
