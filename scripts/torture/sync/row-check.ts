@@ -19,7 +19,10 @@ interface Compared {
 }
 
 const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
-  device: { sql: 'SELECT *, hardware_id AS key FROM device', hidden: ['mqtt_password_hash'] },
+  device: {
+    sql: 'SELECT *, hardware_id AS key FROM device',
+    hidden: ['mqtt_password_hash', 'is_on_shared_key'],
+  },
   device_group: { sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM device_group', hidden: [] },
   device_type: { sql: 'SELECT *, name AS key FROM device_type', hidden: [] },
   group_config: { sql: `SELECT *, group_id || '/' || device_type AS key FROM group_config`, hidden: [] },
