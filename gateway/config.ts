@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
-import { parseProxies } from '#shared/http/client-address.ts'
+import { parseProxies, proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
 
@@ -98,12 +98,7 @@ const SETTINGS = {
     help: 'HTTP connections at once from one address; 4,000 in all',
   },
   TRUSTED_PROXIES: {
-    schema: z
-      .string()
-      .refine((text) => parseProxies(text) !== null, {
-        error: 'must be addresses or networks, comma-separated',
-      })
-      .optional(),
+    schema: proxiesSetting.optional(),
     help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
   USER_REALTIME_SOCKETS: {

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
-import { parseProxies } from '#shared/http/client-address.ts'
+import { parseProxies, proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
 
@@ -40,12 +40,7 @@ const SETTINGS = {
     help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
   HUB_TRUSTED_PROXIES: {
-    schema: z
-      .string()
-      .refine((text) => parseProxies(text) !== null, {
-        error: 'must be addresses or networks, comma-separated',
-      })
-      .optional(),
+    schema: proxiesSetting.optional(),
     help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
   HUB_SITE_REQUESTS_PER_SECOND: {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context, MiddlewareHandler } from 'hono'
+import { z } from 'zod'
 import type { RequestEnv } from './api-env.ts'
 
 /** Addresses and networks, comma-separated, as `127.0.0.1, 10.0.0.0/8, fd00::/8`; null for what is neither. */
@@ -18,6 +19,11 @@ export function parseProxies(text: string): BlockList | null {
   }
   return proxies
 }
+
+/** A setting that names trusted proxies. */
+export const proxiesSetting = z.string().refine((text) => parseProxies(text) !== null, {
+  error: 'must be addresses or networks, comma-separated',
+})
 
 /**
  * Who asks, behind proxies that are trusted to say so: of `X-Forwarded-For` each proxy adds whom it heard at the end, so
