@@ -48,4 +48,15 @@ export class AdminKeyFile {
   remove(): void {
     rmSync(this.path, { force: true })
   }
+
+  /** Returns false, and tells the log, when it stays. */
+  tryRemove(log: { warn(about: object, text: string): void }): boolean {
+    try {
+      this.remove()
+      return true
+    } catch (error) {
+      log.warn({ path: this.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
+      return false
+    }
+  }
 }

@@ -1,7 +1,6 @@
 import type { Database } from '#hub/store/database/database.ts'
 import { changeHubUser, hasHubAdmin, hubUserByKey, listHubUsers } from '#hub/store/users.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
-import { describeError } from '#shared/errors.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -50,7 +49,7 @@ export class HubAdminKey implements Part {
         'CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run hub -- admin-key makes a new key',
       )
     const key = file.read()
-    if (key !== undefined && !(await this.#isAdmins(key))) this.#removeFile()
+    if (key !== undefined && !(await this.#isAdmins(key))) this.#deps.file.tryRemove(this.#deps.log)
     this.#look()
     if (this.isWaiting) log.info({ path: file.path }, 'the admin key is in a file until it is used')
     this.#timer = setInterval(() => this.#look(), LOOK_MS)
@@ -67,7 +66,8 @@ export class HubAdminKey implements Part {
 
   /** Takes note that a request was made with a key. */
   wasUsed(keyHash: string): void {
-    if (keyHash === this.#waitingHash && this.#removeFile()) this.#waitingHash = undefined
+    if (keyHash === this.#waitingHash && this.#deps.file.tryRemove(this.#deps.log))
+      this.#waitingHash = undefined
   }
 
   /**
@@ -105,16 +105,5 @@ export class HubAdminKey implements Part {
   async #isAdmins(key: string): Promise<boolean> {
     const user = await hubUserByKey(this.#deps.database, hashSecret(key))
     return user?.role === 'admin' && user.isActive
-  }
-
-  #removeFile(): boolean {
-    const { file, log } = this.#deps
-    try {
-      file.remove()
-      return true
-    } catch (error) {
-      log.warn({ path: file.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
-      return false
-    }
   }
 }

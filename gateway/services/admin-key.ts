@@ -41,7 +41,7 @@ export class FirstAdminKey implements Part {
     const user = key === undefined ? undefined : this.#activeAdmin(hashSecret(key))
     if (user === undefined) {
       // of a start that was killed, or of an admin who has another key by now
-      this.#removeFile()
+      this.#deps.file.tryRemove(this.#deps.log)
       return
     }
     this.#waiting = { keyHash: user.keyHash, requests: user.usage.totalRequests }
@@ -111,20 +111,9 @@ export class FirstAdminKey implements Part {
       const stored = store.read.users().find(({ userId }) => userId === user.userId)
       if (stored?.usage.totalRequests === waiting.requests) return
     }
-    if (!this.#removeFile()) return
+    if (!this.#deps.file.tryRemove(this.#deps.log)) return
     this.#waiting = undefined
     clearInterval(this.#timer)
-  }
-
-  #removeFile(): boolean {
-    const { file, log } = this.#deps
-    try {
-      file.remove()
-      return true
-    } catch (error) {
-      log.warn({ path: file.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
-      return false
-    }
   }
 
   #activeAdmins() {
