@@ -4,21 +4,23 @@ import { Budgets } from '#shared/budgets/budgets.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { Config } from './config.ts'
 
-/** HTTP connections of everybody that are no WebSockets yet. */
+/** HTTP connections of all addresses, without WebSockets. */
 const HTTP_SOCKETS = 4_000
 /** Requests or messages an owner may send at once, in seconds of its rate. */
 const BURST_S = 4
 /** Wrong keys of an address, sustained and at once. */
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
-/** `/realtime` connections of everybody, and how many of them only admins get. */
+/** `/realtime` connections of all users, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
-/** MQTT connections that have not logged in: a quarter of all, a fifth from one address, but so many at least. */
+/** `/realtime` connections that have not logged in; pages on many screens open theirs at once when the network is back. */
+const REALTIME_HALF_OPEN = { perOwner: 50, total: 200 }
+/** MQTT connections that have not logged in: a quarter of all, a fifth from one address, and never fewer than this. */
 const HALF_OPEN_MIN = 100
 /** Seconds of failed logins an address or a user name may have at once. */
 const FAILED_LOGINS_BURST_S = 20
-/** MQTT connections that only admins get: so many, or a tenth of all. */
+/** MQTT connections that only admins get: this number, or a tenth of all if that is less. */
 const MQTT_RESERVE = 100
-/** Lock events of one device, which are kept for ever; a lock that was out of reach sends what it has gathered. */
+/** Lock events of one device, which stay for the retention; a lock that was out of reach sends what it has gathered. */
 const LOCK_EVENTS = { perSecond: 10, burst: 1_000 }
 /** Requests for commands of one user that wait for their turn: a person who locks a whole fleet needs 500. */
 const WAITING_COMMANDS = 1_000
@@ -27,7 +29,7 @@ const WAITING_COMMANDS = 1_000
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
     [
-      ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets'] as const),
+      ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets', 'realtime_half_open'] as const),
       ...(['waiting_commands', 'downloads'] as const),
       ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions', 'mqtt_messages'] as const),
       ...(['lock_events', 'mqtt_half_open', 'failed_logins'] as const),
@@ -47,6 +49,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       ...REALTIME_SOCKETS,
       perOwner: config.userRealtimeSockets,
     }),
+    realtimeHalfOpen: budgets.slots('realtime_half_open', REALTIME_HALF_OPEN),
     downloads: budgets.slots('downloads', { perOwner: config.userDownloads }),
     mqtt: {
       connections: budgets.slots('mqtt_connections', {

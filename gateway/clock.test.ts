@@ -9,7 +9,8 @@ const NOW = Date.UTC(2026, 4, 1, 12)
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-const YEAR = 365 * 24 * HOUR
+const DAY = 24 * HOUR
+const YEAR = 365 * DAY
 
 /** A gateway on a clock that a test may set, with one cart that has no clock and one that has the satellites'. */
 class Course {
@@ -23,9 +24,9 @@ class Course {
     this.gateway = gateway
   }
 
-  static async open(t: TestContext, systemMs = NOW): Promise<Course> {
+  static async open(t: TestContext, systemMs = NOW, settings = {}): Promise<Course> {
     const clock = new FakeClock(systemMs)
-    const gateway = await startGateway({}, { clock, isTimeSynchronized: () => false })
+    const gateway = await startGateway(settings, { clock, isTimeSynchronized: () => false })
     t.after(() => gateway.stop())
     return new Course(clock, gateway)
   }
@@ -74,9 +75,32 @@ class Course {
   }
 
   async isTrusted(): Promise<boolean> {
-    const { clock = 'set' } = await this.get('/health')
-    assert.equal(await metric(this.gateway, 'cartbarn_clock_trusted'), Number(clock === 'set'))
-    return clock === 'set'
+    const doubt = await this.doubt()
+    const isTrusted = doubt === null || doubt === 'ahead'
+    assert.equal(await metric(this.gateway, 'cartbarn_clock_trusted'), Number(isTrusted))
+    return isTrusted
+  }
+
+  /** What `/health` says of the clock. */
+  async doubt(): Promise<string | null> {
+    const { clock = null, clock_detail = null } = await this.get('/health')
+    assert.equal(clock_detail === null, clock === null)
+    assert.equal(await metric(this.gateway, 'cartbarn_clock_confirmed'), Number(clock === null))
+    return clock
+  }
+
+  confirm(atMs: number) {
+    const body = { timestamp: new Date(atMs).toISOString() }
+    return this.gateway.request('POST', '/clock/confirm', { body })
+  }
+
+  purge(days: number) {
+    return this.gateway.request('POST', '/telemetry/purge', { body: { older_than_days: days } })
+  }
+
+  /** Readings of the device, by retention and purges deleted or not. */
+  async count(hardwareId: string): Promise<number> {
+    return (await this.get(`/devices/${hardwareId}/telemetry/stats`)).battery
   }
 
   async timeTold(hardwareId: string): Promise<number | null> {
@@ -218,19 +242,174 @@ test('ten years back, before 2020: the gateway goes on with its own time', async
   assert.equal((await course.attributes('blind')).battery_voltage, 38)
 })
 
-test('three years back and ahead again: the state follows both ways', async (t) => {
+test('three years back and ahead again: the gateway goes on with its own time', async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   await course.send('blind', 'tlm', { battery_voltage: 40, lock_status: 1 })
   clock.set(NOW - 3 * YEAR)
   await course.send('blind', 'tlm', { battery_voltage: 39 })
   await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
+  assert.equal(await course.doubt(), 'set_back')
+  assert.equal(await course.timeTold('blind'), null)
   assert.deepEqual(await course.attributes('blind'), { battery_voltage: 39, lock_status: 0 })
   assert.equal((await course.get('/devices/blind')).is_online, true)
   clock.set(NOW + MINUTE)
   await course.send('blind', 'tlm', { battery_voltage: 38, lock_status: 1 })
+  assert.equal(await course.doubt(), null)
   assert.deepEqual(await course.attributes('blind'), { battery_voltage: 38, lock_status: 1 })
-  assert.deepEqual(await course.voltages('blind'), [39, 40, 38])
+  assert.deepEqual(await course.voltages('blind'), [40, 39, 38])
+})
+
+test('an hour back while running: batches, single readings and events are stored at their times', async (t) => {
+  const course = await Course.open(t)
+  const { clock } = course
+  await course.send('gps', 'tlm', { ts: NOW, battery_voltage: 50 })
+  clock.set(NOW - HOUR)
+  await course.send('gps', 'tlm', [
+    { ts: NOW - 2 * MINUTE, battery_voltage: 48 },
+    { ts: NOW - MINUTE, battery_voltage: 49 },
+    { ts: NOW + 4 * MINUTE, battery_voltage: 51 },
+  ])
+  await course.send('gps', 'tlm', { ts: NOW + 4.5 * MINUTE, battery_voltage: 52 })
+  await course.send('gps', 'evt', { event: 'lock', source: 'key', ts: NOW + 3 * MINUTE })
+  await course.send('blind', 'tlm', { battery_voltage: 60 })
+  // that far ahead no time would be believed if the clock were right
+  const unverified = [10, 20].map((minutes) => NOW + minutes * MINUTE)
+  await course.send(
+    'gps',
+    'tlm',
+    unverified.map((ts, i) => ({ ts, battery_voltage: 53 + i })),
+  )
+  assert.deepEqual(await course.voltages('gps'), [48, 49, 50, 51, 52, 53, 54])
+  const { events } = await course.get('/lock-events')
+  assert.equal(events[0].timestamp, new Date(NOW + 3 * MINUTE).toISOString())
+  assert.equal((await course.get('/devices/blind/battery/latest')).timestamp, new Date(NOW).toISOString())
+  const { dropped, unverified_times } = await course.get('/devices/gps/details')
+  assert.deepEqual(dropped, {})
+  const [from, to] = unverified.map((atMs) => new Date(atMs).toISOString())
+  assert.deepEqual(unverified_times, { count: 2, from, to })
+  assert.equal((await course.get('/devices/blind/details')).unverified_times, null)
+  assert.equal(await metric(course.gateway, 'cartbarn_unverified_times_total'), 2)
+  assert.equal(await course.doubt(), 'set_back')
+})
+
+test('an hour behind since the start: what a batch says of later is in the quarantine, every reading', async (t) => {
+  const course = await Course.open(t, NOW - HOUR)
+  const readings = Array.from({ length: 300 }, (_, i) => ({
+    ts: NOW - i * SECOND,
+    battery_voltage: 40,
+    note: 'n'.repeat(40),
+  }))
+  await course.send('gps', 'tlm', [{ ts: NOW - HOUR, battery_voltage: 41 }, ...readings])
+  await course.send('gps', 'tlm', { boot: 1, up: 5, s: [{ ts: NOW, battery_voltage: 39 }] })
+  assert.deepEqual(await course.voltages('gps'), [41])
+  assert.deepEqual((await course.get('/devices/gps/details')).dropped, { implausible_time: 301 })
+  const kept = (await course.get('/mqtt/quarantine?order=asc')) as Record<string, string>[]
+  const read = kept.map(({ reason, topic, payload }) => {
+    assert.deepEqual([reason, topic], ['implausible_time', 'dev/gps/tlm'])
+    return JSON.parse(Buffer.from(payload ?? '', 'base64').toString())
+  })
+  assert.deepEqual(read, [readings, [{ ts: NOW, battery_voltage: 39 }]])
+})
+
+const SIXTY_DAYS = { CARTBARN_RETENTION_DAYS: '60', CARTBARN_EVENT_RETENTION_DAYS: '60' }
+const HISTORY_DAYS = 50
+
+/** Sends what a device has of each of the last fifty days. */
+async function sendHistory(course: Course, hardwareId: string): Promise<void> {
+  const days = Array.from({ length: HISTORY_DAYS }, (_, i) => i + 1)
+  const readings = days.map((day) => ({ ts: NOW - day * DAY, battery_voltage: day }))
+  await course.send(hardwareId, 'tlm', readings)
+  await course.send(
+    hardwareId,
+    'evt',
+    days.map((day) => ({ eid: `e${day}`, event: 'lock', source: 'key', ts: NOW - day * DAY })),
+  )
+}
+
+const WITHOUT_TS = {
+  reading: { lat: 1, long: 2, battery_voltage: 1 },
+  envelope: { boot: 1, up: 9000, s: [{ up: 8000, battery_voltage: 1 }] },
+}
+
+for (const [what, payload] of Object.entries(WITHOUT_TS)) {
+  for (const whenAhead of ['while running', 'at the start'] as const) {
+    test(`three years ahead ${whenAhead}, and a device that sends a ${what} without ts: nothing is deleted`, async (t) => {
+      const course = await Course.open(t, NOW, SIXTY_DAYS)
+      await sendHistory(course, 'gps')
+      if (whenAhead === 'while running') course.clock.set(NOW + 3 * YEAR)
+      else await course.restart(NOW + 3 * YEAR)
+      await course.send('gps', 'tlm', { ts: NOW + MINUTE, battery_voltage: 0 })
+      await course.send('blind', 'tlm', payload)
+      // asked the gateway for the time
+      await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
+      await course.gateway.runRetention()
+      assert.equal(await course.count('gps'), HISTORY_DAYS + 1)
+      assert.equal((await course.get('/lock-events?limit=1000')).events.length, HISTORY_DAYS)
+
+      assert.equal(await course.doubt(), 'ahead')
+      const { status, body } = await course.purge(20)
+      assert.deepEqual([status, body.code], [409, 'clock_unconfirmed'])
+      assert.match(body.detail, /shows 2029-.* 109[45] days later .*\/clock\/confirm/)
+      assert.equal(await course.count('gps'), HISTORY_DAYS + 1)
+    })
+  }
+}
+
+test('an admin confirms a clock that was right, and deletion by age goes on; also after a start', async (t) => {
+  const course = await Course.open(t, NOW, SIXTY_DAYS)
+  await sendHistory(course, 'gps')
+  const laterMs = NOW + 40 * DAY
+  await course.restart(laterMs)
+  assert.equal(await course.doubt(), 'ahead')
+  const refused = await course.confirm(NOW)
+  assert.deepEqual([refused.status, refused.body.code], [409, 'clock_differs'])
+  assert.equal(await course.doubt(), 'ahead')
+  assert.deepEqual((await course.confirm(laterMs + 4 * MINUTE)).status, 200)
+  assert.equal(await course.doubt(), null)
+  await course.restart(laterMs + MINUTE)
+  assert.equal(await course.doubt(), null)
+  await course.send('gps', 'tlm', { ts: laterMs + MINUTE, battery_voltage: 0 })
+  await course.gateway.runRetention()
+  // the minute of the restart is not known to have gone by
+  assert.equal(await course.count('gps'), 21)
+  assert.equal((await course.purge(50)).body.purged.battery, 11)
+  const { entries } = await course.get('/audit-log')
+  const confirmed = entries.filter(({ action }: { action: string }) => action === 'clock.confirmed')
+  assert.equal(confirmed.length, 1)
+})
+
+test('years ahead since the first start: no purge before somebody confirms the clock that devices contradict', async (t) => {
+  const course = await Course.open(t, NOW + 3 * YEAR, SIXTY_DAYS)
+  await sendHistory(course, 'gps')
+  // it says only what the gateway told it, also after a restart
+  assert.equal(await course.timeTold('told'), NOW + 3 * YEAR)
+  await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
+  await course.restart(NOW + 3 * YEAR + MINUTE)
+  await course.send('told', 'tlm', { ts: NOW + 3 * YEAR + MINUTE, battery_voltage: 1 })
+  await course.gateway.runRetention()
+  const { status, body } = await course.purge(60)
+  assert.deepEqual([status, body.code], [409, 'clock_unconfirmed'])
+  assert.match(
+    body.detail,
+    /shows 2029-.* newest time that a device sent is 2026-04-30T12:00:00.000Z.*confirm/,
+  )
+  assert.equal(await course.count('gps'), HISTORY_DAYS)
+  // it was right: what the device brought is three years old
+  assert.equal((await course.confirm(NOW + 3 * YEAR + MINUTE)).status, 200)
+  assert.equal((await course.purge(60)).body.purged.battery, HISTORY_DAYS)
+})
+
+test('an admin confirms a clock that was set back', async (t) => {
+  const course = await Course.open(t, NOW + HOUR)
+  await course.send('blind', 'tlm', { battery_voltage: 40 })
+  course.clock.set(NOW)
+  assert.equal(await course.isTrusted(), false)
+  assert.equal((await course.purge(20)).body.code, 'clock_not_set')
+  assert.equal((await course.confirm(NOW)).status, 200)
+  assert.equal(await course.doubt(), null)
+  assert.equal(await course.timeTold('blind'), NOW)
+  assert.equal((await course.purge(20)).status, 200)
 })
 
 test('a clock that goes back a little mixes up nothing and makes no two readings one', async (t) => {

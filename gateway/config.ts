@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
-import { parseProxies, proxiesSetting } from '#shared/http/client-address.ts'
+import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
-import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
+import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 
 const port = count(0, 65_535)
 const PORT_OR_OFF = { error: 'must be a whole number from 0 to 65535, or off' }
@@ -350,8 +350,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .filter((origin) => origin !== ''),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
     httpSocketsPerAddress: s.HTTP_SOCKETS_PER_ADDRESS,
-    trustedProxies:
-      s.TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.TRUSTED_PROXIES) ?? undefined),
+    trustedProxies: s.TRUSTED_PROXIES,
     userRealtimeSockets: s.USER_REALTIME_SOCKETS,
     userDownloads: s.USER_DOWNLOADS,
     userMqttConnections: s.USER_MQTT_CONNECTIONS,
@@ -397,16 +396,8 @@ export function readConfig(environment: Record<string, string | undefined>, file
 }
 
 /** One line per setting, for `--help`, `/docs` and docs/operation.md. */
-export function describeSettings(): { name: string; defaultValue: string; help: string }[] {
-  return NAMES.map((name) => {
-    const { schema: setting, help } = SETTINGS[name]
-    const result = setting.safeParse(undefined)
-    return {
-      name: PREFIX + name,
-      defaultValue: String(result.success ? (result.data ?? 'none') : 'none'),
-      help,
-    }
-  })
+export function describeSettings(): Setting[] {
+  return NAMES.map((name) => describeSetting(PREFIX + name, SETTINGS[name]))
 }
 
 function isOurs(name: string): boolean {

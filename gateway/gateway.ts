@@ -3,12 +3,14 @@ import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
+import { AgeBrake } from '#services/clock/age-brake.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { ClockMark } from '#services/clock/mark.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { Commands } from '#services/commands/commands.ts'
 import { CommandDelivery } from '#services/commands/delivery.ts'
 import { createConfiguration } from '#services/configuration.ts'
+import { DatabaseCheck } from '#services/database-check.ts'
 import { Devices } from '#services/devices.ts'
 import { Enrolment } from '#services/enrolment.ts'
 import { Erasures } from '#services/erasures.ts'
@@ -52,6 +54,8 @@ export interface Gateway extends Part {
   intents: IntentInbox
   /** Addresses in use, once started. */
   addresses(): Addresses
+  /** Deletes what is too old by its age, without waiting until it is time to. */
+  runRetention(): Promise<void>
   /** Reads the certificate again, if there is one, without waiting until the change is noticed. */
   reloadCertificate(): Promise<void>
   /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
@@ -68,7 +72,7 @@ export interface Overrides {
   /** Stands for the system's clocks. */
   clock?: Clock & MonotonicClock
   /** Stands for what the system says of its clock. */
-  isTimeSynchronized?: () => boolean
+  isTimeSynchronized?: (systemMs: number) => boolean
 }
 
 /** How long the body of a request may take. */
@@ -94,7 +98,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const addresses = new ClientAddresses(config.trustedProxies)
   const keyGuard = new KeyGuard({ users, ...budgets })
   const presence = new Presence(events, clock)
-  const clockMark = new ClockMark(base)
+  const brake = new AgeBrake(clock)
+  const clockMark = new ClockMark({ ...base, brake })
 
   const mqtt = createMqtt({ config, budgets, addresses, ...base })
   const { broker } = mqtt
@@ -110,9 +115,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const { intents, sync } = createReplication({
     ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
   })
-  const telemetry = createTelemetry({ ...base, fleet, damage, maintenance, options: config }, sync)
+  const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
   const eventGrowth = new EventGrowth(base)
-  const ingest = new Ingest({ ...base, presence, geofences })
+  const databaseCheck = new DatabaseCheck(base)
+  const ingest = new Ingest({ ...base, brake, presence, geofences })
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
     ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment },
@@ -131,20 +137,21 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     keyGuard,
     origins,
     sockets: budgets.realtimeSockets,
+    halfOpen: budgets.realtimeHalfOpen,
   })
   const metrics = createMetrics({
     budgets,
     ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
-    eventDeletion: telemetry.events,
+    ...{ eventDeletion: telemetry.events, databaseCheck },
   })
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
-    ...{ sync, metrics, mqtt: broker, enrolment, downloads: budgets.downloads },
+    ...{ sync, metrics, mqtt: broker, enrolment, clockMark, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
-    origins,
+    ...{ origins, databaseCheck },
     erasures: new Erasures(base),
     addresses,
     corsOrigins: config.corsOrigins,
@@ -188,7 +195,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     realtime,
     ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],
     // whatever fails before has made no key that nobody would ever see
-    firstAdminKey,
+    ...[firstAdminKey, databaseCheck],
     // waits for nobody, and nobody for it
     ...present(sync),
   ]
@@ -197,6 +204,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),
+    runRetention: async () => {
+      for (const retention of [telemetry.retention, telemetry.eventRetention]) await retention.runOnce()
+    },
     reloadCertificate: async () => certificate?.reload(),
     adminKeyFile: () => (firstAdminKey.isWaiting ? keyFile : null),
   }

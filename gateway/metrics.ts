@@ -6,7 +6,7 @@ import type { Tally } from '#shared/tally.ts'
 
 /** What the metrics read of the gateway's parts, whenever somebody requests `/metrics`. */
 export interface MetricParts {
-  ingest: { messages: Tally; dropped: Tally }
+  ingest: { messages: Tally; dropped: Tally; unverifiedTimes: number }
   delivery: { outcomes: Tally; unfinishedCount: number }
   keyGuard: { refused: Tally }
   budgets: { refused: Tally }
@@ -17,8 +17,11 @@ export interface MetricParts {
     health: { isUsable: boolean }
     commitTimes: { p99S: () => number }
     queue: { waitingRows: number }
+    damage: { counts: Tally }
   }
   damage: { unreadable: Tally; summary: { blocks: number } }
+  /** `last` is undefined until the database was checked. */
+  databaseCheck: { last: { atMs: number; damaged: readonly string[] } | undefined }
   telemetry: { deleted: Tally }
   eventDeletion: { deleted: Tally }
   sealing: { counts: { samples: number; failures: number; seconds: number } }
@@ -27,7 +30,7 @@ export interface MetricParts {
     use: { usedBytes: number; budgetBytes: number }
   }
   fleet: { size: number; sharedKeyCount: number }
-  clock: { isTrusted: boolean }
+  clock: { isTrusted: boolean; doubt: string | null }
   /** Undefined without TLS. */
   certificate: { expiresAtS: number } | undefined
   /** Undefined without a head office. */
@@ -142,9 +145,22 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ damage }) => damage.unreadable.entries(),
     'reason',
   ),
+  cartbarn_damage_found_total: counter(
+    'Damage of the database that the gateway found, by what came of it; GET /health says where.',
+    ({ store }) => store.damage.counts.entries(),
+    'outcome',
+  ),
   cartbarn_damaged_blocks: gauge(
     'Telemetry blocks that are damaged on the disk and that the gateway has set aside.',
     ({ damage }) => damage.summary.blocks,
+  ),
+  cartbarn_database_check_timestamp_seconds: gauge(
+    'When the last check of the database ended, in seconds since 1970; 0 until one was done.',
+    ({ databaseCheck: { last } }) => Math.floor((last?.atMs ?? 0) / 1000),
+  ),
+  cartbarn_database_check_damaged: gauge(
+    'Tables that the last check of the database found damaged, and the file where it is in none of them.',
+    ({ databaseCheck: { last } }) => last?.damaged.length ?? 0,
   ),
   cartbarn_deleted_records_total: counter(
     'Telemetry records deleted by request or for their age, by what deleted them.',
@@ -175,6 +191,14 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_clock_trusted: gauge(
     '1 while the clock of the gateway is set, 0 while its times are estimates.',
     ({ clock }) => Number(clock.isTrusted),
+  ),
+  cartbarn_clock_confirmed: gauge(
+    '1 while nobody doubts the clock of the gateway, 0 while nothing is deleted by age because of it.',
+    ({ clock }) => Number(clock.doubt === null),
+  ),
+  cartbarn_unverified_times_total: counter(
+    'Times of devices that the gateway stored while its clock was in doubt and could not judge them.',
+    ({ ingest }) => ingest.unverifiedTimes,
   ),
   cartbarn_tls_certificate_expiry_timestamp_seconds: gauge(
     'Time at which the TLS certificate in use expires, in seconds since 1970.',

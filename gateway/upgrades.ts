@@ -15,13 +15,14 @@ interface UpgradeDeps {
   keyGuard: KeyGuard
   realtime: {
     accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void
+    acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void
   }
   mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
   addresses: ClientAddresses
   log: Log
 }
 
-/** Sends WebSocket requests where they belong: `/realtime` with a key, `/mqtt`; anything else gets an HTTP error. */
+/** Sends WebSocket requests where they belong: `/realtime` with a key or to begin with one, `/mqtt`; anything else gets an HTTP error. */
 export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log }: UpgradeDeps) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
@@ -31,8 +32,10 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log 
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
         const address = addresses.ofRequest(request)
-        const user = keyGuard.admit(apiKey, address)
-        realtime.accept(request, socket, head, user.caller, address)
+        // asked for in so many words: a key that was forgotten is told so by 401, before a socket is opened
+        if (apiKey === undefined && searchParams.get('authenticate') === 'message')
+          realtime.acceptUnknown(request, socket, head, address)
+        else realtime.accept(request, socket, head, keyGuard.admit(apiKey, address).caller, address)
       } else if (path === '/mqtt') {
         mqtt.upgrade(request, socket, head, addresses.ofRequest(request))
       } else {

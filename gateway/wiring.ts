@@ -46,6 +46,7 @@ export function wireEvents({
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
   store.on('unreadable', (blocks) => damage.report(blocks))
+  store.on('damaged', () => damage.search())
   store.queue.on('usable', () => {
     devices.startDeletions()
     void groups.publishMissing()

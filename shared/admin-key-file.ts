@@ -1,8 +1,18 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from './errors.ts'
+import { newUuid } from './ids.ts'
 
-/** A key that was made up for an admin, in a file of the data folder for a person to fetch: no log may hold it. */
+/** The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. */
 export class AdminKeyFile {
   readonly path: string
   readonly #folder: string
@@ -23,7 +33,24 @@ export class AdminKeyFile {
 
   /** When it returns the key is on the disk: only then may it become valid. Throws an `Error` in words. */
   write(key: string): void {
-    const temporary = `${this.path}.tmp`
+    this.#put(key, renameSync)
+  }
+
+  /** The same, unless there is a key: of programs that start at once in one folder all get the same. Returns the key. */
+  writeIfNone(key: string): string {
+    this.#put(key, (temporary, path) => {
+      try {
+        linkSync(temporary, path)
+      } catch (error) {
+        if (this.read() === undefined) throw error
+      }
+      rmSync(temporary)
+    })
+    return this.read() ?? key
+  }
+
+  #put(key: string, place: (temporary: string, path: string) => void): void {
+    const temporary = `${this.path}.${newUuid()}.tmp`
     try {
       const file = openSync(temporary, 'w', 0o600)
       try {
@@ -32,7 +59,7 @@ export class AdminKeyFile {
       } finally {
         closeSync(file)
       }
-      renameSync(temporary, this.path)
+      place(temporary, this.path)
       const folder = openSync(this.#folder, 'r')
       // the name is part of the folder
       fsyncSync(folder)

@@ -87,6 +87,18 @@ export class UnavailableError extends AppError {
   }
 }
 
+/** A page of the disk that this needs is damaged; other requests may succeed. */
+export class DamagedError extends UnavailableError {
+  override readonly code = 'store_damaged'
+
+  constructor(cause?: unknown) {
+    super(
+      'what this needs is damaged on the disk of the gateway; an admin finds in GET /health what it is, and npm run repair repairs it',
+      cause,
+    )
+  }
+}
+
 /** A setting that cannot be used, with a message for the person who set it. */
 export class ConfigError extends Error {}
 

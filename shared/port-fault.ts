@@ -1,26 +1,90 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { Part } from './lifecycle.ts'
 
-/** What listens, with errors for the person who starts it: they name the settings of the port and of the address. */
-export function withPortFaults(part: Part, portSetting: string, hostSetting: string): Part {
+/**
+ * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and
+ * who has the port where the files of the system below `root` tell.
+ */
+export function withPortFaults(part: Part, portSetting: string, hostSetting: string, root = '/'): Part {
   return {
     start: async () => {
       try {
         await part.start()
       } catch (error) {
-        throw inWords(error, portSetting, hostSetting)
+        throw inWords(error, portSetting, hostSetting, root)
       }
     },
     stop: () => part.stop(),
   }
 }
 
-function inWords(error: unknown, portSetting: string, hostSetting: string): unknown {
+function inWords(error: unknown, portSetting: string, hostSetting: string, root: string): unknown {
   if (!(error instanceof Error && 'code' in error && 'port' in error)) return error
   const { code, port } = error
-  const words = {
-    EADDRINUSE: `port ${port} is taken by another program: stop that, or set ${portSetting} to another port`,
-    EACCES: `port ${port} is for root only: set ${portSetting} to another port`,
-    EADDRNOTAVAIL: `this machine does not have the address that ${hostSetting} names`,
-  }[String(code)]
+  const faults: Record<string, () => string> = {
+    EADDRINUSE: () =>
+      `port ${port} is taken by ${holderOf(Number(port), root)} set ${portSetting} to another port`,
+    EACCES: () => `port ${port} is for root only: set ${portSetting} to another port`,
+    EADDRNOTAVAIL: () => `this machine does not have the address that ${hostSetting} names`,
+  }
+  const words = faults[String(code)]?.()
   return words === undefined ? error : Object.assign(new Error(words, { cause: error }), { code })
+}
+
+/** Who listens on a port, and what to do about it. */
+function holderOf(port: number, root: string): string {
+  const listener = attempt(() => listenerOn(port, root))
+  const pid = listener && attempt(() => processWith(listener.inode, root))
+  const self = attempt(() => readlinkSync(join(root, 'proc/self')))
+  if (pid !== undefined && String(pid) === self) return 'this program itself, for another setting:'
+  const program = pid && attempt(() => programOf(pid, root))
+  const user = listener && attempt(() => userName(listener.userId, root))
+  const stop = ': stop that, or'
+  if (program) return `${program} (process ${pid})${stop}`
+  return user === undefined ? `another program${stop}` : `a program of the user ${user}${stop}`
+}
+
+/** Whose socket listens on a port. Source: proc_net_tcp.rst of Linux; 0A is TCP_LISTEN. */
+function listenerOn(port: number, root: string): { userId: string; inode: string } | undefined {
+  for (const file of ['tcp', 'tcp6']) {
+    for (const line of attempt(() => readFileSync(join(root, 'proc/net', file), 'utf8').split('\n')) ?? []) {
+      const [, local = '', , state, , , , userId = '', , inode = ''] = line.trim().split(/\s+/)
+      if (state === '0A' && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port)
+        return { userId, inode }
+    }
+  }
+  return undefined
+}
+
+/** The first process, of those that may be looked into, that has a socket. */
+function processWith(inode: string, root: string): number | undefined {
+  const pids = readdirSync(join(root, 'proc')).map(Number).filter(Number.isInteger)
+  return pids
+    .sort((a, b) => a - b)
+    .find((pid) => {
+      const folder = join(root, 'proc', String(pid), 'fd')
+      const files = attempt(() => readdirSync(folder)) ?? []
+      return files.some((file) => attempt(() => readlinkSync(join(folder, file))) === `socket:[${inode}]`)
+    })
+}
+
+/** The name of a program without what it was given, which may be a secret. */
+function programOf(pid: number, root: string): string {
+  const [command = ''] = readFileSync(join(root, 'proc', String(pid), 'cmdline'), 'utf8').split('\0')
+  return basename(command.split(' ')[0] ?? '').replace(/:$/, '')
+}
+
+function userName(userId: string, root: string): string | undefined {
+  const lines = readFileSync(join(root, 'etc/passwd'), 'utf8').split('\n')
+  return lines.map((line) => line.split(':')).find(([, , id]) => id === userId)?.[0]
+}
+
+/** What can be known, or nothing: other systems have no such files, and processes end while they are looked at. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }

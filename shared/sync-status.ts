@@ -4,6 +4,7 @@ import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/sync.ts'
 export const SYNC_STATES = [
   'connecting',
   'in_sync',
+  'comparing',
   'draining',
   'waiting',
   'refused',
@@ -29,7 +30,9 @@ export interface SyncStatus {
   readonly lastError: { readonly atMs: number; readonly detail: string } | null
   /** Milliseconds until the head office is tried again; null while connected. */
   readonly retryInMs: number | null
-  readonly warnings: readonly SyncWarning[]
+  readonly warnings: readonly (SyncWarning | 'clock')[]
+  /** How far the clock here is ahead of that of the head office; null before it answered. */
+  readonly clockOffsetMs: number | null
   readonly streams: readonly SyncStreamStatus[]
   /** Bytes of bodies and rows acknowledged since the start. */
   readonly sentBytes: number
@@ -53,6 +56,8 @@ export interface SyncStreamStatus {
 
 export interface SyncAuditStatus {
   readonly state: 'idle' | 'wanted' | 'running'
+  /** Rows that were compared and that the head office was not seen to have; null while they are not counted. */
+  readonly unconfirmedRows: number | null
   readonly last: {
     readonly startedAtMs: number
     readonly endedAtMs: number

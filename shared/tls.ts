@@ -29,6 +29,8 @@ export interface KeyPair extends PemPair {
   subject: string
   validFromMs: number
   expiresAtMs: number
+  /** Browsers warn of it, unless they were told to trust it. */
+  isSelfSigned: boolean
 }
 
 /** Reads the two files. Throws a `ConfigError` that names the setting. */
@@ -60,6 +62,7 @@ export function checkPemPair({ cert, key }: PemPair, settings: KeyPairSettings):
     subject: x509.subject?.replaceAll('\n', ', ') || (x509.subjectAltName ?? ''),
     validFromMs: x509.validFromDate.getTime(),
     expiresAtMs: x509.validToDate.getTime(),
+    isSelfSigned: x509.verify(x509.publicKey),
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { isOff } from '#shared/clock-offset.ts'
 import { ConflictError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -11,6 +12,7 @@ import { type AuditScope, EVERYTHING } from './audit-plan.ts'
 import { LONGEST_BACKOFF_MS } from './backoff.ts'
 import { Cursors } from './cursors.ts'
 import { exportLines } from './export.ts'
+import { HubClock } from './hub-clock.ts'
 import { Intents } from './intents.ts'
 import { LatestLane } from './latest-lane.ts'
 import { type AgentClock, Link } from './link.ts'
@@ -79,6 +81,7 @@ export class SyncAgent implements Part {
   >
   readonly #options: AgentOptions
   readonly #upstream: Upstream
+  readonly #hubClock: HubClock
   readonly #cursors: Cursors
   readonly #link: Link
   readonly #monitor: Monitor
@@ -95,19 +98,21 @@ export class SyncAgent implements Part {
     const { random = Math.random, holdMs = HELD.ms, longestBackoffMs = LONGEST_BACKOFF_MS } = options
     const { failures } = this
     this.#options = options
-    const upstream = new Upstream(options.upstream)
+    const hubClock = new HubClock(clock)
+    const upstream = new Upstream(options.upstream, hubClock)
     const progress = new Progress(clock)
     const onAcked = progress.add.bind(progress)
-    const cursors = new Cursors({ source, site, dataDir, log, onAcked })
+    const onDoubt = () => this.#auditor.requestEverything()
+    const cursors = new Cursors({ source, site, dataDir, log, onAcked, onWentBack: onDoubt })
     const link = new Link({
       ...{ source, upstream, cursors, site, program, clock, random, log, failures, longestBackoffMs },
       onUp: () => this.#begin(),
       onDown: () => this.loops.link.wake(),
-      onWentBack: () => void this.audit(),
+      onDoubt,
     })
     const senders = SYNC_STREAMS.map((stream) => new StreamSender(stream, clock, random, longestBackoffMs))
     const priorities = new Priorities()
-    const monitor = new Monitor({ source, cursors, link, progress, senders, clock, log })
+    const monitor = new Monitor({ source, cursors, link, progress, senders, clock, hubClock, log })
     const onIntents = () => this.loops.intents.wake()
     const onReceived = () => this.loops.events.wake()
     const common = { source, upstream, cursors, link, priorities, clock, onIntents }
@@ -131,7 +136,11 @@ export class SyncAgent implements Part {
     const history = lane(['history'], {
       ...{ priority: 3, density: 'dense', hold: NOT_HELD, keepsInterval: true, isBacklog: true },
     })
-    const states = new LatestLane({ ...common, latest, backlog: () => monitor.total })
+    const states = new LatestLane({
+      ...{ ...common, latest },
+      backlog: () => monitor.total,
+      unconfirmedRows: () => this.#unconfirmedRows,
+    })
     const auditor = new Auditor({
       ...{ source, upstream, cursors, link, priorities, clock, random, dataDir, log },
       isDrained: () => monitor.isDrained,
@@ -140,7 +149,7 @@ export class SyncAgent implements Part {
     const intents =
       inbox === undefined
         ? { step: async () => Number.POSITIVE_INFINITY }
-        : new Intents({ inbox, upstream, cursors, link, random, failures, onReceived })
+        : new Intents({ inbox, upstream, cursors, link, clock, hubClock, random, failures, onReceived })
     const loop = (name: string, part: { step(signal: AbortSignal): Promise<number> }) =>
       new Loop({ name, random, log, step: (signal) => part.step(signal) })
     this.loops = {
@@ -159,6 +168,7 @@ export class SyncAgent implements Part {
       monitor: loop('monitor', monitor),
     }
     this.#upstream = upstream
+    this.#hubClock = hubClock
     this.sentBytes = upstream.sentBytes
     this.#cursors = cursors
     this.#link = link
@@ -186,12 +196,12 @@ export class SyncAgent implements Part {
 
   /** Loads cursors and audits; nothing is sent before. */
   async #load(): Promise<void> {
+    await this.#auditor.load()
     const isOlder = await this.#cursors.load()
     if (isOlder)
       await this.#link.fork(
         'restored from a backup: the gateway had already sent newer data than this database has',
       )
-    await this.#auditor.load()
     this.#isLoaded = true
   }
 
@@ -278,7 +288,8 @@ export class SyncAgent implements Part {
       lastContactMs: this.#link.lastContactMs,
       lastError: this.#link.lastError,
       retryInMs: this.#link.state === 'up' ? null : this.#link.retryInMs,
-      warnings: this.#link.warnings,
+      warnings: [...this.#link.warnings, ...(isOff(this.#hubClock.offsetMs) ? (['clock'] as const) : [])],
+      clockOffsetMs: this.#hubClock.offsetMs,
       streams: SYNC_STREAMS.map((stream) => ({
         stream,
         ackedSeq: this.#cursors.at(stream).seq,
@@ -291,8 +302,17 @@ export class SyncAgent implements Part {
       ackedRows: this.#progress.rows,
       timeToGoMs:
         total.rows === 0 || rowsPerSecond === 0 ? null : Math.round((total.rows * 1000) / rowsPerSecond),
-      audit: { state: this.#auditor.state, last: this.#auditor.last },
+      audit: {
+        state: this.#auditor.state,
+        unconfirmedRows: this.#auditor.unconfirmedRows,
+        last: this.#auditor.last,
+      },
     }
+  }
+
+  /** Of all data; what is missing of a day that was asked for is in the result of its audit. */
+  get #unconfirmedRows(): number | null {
+    return this.mayLack ? this.#auditor.unconfirmedRows : 0
   }
 
   #situation(): Situation {
@@ -310,6 +330,8 @@ export class SyncAgent implements Part {
         trouble === null ? [] : [{ stream, ...trouble }],
       ),
       isLive: this.#monitor.isLive,
+      unconfirmedRows: this.#unconfirmedRows,
+      clockOffsetMs: this.#hubClock.offsetMs,
     }
   }
 

@@ -32,10 +32,14 @@ export interface DayAuditDeps {
   readonly flush: (signal: AbortSignal) => Promise<void>
 }
 
+/** Groups that the hub was not seen to have completely, with their rows. */
+export type OpenGroups = ReadonlyMap<string, number>
+
 /** The result of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
 export interface ComparedDay {
   readonly count: AuditCount
   readonly proven: ProvenGroups
+  readonly open: OpenGroups
 }
 
 const PRIORITY = 4
@@ -54,7 +58,11 @@ interface Compared {
   readonly extra: ReadonlyMap<string, number>
 }
 
-/** Compares one day with the hub, sends again what is missing there, and compares once more. */
+/**
+ * Compares one day with the hub, sends again what is missing there, and compares once more. Each group is compared up to
+ * the newest row that it had when it was counted, so that a device may go on sending. An older hub compares all it has,
+ * and entities change: of these, groups that changed meanwhile stay open.
+ */
 export class DayAudit {
   readonly #deps: DayAuditDeps
 
@@ -62,18 +70,18 @@ export class DayAudit {
     this.#deps = deps
   }
 
-  /** `proven` is the result of the last comparison of the day. */
+  /** `proven` is the result of the last comparison of the day; only groups in `open` count, all without it. */
   async compare(
     kind: AuditKind,
     day: number | null,
-    proven: ProvenGroups,
+    { proven, open }: { proven: ProvenGroups; open: OpenGroups | undefined },
     signal: AbortSignal,
   ): Promise<ComparedDay> {
-    const { source, clock, log } = this.#deps
+    const { clock, log } = this.#deps
     const startedAtMs = clock.monotonicMs()
-    const groups = await source.auditGroups(kind, day, signal)
+    const groups = await this.#count(kind, day, signal)
     try {
-      return await this.#compareGroups(kind, day, groups, proven, signal)
+      return await this.#compareGroups(kind, day, groups, { proven, open }, signal)
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
       // it would keep all other days from being compared for ever
@@ -81,7 +89,8 @@ export class DayAudit {
         { kind, day, reason: describeError(error) },
         'the hub refused to compare a day; skipping it in this audit',
       )
-      return { count: { rows: sumOf(groups), confirmed: 0, resent: 0, extra: 0 }, proven: {} }
+      const count = { rows: sumOf(groups), confirmed: 0, resent: 0, extra: 0 }
+      return { count, proven: {}, open: open ?? openOf(groups) }
     } finally {
       const restMs = Math.min(clock.monotonicMs() - startedAtMs, LONGEST_REST_MS)
       await wait(restMs, undefined, { signal }).catch(() => undefined)
@@ -92,16 +101,18 @@ export class DayAudit {
     kind: AuditKind,
     day: number | null,
     before: readonly AuditGroup[],
-    proven: ProvenGroups,
+    { proven, open }: { proven: ProvenGroups; open: OpenGroups | undefined },
     signal: AbortSignal,
   ): Promise<ComparedDay> {
-    const { source, flush } = this.#deps
+    const { flush } = this.#deps
     // the hub must have all counted rows before they are compared
     await flush(signal)
-    const first = await this.#ask(kind, day, before, signal)
-    if (first.missing.size + first.extra.size === 0) return judged(before, first, first, 0)
-    const groups = await source.auditGroups(kind, day, signal)
-    // what changed meanwhile is a device at work, not a loss: another audit will see
+    const first = within(open, await this.#ask(kind, day, before, signal))
+    if (first.missing.size + first.extra.size === 0)
+      return judged({ before, groups: before, first, last: first, resent: 0 })
+    const recount = async () => (isFixed(before) ? before : await this.#count(kind, day, signal))
+    const groups = await recount()
+    // what changed meanwhile is a device at work, not a loss: the next comparison will see
     const settled = groups.filter((group) => isUnchanged(group, before))
     // a hub that has more may lack some as well, which the counts do not tell
     const doubtful = settled.filter((group) => isDoubtful(group, first, proven))
@@ -109,16 +120,24 @@ export class DayAudit {
     let resent = 0
     for (const { group } of missing) resent += await this.#resend(kind, day, group, signal)
     for (const { group } of doubtful) await this.#resend(kind, day, group, signal)
-    if (missing.length + doubtful.length === 0) return judged(before, first, first, 0, groups)
+    if (missing.length + doubtful.length === 0)
+      return judged({ before, groups, first, last: first, resent: 0 })
     await flush(signal)
-    const again = await source.auditGroups(kind, day, signal)
+    const again = await recount()
     await flush(signal)
-    const second = await this.#ask(kind, day, again, signal)
+    const second = within(open, await this.#ask(kind, day, again, signal))
     for (const { group } of doubtful) {
       // that many more it has now were missing
       resent += Math.max(0, (second.extra.get(group) ?? 0) - (first.extra.get(group) ?? 0))
     }
-    return judged(before, first, second, resent, again)
+    return judged({ before, groups: again, first, last: second, resent })
+  }
+
+  /** Counts the groups, up to their newest rows if the hub can compare up to there. */
+  async #count(kind: AuditKind, day: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
+    const { source, link } = this.#deps
+    const groups = await source.auditGroups(kind, day, signal)
+    return link.auditsThrough ? groups : groups.map(({ through_ms: _, ...group }) => group)
   }
 
   async #ask(
@@ -172,14 +191,16 @@ export class DayAudit {
   }
 }
 
-/** How it ended; `groups` are the newest, if they were read again. */
-function judged(
-  before: readonly AuditGroup[],
-  first: Compared,
-  last: Compared,
-  resent: number,
-  groups: readonly AuditGroup[] = before,
-): ComparedDay {
+/** What was counted before and in the end, what the hub said of it first and last, and how many rows were sent again. */
+interface Course {
+  readonly before: readonly AuditGroup[]
+  readonly groups: readonly AuditGroup[]
+  readonly first: Compared
+  readonly last: Compared
+  readonly resent: number
+}
+
+function judged({ before, groups, first, last, resent }: Course): ComparedDay {
   const isMoving = (group: AuditGroup) => !isUnchanged(group, before)
   const counted = groups.filter((group) => !(last.missing.has(group.group) && isMoving(group)))
   const confirmed = counted.filter(({ group }) => !last.missing.has(group))
@@ -195,7 +216,22 @@ function judged(
   return {
     count: { rows: sumOf(counted), confirmed: sumOf(confirmed), resent, extra },
     proven: Object.fromEntries(proven),
+    open: openOf(groups.filter(({ group }) => last.missing.has(group))),
   }
+}
+
+function openOf(groups: readonly AuditGroup[]): OpenGroups {
+  return new Map(groups.map(({ group, count }) => [group, count]))
+}
+
+/** Without what was confirmed before: rows that have come late since are none that the hub has lost. */
+function within(open: OpenGroups | undefined, { missing, extra }: Compared): Compared {
+  return { missing: new Set([...missing].filter((group) => open?.has(group) ?? true)), extra }
+}
+
+/** Whether these counts stay true whatever comes: rows up to a time, which do not change. */
+function isFixed(groups: readonly AuditGroup[]): boolean {
+  return groups.every(({ through_ms }) => through_ms !== undefined)
 }
 
 function isDoubtful(group: AuditGroup, compared: Compared, proven: ProvenGroups): boolean {

@@ -81,8 +81,13 @@ test('an audit waits until what is waiting has been sent', async (t) => {
   assert.ok(rig.hub.audits.length > 0)
 })
 
-test('a device at work is neither a loss nor proof', async (t) => {
-  const rig = await startDrained(t)
+test('to a hub of before a device at work is neither a loss nor proof', async (t) => {
+  const rig = await startRig(t)
+  rig.hub.isOld = true
+  rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
+  rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY - DAY_MS })
+  await rig.until(() => rig.isDrained, 'drained')
+  await rig.step('monitor')
   rig.hub.faultOf = (path) => {
     if (path === 'audit') rig.source.append('telemetry', 1, { group: 'cart-1', day: DAY })
     return null
@@ -101,7 +106,7 @@ test('an audit that is cut goes on where it was', async (t) => {
   await rig.step('audit')
   assert.deepEqual([rig.hub.audits.length, rig.agent.status.audit.last], [2, null])
   rig.hub.faultOf = () => null
-  await rig.until(() => rig.agent.status.state === 'in_sync', 'up again')
+  await rig.until(() => rig.agent.status.state === 'comparing', 'up again')
   await rig.step('audit')
   assert.equal(rig.hub.audits.length, 3)
   assert.equal(rig.agent.status.audit.last?.counts.gps?.confirmed, 40)
@@ -115,7 +120,7 @@ test('the last audit, and one that is wanted, are known after a restart', async 
   await rig.agent.audit()
   await rig.restart()
   await rig.step('link')
-  assert.deepEqual(rig.agent.status.audit, { state: 'wanted', last })
+  assert.deepEqual(rig.agent.status.audit, { state: 'wanted', unconfirmedRows: null, last })
 })
 
 test('at night the newest days are compared by themselves, once', async (t) => {
@@ -198,7 +203,7 @@ test('what was compared before the hub lost it is compared again', async (t) => 
   const [compared] = rig.hub.audits
   rowsAtHub(rig, 'telemetry').splice(0, 40)
   rig.hub.faultOf = () => null
-  await rig.until(() => rig.agent.status.state === 'in_sync', 'up again')
+  await rig.until(() => rig.agent.status.state === 'comparing', 'up again')
   // as when the cursors of the hub went back
   await rig.agent.audit()
   await rig.step('audit')
@@ -306,8 +311,8 @@ test('what the hub cannot compare is not confirmed, and does not keep the rest f
     path === 'audit' && (body as Audit).day_ms === DAY - DAY_MS ? { status: 400, code: 'invalid_body' } : null
   await rig.agent.audit()
   await rig.step('audit')
-  const { state, last } = rig.agent.status.audit
-  assert.equal(state, 'idle')
+  const { state, unconfirmedRows, last } = rig.agent.status.audit
+  assert.deepEqual([state, unconfirmedRows], ['wanted', 20])
   assert.deepEqual(last?.counts.gps, { rows: 40, confirmed: 20, resent: 0, extra: 0 })
   assert.deepEqual(last?.counts.lock_events?.confirmed, 15)
 })
@@ -320,24 +325,104 @@ test('a day of which something stayed missing is compared again the next night, 
   await rig.until(() => rig.isDrained, 'drained')
   await rig.step('monitor')
   const rows = rowsAtHub(rig, 'lock_events')
-  const lost = days[3] ?? 0
+  // the oldest, whose turn it is
+  const lost = days.at(-1) ?? 0
   rows.splice(
     rows.findIndex(({ day }) => day === lost),
     1,
   )
   const { push } = rows
   rows.push = () => 0
-  await rig.agent.audit()
   await rig.step('audit')
-  assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events?.confirmed, 38)
+  const { rows: compared, confirmed } = rig.agent.status.audit.last?.counts.lock_events ?? {}
+  assert.deepEqual([compared, confirmed], [2, 0])
   rows.push = push
   for (let night = 0; night < 2; night++) {
     clock.advance(DAY_MS)
     await rig.until(() => rig.agent.status.state === 'in_sync', 'heard')
     rig.hub.audits.length = 0
     await rig.step('audit')
-    const [compared] = rig.hub.audits.filter(({ kind }) => kind === 'lock_events')
-    assert.equal(compared?.day_ms === lost, night === 0)
+    const [first] = rig.hub.audits.filter(({ kind }) => kind === 'lock_events')
+    assert.equal(first?.day_ms === lost, night === 0)
   }
   assert.equal(rows.length, 40)
+})
+
+/** Every cart sends something whenever the hub is asked anything. */
+function keepSending(rig: AgentRig, stream: 'telemetry' | 'lock_events' = 'telemetry'): void {
+  rig.hub.faultOf = (path) => {
+    if (path !== 'push' && path !== 'audit') return null
+    for (const group of ['cart-1', 'cart-2']) rig.source.append(stream, 1, { group, day: DAY })
+    return null
+  }
+}
+
+test('what a hub lost comes back while every device goes on sending, and until then nothing is in sync', async (t) => {
+  const rig = await startDrained(t)
+  rowsAtHub(rig, 'telemetry').splice(3, 30)
+  keepSending(rig)
+  await rig.agent.audit()
+  await rig.round()
+  const { state, explanation } = rig.agent.status
+  assert.equal(state, 'comparing')
+  assert.match(explanation, /comparing .* head office/)
+  await rig.step('audit')
+  rig.hub.faultOf = () => null
+  await rig.until(() => rig.isDrained, 'drained')
+  assert.equal(rowsAtHub(rig, 'telemetry').length, rig.source.rows.telemetry.length)
+  assert.deepEqual([rig.agent.status.audit.state, rig.agent.status.state], ['idle', 'in_sync'])
+})
+
+/** Time goes on until no audit is wanted. */
+async function compareAll(rig: AgentRig): Promise<void> {
+  for (let n = 0; n < 20 && rig.agent.status.audit.state !== 'idle'; n++) {
+    await rig.round(60_000)
+    await rig.step('audit')
+  }
+}
+
+test('what stays unconfirmed is compared again until it is confirmed, after a restart too', async (t) => {
+  const rig = await startDrained(t)
+  const rows = rowsAtHub(rig, 'lock_events')
+  rows.splice(0, 1)
+  const { push } = rows
+  rows.push = () => 0
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
+  assert.match(rig.agent.status.explanation, /10 rows are not confirmed/)
+  assert.equal(rig.agent.status.audit.unconfirmedRows, 10)
+  await rig.restart()
+  await rig.until(() => rig.agent.status.state === 'comparing', 'up again')
+  assert.equal(rig.agent.mayLack, true)
+  await rig.step('monitor')
+  await rig.step('audit')
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
+  rows.push = push
+  await compareAll(rig)
+  assert.equal(rows.length, 15)
+  assert.equal(
+    rig.agent.status.audit.last?.counts.lock_events?.resent,
+    20,
+    'of both attempts since the start',
+  )
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
+})
+
+test('a hub of before is told no times, and what devices send meanwhile is compared when they rest', async (t) => {
+  const rig = await startRig(t)
+  rig.hub.isOld = true
+  rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
+  await rig.until(() => rig.isDrained, 'drained')
+  await rig.step('monitor')
+  rowsAtHub(rig, 'telemetry').splice(0, 5)
+  keepSending(rig)
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rig.agent.status.audit.state, 'wanted')
+  assert.equal(rig.agent.mayLack, true)
+  rig.hub.faultOf = () => null
+  await compareAll(rig)
+  assert.equal(rowsAtHub(rig, 'telemetry').length, rig.source.rows.telemetry.length)
+  assert.equal(rig.agent.status.state, 'in_sync')
 })

@@ -1,6 +1,6 @@
 import { describeError } from '#shared/errors.ts'
 import { AUDIT_KINDS, type AuditKind } from '#shared/wire/sync.ts'
-import { DayAudit, type DayAuditDeps, InterruptedError } from './audit-day.ts'
+import { DayAudit, type DayAuditDeps, InterruptedError, type OpenGroups } from './audit-day.ts'
 import {
   type AuditCount,
   type AuditRecord,
@@ -8,6 +8,7 @@ import {
   auditRecordSchema,
   daysOfTonight,
   daysWanted,
+  EVERYTHING,
   isEverything,
   nightOf,
   type ProvenGroups,
@@ -26,12 +27,16 @@ interface AuditDeps extends DayAuditDeps {
 
 const LOOK_MS = 15_000
 const DRAIN_LOOK_MS = 1_000
+/** Until rows that are not confirmed are compared again: the first time, and at most. */
+const RETRY_MS = 5_000
+const LONGEST_RETRY_MS = 3_600_000
 /** Proofs that are kept that the hub lacks nothing of a group; without a proof the group is sent again. */
 const MAX_PROVEN = 20_000
 
 /**
  * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends again what the hub lacks,
- * and compares once more. It audits the newest and some older days every night, and whatever is requested.
+ * and compares once more. It audits the newest and some older days every night, and whatever is requested: that again and
+ * again, until the hub was seen to have every row.
  */
 export class Auditor {
   readonly #deps: AuditDeps
@@ -42,6 +47,16 @@ export class Auditor {
   #isLoaded = false
   /** What the audit under way has compared, by kind and day: after an interruption it goes on there. */
   readonly #compared = new Map<string, AuditCount>()
+  /** What it did not find confirmed, by kind and day. */
+  readonly #open = new Map<string, OpenGroups>()
+  /** How many rows of a day that stayed open were sent again so far. */
+  readonly #resent = new Map<string, number>()
+  /** Whether each day was compared since the last request. */
+  #isCounted = false
+  /** Of requests: what was being compared when one came counts for those before it only. */
+  #generation = 0
+  #attempts = 0
+  #retryAtMs = Number.NEGATIVE_INFINITY
   /** The scopes of the audit under way; null while there is none. */
   #running: readonly AuditScope[] | null = null
 
@@ -67,12 +82,21 @@ export class Auditor {
     return this.#record.wanted.some(isEverything)
   }
 
+  /** Rows the hub was not seen to have although an audit was requested; null before each day was compared. */
+  get unconfirmedRows(): number | null {
+    if (this.#record.wanted.length === 0) return 0
+    if (!this.#isCounted) return null
+    const rows = [...this.#open.values()].flatMap((groups) => [...groups.values()])
+    return rows.reduce((sum, count) => sum + count, 0)
+  }
+
   /** Loads pending audits and results of earlier runs. */
   async load(): Promise<void> {
     const { epoch } = this.#deps.source.identity()
     const record = await this.#file.read()
     const { wanted } = this.#record
-    this.#record = record?.epoch === epoch ? record : emptyRecord(epoch)
+    // what another epoch was to have compared is still to be compared
+    this.#record = record?.epoch === epoch ? record : { ...emptyRecord(epoch), wanted: record?.wanted ?? [] }
     this.#isLoaded = true
     // asked for since the start
     for (const scope of wanted) await this.request(scope)
@@ -80,13 +104,34 @@ export class Auditor {
 
   /** Requests an audit of `scope` once the backlog has been sent, even if it has just been compared. */
   async request(scope: AuditScope): Promise<void> {
-    this.#compared.clear()
+    this.#want(scope)
+    if (this.#isLoaded) await this.#save()
+  }
+
+  /** The same for everything; rejects when the request could not be written to the disk. */
+  async requestEverything(): Promise<void> {
+    this.#want(EVERYTHING)
+    await this.#file.write(this.#record)
+  }
+
+  #want(scope: AuditScope): void {
+    this.#begin()
+    this.#generation++
     // the audit under way may have passed this scope
     const running = this.#running ?? []
     const others = this.#record.wanted.filter((known) => !running.includes(known))
     // a request counts on its own, even if an equal one is under way
     this.#record = { ...this.#record, wanted: [...running, ...withWanted(others, { ...scope })] }
-    if (this.#isLoaded) await this.#save()
+  }
+
+  /** Nothing was compared yet. */
+  #begin(): void {
+    this.#compared.clear()
+    this.#open.clear()
+    this.#resent.clear()
+    this.#isCounted = false
+    this.#attempts = 0
+    this.#retryAtMs = Number.NEGATIVE_INFINITY
   }
 
   /** Does the audit that is due, if one is. Returns in how many milliseconds to look again. */
@@ -95,16 +140,18 @@ export class Auditor {
     const { epoch } = source.identity()
     if (this.#record.epoch !== epoch) {
       this.#record = { ...emptyRecord(epoch), wanted: this.#record.wanted }
-      this.#compared.clear()
+      this.#begin()
     }
     const nowMs = clock.nowMs()
     const nightMs = clock.isTrusted ? nightOf(nowMs, this.#share) : null
     const isNight = nightMs !== null && nightMs !== this.#record.nightMs
     const { wanted } = this.#record
     if (wanted.length === 0 && !isNight) return LOOK_MS
-    if (link.holdMs > 0) return Math.min(link.holdMs, LOOK_MS)
+    const restMs = Math.max(link.holdMs, this.#retryAtMs - clock.monotonicMs())
+    if (restMs > 0) return Math.min(restMs, LOOK_MS)
     // rows still to be sent would look missing, and be sent twice
     if (!isDrained()) return DRAIN_LOOK_MS
+    const generation = this.#generation
     this.#running = wanted
     try {
       await this.#compareAll(wanted, nowMs, signal)
@@ -116,9 +163,24 @@ export class Auditor {
     }
     const isNightDone = isNight && (wanted.length === 0 || wanted.some(isEverything))
     if (isNightDone) this.#record = { ...this.#record, nightMs }
-    this.#record = { ...this.#record, wanted: this.#record.wanted.filter((scope) => !wanted.includes(scope)) }
+    const isNew = generation !== this.#generation
+    if (wanted.length > 0 && this.#open.size > 0) {
+      if (!isNew) this.#retryLater()
+    } else {
+      const left = this.#record.wanted.filter((scope) => !wanted.includes(scope))
+      this.#record = { ...this.#record, wanted: left }
+      this.#begin()
+    }
     await this.#save()
-    return this.#record.wanted.length > 0 || (isNight && !isNightDone) ? DRAIN_LOOK_MS : LOOK_MS
+    return isNew || (isNight && !isNightDone) ? DRAIN_LOOK_MS : LOOK_MS
+  }
+
+  #retryLater(): void {
+    const { clock, log } = this.#deps
+    this.#isCounted = true
+    const restMs = Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** this.#attempts++)
+    this.#retryAtMs = clock.monotonicMs() + restMs
+    log.info({ rows: this.unconfirmedRows, restMs }, 'the audit goes on: rows are not confirmed')
   }
 
   /** Compares the requested scopes, or the days of the nightly audit if there are none. */
@@ -133,6 +195,7 @@ export class Auditor {
         wanted.length > 0
           ? daysWanted(wanted, kind, all)
           : daysOfTonight(all, this.#record.days[kind] ?? {}, startedAtMs)
+      this.#closeOthers(kind, days)
       const total: AuditCount = { rows: 0, confirmed: 0, resent: 0, extra: 0 }
       for (const day of days) {
         const count = await this.#compareDay(kind, day, signal)
@@ -142,8 +205,7 @@ export class Auditor {
         total.extra += count.extra
       }
       counts[kind] = total
-      if (total.confirmed < total.rows)
-        log.warn({ kind, ...total }, 'the audit sent rows again, but the hub still lacks some')
+      if (total.confirmed < total.rows) log.warn({ kind, ...total }, 'the audit could not confirm all rows')
       // a hub that has more of a day, as after a purge here, asks for it once to be sure
       else if (total.resent > 0 && total.extra > 0)
         log.info(
@@ -152,7 +214,6 @@ export class Auditor {
         )
       else if (total.resent > 0) log.warn({ kind, ...total }, 'the audit sent rows that the hub lacked')
     }
-    this.#compared.clear()
     const last = { startedAtMs, endedAtMs: clock.nowMs(), isEverything: wanted.some(isEverything), counts }
     this.#record = { ...this.#record, last }
     log.info(counts, 'finished the audit of the sync')
@@ -162,10 +223,27 @@ export class Auditor {
     const name = nameOf(kind, day)
     const known = this.#compared.get(name)
     if (known !== undefined) return known
-    const { count, proven } = await this.#day.compare(kind, day, this.#record.proven[name] ?? {}, signal)
-    this.#compared.set(name, count)
+    const generation = this.#generation
+    const before = { proven: this.#record.proven[name] ?? {}, open: this.#open.get(name) }
+    const { count: counted, proven, open } = await this.#day.compare(kind, day, before, signal)
+    const count = { ...counted, resent: counted.resent + (this.#resent.get(name) ?? 0) }
     this.#keep(kind, day, proven, count.confirmed === count.rows)
+    // asked for since: what was read before does not count
+    if (generation !== this.#generation) return count
+    this.#resent.set(name, count.resent)
+    if (open.size > 0) this.#open.set(name, open)
+    else {
+      this.#open.delete(name)
+      this.#compared.set(name, count)
+    }
     return count
+  }
+
+  /** Days that have no rows any more have none to confirm. */
+  #closeOthers(kind: AuditKind, days: readonly (number | null)[]): void {
+    const names = new Set(days.map((day) => nameOf(kind, day)))
+    for (const name of this.#open.keys())
+      if (name.startsWith(`${kind}/`) && !names.has(name)) this.#open.delete(name)
   }
 
   #keep(kind: AuditKind, day: number | null, groups: ProvenGroups, isConfirmed: boolean): void {

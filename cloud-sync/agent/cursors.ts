@@ -19,6 +19,8 @@ interface CursorsDeps {
   readonly log: Log
   /** Rows of a stream were acknowledged. */
   readonly onAcked: (stream: SyncStream, rows: number) => void
+  /** The hub has less than it acknowledged. When this resolves, that everything is to be compared is on the disk. */
+  readonly onWentBack: () => Promise<void>
 }
 
 /** The cursors that were known at some moment. */
@@ -128,6 +130,8 @@ export class Cursors {
         await this.#take(taken)
         return 'known'
       }
+      // an end after the adoption must not forget it: with the hub's cursors everything looks as it should
+      await this.#deps.onWentBack()
       await this.#deps.source.adopt(hub)
       this.#begin({ ...hub })
       await this.save()

@@ -129,6 +129,46 @@ test('a hub that lost data is followed back to where it is, and everything is co
   assert.equal(rig.agent.mayLack, false)
 })
 
+test('that a hub lost data is on the disk before its cursors are: an end in between forgets nothing', async (t) => {
+  const rig = await startDrained(t)
+  const stored = rig.hub.epochs.get(rig.source.identity().epoch)
+  assert.ok(stored !== undefined)
+  stored.cursors = byStream(() => NO_CURSOR)
+  stored.rows.lock_events.length = 0
+  rig.source.append('lock_events')
+  const adopt = rig.source.adopt.bind(rig.source)
+  rig.source.adopt = async (cursors) => {
+    await adopt(cursors)
+    throw new Error('the power is cut')
+  }
+  for (let n = 0; n < 20 && rig.source.calls.adopt === 0; n++) await rig.round()
+  rig.source.adopt = adopt
+  await rig.restart()
+  await rig.until(() => rig.isDrained, 'drained')
+  assert.equal(rig.agent.mayLack, true)
+  assert.equal(rig.agent.status.state, 'comparing')
+})
+
+test('a gateway that was restored is in sync when all of it was compared', async (t) => {
+  const rig = await startDrained(t)
+  const yesterday = rig.source.copy()
+  rig.source.append('lock_events', 10)
+  await rig.until(() => rig.isDrained, 'drained')
+  rig.source.append('telemetry', 1)
+  await rig.until(() => rig.isDrained, 'drained')
+  rig.source = yesterday
+  await rig.restart()
+  await rig.until(() => yesterday.calls.fork > 0 && rig.isDrained, 'drained as another')
+  await rig.step('monitor')
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
+  await rig.restart()
+  await rig.until(() => rig.agent.status.state !== 'connecting', 'up again')
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
+  await rig.step('monitor')
+  await rig.step('audit')
+  assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
+})
+
 test('an epoch the hub does not know any more begins with hello', async (t) => {
   const rig = await startDrained(t)
   rig.hub.epochs.clear()
@@ -140,7 +180,11 @@ test('an epoch the hub does not know any more begins with hello', async (t) => {
 test('an answer of before does not take back what was acknowledged meanwhile', async (t) => {
   const rig = await startRig(t)
   const { source, dataDir } = rig
-  const cursors = new Cursors({ source, site: 'links', dataDir, log: createLog('silent'), onAcked: () => {} })
+  const cursors = new Cursors({
+    ...{ source, site: 'links', dataDir, log: createLog('silent') },
+    onAcked: () => {},
+    onWentBack: async () => {},
+  })
   const asked = cursors.known
   const at = { seq: 5, hash: 'a'.repeat(64) }
   assert.ok(await cursors.acknowledge({ lock_events: at }, asked))
@@ -164,7 +208,11 @@ test('an answer of before does not take back what was acknowledged meanwhile', a
 test('an answer to what another epoch sent counts for nothing', async (t) => {
   const rig = await startRig(t)
   const { source, dataDir } = rig
-  const cursors = new Cursors({ source, site: 'links', dataDir, log: createLog('silent'), onAcked: () => {} })
+  const cursors = new Cursors({
+    ...{ source, site: 'links', dataDir, log: createLog('silent') },
+    onAcked: () => {},
+    onWentBack: async () => {},
+  })
   const asked = cursors.known
   await cursors.fork('for the test')
   assert.equal(await cursors.acknowledge({ lock_events: { seq: 5, hash: 'a'.repeat(64) } }, asked), false)

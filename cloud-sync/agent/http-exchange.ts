@@ -1,10 +1,12 @@
 import {
   Agent as HttpAgent,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   request as requestHttp,
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { HUB_TIME_HEADER } from '#shared/wire/sync.ts'
 import type { RawAnswer } from './outcome.ts'
 
 export interface Exchange {
@@ -89,5 +91,11 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
 }
 
 function toRawAnswer({ statusCode = 0, headers }: IncomingMessage, text: string): RawAnswer {
-  return { status: statusCode, text, retryAfter: headers['retry-after'] }
+  return { status: statusCode, text, retryAfter: headers['retry-after'], hubMs: readTime(headers) }
+}
+
+/** An older hub tells its time in seconds only, as every server does. */
+function readTime({ [HUB_TIME_HEADER]: time, date }: IncomingHttpHeaders): number | null {
+  const timeMs = typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) : Date.parse(date ?? '')
+  return Number.isNaN(timeMs) ? null : timeMs
 }

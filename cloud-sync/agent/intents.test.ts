@@ -80,3 +80,68 @@ test('behind a proxy with a short timeout the agent asks for shorter waits, and 
   assert.equal(rig.agent.failures.get('unavailable'), 6)
   assert.notEqual(rig.agent.status.state, 'waiting')
 })
+
+const YEAR_MS = 31_536_000_000
+
+test('an intent has as much time left as it has at the hub, whatever the clocks say', async (t) => {
+  for (const isOld of [false, true]) {
+    const rig = await startRig(t)
+    rig.hub.isOld = isOld
+    await rig.step('link')
+    for (const [seq, aheadMs] of [
+      [1, 2 * YEAR_MS],
+      [2, -2 * YEAR_MS],
+      [3, 0],
+    ] as const) {
+      // while connected: there is no other hello
+      rig.hub.nowMs = () => rig.clock.nowMs() + aheadMs
+      rig.hub.intents = [{ ...intent(seq), expires_at_ms: rig.hub.nowMs() + 120_000 }]
+      await rig.step('latest')
+      await rig.step('intents')
+      const leftMs = (rig.inbox.received.at(-1)?.expires_at_ms ?? 0) - rig.clock.nowMs()
+      // the header Date has no milliseconds
+      assert.ok(Math.abs(leftMs - 120_000) < (isOld ? 1001 : 1), `${leftMs} ms left at ${aheadMs}`)
+      rig.clock.advance(30_000)
+    }
+    assert.equal(rig.hub.hellos.length, 1)
+  }
+})
+
+test('an intent that was long on its way has that much less time left', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  rig.hub.intents = [{ ...intent(1), expires_at_ms: rig.clock.nowMs() + 10_000 }]
+  const writtenAtMs = rig.clock.nowMs()
+  rig.hub.faultOf = (path) => {
+    if (path === 'intents') rig.clock.advance(15_000)
+    return null
+  }
+  rig.hub.nowMs = () => writtenAtMs
+  await rig.step('intents')
+  const leftMs = (rig.inbox.received.at(-1)?.expires_at_ms ?? 0) - rig.clock.nowMs()
+  assert.equal(leftMs, -5_000)
+})
+
+test('that the clocks differ is said from a minute on, until they agree again', async (t) => {
+  const rig = await startRig(t)
+  await rig.until(() => rig.agent.status.state === 'in_sync', 'up')
+  const offset = () => [rig.agent.status.clockOffsetMs, rig.agent.status.warnings]
+  assert.deepEqual(offset(), [0, []])
+  assert.ok('set' in rig.clock)
+  const rightMs = rig.clock.nowMs()
+  rig.clock.set(rightMs + 59_999)
+  rig.hub.nowMs = () => rig.clock.nowMs() - 59_999
+  assert.deepEqual(offset(), [59_999, []])
+  rig.hub.nowMs = () => rig.clock.nowMs() - 59_999 + 2 * YEAR_MS
+  rig.clock.advance(30_000)
+  await rig.step('latest')
+  assert.deepEqual(offset(), [59_999 - 2 * YEAR_MS, ['clock']])
+  assert.match(
+    rig.agent.status.explanation,
+    /The clock of this gateway is 730 days behind that of the head office/,
+  )
+  rig.hub.nowMs = () => rig.clock.nowMs()
+  rig.clock.advance(30_000)
+  await rig.step('latest')
+  assert.deepEqual(offset(), [0, []])
+})

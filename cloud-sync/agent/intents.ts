@@ -1,8 +1,9 @@
 import type { Tally } from '#shared/tally.ts'
-import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
+import { type Intent, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
-import type { Link } from './link.ts'
+import type { HubClock } from './hub-clock.ts'
+import type { AgentClock, Link } from './link.ts'
 import type { IntentInbox } from './source.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -11,6 +12,8 @@ interface IntentsDeps {
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly link: Link
+  readonly clock: AgentClock
+  readonly hubClock: HubClock
   readonly random: () => number
   readonly failures: Tally
   /** There are results to send. */
@@ -56,12 +59,19 @@ export class Intents {
     const before = this.#lastSeq
     for (const intent of outcome.answer.toSorted((a, b) => a.seq - b.seq)) {
       if (intent.seq <= this.#lastSeq) continue
-      await inbox.receive(intent)
+      await inbox.receive(this.#inOurTime(intent))
       this.#receivedSeq = Math.min(intent.seq, MAX_REMEMBERED_INTENT_SEQ)
       this.#deps.onReceived()
     }
     // intents above the highest number that is remembered come until the hub has their results
     return this.#lastSeq === before ? PAUSE_MS : 0
+  }
+
+  /** With the time left that it has at the hub: the clock there may be another than the one here. */
+  #inOurTime(intent: Intent): Intent {
+    const offsetMs = this.#deps.hubClock.offsetMs ?? 0
+    const { issued_at_ms, expires_at_ms } = intent
+    return { ...intent, issued_at_ms: issued_at_ms + offsetMs, expires_at_ms: expires_at_ms + offsetMs }
   }
 
   get #lastSeq(): number {

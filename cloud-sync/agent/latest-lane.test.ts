@@ -40,7 +40,21 @@ test('a silent gateway is heard of twice a minute, with what it still has to sen
   rig.clock.advance(30_000)
   await rig.step('latest')
   assert.deepEqual(rig.hub.latest[1]?.devices, [])
-  assert.deepEqual(rig.hub.latest[1]?.backlog, { rows: 7, oldest_ms: 0 })
+  const { acked, ...backlog } = rig.hub.latest[1]?.backlog ?? {}
+  assert.deepEqual(backlog, { rows: 7, oldest_ms: 0, unconfirmed_rows: 0 })
+  assert.deepEqual(acked?.telemetry, rig.source.cursors().telemetry.seq)
+})
+
+test('the hub hears that what it acknowledged is not confirmed', async (t) => {
+  const rig = await startRig(t)
+  rig.source.append('lock_events', 3)
+  await rig.until(() => rig.isDrained, 'drained')
+  await rig.agent.audit()
+  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === null, 'told')
+  assert.equal(rig.hub.latest.at(-1)?.backlog.acked?.lock_events, rig.source.ends().lock_events)
+  await rig.step('monitor')
+  await rig.step('audit')
+  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === 0, 'told again')
 })
 
 test('what could not be told is told when the link is up again', async (t) => {

@@ -1,4 +1,5 @@
 import type { StreamBacklog } from '#shared/sync-source.ts'
+import { SYNC_STREAMS } from '#shared/wire/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Priorities } from './priorities.ts'
@@ -15,6 +16,8 @@ interface LatestLaneDeps {
   readonly priorities: Priorities
   readonly clock: AgentClock
   readonly backlog: () => StreamBacklog
+  /** Acknowledged rows that the hub may have lost; null while they are not counted. */
+  readonly unconfirmedRows: () => number | null
   readonly onIntents: () => void
 }
 
@@ -97,7 +100,7 @@ export class LatestLane {
     isComplete: boolean,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { source, upstream, cursors, link, clock, backlog, onIntents } = this.#deps
+    const { source, upstream, cursors, link, clock, backlog, unconfirmedRows, onIntents } = this.#deps
     const asked = cursors.known
     const { rows, oldestMs } = backlog()
     const outcome = await upstream.latest(
@@ -107,7 +110,10 @@ export class LatestLane {
         at_ms: clock.nowMs(),
         is_complete: isComplete,
         devices,
-        backlog: { rows, oldest_ms: oldestMs },
+        backlog: {
+          ...{ rows, oldest_ms: oldestMs, unconfirmed_rows: unconfirmedRows() },
+          acked: Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, asked.acked[stream].seq])),
+        },
       },
       signal,
     )

@@ -36,8 +36,8 @@ interface LinkDeps {
   readonly onUp: () => void
   /** The agent has to say hello again, now or soon. */
   readonly onDown: () => void
-  /** The hub has less than it once acknowledged. */
-  readonly onWentBack: () => void
+  /** This database is not the one that was replicated: the hub may lack what it acknowledged. */
+  readonly onDoubt: () => Promise<void>
 }
 
 /** Limits that every hub accepts, until the hub has told its own. */
@@ -74,6 +74,7 @@ export class Link {
   #limits = FIRST_LIMITS
   #records: RecordRate | null = null
   #warnings: readonly SyncWarning[] = []
+  #auditsThrough = false
   #helloAtMs = 0
   #busyUntilMs = 0
   #drainAtMs = 0
@@ -98,6 +99,11 @@ export class Link {
 
   get limits(): SyncLimits {
     return this.#limits
+  }
+
+  /** Whether the hub compares rows up to a time. */
+  get auditsThrough(): boolean {
+    return this.#auditsThrough
   }
 
   /** Milliseconds until the hub's rate of records allows more. */
@@ -233,6 +239,7 @@ export class Link {
     this.#heard()
     this.#obey(answer.limits)
     this.#warnings = answer.warnings
+    this.#auditsThrough = answer.audits_through === true
     if (source.identity().site === null) await source.claim(site)
     const reconciled = await cursors.reconcile(answer.cursors, asked)
     if (reconciled === 'foreign') return this.#fork(FOREIGN)
@@ -261,7 +268,6 @@ export class Link {
 
   #wentBack(): void {
     this.#deps.log.warn({}, 'the hub has lost data that it had acknowledged; sending it again')
-    this.#deps.onWentBack()
   }
 
   async #fork(reason: string): Promise<void> {
@@ -274,6 +280,7 @@ export class Link {
       )
     }
     const { epoch } = source.identity()
+    await this.#deps.onDoubt()
     await cursors.fork(reason)
     log.warn({ reason, from: epoch, epoch: source.identity().epoch }, 'started a new replication epoch')
     this.#down('waiting', reason, 0)

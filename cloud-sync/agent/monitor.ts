@@ -1,8 +1,10 @@
+import { isOff } from '#shared/clock-offset.ts'
 import type { Log } from '#shared/log.ts'
 import type { StreamBacklog } from '#shared/sync-source.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { SYNC_STREAMS, type SyncStream } from '#shared/wire/sync.ts'
 import type { Cursors } from './cursors.ts'
+import type { HubClock } from './hub-clock.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Progress } from './progress.ts'
 import type { SyncSource } from './source.ts'
@@ -16,6 +18,7 @@ interface MonitorDeps {
   readonly progress: Progress
   readonly senders: readonly StreamSender[]
   readonly clock: AgentClock
+  readonly hubClock: HubClock
   readonly log: Log
 }
 
@@ -36,6 +39,7 @@ export class Monitor {
   /** The end of telemetry at several times; the first is from some seconds ago. */
   #telemetryEnds: { atMs: number; seq: number }[] = []
   #stuck: readonly SyncStream[] = []
+  #isClockOff = false
 
   constructor(deps: MonitorDeps) {
     this.#deps = deps
@@ -84,6 +88,7 @@ export class Monitor {
   async step(signal: AbortSignal): Promise<number> {
     const { source, progress } = this.#deps
     this.#noteEnd()
+    this.#watchClock()
     const ackedRows = byStream((stream) => progress.rowsOf(stream))
     this.#counted = await source.backlog(signal)
     this.#ackedRows = ackedRows
@@ -99,6 +104,16 @@ export class Monitor {
     const recent = this.#telemetryEnds.findIndex(({ atMs }) => nowMs - atMs < LIVE_MS)
     // the newest of those that are old enough; the first one at the start
     this.#telemetryEnds.splice(0, Math.max(0, recent - 1))
+  }
+
+  #watchClock(): void {
+    const { hubClock, log } = this.#deps
+    const { offsetMs } = hubClock
+    const isClockOff = isOff(offsetMs)
+    if (isClockOff === this.#isClockOff) return
+    this.#isClockOff = isClockOff
+    if (isClockOff) log.warn({ offsetMs }, 'the clocks of this gateway and of the head office differ')
+    else log.info({ offsetMs }, 'the clocks of this gateway and of the head office agree again')
   }
 
   #watch(): void {

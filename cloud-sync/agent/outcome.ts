@@ -33,6 +33,8 @@ export interface RawAnswer {
   readonly status: number
   readonly text: string
   readonly retryAfter: string | undefined
+  /** The time at the hub when it answered; null when the answer does not say. */
+  readonly hubMs: number | null
 }
 
 const problemSchema = z.object({ code: z.string().max(100), detail: z.string().optional() })

@@ -35,6 +35,7 @@ export interface SyncSource {
 
   /** Days (midnight, UTC, ms) of which there are rows of a kind, oldest first; [null] for entities. */
   auditDays(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]>
+  /** Each with the time of its newest row, except entities. */
   auditGroups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]>
   /** All rows of a group of a day, in parts for `is_resend`; their `to` is 0. */
   resendParts(

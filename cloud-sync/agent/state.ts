@@ -1,3 +1,4 @@
+import { describeOffset, isOff } from '#shared/clock-offset.ts'
 import type { StreamBacklog, SyncIdentity } from '#shared/sync-source.ts'
 import type { SyncState } from '#shared/sync-status.ts'
 import { SYNC_STREAMS, type SyncStream, type SyncWarning } from '#shared/wire/sync.ts'
@@ -20,6 +21,10 @@ export interface Situation {
   readonly troubles: readonly (StreamTrouble & { readonly stream: SyncStream })[]
   /** The hub has all telemetry that had come some seconds ago. */
   readonly isLive: boolean
+  /** Acknowledged rows that the hub may have lost, until all is compared; null while they are not counted. */
+  readonly unconfirmedRows: number | null
+  /** How far the clock of this gateway is ahead of the hub's; null before the hub has answered. */
+  readonly clockOffsetMs: number | null
 }
 
 /** The state in one word; problems that people must solve come first. */
@@ -30,7 +35,7 @@ export function stateOf(situation: Situation): SyncState {
   if (troubles.some((trouble) => trouble.state === 'unreadable')) return 'unreadable'
   if (troubles.length > 0) return 'part_refused'
   if (stuck.length > 0) return 'stuck'
-  if (!hasBacklog(situation)) return 'in_sync'
+  if (!hasBacklog(situation)) return situation.unconfirmedRows === 0 ? 'in_sync' : 'comparing'
   return identity.forkedFrom === null ? 'draining' : 'forked'
 }
 
@@ -43,9 +48,15 @@ export function hasBacklog({ backlog, isLive }: Pick<Situation, 'backlog' | 'isL
 export function explain(state: SyncState, situation: Situation): string {
   const sentences = [WORDS[state](situation)]
   const { forkedFrom } = situation.identity
+  if (state === 'draining' || state === 'forked') sentences.push(...remarkOnComparison(situation))
   if (forkedFrom !== null)
     sentences.push(
       `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps both epochs, and no data is lost.`,
+    )
+  const { clockOffsetMs } = situation
+  if (clockOffsetMs !== null && isOff(clockOffsetMs))
+    sentences.push(
+      `The clock of this gateway is ${describeOffset(clockOffsetMs)} that of the head office: set the one that is wrong, and let both follow a time server.`,
     )
   if (situation.warnings.includes('quarantined'))
     sentences.push(
@@ -58,6 +69,7 @@ const WORDS: Record<SyncState, (situation: Situation) => string> = {
   connecting: ({ host }) => `Connecting to the head office at ${host} for the first time since the start.`,
   in_sync: () =>
     'The head office has all data except that of the last seconds, which the gateway is sending.',
+  comparing: (situation) => `Connected. ${remarkOnComparison(situation).join('')}`,
   draining: () => 'Connected. The gateway is sending its backlog; new data goes first.',
   waiting: ({ host, detail }) =>
     `No connection to the head office at ${host}: ${detail}. No data is lost, and the gateway retries automatically. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
@@ -75,6 +87,17 @@ const WORDS: Record<SyncState, (situation: Situation) => string> = {
     `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need an upgrade. The gateway retries automatically.`,
   two_gateways: ({ site }) =>
     `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. No data is lost: the head office keeps what both send.`,
+}
+
+function remarkOnComparison({ unconfirmedRows: rows }: Situation): string[] {
+  if (rows === 0) return []
+  const open =
+    rows === null
+      ? 'it is not known yet how many rows are not confirmed'
+      : `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row is' : 'rows are'} not confirmed`
+  return [
+    `The gateway is comparing its data with the head office, and sends again what is missing there: ${open}. Until all are, retention deletes nothing.`,
+  ]
 }
 
 function describeTrouble({ stream, state, detail }: Situation['troubles'][number]): string {

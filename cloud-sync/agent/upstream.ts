@@ -19,6 +19,7 @@ import {
   pushAnswerSchema,
 } from '#shared/wire/sync.ts'
 import { HttpExchange, LongAnswerError } from './http-exchange.ts'
+import type { HubClock } from './hub-clock.ts'
 import { type Outcome, readOutcome, retry } from './outcome.ts'
 
 const gzip = promisify(gzipCallback)
@@ -60,9 +61,13 @@ export class Upstream {
   readonly #isShared: boolean
   readonly #key: string
   readonly #timeouts: Timeouts
+  readonly #hubClock: HubClock | undefined
 
-  /** Throws for an address the key must not be sent to. */
-  constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions) {
+  /** `hubClock` hears the time in each answer. Throws for an address the key must not be sent to. */
+  constructor(
+    { url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions,
+    hubClock?: HubClock,
+  ) {
     const fault = upstreamUrlFault(url, isInsecureAllowed)
     if (fault !== null) throw new Error(`the address of the head office ${fault}`)
     const base = new URL(url)
@@ -70,6 +75,7 @@ export class Upstream {
     this.#exchange = exchange ?? new HttpExchange(base)
     this.#isShared = exchange !== undefined
     this.#key = key
+    this.#hubClock = hubClock
     this.#timeouts = { ...TIMEOUTS_MS, ...timeoutsMs }
   }
 
@@ -125,6 +131,7 @@ export class Upstream {
     signal: AbortSignal,
   ): Promise<Outcome<z.output<Schema>>> {
     const timeout = AbortSignal.timeout(timeoutMs)
+    const hear = this.#hubClock?.ask()
     try {
       const answer = await this.#exchange.send({
         ...{ method, path, body },
@@ -142,6 +149,7 @@ export class Upstream {
         maxAnswerBytes: method === 'GET' || path.endsWith('/audit') ? LONG_ANSWER_BYTES : ANSWER_BYTES,
         signal: AbortSignal.any([signal, timeout]),
       })
+      hear?.(answer.hubMs)
       return readOutcome(answer, schema)
     } catch (error) {
       if (timeout.aborted) return retry('timeout', `no answer within ${timeoutMs / 1000} s`)

@@ -9,6 +9,11 @@ export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'
 }
 
+/** Whether the user is shown codes of lock events as they are. */
+export function seesCodes(user: HubUser): boolean {
+  return isHubAdmin(user) || !user.masksCodes
+}
+
 /** The sites that a user may see; null means all sites. */
 export function visibleSites(user: HubUser): readonly string[] | null {
   return isHubAdmin(user) ? null : user.siteIds

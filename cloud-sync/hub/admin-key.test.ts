@@ -90,7 +90,7 @@ test('a start that cannot listen makes no admin', async (t) => {
   const address = taken.address()
   assert.ok(typeof address === 'object' && address !== null)
   await assert.rejects(create(folder, { port: address.port }).start(), {
-    message: `port ${address.port} is taken by another program: stop that, or set CARTBARN_HUB_PORT to another port`,
+    message: new RegExp(`^port ${address.port} is taken by .+ set CARTBARN_HUB_PORT to another port$`),
   })
   assert.equal(isThere(folder), false)
   const hub = create(folder)

@@ -20,9 +20,9 @@ interface HubAdminKeyDeps {
 const LOOK_MS = 2_000
 
 /**
- * Sees to it that somebody can have the key of an admin: one that is made up is on the disk, in a file, before it is
- * valid, and the file goes when this hub has seen a use of the key. Of several hubs that start on one empty database,
- * one makes the admin, and only its file stays.
+ * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid, and
+ * is removed when this hub has seen a use of the key. Of several hubs that start on one empty database, one makes the
+ * admin, and only its file stays.
  */
 export class HubAdminKey implements Part {
   readonly #deps: HubAdminKeyDeps
@@ -40,7 +40,7 @@ export class HubAdminKey implements Part {
   async start(): Promise<void> {
     const { database, file, clock, log } = this.#deps
     if (!(await hasHubAdmin(database))) {
-      const key = this.#givenKey ?? this.#writeKey(file.read() ?? newHubKey())
+      const key = this.#givenKey ?? this.#keyInFile()
       await createFirstHubAdmin(database, key, clock.nowMs())
     }
     if (this.#givenKey !== undefined && !(await this.#isAdmins(this.#givenKey)))
@@ -49,7 +49,7 @@ export class HubAdminKey implements Part {
         'CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run hub -- admin-key makes a new key',
       )
     const key = file.read()
-    if (key !== undefined && !(await this.#isAdmins(key))) this.#deps.file.tryRemove(this.#deps.log)
+    if (key !== undefined && !(await this.#isAdmins(key))) file.tryRemove(log)
     this.#look()
     if (this.isWaiting) log.info({ path: file.path }, 'the admin key is in a file until it is used')
     this.#timer = setInterval(() => this.#look(), LOOK_MS)
@@ -71,16 +71,18 @@ export class HubAdminKey implements Part {
   }
 
   /**
-   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown` to somebody, else where
-   * its file is.
+   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown`, else where its file is.
    */
   async replace(isShown: boolean): Promise<string> {
-    const { database, file } = this.#deps
+    const { database, dataDir, file } = this.#deps
     const admins = await listHubUsers(database)
     const admin = admins.find(({ role, isActive }) => role === 'admin' && isActive)
     if (admin === undefined) throw new Error('the hub has no admin yet: start it once')
     const key = newHubKey()
-    if (!isShown) this.#writeKey(key)
+    if (!isShown) {
+      preparePrivateFolder(dataDir, ['admin-key.txt'])
+      file.write(key)
+    }
     await changeHubUser(database, admin.userId, { keyHash: hashSecret(key) })
     if (isShown) file.remove()
     this.#look()
@@ -95,11 +97,11 @@ export class HubAdminKey implements Part {
     this.#waitingHash = key === undefined ? undefined : hashSecret(key)
   }
 
-  #writeKey(key: string): string {
+  /** Hubs on one machine may start at once in one folder. */
+  #keyInFile(): string {
     const { dataDir, file } = this.#deps
     preparePrivateFolder(dataDir, ['admin-key.txt'])
-    file.write(key)
-    return key
+    return file.writeIfNone(newHubKey())
   }
 
   async #isAdmins(key: string): Promise<boolean> {

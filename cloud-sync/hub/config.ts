@@ -1,9 +1,9 @@
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
-import { parseProxies, proxiesSetting } from '#shared/http/client-address.ts'
+import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
-import { chosenKey, count, settingFault } from '#shared/wire/settings.ts'
+import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_'
 /** What commands that ask a hub read of the same environment. */
@@ -51,6 +51,14 @@ const SETTINGS = {
     schema: count(0, 100_000_000).default(100_000),
     help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 is no limit',
   },
+  HUB_ERASED_KEEP_DAYS: {
+    schema: count(0, 3_650).default(30),
+    help: 'days for which an admin can put back the telemetry and devices that a site erased; 0 keeps nothing of them',
+  },
+  HUB_AUDIT_LOG_RETENTION_DAYS: {
+    schema: count(0, 36_500).default(400),
+    help: 'days after which entries of the audit logs of sites are deleted here; 0 keeps them',
+  },
   HUB_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
@@ -88,6 +96,10 @@ export interface HubConfig {
   trustedProxies: BlockList | undefined
   siteRequestsPerSecond: number
   siteRecordsPerSecond: number
+  /** 0 keeps nothing of what a site erases. */
+  erasedKeepDays: number
+  /** 0 keeps entries for ever. */
+  auditLogRetentionDays: number
   logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
@@ -113,10 +125,11 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     dataDir: s.HUB_DATA_DIR,
     adminApiKey: s.HUB_ADMIN_API_KEY,
     requestsPerSecond: s.HUB_REQUESTS_PER_SECOND,
-    trustedProxies:
-      s.HUB_TRUSTED_PROXIES === undefined ? undefined : (parseProxies(s.HUB_TRUSTED_PROXIES) ?? undefined),
+    trustedProxies: s.HUB_TRUSTED_PROXIES,
     siteRequestsPerSecond: s.HUB_SITE_REQUESTS_PER_SECOND,
     siteRecordsPerSecond: s.HUB_SITE_RECORDS_PER_SECOND,
+    erasedKeepDays: s.HUB_ERASED_KEEP_DAYS,
+    auditLogRetentionDays: s.HUB_AUDIT_LOG_RETENTION_DAYS,
     logLevel: s.HUB_LOG_LEVEL,
     tls:
       s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined
@@ -126,13 +139,8 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
 }
 
 /** One line per setting, for `--help` and `/docs`. */
-export function describeHubSettings(): { name: string; defaultValue: string; help: string }[] {
-  return NAMES.map((name) => {
-    const { schema: setting, help } = SETTINGS[name]
-    const result = setting.safeParse(undefined)
-    const defaultValue = String(result.success ? (result.data ?? 'none') : 'none')
-    return { name: PREFIX + name, defaultValue, help }
-  })
+export function describeHubSettings(): Setting[] {
+  return NAMES.map((name) => describeSetting(PREFIX + name, SETTINGS[name]))
 }
 
 function isOurs(name: string): boolean {

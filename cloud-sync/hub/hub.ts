@@ -16,10 +16,12 @@ import type { Tally } from '#shared/tally.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { HubAdminKey } from './admin-key.ts'
 import { runHubCommand } from './commands.ts'
-import { Compaction } from './compaction.ts'
+import { createCompaction } from './compaction.ts'
 import { describeHubSettings, type HubConfig } from './config.ts'
 import { ControlSocket } from './control-socket.ts'
 import { IntentWatch } from './intent-watch.ts'
+import type { RepeatedTask } from './repeated-task.ts'
+import { createRetention } from './retention.ts'
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>
@@ -28,6 +30,7 @@ export interface Hub extends Part {
   /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
   adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
+  readonly retention: RepeatedTask
   /** Requests of gateways that were refused, by reason. */
   readonly refused: Tally
   /** Where it listens, once it is started. */
@@ -56,7 +59,8 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
   const sites = new Sites(database, clock)
   const intentWatch = new IntentWatch(database, log)
-  const compaction = new Compaction(database, clock, log)
+  const compaction = createCompaction(database, clock, log)
+  const retention = createRetention(database, clock, log, config)
   const addresses = new ClientAddresses(config.trustedProxies)
   const keyFile = new AdminKeyFile(config.dataDir)
   const adminKey = new HubAdminKey(
@@ -75,6 +79,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     monotonicClock: systemClock,
     ...(overrides.bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs: overrides.bodyTimeoutMs }),
     requestsPerSecond: config.requestsPerSecond,
+    erasedKeepDays: config.erasedKeepDays,
     settings: describeHubSettings(),
     onKeyUsed: (keyHash) => adminKey.wasUsed(keyHash),
     onIntent: (siteId) => intentWatch.wake(siteId),
@@ -96,6 +101,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     ...(certificate === undefined ? [] : [certificate]),
     database,
     compaction,
+    retention,
     ...control,
     decoder,
     { stop: () => http.drain() },
@@ -109,6 +115,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     database,
     sites,
     intentWatch,
+    retention,
     refused: budgets.refused,
     start: () => startAll(parts),
     stop: () => stopAll(parts),

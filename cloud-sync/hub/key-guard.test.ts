@@ -12,11 +12,12 @@ test('a user that is read again during a download has not used the key again, an
   assert.ok(PGLITE !== undefined)
   const database = await PGLITE.open()
   t.after(() => database.stop())
+  const all = { isActive: true, masksCodes: false, createdAtMs: 1 }
   const boss = { userId: 'u0', name: 'Admin', role: 'admin', siteIds: null } as const
-  await createHubUser(database, { ...boss, isActive: true, createdAtMs: 1, keyHash: hashSecret('admin') })
+  await createHubUser(database, { ...boss, ...all, keyHash: hashSecret('admin') })
   const key = 'the-key-of-a-viewer'
   const user = { userId: 'u1', name: 'Viewer', role: 'viewer', siteIds: ['east'] } as const
-  const row = { ...user, isActive: true, createdAtMs: 1, keyHash: hashSecret(key) }
+  const row = { ...user, ...all, keyHash: hashSecret(key) }
   assert.ok(await createHubUser(database, row))
   const used: string[] = []
   // four at once, and none comes back

@@ -1,7 +1,6 @@
 import type { Database } from '#hub/store/database/database.ts'
 import { createHubUser, type HubUser, requireHubUser } from '#hub/store/users.ts'
 import { hashSecret, newHubKey, newUuid } from '#shared/ids.ts'
-import type { HubRole } from '#shared/wire/hub-users.ts'
 
 /** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
 const FIRST_ADMIN_ID = 'admin'
@@ -14,6 +13,7 @@ export function createFirstHubAdmin(database: Database, apiKey: string, nowMs: n
     role: 'admin',
     siteIds: null,
     isActive: true,
+    masksCodes: false,
     createdAtMs: nowMs,
     keyHash: hashSecret(apiKey),
   })
@@ -22,13 +22,13 @@ export function createFirstHubAdmin(database: Database, apiKey: string, nowMs: n
 /** A new user and its key, which is shown once. */
 export async function addHubUser(
   database: Database,
-  { name, role, siteIds }: { name: string; role: HubRole; siteIds: readonly string[] | null },
+  fields: Pick<HubUser, 'name' | 'role' | 'siteIds' | 'masksCodes'>,
   nowMs: number,
 ): Promise<{ user: HubUser; apiKey: string }> {
   const apiKey = newHubKey()
   const userId = newUuid()
   await createHubUser(database, {
-    ...{ userId, name, role, siteIds, isActive: true, createdAtMs: nowMs },
+    ...{ ...fields, userId, isActive: true, createdAtMs: nowMs },
     keyHash: hashSecret(apiKey),
   })
   return { user: await requireHubUser(database, userId), apiKey }

@@ -76,6 +76,7 @@ export class AgentRig {
   constructor(options: RigOptions = {}) {
     this.#options = options
     this.clock = options.clock ?? new FakeClock()
+    this.hub.nowMs = () => this.clock.nowMs()
     this.random = createRandom(options.seed ?? 1).next
     this.source = new MemorySource(this.clock)
   }

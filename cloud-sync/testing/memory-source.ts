@@ -142,15 +142,22 @@ export class MemorySource implements SyncSource {
   }
 }
 
-/** Count and sum by group. */
+/** The time of a row: later positions are later. */
+export function atMsOf({ day, seq }: TestRow): number {
+  return day + seq
+}
+
+/** Count and sum by group, and the time of the newest row. */
 export function groupsOf(rows: readonly TestRow[]): AuditGroup[] {
-  const sums = new Map<string, RowSum>()
-  for (const { group, id } of rows) {
-    const sum = sums.get(group) ?? new RowSum()
-    sum.addText(id)
-    sums.set(group, sum)
+  const sums = new Map<string, { sum: RowSum; through_ms: number }>()
+  for (const row of rows) {
+    const { sum, through_ms } = sums.get(row.group) ?? { sum: new RowSum(), through_ms: row.day }
+    sum.addText(row.id)
+    sums.set(row.group, { sum, through_ms: Math.max(through_ms, atMsOf(row)) })
   }
-  return [...sums].map(([group, sum]) => ({ group, count: sum.count, sum: sum.toString() }))
+  return [...sums].map(([group, { sum, through_ms }]) => ({
+    ...{ group, count: sum.count, sum: sum.toString(), through_ms },
+  }))
 }
 
 export function byStream<Value>(make: (stream: SyncStream) => Value): Record<SyncStream, Value> {

@@ -17,7 +17,7 @@ import {
   type SyncStream,
   type SyncWarning,
 } from '#shared/wire/sync.ts'
-import { byStream, groupsOf, STREAM_OF, type TestRow } from './memory-source.ts'
+import { atMsOf, byStream, groupsOf, STREAM_OF, type TestRow } from './memory-source.ts'
 
 /** What can happen to a request and its answer. */
 export type Fault =
@@ -58,6 +58,10 @@ export class TestHub {
   limits = LIMITS
   warnings: SyncWarning[] = []
   intents: Intent[] = []
+  /** As hubs of before audits had `through_ms`. */
+  isOld = false
+  /** What its clock says. */
+  nowMs: () => number = Date.now
   /** Asked of every request. */
   faultOf: (path: string, body: unknown) => Fault | null = () => null
   readonly epochs = new Map<string, StoredEpoch>()
@@ -120,6 +124,8 @@ export class TestHub {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.isOld) response.setHeader('cartbarn-time', this.nowMs())
+    response.setHeader('date', new Date(this.nowMs()).toUTCString())
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const raw = Buffer.concat(chunks)
@@ -182,7 +188,8 @@ export class TestHub {
     if (Object.entries(hello.ends).some(([name, end]) => cursors[name as SyncStream].seq > end))
       return problem(409, 'ahead')
     const { limits, warnings } = this
-    return { status: 200, body: { server_time_ms: hello.clock_ms, cursors, limits, warnings } }
+    const told = this.isOld ? {} : { audits_through: true }
+    return { status: 200, body: { server_time_ms: hello.clock_ms, cursors, limits, warnings, ...told } }
   }
 
   #push({ epoch, instance, parts }: Push): Answer {
@@ -220,10 +227,14 @@ export class TestHub {
   }
 
   #audit(audit: Audit): Answer {
+    if (this.isOld && audit.groups.some(({ through_ms }) => through_ms !== undefined))
+      return problem(400, 'invalid_body')
     this.audits.push(audit)
     const stream = STREAM_OF[audit.kind]
     const rows = stream === undefined ? [] : (this.epochs.get(audit.epoch)?.rows[stream] ?? [])
-    const ours = groupsOf(rows.filter(({ day }) => day === audit.day_ms))
+    const through = new Map(audit.groups.map(({ group, through_ms }) => [group, through_ms]))
+    const isMeant = (row: TestRow) => atMsOf(row) <= (through.get(row.group) ?? Number.POSITIVE_INFINITY)
+    const ours = groupsOf(rows.filter((row) => row.day === audit.day_ms && isMeant(row)))
     const resend: string[] = []
     const extra: { group: string; count: number }[] = []
     for (const { group, count, sum } of audit.groups) {

@@ -8,6 +8,7 @@ import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
 import { type ApiEnv, adminOnly, createApi, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
+import { createClockApi } from './clock.ts'
 import { createCommandsApi } from './commands.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
@@ -72,6 +73,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.use(door)
   app.use((c, next) => origins.run({ userId: c.var.user.caller.userId, address: c.var.address }, next))
   app.route('/', createSystemApi(deps))
+  app.route('/', createClockApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
   app.route('/', createEnrolmentApi(deps))

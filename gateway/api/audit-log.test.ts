@@ -110,6 +110,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     return () => ok('DELETE', `/devices/${id}/telemetry/battery`)
   },
   'POST /telemetry/purge': async () => () => ok('POST', '/telemetry/purge', { older_than_days: 30 }),
+  'POST /clock/confirm': async () => () => ok('POST', '/clock/confirm', { timestamp: toIso(clock.nowMs()) }),
   'POST /enrolment': async () => () => ok('POST', '/enrolment', { minutes: 1_440 }),
   'POST /erasures': async () => () => ok('POST', '/erasures', { person: 'Jane Doe' }),
   'POST /users': async () => () => g.createUser({}),

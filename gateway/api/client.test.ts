@@ -41,6 +41,14 @@ test('path, query and body go where they belong', async () => {
   assert.deepEqual(none.devices, [])
 })
 
+test('a realtime connection logs in without a key in its address', async () => {
+  const socket = client.openRealtime()
+  assert.ok(!socket.url.includes(ADMIN_KEY))
+  const [{ data }] = await once(socket, 'message')
+  assert.equal(JSON.parse(data).type, 'connected')
+  socket.close()
+})
+
 test('an id of any characters stays one level of the path', async () => {
   const { code } = await refusalOf(client.call('GET /users/{id}', { path: { id: '../devices?a=#b' } }))
   assert.equal(code, 'user_not_found')

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
+import type { ClockMark } from '#services/clock/mark.ts'
 import type { Commands } from '#services/commands/commands.ts'
+import type { DatabaseCheck } from '#services/database-check.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { DeviceTypes } from '#services/device-types.ts'
 import type { Devices } from '#services/devices.ts'
@@ -21,17 +23,17 @@ import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
-import type { Setting } from '#shared/http/docs/settings.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttClientName, MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
+import type { Setting } from '#shared/wire/settings.ts'
 import type { SyncFileReceipt } from '#shared/wire/sync-file.ts'
 import type { subscriptionsSchema } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
 
 /** The parts of the gateway that answer its API. */
 export interface ApiDeps {
-  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue'>
+  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage'>
   fleet: Fleet
   users: Users
   devices: Devices
@@ -52,8 +54,10 @@ export interface ApiDeps {
   /** Long histories that users read, by user. */
   downloads: Slots
   damage: Pick<BlockDamage, 'summary'>
+  databaseCheck: Pick<DatabaseCheck, 'last'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
-  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
+  clock: Pick<GatewayClock, 'nowMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
+  clockMark: Pick<ClockMark, 'confirm'>
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]

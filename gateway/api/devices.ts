@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
+import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import type { Device } from '#services/fleet.ts'
 import { attributeFilters, deviceSearch, matchesAttributes } from '#shared/device-filter.ts'
 import { inOrder } from '#shared/http/api-env.ts'
@@ -7,7 +8,7 @@ import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { isoOrNull } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import {
   deletedDeviceSchema,
   deviceDetailsSchema,
@@ -131,6 +132,7 @@ export function createDevicesApi({
         ...toDeviceJson(device),
         telemetry: { gps: toStreamJson(gps), battery: toStreamJson(battery) },
         dropped: device.reported.state.dropped,
+        unverified_times: toUnverifiedJson(device.reported.state.unverified),
         status: device.reported.state.status,
         config: toDeviceConfigJson(deviceConfigs, device),
         geofences: {
@@ -238,6 +240,10 @@ function credentials({ row }: Device, password: string) {
       subscribe: DOWNLINKS.filter((level) => level !== 'key').map((level) => deviceTopic(hardwareId, level)),
     },
   }
+}
+
+function toUnverifiedJson(times: UnverifiedTimes | undefined) {
+  return times === undefined ? null : { count: times.count, from: toIso(times.fromMs), to: toIso(times.toMs) }
 }
 
 function toStreamJson({

@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
 import { type Html, shell, table } from '#shared/http/docs/html.ts'
 import type { DocsContent } from '#shared/http/docs/page.ts'
-import { type Setting, settingsChapter } from '#shared/http/docs/settings.ts'
+import { settingsChapter } from '#shared/http/docs/settings.ts'
+import type { Setting } from '#shared/wire/settings.ts'
 import { TOUR } from './docs-tour.ts'
 import { MQTT_TOPICS, REALTIME_MESSAGES, REALTIME_PATH } from './messages.ts'
 
@@ -18,10 +19,14 @@ export function createDocsContent(settings: readonly Setting[]): DocsContent {
 }
 
 function renderRealtime(origin: string): Html {
-  return html`<p>A WebSocket with JSON messages: send the key in the parameter <code>api_key</code>, or the header <code>X-API-Key</code>.
-    A bad key is refused with 401. Pings come every 30 seconds. Close codes: 1001 the gateway stops, 1003 a message was not text, 1008
-    the client broke the rules, 1009 a message is over 64 KiB, 1013 the client reads too slowly, 4401 the key is void.</p>
-    ${shell(`${origin.replace(/^http/, 'ws')}${REALTIME_PATH}?api_key=$KEY`)}
+  const address = `${origin.replace(/^http/, 'ws')}${REALTIME_PATH}`
+  return html`<p>A WebSocket with JSON messages. Programs send the key in the header <code>X-API-Key</code>. Browsers cannot send
+    headers: they connect with <code>authenticate=message</code> and send <code>authenticate</code> within 10 seconds, before
+    anything else; the gateway answers <code>connected</code>. The parameter <code>api_key</code> works too, but addresses end in
+    logs and histories. A bad key is refused with 401, in a message with <code>error</code> and 4401. Pings come every 30
+    seconds. Close codes: 1001 the gateway stops, 1003 a message was not text, 1008 the client broke the rules, 1009 a message
+    is over 64 KiB, 1013 the client reads too slowly or has too many connections, 4401 the key is void, or did not come.</p>
+    ${shell(`${address}?authenticate=message`)}
     ${table(
       ['Message', 'From', 'What it is'],
       REALTIME_MESSAGES.map(

@@ -7,8 +7,16 @@ const ZONE = {
   properties: { name: 'Green 1', type: 'alert', radius_m: 25 },
 }
 
-const LISTEN = `node -e 'const ws = new WebSocket("WS_URL/realtime?api_key='$KEY'")
-ws.onopen = () => ws.send(JSON.stringify({ type: "subscribe", hardwareIds: ["*"] }))
+/** Other users of a machine see what programs are started with, and not what is in files or in the environment. */
+const KEEP_PASSWORD = `PASSWORD=…
+mkdir -m 700 cart-07; printf -- '-u cart-07\\n-P %s\\n' "$PASSWORD" > cart-07/mosquitto_pub`
+
+const LISTEN = `KEY=$KEY node -e 'const ws = new WebSocket("WS_URL/realtime?authenticate=message")
+const send = (message) => ws.send(JSON.stringify(message))
+ws.onopen = () => {
+  send({ type: "authenticate", apiKey: process.env.KEY })
+  send({ type: "subscribe", hardwareIds: ["*"] })
+}
 ws.onmessage = ({ data }) => console.log(data)'`
 
 /** From nothing to a cart that is locked from afar; what the gateway cannot do is left out of the page. */
@@ -46,9 +54,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'Publish as that device',
-      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. The gateway acknowledges a message once it is on the disk.',
+      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. The gateway acknowledges a message once it is on the disk. mosquitto_pub reads the password from a file: ps would show -P.',
       actions: [
-        { command: 'PASSWORD=…' },
+        { command: KEEP_PASSWORD },
         { publish: { topic: 'dev/cart-07/st', payload: { online: true, fw: '1.4.2', type: 'teebox' } } },
         {
           publish: {

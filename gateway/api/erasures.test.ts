@@ -49,7 +49,7 @@ async function cartWith(name: string, code: string, others = 3) {
   for (let i = 0; i < events.length; i += 100)
     await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(events.slice(i, i + 100)), { qos: 1 })
   await cart.publishAsync(`dev/${id}/ack`, JSON.stringify({ id: commandId, st: 'completed' }), { qos: 1 })
-  return { id, commandId }
+  return { id, commandId, cart }
 }
 
 for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
@@ -83,7 +83,7 @@ test('a person is gone from metadata of events and commands, as a whole value an
 })
 
 test('a code is gone from lock events, others stay, and the erased event is not stored twice', async () => {
-  const { id } = await cartWith('Bob', 'BBBB2222')
+  const { id, cart } = await cartWith('Bob', 'BBBB2222')
   const eventIds = (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id)
   assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { lock_events: 3, commands: 0, metadata: 0 })
   const left = await lockEvents(id)
@@ -94,6 +94,14 @@ test('a code is gone from lock events, others stay, and the erased event is not 
   const codes = left.flatMap(({ code }: { code?: string }) => code ?? [])
   assert.deepEqual(codes.sort(), ['90BBBB2222', '91BBBB2222', '92BBBB2222'])
   assert.deepEqual((await erase({ code: 'bbbb2222' })).body, { lock_events: 0, commands: 0, metadata: 0 })
+  // as a cart does that had no acknowledgement
+  assert.equal((await erase({ code: '90BBBB2222' })).body.lock_events, 1)
+  const again = { eid: 'o0', ts: clock.nowMs(), event: 'lock', source: 'rfid', code: '90BBBB2222' }
+  await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(again), { qos: 1 })
+  assert.deepEqual(
+    (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id),
+    eventIds,
+  )
 })
 
 test('what is erased is in no file of the database any more, over thousands of events', async () => {

@@ -20,6 +20,7 @@ import type { JobOptions } from '#store/readers/pool.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
+import { warnOfMissing } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
 export function createHistoryApi({ devices, store, users, downloads, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
@@ -34,6 +35,7 @@ export function createHistoryApi({ devices, store, users, downloads, clock }: Ap
     const device = devices.requireVisible(c.var.user.caller, id)
     const format = historyFormat(c, stream, query)
     const request = { ...pageRequest(stream, device, query), format }
+    warnOfMissing(c, store, [device], request)
     const ask = { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
     if (format === 'gpx') await writeForward(request, ask)
     const { hardwareId, name } = device.row

@@ -39,6 +39,11 @@ type Described<Message extends { type: string }> = {
 }
 
 const FROM_CLIENT: Described<ClientMessage> = {
+  authenticate: {
+    description:
+      'The first message of a connection to /realtime?authenticate=message; the answer is connected, or error and close code 4401.',
+    example: { type: 'authenticate', apiKey: 'flt_…' },
+  },
   subscribe: {
     description:
       'Watch these devices too; ["*"] is every device in scope, now and later. id is optional; the answer repeats it.',

@@ -183,7 +183,8 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
 
   api.openapi(
     route.get('/mqtt/quarantine', 'List messages that could not be read', {
-      description: 'The newest 1000 messages.',
+      description:
+        'The newest 1000 messages. Also readings of a batch whose times the gateway did not believe (implausible_time).',
       middleware: [adminOnly],
       request: { query: quarantineQuerySchema },
       responses: answers(

@@ -36,6 +36,7 @@ function toSyncStatusJson(status: SyncStatus): SyncStatusJson {
       last_error: lastError === null ? null : { at: toIso(lastError.atMs), detail: lastError.detail },
       retry_in_s: retryInMs === null ? null : Math.round(retryInMs / 100) / 10,
       warnings: [...status.warnings],
+      clock_offset_ms: status.clockOffsetMs,
       streams: status.streams.map(toStreamJson),
       sent_bytes: status.sentBytes,
       acked_rows: status.ackedRows,
@@ -56,11 +57,12 @@ function toStreamJson({ stream, ackedSeq, ackedRows, waitingRows, oldestMs, trou
   }
 }
 
-function toAuditJson({ state, last }: SyncAuditStatus) {
-  if (last === null) return { state, last }
+function toAuditJson({ state, unconfirmedRows, last }: SyncAuditStatus) {
+  if (last === null) return { state, unconfirmed_rows: unconfirmedRows, last }
   const { startedAtMs, endedAtMs, isEverything, counts } = last
   return {
     state,
+    unconfirmed_rows: unconfirmedRows,
     last: {
       started_at: toIso(startedAtMs),
       ended_at: toIso(endedAtMs),

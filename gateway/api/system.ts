@@ -1,10 +1,12 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
+import { describeDoubt } from '#services/clock/doubt.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
+import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
@@ -14,6 +16,7 @@ export function createHealthApi({
   store,
   keyGuard,
   damage,
+  databaseCheck,
   diskGuard,
   clock,
   subscriptions,
@@ -41,8 +44,10 @@ export function createHealthApi({
           ? {
               subscriptions: subscriptions(),
               ...(detail === null ? {} : { detail }),
-              ...(clock.isTrusted ? {} : { clock: 'not_set' as const }),
+              ...toClockJson(clock),
               ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
+              ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
+              ...toFoundDamageJson(store.damage.all),
               ...toDiskJson(diskGuard),
             }
           : {}
@@ -51,6 +56,18 @@ export function createHealthApi({
   )
 
   return api
+}
+
+function toClockJson(clock: ApiDeps['clock']): Pick<z.infer<typeof healthSchema>, 'clock' | 'clock_detail'> {
+  const { doubt } = clock
+  return doubt === null ? {} : { clock: doubt, clock_detail: describeDoubt(doubt, clock) }
+}
+
+function toFoundDamageJson(findings: readonly DamageFinding[]): Pick<z.infer<typeof healthSchema>, 'damage'> {
+  if (findings.length === 0) return {}
+  return {
+    damage: findings.map(({ foundAtMs, ...finding }) => ({ ...finding, found_at: toIso(foundAtMs) })),
+  }
 }
 
 function toDiskJson({ use, detail }: ApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {

@@ -89,7 +89,7 @@ export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps
   api.openapi(
     route.post('/telemetry/purge', 'Delete old telemetry of all devices', {
       description:
-        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the gateway is not set.',
+        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the gateway is in doubt.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(purgeSchema) },
       responses: {

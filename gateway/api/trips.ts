@@ -38,9 +38,10 @@ import {
 } from '#shared/wire/trips.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
+import { warnOfMissing } from './missing-records.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
-export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** The devices of a list that the caller may see, all of them for an admin who names none; by hardware id. */
@@ -64,8 +65,9 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
+    const missing = warnOfMissing(c, store, found, { stream: 'gps', ...search.range })
     if (wantsMap(c, search.order)) return streamMap(c, await trips.features(found, search), file)
-    return streamTripList(c, await trips.find(found, search), search, more)
+    return streamTripList(c, await trips.find(found, search), search, { ...more, ...missing })
   }
 
   // before the routes with an id: the word is never one
@@ -149,7 +151,8 @@ export function createTripsApi({ fleet, devices, trips, clock }: ApiDeps): OpenA
       const search = { range, config: tripConfigOf(query), order: 'asc' as const, asker: askerOf(c) }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
-      return c.json(toTripSummaryJson(device.row.hardwareId, range, sums), 200)
+      const missing = warnOfMissing(c, store, [device], { stream: 'gps', ...range })
+      return c.json({ ...toTripSummaryJson(device.row.hardwareId, range, sums), ...missing }, 200)
     },
   )
 

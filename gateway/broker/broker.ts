@@ -1,16 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import {
-  Aedes,
-  type AuthenticateError,
-  type Client,
-  type ConnectPacket,
-  type PublishPacket,
-  type Subscription,
-} from 'aedes'
+import { Aedes, type Client, type PublishPacket, type Subscription } from 'aedes'
 import type { StoredWill } from '#domain/mqtt-sessions.ts'
-import { hasWildcard, TOPIC_FILTER_MAX } from '#domain/mqtt-topics.ts'
-import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock } from '#shared/time.ts'
@@ -25,12 +16,12 @@ import {
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import type { BrokerPort } from './broker-port.ts'
-import { givenClientId } from './client-ids.ts'
-import { Connection, type Identity } from './connection.ts'
+import { Connection } from './connection.ts'
+import { Connections } from './connections.ts'
 import { Delivery, type LiveMessage } from './delivery.ts'
 import { Intake } from './intake.ts'
-import { type BrokerBudgets, type LIMIT_REFUSALS, limitBehind } from './limits.ts'
-import { judgeLogin, SERVER_UNAVAILABLE } from './login.ts'
+import { type BrokerBudgets, limitBehind } from './limits.ts'
+import { Logins } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import {
@@ -44,8 +35,9 @@ import { guardProtocol } from './protocol-guard.ts'
 import { acknowledgeWhenStored } from './puback.ts'
 import type { ReadGate } from './read-gate.ts'
 import { BrokerStatus } from './status/broker-status.ts'
-import { Refusals } from './status/refusals.ts'
+import { printable, Refusals } from './status/refusals.ts'
 import { SysTopics } from './status/sys-topics.ts'
+import { refuseSubscription } from './subscription-right.ts'
 import { closePredecessor } from './takeover.ts'
 
 export interface BrokerOptions {
@@ -76,11 +68,6 @@ export interface NetworkOptions {
 
 /** Share of the time for CONNECT by which it differs between connections. */
 const CONNECT_SPREAD = 0.2
-/** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
-const KEEPALIVE_MIN_S = 5
-const KEEPALIVE_MAX_S = 600
-/** Retained messages that are looked at in the time of one message. */
-const RETAINED_A_MESSAGE = 50
 /** Packets a client may send behind CONNECT without waiting: as many as one read of a socket can hold. */
 const PACKETS_BEHIND_CONNECT = 16_384
 
@@ -94,12 +81,10 @@ export class Broker<Login> {
   readonly status: BrokerStatus
   readonly #options: BrokerOptions
   readonly #budgets: BrokerBudgets
+  readonly #connections: Connections<Login>
   readonly #gate: ReadGate
   readonly #clock: Clock
   readonly #log: Log
-  /** Outlives the connection: its last will comes after its end. */
-  readonly #known = new WeakMap<Client, Connection<Login>>()
-  readonly #connections = new Set<Connection<Login>>()
   readonly #persistence: BrokerPersistence
   readonly #intake: Intake<Login>
   readonly #delivery: Delivery
@@ -123,12 +108,27 @@ export class Broker<Login> {
     this.#log = deps.log
     this.refusals = new Refusals(deps.log)
     this.sessions = new Sessions(deps.journal, deps.options.sessions)
+    this.#connections = new Connections({
+      sessions: this.sessions,
+      budgets: deps.budgets,
+      port: () => this.#port,
+      connectedClient: (clientId) => connectedClient(this.#aedes, clientId),
+      refusals: this.refusals,
+    })
+    const logins = new Logins({
+      connections: this.#connections,
+      sessions: this.sessions,
+      port: () => this.#port,
+      refused: this.refusals.counts,
+      maxTopicLevels: deps.options.maxTopicLevels,
+      closePredecessor: (clientId, done) => closePredecessor(this.#aedes, clientId, done),
+    })
     this.status = new BrokerStatus({
       sessions: this.sessions,
       refused: this.refusals.counts,
       gate: deps.gate,
-      connections: this.#connections,
-      connectionOf: (clientId) => this.#connectionOf(clientId),
+      connections: this.#connections.open,
+      connectionOf: (clientId) => this.#connections.withClientId(clientId),
       loggedIn: () => this.connectedClients,
       queueLimits: deps.options.sessions.queued,
     })
@@ -138,8 +138,8 @@ export class Broker<Login> {
       (topic, payload) => this.publish(topic, payload),
     )
     this.#persistence = new BrokerPersistence(this.sessions, {
-      sessionOf: (client) => this.#identityOf(client)?.session ?? this.sessions.get(client.id),
-      isGranted: (client, topicFilter) => this.#known.get(client)?.granted.has(topicFilter) ?? false,
+      sessionOf: (client) => this.#connections.identityOf(client)?.session ?? this.sessions.get(client.id),
+      isGranted: (client, topicFilter) => this.#connections.of(client)?.granted.has(topicFilter) ?? false,
       sysMessages: (topicFilters) => this.#sysTopics.matching(topicFilters),
     })
     this.#intake = new Intake({
@@ -159,10 +159,8 @@ export class Broker<Login> {
       // ours is counted where the message is taken
       maxInflightInbound: 0,
       persistence: this.#persistence,
-      preConnect: (client, packet, done) => this.#preConnect(client, packet, done),
-      authenticate: (client, username, password, done) => {
-        this.#authenticate(client, username, password, done)
-      },
+      preConnect: (client, packet, done) => logins.begin(client, packet, done),
+      authenticate: (client, username, password, done) => logins.decide(client, username, password, done),
       authorizePublish: (client, packet, done) => this.#receive(client, packet, done),
       authorizeSubscribe: (client, subscription, done) => {
         // null answers 128 for this topic [MQTT-3.9.3-2]
@@ -221,7 +219,7 @@ export class Broker<Login> {
       return
     }
     let connection: Connection<Login> | undefined
-    this.#gate.guard(stream, () => this.#throttleMs(connection))
+    this.#gate.guard(stream, () => (connection === undefined ? 0 : this.#connections.throttleMs(connection)))
     // those that came together are not all ended together
     setConnectTimeout(this.#aedes, this.#options.connectTimeoutMs * (1 + CONNECT_SPREAD * Math.random()))
     const client = this.#aedes.handle(stream, request)
@@ -233,27 +231,29 @@ export class Broker<Login> {
       onLoggedIn,
       onLoginFailed,
       maxUnreadBytes: this.#options.maxUnreadBytes,
-      onCut: () => this.#refuse(client, 'slow_reader_cut'),
+      onCut: () => this.#connections.refuse(client, 'slow_reader_cut'),
     })
     connection.connectedAtMs = this.#clock.nowMs()
-    this.#known.set(client, connection)
     this.#connections.add(connection)
-    stream.once('close', () => this.#over(connection))
+    stream.once('close', () => this.#connections.over(connection))
     deliverRetainedWith(client, (packet, done) => {
       const { identity } = connection
       const isMeant = identity !== undefined && this.#port.canRead(identity.owner, packet.topic)
       if (isMeant && connection.isReady) this.#delivery.retained(connection, identity.session, packet, done)
       else done()
     })
-    guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#refuse(client, 'packet_too_large'))
-    guardProtocol(
-      client,
-      () => this.#refuse(client, 'protocol_violation'),
-      (clientId = '') => {
+    guardPacketSize(client, this.#options.maxPayloadBytes, () =>
+      this.#connections.refuse(client, 'packet_too_large'),
+    )
+    guardProtocol(client, {
+      isExpected: (type, packetId) =>
+        connection.identity?.session.outbox.isExpected(connection, type, packetId) ?? true,
+      onViolation: () => this.#connections.refuse(client, 'protocol_violation'),
+      onUnsupported: (clientId = '') => {
         const advice = 'set the MQTT version of this client to 3.1.1'
         this.refusals.add('unsupported_protocol', { address, clientId: printable(clientId), advice })
       },
-    )
+    })
   }
 
   get connectedClients(): number {
@@ -296,7 +296,7 @@ export class Broker<Login> {
    * the topic. What is not acknowledged when the connection ends is forgotten. With `login`, only to its connection.
    */
   send(clientId: string, topic: string, payload: string, login?: Login): boolean {
-    const connection = this.#connectionOf(clientId)
+    const connection = this.#connections.withClientId(clientId)
     const session = connection?.identity?.session
     if (connection === undefined || session === undefined || session.isGone) return false
     if (login !== undefined && connection.identity?.login !== login) return false
@@ -314,7 +314,7 @@ export class Broker<Login> {
   async removeClient(
     clientId: string,
   ): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
-    const isClosed = this.#connectionOf(clientId) !== undefined
+    const isClosed = this.#connections.withClientId(clientId) !== undefined
     const isSessionDiscarded = this.sessions.get(clientId) !== undefined
     if (!isClosed && !isSessionDiscarded) return undefined
     await new Promise<void>((resolve) => closePredecessor(this.#aedes, clientId, resolve))
@@ -329,9 +329,7 @@ export class Broker<Login> {
 
   /** Closes all connections of an owner, also those whose login has been judged and not answered yet. */
   disconnectOwner(owner: string): void {
-    for (const connection of this.#connections) {
-      if (connection.owner === owner) connection.client.close()
-    }
+    this.#connections.closeOwned(owner)
   }
 
   /** Closes the connections of an owner and forgets what was kept for it. */
@@ -349,7 +347,7 @@ export class Broker<Login> {
 
   /** What an owner may read has changed: takes out of its queues what it may not. */
   recheckOwner(owner: string): void {
-    const connected = [...this.#connections].flatMap(({ identity }) => identity?.session ?? [])
+    const connected = [...this.#connections.open].flatMap(({ identity }) => identity?.session ?? [])
     for (const session of new Set([...this.sessions.all(), ...connected])) {
       if (session.owner === owner) this.sessions.recheck(session, (topic) => this.#port.canRead(owner, topic))
     }
@@ -369,109 +367,8 @@ export class Broker<Login> {
     return this.sessions.match(topic, (owner) => this.#port.canRead(owner, topic))
   }
 
-  #preConnect(
-    client: Client,
-    packet: ConnectPacket,
-    done: (error: Error | null, isFine: boolean) => void,
-  ): void {
-    const connection = this.#known.get(client)
-    if (connection === undefined) {
-      // never `done(null, false)`: that leaves the socket open for ever
-      done(new Error('not handled here'), false)
-      return
-    }
-    // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
-    clientInternals(client).pause()
-    packet.keepalive = clampKeepalive(packet.keepalive)
-    connection.keepaliveS = packet.keepalive
-    connection.isUnnamed = packet.clientId === ''
-    // [MQTT-3.1.3-6]
-    if (connection.isUnnamed) packet.clientId = `auto-${newUuid()}`
-    done(null, true)
-  }
-
-  #authenticate(
-    client: Client,
-    username: string | undefined,
-    password: Buffer | undefined,
-    done: (error: AuthenticateError | null, isFine: boolean) => void,
-  ): void {
-    const connection = this.#known.get(client)
-    if (connection === undefined) return
-    const outcome = judgeLogin(
-      {
-        clientId: client.id,
-        isClean: client.clean,
-        isUnnamed: connection.isUnnamed,
-        address: connection.address,
-        will: clientInternals(client)._will,
-        username,
-        password,
-      },
-      {
-        port: this.#port,
-        maxTopicLevels: this.#options.maxTopicLevels,
-      },
-    )
-    if ('reason' in outcome) {
-      const { reason, returnCode } = outcome
-      this.#refuse(client, reason)
-      const answer = () => done(Object.assign(new Error(reason), { returnCode }), false)
-      const holdMs = connection.onLoginFailed(username)
-      if (holdMs > 0) this.refusals.counts.add('too_many_failed_logins')
-      if (holdMs > 0) setTimeout(answer, holdMs).unref()
-      else answer()
-      return
-    }
-    const { login, owner, clientId } = outcome
-    connection.owner = owner
-    // what is written down and who is taken over goes by it
-    client.id = clientId
-    closePredecessor(this.#aedes, clientId, () => {
-      // nobody would give back what it takes; Aedes does not go on with it either
-      if (client.closed) return
-      const refusal = this.#admit(connection, owner)
-      if (refusal !== undefined) {
-        this.#refuse(client, refusal)
-        done(Object.assign(new Error(refusal), { returnCode: SERVER_UNAVAILABLE }), false)
-        return
-      }
-      const session = client.clean
-        ? this.sessions.createTransient(client.id, owner)
-        : (this.sessions.get(client.id) ?? this.sessions.create(client.id, owner))
-      connection.identity = { login, owner, session }
-      connection.onLoggedIn()
-      done(null, true)
-    })
-  }
-
-  /** Counts a connection among those of its owner, until it is over; tells why when the owner has as many as it may. */
-  #admit(connection: Connection<Login>, owner: string): (typeof LIMIT_REFUSALS)[number] | undefined {
-    const { clean, id } = connection.client
-    const isNew = !clean && this.sessions.get(id) === undefined
-    if (isNew && !this.#budgets.sessions.allows(this.sessions.keptBy(owner)))
-      return 'too_many_sessions_of_owner'
-    const mayUseReserve = this.#port.mayUseReserve(owner)
-    if (!this.#budgets.connections.take(owner, { mayUseReserve })) return 'too_many_connections_of_owner'
-    connection.isCounted = true
-    return undefined
-  }
-
-  #over(connection: Connection<Login>): void {
-    this.#connections.delete(connection)
-    if (connection.identity === undefined) return
-    this.#uncount(connection)
-    this.sessions.abandon(connection.identity.session)
-  }
-
-  #uncount(connection: Connection<Login>): void {
-    if (!connection.isCounted || connection.identity === undefined) return
-    connection.isCounted = false
-    this.#budgets.connections.release(connection.identity.owner)
-  }
-
   #registered(client: Client): void {
-    const connection = this.#known.get(client)
+    const connection = this.#connections.of(client)
     if (connection?.identity === undefined) return
     const { session } = connection.identity
     // forgotten while it logged in: what it was about to take up is no more; closed once Aedes has it on its list
@@ -481,7 +378,7 @@ export class Broker<Login> {
   }
 
   #ready(client: Client): void {
-    const connection = this.#known.get(client)
+    const connection = this.#connections.of(client)
     const outbox = connection?.identity?.session.outbox
     if (connection === undefined || outbox === undefined) return
     connection.onRead(() => outbox.pump())
@@ -492,7 +389,7 @@ export class Broker<Login> {
   }
 
   #announce(client: Client, topicFilters: readonly string[]): void {
-    const connection = this.#known.get(client)
+    const connection = this.#connections.of(client)
     if (connection?.identity === undefined || client.closed) return
     const { announced, identity } = connection
     const added = topicFilters.filter((topicFilter) => !announced.has(topicFilter))
@@ -501,59 +398,38 @@ export class Broker<Login> {
   }
 
   #disconnected(client: Client): void {
-    const connection = this.#known.get(client)
+    const connection = this.#connections.of(client)
     if (connection?.identity === undefined) return
-    this.#uncount(connection)
+    this.#connections.uncount(connection)
     this.sessions.leave(connection.identity.session, connection)
     this.#port.disconnected(connection.identity.login)
   }
 
   #subscribe(client: Client, { topic, qos }: Subscription): boolean {
-    if (!this.#maySubscribe(client, topic)) return false
-    const session = this.#identityOf(client)?.session
+    const connection = this.#connections.of(client)
+    if (connection?.identity === undefined || topic === SESSION_MARK) return false
+    const { session } = connection.identity
+    const refusal = refuseSubscription(connection, connection.identity, topic, {
+      sessions: this.sessions,
+      budgets: this.#budgets,
+      port: this.#port,
+      maxSubscriptions: this.#options.maxSubscriptions,
+    })
+    if (refusal !== undefined) {
+      this.#connections.refuse(client, refusal, topic)
+      return false
+    }
+    connection.granted.add(topic)
     // at once: what comes right behind SUBSCRIBE is matched with it. A session that is kept is told by Aedes.
-    if (session?.isPersistent === false)
+    if (!session.isPersistent)
       void this.sessions.subscribe(session, [
         { clientId: session.clientId, topicFilter: topic, qos, extra: null },
       ])
     return true
   }
 
-  #maySubscribe(client: Client, topicFilter: string): boolean {
-    const connection = this.#known.get(client)
-    if (connection?.identity === undefined || topicFilter === SESSION_MARK) return false
-    const { granted, identity } = connection
-    this.#budgets.messages.spend(identity.owner, this.#costOf(topicFilter))
-    if (topicFilter.length > TOPIC_FILTER_MAX) {
-      this.#refuse(client, 'topic_filter_too_long', topicFilter)
-      return false
-    }
-    if (!granted.has(topicFilter) && granted.size >= this.#options.maxSubscriptions) {
-      this.#refuse(client, 'too_many_subscriptions', topicFilter)
-      return false
-    }
-    const { owner, session } = identity
-    // the subscriptions of a kept session come again with each of its connections
-    const isKnown = session.subscriptions.has(topicFilter)
-    if (!isKnown && !this.#budgets.subscriptions.allows(this.sessions.subscriptionsOf(owner))) {
-      this.#refuse(client, 'too_many_subscriptions_of_owner', topicFilter)
-      return false
-    }
-    if (!this.#port.canSubscribe(owner, topicFilter)) {
-      this.#refuse(client, 'topic_not_readable', topicFilter)
-      return false
-    }
-    granted.add(topicFilter)
-    return true
-  }
-
-  /** Subscribing is reckoned as a message; with a wildcard all that is retained has to be looked at. */
-  #costOf(topicFilter: string): number {
-    return hasWildcard(topicFilter) ? 1 + this.sessions.retained.size / RETAINED_A_MESSAGE : 1
-  }
-
   #unsubscribed(client: Client, topicFilters: string[]): void {
-    const connection = this.#known.get(client)
+    const connection = this.#connections.of(client)
     for (const topicFilter of topicFilters) {
       connection?.granted.delete(topicFilter)
       connection?.announced.delete(topicFilter)
@@ -563,7 +439,7 @@ export class Broker<Login> {
   }
 
   #receive(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const connection = client === null ? undefined : this.#known.get(client)
+    const connection = client === null ? undefined : this.#connections.of(client)
     if (client === null || connection?.identity === undefined) {
       done(new Error('not logged in'))
       return
@@ -572,7 +448,7 @@ export class Broker<Login> {
     acknowledgeWhenStored(this.#intake, connection, connection.identity, packet, {
       spend: (items) => this.#budgets.messages.spend(owner, items),
       spendWill: isWillOf(client, packet) ? () => this.#persistence.spendWill(client.id) : undefined,
-      refuse: (reason) => this.#refuse(client, reason, packet.topic),
+      refuse: (reason) => this.#connections.refuse(client, reason, packet.topic),
       done,
     })
   }
@@ -606,40 +482,9 @@ export class Broker<Login> {
     )
   }
 
-  #connectionOf(clientId: string): Connection<Login> | undefined {
-    const client = connectedClient(this.#aedes, clientId)
-    return client && this.#known.get(client)
-  }
-
-  #identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
-    // Aedes asks with a client or with nothing but its id, of which nothing is noted
-    return this.#known.get(client as Client)?.identity
-  }
-
-  #throttleMs(connection: Connection<Login> | undefined): number {
-    if (connection?.identity === undefined) return 0
-    const { owner } = connection.identity
-    const messagesMs = this.#budgets.messages.debtMs(owner)
-    if (messagesMs > 0) this.refusals.counts.add('throttled')
-    const debt = this.#port.debtOf(owner)
-    if (debt !== undefined) this.#refuse(connection.client, debt.reason)
-    const waitMs = Math.max(messagesMs, debt?.waitMs ?? 0)
-    if (waitMs > 0) connection.throttled++
-    return waitMs
-  }
-
-  #refuse(client: Client, reason: string, topic?: string): void {
-    const address = this.#known.get(client)?.address ?? 'unknown'
-    this.refusals.add(reason, {
-      address,
-      clientId: printable(givenClientId(client.id ?? '')),
-      ...(topic === undefined ? {} : { topic: printable(topic) }),
-    })
-  }
-
   #note(client: Client, error: Error): void {
     const limit = limitBehind(error)
-    if (limit !== undefined) this.#refuse(client, limit)
+    if (limit !== undefined) this.#connections.refuse(client, limit)
     else this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
     this.#log.debug(
       { clientId: printable(client.id), reason: error.message },
@@ -651,17 +496,7 @@ export class Broker<Login> {
 /** For promises without a caller: the journal has reported the failure. */
 const IGNORE_FAILURE = () => undefined
 
-function clampKeepalive(keepaliveS: number | undefined): number {
-  // 0 would mean a dead connection is never noticed
-  if (keepaliveS === undefined || keepaliveS === 0) return KEEPALIVE_MAX_S
-  return Math.min(Math.max(keepaliveS, KEEPALIVE_MIN_S), KEEPALIVE_MAX_S)
-}
-
 /** Whether Aedes publishes this for a client that is gone. */
 function isWillOf(client: Client, packet: PublishPacket): boolean {
   return clientInternals(client).will === packet
-}
-
-function printable(text: string | null): string {
-  return (text ?? '').slice(0, 128)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import {
   connectPacket,
@@ -10,28 +10,14 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/mqtt-packets.ts'
-import { OpenBroker } from '#testing/open-broker.ts'
+import { connectTo, type OpenBroker, startBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 const COUNT = 300
 
-type Options = Parameters<typeof OpenBroker.start>[0]
-
-async function start(t: TestContext, options: Options = {}): Promise<OpenBroker> {
-  const side = await OpenBroker.start(options)
-  t.after(() => side.stop())
-  return side
-}
-
-async function connect(side: OpenBroker, clientId: string, clean = true): Promise<RawMqtt> {
-  const client = await RawMqtt.open(side.url)
-  assert.equal(await client.login({ clientId, clean }), 0)
-  return client
-}
-
 /** Retains messages of two kilobytes, far more than a connection holds unread. */
 async function retain(side: OpenBroker, qos: number): Promise<void> {
-  const writer = await connect(side, 'writer')
+  const writer = await connectTo(side, 'writer')
   for (let i = 0; i < COUNT; i++)
     writer.send(publishPacket(`r/${i}`, `${i}`.padEnd(2000), { qos, id: i + 1, isRetained: true }))
   await writer.flush()
@@ -61,13 +47,13 @@ const FEW = {
   retained: { messages: 1000, bytes: 1_048_576 },
   expiryDays: 30,
 }
-const OPTIONS: NonNullable<Options> = { options: { sessions: FEW } }
+const OPTIONS: NonNullable<Parameters<typeof startBroker>[1]> = { options: { sessions: FEW } }
 
 describe('a wildcard subscription brings every retained message', () => {
   for (const qos of [0, 1]) {
     for (const clean of [true, false]) {
       test(`to one that reads nothing for a while, QoS ${qos}, clean session ${Number(clean)}`, async (t) => {
-        const side = await start(t, OPTIONS)
+        const side = await startBroker(t, OPTIONS)
         await retain(side, qos)
         // a pair of streams in the process holds 128 KiB unread, a pair of sockets megabytes
         const [near, far] = duplexPair()
@@ -77,7 +63,7 @@ describe('a wildcard subscription brings every retained message', () => {
         )
         await eventually(() => far.writableLength > 0 || side.broker.sessions.queued.messages > 0, 'begun')
         // it reads on, after everybody else had a turn
-        const bystander = await connect(side, 'bystander')
+        const bystander = await connectTo(side, 'bystander')
         for (let i = 0; i < 50; i++) await bystander.flush()
         assert.ok(far.writableLength < 200_000, `${far.writableLength} bytes wait`)
         const reader = new RawMqtt(near)
@@ -91,11 +77,11 @@ describe('a wildcard subscription brings every retained message', () => {
 
 describe('a subscriber that acknowledges nothing', () => {
   test('gets as many messages as its window holds, and one more for each acknowledgement', async (t) => {
-    const side = await start(t, OPTIONS)
-    const reader = await connect(side, 'reader')
+    const side = await startBroker(t, OPTIONS)
+    const reader = await connectTo(side, 'reader')
     reader.send(subscribePacket({ a: 1 }))
     await reader.next(PACKET.suback)
-    const writer = await connect(side, 'writer')
+    const writer = await connectTo(side, 'writer')
     for (let i = 0; i < 30; i++) writer.send(publishPacket('a', `${i}`, { id: i + 1 }))
     await writer.flush()
     const packets = await reader.flush()
@@ -116,13 +102,13 @@ describe('a subscriber that acknowledges nothing', () => {
 })
 
 test('a subscriber that reads on gets what was left out, also where a stream counts what is under way twice', async (t) => {
-  const side = await start(t)
+  const side = await startBroker(t)
   const [near, far] = duplexPair()
   // the stream of a WebSocket has what the socket below it still holds
   side.broker.handle(far, 'test', { bufferedBytes: () => far.writableLength })
   near.write(Buffer.concat([connectPacket({ clientId: 'reader' }), subscribePacket({ a: 1 })]))
   await eventually(() => side.broker.sessions.match('a', () => true).size > 0, 'subscribed')
-  const writer = await connect(side, 'writer')
+  const writer = await connectTo(side, 'writer')
   for (let i = 0; i < 6; i++) {
     writer.send(publishPacket('a', `${i}`.padEnd(40_000), { id: i + 1 }))
     await writer.next(PACKET.puback)
@@ -141,14 +127,14 @@ test('what an owner may not read is judged once for a message, not for each of i
     judged += Number(topic === 'dev/cart-1/tlm')
     return false
   }
-  const side = await start(t, { port: { canRead } })
+  const side = await startBroker(t, { port: { canRead } })
   const filters = { '#': 0, '+/#': 0, 'dev/+/+': 0, 'dev/+/tlm': 1, 'dev/#': 1, '+/+/+': 0 }
   for (let i = 0; i < 50; i++) {
-    const curious = await connect(side, `curious-${i}`, i % 2 === 0)
+    const curious = await connectTo(side, `curious-${i}`, i % 2 === 0)
     curious.send(subscribePacket(filters))
     await curious.next(PACKET.suback)
   }
-  const writer = await connect(side, 'writer')
+  const writer = await connectTo(side, 'writer')
   writer.send(publishPacket('dev/cart-1/tlm', '{}'))
   await writer.next(PACKET.puback)
   // when it is matched with those it is kept for, and when it is handed to those who are connected

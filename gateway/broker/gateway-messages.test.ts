@@ -1,24 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { type Downlink, publishWith } from '#services/downlink.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, type RawPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
-import { OpenBroker } from '#testing/open-broker.ts'
-import { RawMqtt } from '#testing/raw-mqtt.ts'
-
-type Options = Parameters<typeof OpenBroker.start>[0]
-
-async function start(t: TestContext, options: Options = {}): Promise<OpenBroker> {
-  const side = await OpenBroker.start(options)
-  t.after(() => side.stop())
-  return side
-}
-
-async function connect(side: OpenBroker, clientId: string, clean = true): Promise<RawMqtt> {
-  const client = await RawMqtt.open(side.url)
-  assert.equal(await client.login({ clientId, clean }), 0)
-  return client
-}
+import { connectTo, type OpenBroker, startBroker } from '#testing/open-broker.ts'
+import type { RawMqtt } from '#testing/raw-mqtt.ts'
 
 async function subscribe(client: RawMqtt, topicFilter: string, qos = 1): Promise<void> {
   client.send(subscribePacket({ [topicFilter]: qos }))
@@ -57,30 +43,30 @@ function publish(side: OpenBroker, message = CONFIG): Promise<void> {
 
 describe('a message that is prepared', () => {
   test('reaches who is here, who comes later and, after a restart, whose session is kept', async (t) => {
-    const side = await start(t)
-    const away = await connect(side, 'away', false)
+    const side = await startBroker(t)
+    const away = await connectTo(side, 'away', false)
     await subscribe(away, 'cfg')
     await leave(side, away)
-    const here = await connect(side, 'here')
+    const here = await connectTo(side, 'here')
     await subscribe(here, 'cfg')
     await publish(side)
     const live = { topic: 'cfg', payload: '{"v":1}', qos: 1, isRetained: false }
     assert.deepEqual(told(await here.next(PACKET.publish)), live)
-    const later = await connect(side, 'later')
+    const later = await connectTo(side, 'later')
     await subscribe(later, 'cfg')
     assert.deepEqual(told(await later.next(PACKET.publish)), { ...live, isRetained: true })
 
-    const next = await start(t, { journal: side.journal })
-    const back = await connect(next, 'away', false)
+    const next = await startBroker(t, { journal: side.journal })
+    const back = await connectTo(next, 'away', false)
     assert.deepEqual(told(await back.next(PACKET.publish)), live)
-    const newcomer = await connect(next, 'newcomer')
+    const newcomer = await connectTo(next, 'newcomer')
     await subscribe(newcomer, 'cfg')
     assert.deepEqual(told(await newcomer.next(PACKET.publish)), { ...live, isRetained: true })
   })
 
   test('shows nothing before it is committed and nothing at all when it is abandoned', async (t) => {
-    const side = await start(t)
-    const kept = await connect(side, 'kept', false)
+    const side = await startBroker(t)
+    const kept = await connectTo(side, 'kept', false)
     await subscribe(kept, 'cfg')
     side.broker.prepare({ ...CONFIG, payload: '{"v":0}' })
     const failed = publishWith([side.broker.prepare(CONFIG)], () => Promise.reject(new Error('disk full')))
@@ -91,8 +77,8 @@ describe('a message that is prepared', () => {
   })
 
   test('is for those who may read the topic only', async (t) => {
-    const side = await start(t, { port: { canRead: (_owner, topic) => topic !== 'cfg' } })
-    const client = await connect(side, 'client', false)
+    const side = await startBroker(t, { port: { canRead: (_owner, topic) => topic !== 'cfg' } })
+    const client = await connectTo(side, 'client', false)
     await subscribe(client, '#')
     await publish(side)
     await publish(side, { topic: 'other', payload: 'x', isRetained: false })
@@ -102,9 +88,9 @@ describe('a message that is prepared', () => {
 
 describe('a message that is sent now', () => {
   test('reaches the connection that has subscribed to its topic, in the QoS it asked for', async (t) => {
-    const side = await start(t)
+    const side = await startBroker(t)
     assert.equal(side.broker.send('cart', 'cmd', 'nobody'), false)
-    const cart = await connect(side, 'cart')
+    const cart = await connectTo(side, 'cart')
     assert.equal(side.broker.send('cart', 'cmd', 'not subscribed'), false)
     for (const qos of [1, 0]) {
       await subscribe(cart, 'cmd', qos)
@@ -117,18 +103,18 @@ describe('a message that is sent now', () => {
   })
 
   test('is forgotten with the connection, also when the session is kept', async (t) => {
-    const side = await start(t)
-    const cart = await connect(side, 'cart', false)
+    const side = await startBroker(t)
+    const cart = await connectTo(side, 'cart', false)
     await subscribe(cart, 'cmd')
     assert.equal(side.broker.send('cart', 'cmd', 'unlock'), true)
     await cart.next(PACKET.publish)
     await leave(side, cart)
-    const back = await connect(side, 'cart', false)
+    const back = await connectTo(side, 'cart', false)
     assert.equal(side.broker.sessions.get('cart')?.outbox.messageCount, 0)
     await eventually(() => side.broker.send('cart', 'cmd', 'lock'), 'logged in')
     assert.equal(told(await back.next(PACKET.publish)).payload, 'lock')
     // a second connection with the same client id takes over
-    const successor = await connect(side, 'cart', false)
+    const successor = await connectTo(side, 'cart', false)
     await eventually(() => side.broker.send('cart', 'cmd', 'locate'), 'logged in')
     assert.equal(told(await successor.next(PACKET.publish)).payload, 'locate')
   })
@@ -136,19 +122,19 @@ describe('a message that is sent now', () => {
 
 test('that messages of a topic reach a client is told once a connection', async (t) => {
   const told: string[][] = []
-  const side = await start(t, {
+  const side = await startBroker(t, {
     port: {
       canSubscribe: (_owner, topicFilter) => topicFilter !== 'denied',
       subscribed: (_login, topicFilters) => told.push([...topicFilters]),
     },
   })
-  const cart = await connect(side, 'cart', false)
+  const cart = await connectTo(side, 'cart', false)
   await subscribe(cart, 'denied')
   await subscribe(cart, 'cmd')
   await subscribe(cart, 'cmd')
   assert.deepEqual(told.splice(0), [['cmd']])
   await leave(side, cart)
-  const back = await connect(side, 'cart', false)
+  const back = await connectTo(side, 'cart', false)
   await subscribe(back, 'cmd')
   await eventually(() => told.length > 0, 'told')
   assert.deepEqual(told, [['cmd']])

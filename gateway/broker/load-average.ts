@@ -1,4 +1,5 @@
-const MINUTE_MS = 60_000
+import { MINUTE_MS } from '#shared/time.ts'
+
 /** Windows of the averages, in minutes. */
 export const LOAD_WINDOWS_MIN = [1, 5, 15] as const
 

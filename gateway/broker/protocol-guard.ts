@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { EventEmitter } from 'node:events'
 import type { Client } from 'aedes'
 import { isTopicFilter } from '#domain/mqtt-topics.ts'
+import type { AcknowledgementType } from './mqtt-sessions/outbox.ts'
 
 /** A packet that has been read, as far as it is looked at here. */
 interface ReadPacket {
@@ -42,15 +43,21 @@ const LEVELS = new Map([
   ['MQIsdp', 3],
 ])
 
+interface ProtocolRules {
+  /** Whether an acknowledgement is of the type that the message under way asks for. */
+  isExpected(type: AcknowledgementType, packetId: number): boolean
+  onViolation(): void
+  /** Gets the client id, if the packet is one of MQTT 5. */
+  onUnsupported(clientId: string | undefined): void
+}
+
 /**
  * Ends a connection on packets the standard forbids and mqtt-packet lets through [MQTT-4.8.0-1], and has levels that are
- * not supported answered with return code 1 [MQTT-3.1.2-2]. `onUnsupported` gets the client id, if the packet is one of
- * MQTT 5.
+ * not supported answered with return code 1 [MQTT-3.1.2-2].
  */
 export function guardProtocol(
   client: Client,
-  onViolation: () => void,
-  onUnsupported: (clientId: string | undefined) => void,
+  { isExpected, onViolation, onUnsupported }: ProtocolRules,
 ): void {
   // not published by Aedes; the tests that name the statements of the standard would show a change
   const parser = (client as unknown as { _parser: Parser })._parser
@@ -67,7 +74,7 @@ export function guardProtocol(
   parser._parsePayload = () => {
     const isWhole = parsePayload()
     if (!isWhole || parser.error !== null) return isWhole
-    const fault = faultOf(parser.packet, parser._pos)
+    const fault = faultOf(parser.packet, parser._pos) ?? acknowledgementFaultOf(parser.packet, isExpected)
     if (fault !== undefined) parser._emitError(new Error(fault))
     isOver = parser.packet.cmd === 'disconnect'
     answerEach(parser.packet)
@@ -107,6 +114,14 @@ function faultOf(packet: ReadPacket, endsAt: number): string | undefined {
   if (filters?.length === 0) return 'no topic filter'
   // [MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1]
   return filters?.every(isTopicFilter) === false ? 'malformed topic filter' : undefined
+}
+
+function acknowledgementFaultOf(
+  { cmd, messageId = 0 }: ReadPacket,
+  isExpected: ProtocolRules['isExpected'],
+): string | undefined {
+  if (cmd !== 'puback' && cmd !== 'pubrec' && cmd !== 'pubcomp') return undefined
+  return isExpected(cmd, messageId) ? undefined : `${cmd} is not what the message asks for`
 }
 
 /** Whether CONNECT names a protocol and level to go on with; a name that is unknown is for the parser to refuse. */

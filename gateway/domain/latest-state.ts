@@ -26,8 +26,19 @@ export interface LatestState {
   status: Record<string, Scalar> | null
   /** What was not taken from the device's messages, by reason. */
   dropped: Record<string, number>
+  /** Readings and events stored at times that nobody could judge, because the clock was in doubt; absent if none. */
+  unverified?: UnverifiedTimes
+  /** It has asked the gateway for the time; absent if it never did. */
+  asksForTime?: boolean
   /** The versions it said it has applied, of its configuration and of the zones of its group. */
   applied: { [What in Applicable]?: AppliedVersion }
+}
+
+/** How many times of a device nobody could judge, the earliest and the latest of them. */
+export interface UnverifiedTimes {
+  count: number
+  fromMs: number
+  toMs: number
 }
 
 /** What is published to a device in versions, by the last level of its topic. */
@@ -50,6 +61,8 @@ export function copyState(state: LatestState): LatestState {
     atMs: { ...state.atMs },
     status: state.status,
     dropped: { ...state.dropped },
+    ...(state.unverified === undefined ? {} : { unverified: state.unverified }),
+    ...(state.asksForTime === undefined ? {} : { asksForTime: state.asksForTime }),
     applied: { ...state.applied },
   }
 }
@@ -101,6 +114,16 @@ export function lockStatusValue(state: LatestState, isLocked: boolean): Scalar {
 
 export function countDrop(state: LatestState, reason: string, count: number): void {
   state.dropped[reason] = (state.dropped[reason] ?? 0) + count
+}
+
+/** Marks times that are stored as the device said them and could not be judged. */
+export function markUnverified(state: LatestState, times: UnverifiedTimes): void {
+  const { count, fromMs, toMs } = state.unverified ?? { ...times, count: 0 }
+  state.unverified = {
+    count: count + times.count,
+    fromMs: Math.min(fromMs, times.fromMs),
+    toMs: Math.max(toMs, times.toMs),
+  }
 }
 
 /** The scaled integers a GPS record is stored as; `speedMilliKmh` is null when the fix had none. */

@@ -1,7 +1,7 @@
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { LockEventMessage } from '#shared/wire/mqtt.ts'
 import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
-import type { OnDrop } from './telemetry.ts'
+import { NO_TIME_NOTES, type OnDrop, type TimeNotes } from './telemetry.ts'
 
 /** A lock or unlock a device reported. */
 export interface LockEvent {
@@ -15,13 +15,6 @@ export interface LockEvent {
   identity: string
 }
 
-/** A code as it is shown to whom it is not to tell everything: all but its last two characters are asterisks. */
-export function maskCode(code: string): string {
-  const characters = [...code]
-  const shown = characters.length > 2 ? characters.slice(-2) : []
-  return '*'.repeat(characters.length - shown.length) + shown.join('')
-}
-
 /**
  * Turns a checked message into an event. A stamp that cannot be believed becomes the receive time: unlike a position,
  * a lock event is worth keeping whenever it was. A code with source key or remote is dropped.
@@ -31,12 +24,14 @@ export function lockEventFromMessage(
   receivedAtMs: number,
   onDrop: OnDrop,
   latestMs = receivedAtMs + MAX_AHEAD_MS,
+  notes: Pick<TimeNotes, 'said'> = NO_TIME_NOTES,
 ): LockEvent {
   const isTimed = isPlausibleTime(message.ts, latestMs)
   const eid = message.eid ?? null
   const givenCode = message.code ?? null
   if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
   const atMs = isPlausibleTime(message.ts, latestMs) ? Math.round(message.ts) : receivedAtMs
+  if (isTimed) notes.said(atMs)
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
   if (!hasCode && givenCode !== null) onDrop('unexpected_code')
   const code = hasCode && givenCode !== null ? String(givenCode) : null

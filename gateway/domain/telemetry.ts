@@ -19,6 +19,16 @@ export interface Sample {
 /** Counts values and messages that were not taken, by reason; the counters of metrics and device details. */
 export type OnDrop = (reason: string, count?: number) => void
 
+/** What is noticed about the times of a message while it is read. */
+export interface TimeNotes {
+  /** A reading has a time by a clock of the device's own. */
+  said: (atMs: number) => void
+  /** A reading of a batch cannot be taken because of its time. */
+  refused: (reading: unknown) => void
+}
+
+export const NO_TIME_NOTES: TimeNotes = { said: () => undefined, refused: () => undefined }
+
 /** A payload no rule can make sense of: it goes to the quarantine. */
 export class UnreadablePayloadError extends Error {
   readonly reason: string
@@ -45,7 +55,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /**
  * Reads a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
  * (`up` in ms since boot). What is usable is returned in the order sent; the rest goes to `onDrop`, as do times after
- * `latestMs`.
+ * `latestMs`, and readings that only their time makes unusable go to `notes` as well.
  * Throws `UnreadablePayloadError` when it is none of the three forms.
  */
 export function parseTelemetry(
@@ -53,14 +63,15 @@ export function parseTelemetry(
   receivedAtMs: number,
   onDrop: OnDrop,
   latestMs = receivedAtMs + MAX_AHEAD_MS,
+  notes = NO_TIME_NOTES,
 ): Sample[] {
-  const receipt = { atMs: receivedAtMs, latestMs }
+  const receipt = { atMs: receivedAtMs, latestMs, notes }
   if (Array.isArray(payload)) {
-    return parseBatch(payload, onDrop, (sample) => batchTime(sample, receipt))
+    return parseBatch(payload, onDrop, receipt, (sample) => batchTime(sample, receipt))
   }
   if (!isJsonObject(payload)) throw new UnreadablePayloadError('not_an_object_or_array')
   if (Array.isArray(payload.s)) {
-    return parseBatch(payload.s, onDrop, (sample) => envelopeTime(sample, payload, receipt))
+    return parseBatch(payload.s, onDrop, receipt, (sample) => envelopeTime(sample, payload, receipt))
   }
   const sample = parseSample(payload, singleTime(payload, receipt, onDrop), onDrop)
   return sample === undefined ? [] : [sample]
@@ -70,11 +81,17 @@ export function parseTelemetry(
 interface Receipt {
   atMs: number
   latestMs: number
+  notes: TimeNotes
 }
 
 type TimeOrReason = number | string
 
-function parseBatch(items: unknown[], onDrop: OnDrop, timeOf: (item: JsonObject) => TimeOrReason): Sample[] {
+function parseBatch(
+  items: unknown[],
+  onDrop: OnDrop,
+  { notes }: Receipt,
+  timeOf: (item: JsonObject) => TimeOrReason,
+): Sample[] {
   if (items.length > MAX_BATCH_SAMPLES) onDrop('batch_too_long', items.length - MAX_BATCH_SAMPLES)
   const samples: Sample[] = []
   for (const item of items.slice(0, MAX_BATCH_SAMPLES)) {
@@ -85,6 +102,7 @@ function parseBatch(items: unknown[], onDrop: OnDrop, timeOf: (item: JsonObject)
     const time = timeOf(item)
     if (typeof time === 'string') {
       onDrop(time)
+      if (time === 'implausible_time') notes.refused(item)
       continue
     }
     const sample = parseSample(item, time, onDrop)
@@ -95,7 +113,7 @@ function parseBatch(items: unknown[], onDrop: OnDrop, timeOf: (item: JsonObject)
 
 function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): number {
   if (isAbsent(sample.ts)) return receipt.atMs
-  if (isPlausibleTime(sample.ts, receipt.latestMs)) return Math.round(sample.ts)
+  if (isPlausibleTime(sample.ts, receipt.latestMs)) return ownTime(sample.ts, receipt)
   onDrop('implausible_time')
   return receipt.atMs
 }
@@ -103,7 +121,13 @@ function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): numbe
 // In a batch the receive time would be a lie for all but the last sample, so an unusable stamp costs the sample.
 function batchTime(sample: JsonObject, receipt: Receipt): TimeOrReason {
   if (isAbsent(sample.ts)) return receipt.atMs
-  return isPlausibleTime(sample.ts, receipt.latestMs) ? Math.round(sample.ts) : 'implausible_time'
+  return isPlausibleTime(sample.ts, receipt.latestMs) ? ownTime(sample.ts, receipt) : 'implausible_time'
+}
+
+function ownTime(ts: number, { notes }: Receipt): number {
+  const atMs = Math.round(ts)
+  notes.said(atMs)
+  return atMs
 }
 
 function envelopeTime(sample: JsonObject, envelope: JsonObject, receipt: Receipt): TimeOrReason {

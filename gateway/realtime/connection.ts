@@ -9,7 +9,7 @@ export const CLOSE = {
   binary: 1003,
   abuse: 1008,
   slow: 1013,
-  keyRevoked: 4401,
+  unauthenticated: 4401,
 } as const
 
 /** Unread bytes after which a reader is too slow to keep. */
@@ -60,8 +60,7 @@ export class RealtimeConnection implements Watcher {
   }
 
   close(code: number, reason: string): void {
-    this.#socket.close(code, reason)
-    setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref()
+    closeWebSocket(this.#socket, code, reason)
   }
 
   /** Asks for a sign of life; ends the connection when the last two were not answered. */
@@ -82,6 +81,12 @@ export class RealtimeConnection implements Watcher {
     }
     return ++this.#messages <= MESSAGES_A_WINDOW
   }
+}
+
+/** Says goodbye, and does not wait for the answer for ever. */
+export function closeWebSocket(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, reason)
+  setTimeout(() => socket.terminate(), GOODBYE_MS).unref()
 }
 
 /** A message as it goes over the wire: made once, sent to many. */

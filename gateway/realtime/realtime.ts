@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Caller, canSee, isAdmin, seesCodes } from '#domain/access.ts'
-import { maskCode } from '#domain/lock-event.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -13,11 +12,13 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { maskCode } from '#shared/masked-codes.ts'
 import { Tally } from '#shared/tally.ts'
 import { toIso } from '#shared/time.ts'
-import { isNestedTooDeep } from '#shared/wire/json-object.ts'
-import { type ClientMessage, clientMessageSchema, type ServerMessage } from '#shared/wire/realtime.ts'
-import { CLOSE, encodeFrame, RealtimeConnection } from './connection.ts'
+import type { ClientMessage, ServerMessage } from '#shared/wire/realtime.ts'
+import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
+import { CLOSE, closeWebSocket, encodeFrame, RealtimeConnection } from './connection.ts'
+import { HalfOpen } from './half-open.ts'
 import { RealtimeCommands, statusMessage } from './realtime-commands.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -25,18 +26,19 @@ const MAX_MESSAGE_BYTES = 65_536
 const MAX_ECHOED_CHARS = 1_024
 const PING_MS = 30_000
 const EVERYTHING = '*'
-
-type ErrorMessage = Extract<ServerMessage, { type: 'error' }>
+const LOGGED_IN = 'this connection has logged in already'
 
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
   commands: Commands
   users: Pick<Users, 'callerOf'>
-  keyGuard: Pick<KeyGuard, 'count'>
+  keyGuard: Pick<KeyGuard, 'admit' | 'count'>
   origins: Pick<Origins, 'run'>
   /** By user. */
   sockets: Slots
+  /** Those that have not logged in, by address. */
+  halfOpen: Slots
   log: Log
 }
 
@@ -54,11 +56,13 @@ export class Realtime implements Part {
   readonly #connections = new Set<RealtimeConnection>()
   readonly #subscriptions = new Subscriptions<RealtimeConnection>()
   readonly #commands: RealtimeCommands
+  readonly #halfOpen: HalfOpen
   #pingTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RealtimeDeps) {
     this.#deps = deps
     this.#commands = new RealtimeCommands(deps)
+    this.#halfOpen = new HalfOpen({ keyGuard: deps.keyGuard, slots: deps.halfOpen, closed: this.closed })
   }
 
   async start(): Promise<void> {
@@ -123,13 +127,26 @@ export class Realtime implements Part {
 
   async stop(): Promise<void> {
     clearInterval(this.#pingTimer)
-    for (const connection of this.#connections) connection.close(CLOSE.shutdown, 'the gateway is stopping')
+    const reason = 'the gateway is stopping'
+    for (const connection of this.#connections) connection.close(CLOSE.shutdown, reason)
+    this.#halfOpen.closeAll(CLOSE.shutdown, reason)
     this.#server.close()
   }
 
   /** Turns an upgrade request whose key is good into a connection. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void {
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller, address))
+    this.#upgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller, address))
+  }
+
+  /** Turns an upgrade request without a key into a connection that has to begin with one. Throws `rate_limited`. */
+  acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
+    const release = this.#halfOpen.take(socket, address)
+    this.#upgrade(request, socket, head, (webSocket) => {
+      this.#halfOpen.wait(webSocket, address, (caller) => {
+        release()
+        this.#open(webSocket, caller, address)
+      })
+    })
   }
 
   /** Asks every client for a sign of life; one that missed two is cut off. */
@@ -157,16 +174,28 @@ export class Realtime implements Part {
     return this.#connections.size
   }
 
+  #upgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    onOpen: (webSocket: WebSocket) => void,
+  ): void {
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('error', (error) =>
+        this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
+      )
+      onOpen(webSocket)
+    })
+  }
+
   #open(webSocket: WebSocket, caller: Caller, address: string): void {
-    const connection = new RealtimeConnection(webSocket, caller, address)
-    webSocket.on('error', (error) =>
-      this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
-    )
     const { sockets } = this.#deps
     if (!sockets.take(caller.userId, { mayUseReserve: isAdmin(caller) })) {
-      this.#closeFor(connection, CLOSE.slow, 'too many connections')
+      this.closed.add('too_many_connections')
+      closeWebSocket(webSocket, CLOSE.slow, 'too many connections')
       return
     }
+    const connection = new RealtimeConnection(webSocket, caller, address)
     webSocket.on('close', () => {
       sockets.release(caller.userId)
       this.#connections.delete(connection)
@@ -225,6 +254,9 @@ export class Realtime implements Part {
         break
       case 'ping':
         connection.send({ type: 'pong', ...echo })
+        break
+      case 'authenticate':
+        connection.send({ type: 'error', code: 'invalid_message', message: LOGGED_IN, ...echo })
     }
   }
 
@@ -261,7 +293,7 @@ export class Realtime implements Part {
 
   #closeAll(userId: string): void {
     for (const connection of this.#connections) {
-      if (connection.userId === userId) this.#closeFor(connection, CLOSE.keyRevoked, 'key revoked')
+      if (connection.userId === userId) this.#closeFor(connection, CLOSE.unauthenticated, 'key revoked')
     }
   }
 
@@ -281,29 +313,4 @@ export class Realtime implements Part {
     this.#subscriptions.clear(connection)
     connection.close(code, reason)
   }
-}
-
-/** A checked message, or the error to answer. */
-function parseMessage(text: string): ClientMessage | ErrorMessage {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { type: 'error', code: 'invalid_json', message: 'the message is not valid JSON' }
-  }
-  if (isNestedTooDeep(value))
-    return { type: 'error', code: 'invalid_message', message: 'the message is nested too deep' }
-  const parsed = clientMessageSchema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const message =
-    issue?.path[0] === undefined || issue.path[0] === 'type'
-      ? 'unknown type of message'
-      : `${issue.path.join('.')} ${issue.message}`
-  return { type: 'error', code: 'invalid_message', message, ...echoId(value) }
-}
-
-function echoId(value: unknown): { id?: string | number } {
-  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined
-  return typeof id === 'string' || typeof id === 'number' ? { id } : {}
 }

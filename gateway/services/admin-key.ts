@@ -18,9 +18,9 @@ interface FirstAdminKeyDeps {
 const LOOK_MS = 2_000
 
 /**
- * Sees to it that somebody can have the key of an admin. One that is made up is on the disk, in a file, before it is
- * valid, and the file goes once a use of the key is on the disk: whenever the gateway is killed, the next start has
- * a key for whoever has none yet. Starts after everything that may fail, such as a port that is taken.
+ * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid, and
+ * is removed once a use of the key is on the disk: whenever the gateway is killed, the operator gets a key from the next
+ * start. Starts after everything that may fail, such as a port that is taken.
  */
 export class FirstAdminKey implements Part {
   readonly #deps: FirstAdminKeyDeps
@@ -41,7 +41,7 @@ export class FirstAdminKey implements Part {
     const user = key === undefined ? undefined : this.#activeAdmin(hashSecret(key))
     if (user === undefined) {
       // of a start that was killed, or of an admin who has another key by now
-      this.#deps.file.tryRemove(this.#deps.log)
+      file.tryRemove(log)
       return
     }
     this.#waiting = { keyHash: user.keyHash, requests: user.usage.totalRequests }
@@ -107,7 +107,7 @@ export class FirstAdminKey implements Part {
     if (user !== undefined) {
       if (user.usage.totalRequests === waiting.requests) return
       await users.flushUsage()
-      // else the next start could take the key for one that nobody has
+      // else the next start could take the key for one that was never used
       const stored = store.read.users().find(({ userId }) => userId === user.userId)
       if (stored?.usage.totalRequests === waiting.requests) return
     }

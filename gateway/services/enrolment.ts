@@ -1,7 +1,7 @@
 import { ConflictError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import type { Clock, MonotonicClock } from '#shared/time.ts'
+import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -32,10 +32,9 @@ export interface EnrolmentState {
 
 /** Devices without a password of their own: more would be no fleet but an attack. */
 const WAITING_LIMIT = 1_000
-const MINUTE_MS = 60_000
 const MINUTES_AFTER_START = 24 * 60
 
-/** The shared key with which devices that nobody registered get in, and when it opens. */
+/** The shared key with which devices register themselves, and when it opens. */
 export class Enrolment {
   readonly #deps: EnrolmentDeps
   readonly #keyHash: string | null

@@ -1,5 +1,5 @@
 import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '#domain/latest-state.ts'
-import { NotFoundError } from '#shared/errors.ts'
+import { DamagedError, NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Registration } from '#shared/registrations.ts'
 import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
@@ -24,6 +24,8 @@ export interface Device {
   isOnline: boolean
   /** The newest time the gateway gave to what the device said without one. */
   newestReceiveMs: number
+  /** It has asked the gateway for the time: what it says about the time may be ours. */
+  asksForTime: boolean
   /** False once it is taken off the register; code that still holds the object must let go of it. */
   isRegistered: boolean
 }
@@ -67,6 +69,16 @@ export function rereadLatest(
   }
 }
 
+/** Null where a page is damaged: the store says so, and the device will send another record. */
+function unlessDamaged<Result>(read: () => Result): Result | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof DamagedError) return null
+    throw error
+  }
+}
+
 /** All registered devices with their latest state, in memory: live reads never touch the disk. */
 export class Fleet {
   readonly #byHardwareId = new Map<string, Device>()
@@ -82,8 +94,8 @@ export class Fleet {
         state: { ...emptyState(), ...JSON.parse(latestJson) },
         updatedAtMs: stateUpdatedAtMs,
         lastRespondedAtMs,
-        gps: latestGpsOf(source, row.deviceId, untilMs),
-        battery: latestBatteryOf(source, row.deviceId, untilMs),
+        gps: unlessDamaged(() => latestGpsOf(source, row.deviceId, untilMs)),
+        battery: unlessDamaged(() => latestBatteryOf(source, row.deviceId, untilMs)),
         // written by this program only
         watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
       })
@@ -158,6 +170,7 @@ export class Fleet {
       reported,
       isOnline: false,
       newestReceiveMs: reported.lastRespondedAtMs ?? 0,
+      asksForTime: reported.state.asksForTime === true,
       isRegistered: true,
     }
     this.#byHardwareId.set(row.hardwareId, device)

@@ -42,6 +42,8 @@ interface KnownSet extends GeofenceSet {
 export class Geofences {
   readonly #deps: GeofencesDeps
   readonly #byGroupId = new Map<number, KnownSet>()
+  /** Groups whose retained message is not made of the zones that are stored. */
+  readonly #untold = new Set<number>()
   /** Two changes at once would give two sets the same version. */
   readonly #turns = new Turns()
 
@@ -50,9 +52,16 @@ export class Geofences {
   }
 
   load(): void {
-    for (const { groupId, version, zonesJson } of this.#deps.store.read.geofenceSets()) {
+    const { read } = this.#deps.store
+    const messages = new Map(
+      read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
+    )
+    for (const { groupId, version, zonesJson } of read.geofenceSets()) {
       // written by this program only
-      this.#byGroupId.set(groupId, { groupId, version, zones: JSON.parse(zonesJson) })
+      const set: KnownSet = { groupId, version, zones: JSON.parse(zonesJson) }
+      this.#byGroupId.set(groupId, set)
+      const { topic, payload } = messageOf(set)
+      if (messages.get(topic) !== payload) this.#untold.add(groupId)
     }
   }
 
@@ -101,15 +110,23 @@ export class Geofences {
 
   /**
    * Publishes a set without zones for each of these groups that never had one: a teebox that comes from another group
-   * must lose the zones of that.
+   * must lose the zones of that. And publishes anew, as the next version, what the start did not find as it is stored.
    */
   async publishMissing(groupIds: Iterable<number>): Promise<void> {
+    for (const groupId of this.#untold) await this.#turns.take(() => this.#publishAnew(groupId))
     for (const groupId of groupIds) {
       if (this.#byGroupId.has(groupId)) continue
       await this.#turns.take(async () => {
         if (!this.#byGroupId.has(groupId)) await this.#save({ groupId, version: 0, zones: [] })
       })
     }
+  }
+
+  async #publishAnew(groupId: number): Promise<void> {
+    if (!this.#untold.has(groupId)) return
+    const { version, zones } = this.of(groupId)
+    // the teeboxes may have what is wrong under the version it has
+    await this.#save({ groupId, version: version === 0 ? 0 : version + 1, zones })
   }
 
   /** Empties the set of a group in the transaction of `write`; `onWritten` is to be called in that of the write. */
@@ -139,6 +156,7 @@ export class Geofences {
     return publishWith([downlink.prepare(messageOf(set))], (sessionChanges, commit) =>
       write({ ...row, sessionChanges }, () => {
         this.#byGroupId.set(groupId, set)
+        this.#untold.delete(groupId)
         commit()
       }),
     )

@@ -69,7 +69,7 @@ interface MqttAccessDeps {
   clock: GatewayClock
   log: Log
   enrolment: Enrolment
-  /** What a device may add to what is kept for ever. */
+  /** Lock events of each device: they stay for the retention. */
   lockEvents: Pick<Rates, 'spend' | 'debtMs'>
   /** Publishes to MQTT clients, QoS 0. */
   answer: (topic: string, payload: string) => void
@@ -134,9 +134,8 @@ export class MqttAccess {
 
   /**
    * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no topic
-   * of another device. A user may subscribe to
-   * whatever could take in a topic it may read; what it may not read of that is not delivered.
-   * One with masked codes does not read `evt`.
+   * of another device. A user may subscribe to every filter that could match a topic it may read; `canRead` then judges
+   * each message. A user with masked codes does not read `evt`.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -153,9 +152,9 @@ export class MqttAccess {
   }
 
   /**
-   * An admin reads everything, a user what the devices in scope say and are told, but not what only an admin may read
-   * over HTTP (configuration, zones), a device its own. Commands are handed to a
-   * device one by one, as long as they are worth obeying: no queue may keep them for it.
+   * An admin reads everything; a user the messages from and to the devices in scope, but not what only an admin may read
+   * over HTTP (configuration, zones); a device its own. Commands are handed to a device one by one, while their time to
+   * live lasts: no queue may keep them for it.
    */
   canRead(owner: string, topic: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -206,14 +205,13 @@ export class MqttAccess {
     if (login.kind !== 'device') return
     login.isOver = true
     if (login.device !== null) this.#deps.presence.disconnected(login.device, login)
-    // it was nobody: what it would have kept is kept for nobody
+    // it never enrolled: its session belongs to no device
     else if (login.enrolling === null) this.#deps.forgetSession(login.hardwareId)
   }
 
   /**
-   * Takes a message of a device: `onStored` is called when it may be acknowledged, `onRefused` when it must not be
-   * taken (its sender cannot be enrolled) or not be stored, `onDropped` when it is nobody's yet: it comes before the
-   * status with which a device enrols.
+   * Takes a message of a device. Calls `onStored` when it may be acknowledged, `onRefused` when its sender cannot be
+   * enrolled or the store refuses it, `onDropped` when it comes before the status with which the device enrols.
    * Returns how many samples and events it holds, at least 1.
    */
   receive(
@@ -369,6 +367,7 @@ export class MqttAccess {
       this.#deps.ingest.dropped.add('clock_not_set')
       return
     }
+    if (login.device !== null) login.device.asksForTime = true
     this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
   }
 }

@@ -25,6 +25,13 @@ const STEP_SEQS = 1000
 /** Lock events in one note to the head office. */
 const NOTED_ROWS = 50
 
+// Only of an event without an id of the device's own the code is part of the identity. The others keep theirs: a device
+// that had no acknowledgement sends the event again, and would bring the code back.
+const BLANK_CODE = `UPDATE lock_event SET code = NULL,
+    identity = iif(identity LIKE 'at:%' OR substr(identity, instr(identity, ' ') + 1, 3) = 'at:',
+      'erased:' || event_id, identity)
+  WHERE seq = ?`
+
 /**
  * Blanks a code, or the values that are a person's name whatever its case, in some lock events and then commands behind
  * `after`, and tells the head office. What is overwritten is not left in the pages of the file.
@@ -65,12 +72,8 @@ function eraseLockEvents(
     const { text, paths } = blank(metadata, subject)
     const isCode = 'code' in subject && code === subject.code
     if (paths.length === 0 && !isCode) continue
-    // without an id of the device's own, the code is part of what makes the event what it is
-    connection.run(
-      `UPDATE lock_event SET metadata = ?, code = iif(?, NULL, code),
-         identity = iif(?, 'erased:' || event_id, identity) WHERE seq = ?`,
-      ...[text, Number(isCode), Number(isCode), seq],
-    )
+    connection.run('UPDATE lock_event SET metadata = ? WHERE seq = ?', text, seq)
+    if (isCode) connection.run(BLANK_CODE, seq)
     blanked.push({ event_id: eventId, code: isCode, metadata: paths })
     values += paths.length
   }

@@ -22,6 +22,11 @@ export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
   )
 }
 
+/** What the broker keeps of the zones of groups, to be sent to whoever subscribes. */
+export function listZoneMessages(connection: Connection): { topic: string; payload: Uint8Array | string }[] {
+  return connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic GLOB 'sit/*/sz' ORDER BY topic")
+}
+
 /** Replaces the zones of a group, together with the messages that tell of it. */
 export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
   const { groupId, version, zonesJson, updatedAtMs, sessionChanges } = change

@@ -1,3 +1,4 @@
+import { readMaskedCode } from '#shared/masked-codes.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Connection } from './db/connection.ts'
@@ -76,11 +77,9 @@ export function listLockEvents(
 /** A pattern of the codes that are shown as this to whom codes are masked. */
 function patternOfMasked(shown: string | undefined): string | undefined {
   if (shown === undefined) return undefined
-  const characters = [...shown]
-  const shownCount = characters.length > 2 ? 2 : 0
-  const masked = characters.slice(0, characters.length - shownCount)
+  const masked = readMaskedCode(shown)
   // no code is empty
-  if (masked.some((character) => character !== '*')) return ''
-  const last = characters.slice(masked.length).map((character) => character.replace(/[*?[]/, '[$&]'))
-  return '?'.repeat(masked.length) + last.join('')
+  if (masked === null) return ''
+  const last = masked.last.map((character) => character.replace(/[*?[]/, '[$&]'))
+  return '?'.repeat(masked.hidden) + last.join('')
 }

@@ -10,10 +10,10 @@ const AFTER_FILE: Record<string, (connection: Connection) => void> = {
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
 
 /**
- * Brings the database to the schema of this program, all steps in one transaction.
+ * Brings the database to the schema of this program, or to an older one, all steps in one transaction.
  * Throws when the file was written by a newer program.
  */
-export function migrate(connection: Connection): void {
+export function migrate(connection: Connection, schema = Number.POSITIVE_INFINITY): void {
   const { db } = connection
   const current = Number(db.pragma('user_version', { simple: true }))
   const files = readdirSync(MIGRATIONS_DIR)
@@ -24,12 +24,13 @@ export function migrate(connection: Connection): void {
       `the database has schema ${current}, this program knows ${files.length}: start a newer cartbarn`,
     )
   }
-  if (current === files.length) return
+  const wanted = Math.min(schema, files.length)
+  if (current >= wanted) return
   db.transaction(() => {
-    for (const name of files.slice(current)) {
+    for (const name of files.slice(current, wanted)) {
       db.exec(readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8'))
       AFTER_FILE[name]?.(connection)
     }
-    db.pragma(`user_version = ${files.length}`)
+    db.pragma(`user_version = ${wanted}`)
   }).exclusive()
 }

@@ -1,4 +1,6 @@
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from './db/connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
 
 export interface NewQuarantineEntry {
   receivedAtMs: number
@@ -20,6 +22,16 @@ export function insertQuarantined(connection: Connection, entries: readonly NewQ
   for (const { receivedAtMs, hardwareId, topic, reason, sizeBytes, payload } of entries)
     connection.run(INSERT_QUARANTINE, receivedAtMs, hardwareId, topic, reason, sizeBytes, payload)
   if (entries.length > 0) connection.run(TRIM_QUARANTINE)
+}
+
+/** Keeps a message whose rows could not be stored, with what the MQTT broker has to write for it. */
+export function keepRefused(
+  connection: Connection,
+  { entry, sessionChanges }: { entry: NewQuarantineEntry; sessionChanges: readonly SessionChange[] },
+): null {
+  insertQuarantined(connection, [entry])
+  for (const change of sessionChanges) applySessionChange(connection, change)
+  return null
 }
 
 /** Payloads that could not be read, newest first. */

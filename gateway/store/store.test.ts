@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -473,4 +473,29 @@ test('a data folder has one gateway at a time', async () => {
   await assert.rejects(second.start(), /another cartbarn is using the data folder/)
   await first.stop()
   await second.start()
+})
+
+test('a damaged frame in the log of a gateway that was killed costs nothing without a word', async () => {
+  const { store, recorder, dataDir } = await open()
+  const { deviceId } = await createDevice(store, 'cart-1')
+  for (let i = 0; i < 30; i++)
+    await stored(store, recorder, message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
+  const killed = newFolder()
+  mkdirSync(killed, { mode: 0o700 })
+  for (const name of ['cartbarn.db', 'cartbarn.db-wal', 'cartbarn.db-shm'])
+    copyFileSync(join(dataDir, name), join(killed, name))
+  await store.stop()
+  const path = join(killed, 'cartbarn.db-wal')
+  const bytes = readFileSync(path)
+  const at = Math.floor(bytes.length / 3)
+  bytes[at] = Number(bytes[at]) ^ 4
+  writeFileSync(path, bytes)
+
+  const { store: again } = await open(killed)
+  assert.equal(again.read.deviceCounts(deviceId).gps.count, 30)
+  assert.deepEqual(
+    again.damage.all.map(({ place, outcome }) => [place, outcome]),
+    [['log', 'mended']],
+  )
+  await again.stop()
 })

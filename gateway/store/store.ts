@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
-import { describeError, UnavailableError } from '#shared/errors.ts'
+import { DamagedError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { preparePrivateFolder } from '#shared/private-files.ts'
@@ -12,13 +12,19 @@ import { systemClock } from '#shared/time.ts'
 import type { DatedOrigin } from './audit-log.ts'
 import { clockMark } from './clock-mark.ts'
 import { countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
-import { type Connection, databaseSpace, openReader } from './db/connection.ts'
+import { DamageFindings } from './damage/findings.ts'
+import { checkLog } from './damage/log-check.ts'
+import { PageSums } from './damage/page-sums.ts'
+import { isDiskReadable } from './damage/readable-disk.ts'
+import { finishReplacement } from './damage/replace-database.ts'
+import { mendForStart } from './damage/start.ts'
+import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
-import { describeFault, storeFaultCode } from './db/fault.ts'
+import { describeFault, isDamage, isWrongSum, storeFaultCode } from './db/fault.ts'
 import { loadConfigs } from './device-configs.ts'
 import { listDeviceTypes } from './device-types.ts'
 import { deviceCounts, fleetCounts, listDevices, listRemovedDevices } from './devices.ts'
-import { listGeofenceSets } from './geofences.ts'
+import { listGeofenceSets, listZoneMessages } from './geofences.ts'
 import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
@@ -29,7 +35,7 @@ import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
 import { isAdminKeyTold } from './secrets.ts'
-import { damagedBlocks } from './telemetry/damaged-blocks.ts'
+import { type DamagedRange, damagedBlocks, damagedBlocksIn } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { logEnds } from './telemetry/log-samples.ts'
 import { TelemetryReader } from './telemetry/reader.ts'
@@ -38,7 +44,7 @@ import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { listUsers } from './users.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'
-import { openForSetup } from './writer/open.ts'
+import { openForSetup, openWriter } from './writer/open.ts'
 import { Writer } from './writer/writer.ts'
 import type { NamedWrite, WriteInput, WriteName, WriteResult } from './writer/writes.ts'
 
@@ -52,6 +58,8 @@ export interface StoreOptions {
 interface StoreEvents {
   /** Blocks that a read found and could not read; the same block may come again and again. */
   unreadable: [blocks: UnreadableBlock[]]
+  /** A read or a write met damage, here or in a thread. */
+  damaged: []
 }
 
 export function databasePath(dataDir: string): string {
@@ -64,11 +72,14 @@ export class Store<Message extends Appendable = Appendable>
   implements Part
 {
   readonly queue: CommitQueue<Message>
+  /** Damage that was found in the database since the start. */
+  readonly damage: DamageFindings
   /** Long reads, in threads of their own. */
   readonly readers: ReaderPool
   readonly #options: StoreOptions
   readonly #path: string
   readonly #lock: DataLock
+  readonly #pageSums: PageSums
   readonly #writer: Writer
   readonly #originNow: () => DatedOrigin
   #connection: Connection | undefined
@@ -85,9 +96,15 @@ export class Store<Message extends Appendable = Appendable>
     this.#options = options
     this.#path = databasePath(options.dataDir)
     this.#lock = new DataLock(options.dataDir)
-    this.#writer = new Writer(this.#path, log)
-    this.readers = new ReaderPool(this.#path, options.readerThreads, this.#writer.faults, log, (blocks) =>
-      this.emit('unreadable', blocks),
+    this.#pageSums = new PageSums(this.#path, log)
+    this.damage = new DamageFindings(log)
+    this.#writer = new Writer(this.#path, log, this.damage)
+    this.#writer.faults.onDamage = () => this.emit('damaged')
+    this.readers = new ReaderPool(
+      ...([this.#path, options.readerThreads, this.#writer.faults, log] as const),
+      (blocks) => this.emit('unreadable', blocks),
+      (fault) => this.#reportTelemetry(fault),
+      (fault) => this.#mend(fault),
     )
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
   }
@@ -96,26 +113,38 @@ export class Store<Message extends Appendable = Appendable>
   async start(): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
+    finishReplacement(this.#options.dataDir)
     try {
       this.#setUp()
     } catch (error) {
       if (storeFaultCode(error) === null) throw error
       const { dataDir } = this.#options
-      throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}`, { cause: error })
+      const advice = isDamage(storeFaultCode(error))
+        ? '; npm run repair makes a new one of all that can be read'
+        : ''
+      throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}${advice}`, {
+        cause: error,
+      })
     }
     await this.#writer.start()
     await this.readers.start()
   }
 
   #setUp(): void {
+    // before the check of the log may put it aside: whether there is one says who had the database last
+    this.#pageSums.prepare()
+    const logDamage = checkLog(this.#path, systemClock.nowMs())
+    if (logDamage !== null) this.damage.report(logDamage)
     const connection = openForSetup(this.#path)
     try {
       migrate(connection)
-      checkSmallTables(connection)
     } finally {
       connection.close()
     }
+    for (const found of mendForStart({ path: this.#path, openWriter }, START_READS))
+      this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
     this.#connection = openReader(this.#path)
+    this.#pageSums.opened()
   }
 
   /** Stores what is queued, then closes. */
@@ -126,6 +155,7 @@ export class Store<Message extends Appendable = Appendable>
     this.#connection = undefined
     this.#telemetry = undefined
     await this.#writer.stop()
+    this.#pageSums.closed()
     this.#lock.release()
   }
 
@@ -184,9 +214,11 @@ export class Store<Message extends Appendable = Appendable>
       this.#readTelemetry((from) => latestBattery(from, deviceId, untilMs)),
     isLockEventStored: (event: LockEventIdentity) => this.#read((from) => isLockEventStored(from, event)),
     geofenceSets: () => this.#read(listGeofenceSets),
+    zoneMessages: () => this.#read(listZoneMessages),
     command: (commandId: string) => this.#read((from) => findCommand(from, commandId)),
     unfinishedCommands: () => this.#read(listUnfinishedCommands),
     damagedBlocks: () => this.#read(damagedBlocks),
+    damagedBlocksIn: (range: DamagedRange) => this.#read((from) => damagedBlocksIn(from, range)),
     commandCount: () => this.#read(countCommands),
     idempotencyKey: (userId: string, key: string, nowMs: number) =>
       this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
@@ -205,14 +237,44 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   #readTelemetry<Result>(work: (reader: TelemetryReader) => Result): Result {
-    return this.#read((connection) => {
-      this.#telemetry ??= new TelemetryReader(connection)
-      const reader = this.#telemetry
+    const take = (reader: TelemetryReader) => {
       const result = work(reader)
       const unreadable = reader.takeUnreadable()
       if (unreadable.length > 0) this.emit('unreadable', unreadable)
       return result
+    }
+    return this.#read((connection) => {
+      this.#telemetry ??= new TelemetryReader(connection)
+      const known = this.#telemetry
+      return this.#orUnchecked(
+        () => take(known),
+        (unchecked) => take(new TelemetryReader(unchecked)),
+      )
     })
+  }
+
+  #reportTelemetry(fault: string): void {
+    const detail = `A page of the telemetry is not as it was written (${fault}). The blocks on it that are damaged are set aside; the rest is served.`
+    this.damage.report({
+      ...{ place: 'telemetry', outcome: 'set_aside', detail },
+      foundAtMs: systemClock.nowMs(),
+    })
+  }
+
+  /** Telemetry has checksums of its own: the one of a page would take more than what is damaged. */
+  #orUnchecked<Result>(read: () => Result, readUnchecked: (connection: Connection) => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      if (!isWrongSum(storeFaultCode(error))) throw error
+      this.#reportTelemetry(describeFault(error))
+      const unchecked = openUncheckedReader(this.#path)
+      try {
+        return readUnchecked(unchecked)
+      } finally {
+        unchecked.close()
+      }
+    }
   }
 
   #read<Result>(work: (connection: Connection) => Result): Result {
@@ -223,19 +285,39 @@ export class Store<Message extends Appendable = Appendable>
       const code = storeFaultCode(error)
       if (code === null) throw error
       this.#writer.faults.add(code)
+      if (isDamage(code) && isDiskReadable(this.#path)) {
+        this.#mend(describeFault(error))
+        throw new DamagedError(error)
+      }
       // a disk that cannot be read is often gone altogether: a commit shows it
       this.queue.write({ kind: 'probe' }).catch(() => undefined)
       throw new UnavailableError('the store cannot be read', error)
     }
   }
+
+  /** Has the writer look for the damage that a read met; it tells what it finds. */
+  #mend(fault: string): void {
+    this.queue.write({ kind: 'mend', fault }).catch(() => undefined)
+  }
 }
+
+/** What the parts of the gateway read when they start, of tables that a start does not check. */
+const START_READS = [countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds]
 
 /** The file with the key of a demo. */
 export const DEMO_KEY = 'demo-key.txt'
 
 const FILES = [
   'cartbarn.db',
-  ...['cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.lock', 'sync.json', 'admin-key.txt', DEMO_KEY],
+  ...[
+    'cartbarn.db-wal',
+    'cartbarn.db-shm',
+    'cartbarn.db-sums',
+    'cartbarn.lock',
+    'sync.json',
+    'admin-key.txt',
+    DEMO_KEY,
+  ],
 ] as const
 
 /** Makes the data folder, or closes it to others. Throws an `Error` in words when it cannot be used. */
@@ -245,20 +327,5 @@ export function prepareDataFolder(dataDir: string): void {
     accessSync(dataDir, constants.W_OK)
   } catch (error) {
     throw new Error(`the data folder ${dataDir} cannot be written: ${describeError(error)}`, { cause: error })
-  }
-}
-
-const SMALL_TABLES = [
-  ...['device', 'device_state', 'user', 'device_group', 'device_type'],
-  ...['group_config', 'device_config', 'config_version', 'geofence_set', 'secret'],
-  ...['removed_device', 'sync_identity', 'sync_cursor', 'erase_mark'],
-]
-
-// The tables a start reads whole; checking the history would take minutes after a season.
-function checkSmallTables(connection: Connection): void {
-  for (const table of SMALL_TABLES) {
-    const [problem] = connection.all<{ quick_check: string }>(`PRAGMA quick_check('${table}')`)
-    if (problem?.quick_check !== 'ok')
-      throw new Error(`the database is damaged (${table}): ${problem?.quick_check}`)
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { silently } from './silently.ts'
 
 /** How much is looked for around the bit, until it is there once. */
 const WINDOWS_BYTES = [24, 300]
@@ -13,7 +14,7 @@ export function flipBit(path: string, stored: Uint8Array, byte: number, bit: num
   const file = readFileSync(path)
   const at = find(file, stored, byte)
   file[at] = (file[at] ?? 0) ^ (1 << bit)
-  writeFileSync(path, file)
+  silently(path, () => writeFileSync(path, file))
 }
 
 /** Flips one bit of the page number that leads from the page of a byte to the next one of `stored`. */
@@ -23,7 +24,7 @@ export function flipLinkBit(path: string, stored: Uint8Array, byte: number, bit:
   const page = Math.floor(find(file, stored, byte) / PAGE_BYTES) * PAGE_BYTES
   const at = page + 3 - (bit >> 3)
   file[at] = (file[at] ?? 0) ^ (1 << (bit & 7))
-  writeFileSync(path, file)
+  silently(path, () => writeFileSync(path, file))
 }
 
 function find(file: Buffer, stored: Uint8Array, byte: number): number {

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import { Broker, type BrokerOptions } from '#broker/broker.ts'
 import type { BrokerPort } from '#broker/broker-port.ts'
@@ -15,6 +17,7 @@ import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
 import { HeldDisk } from './held-disk.ts'
+import { RawMqtt } from './raw-mqtt.ts'
 
 interface OpenBrokerOptions {
   port?: Partial<BrokerPort<object>>
@@ -144,4 +147,22 @@ export function urlOf(server: Server): string {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('not listening')
   return `mqtt://127.0.0.1:${address.port}`
+}
+
+/** Starts one that stops with the test. */
+export async function startBroker(t: TestContext, options: OpenBrokerOptions = {}): Promise<OpenBroker> {
+  const opened = await OpenBroker.start(options)
+  t.after(() => opened.stop())
+  return opened
+}
+
+/** A client that is logged in. */
+export async function connectTo(
+  { url }: Pick<OpenBroker, 'url'>,
+  clientId: string,
+  clean = true,
+): Promise<RawMqtt> {
+  const client = await RawMqtt.open(url)
+  assert.equal(await client.login({ clientId, clean }), 0)
+  return client
 }

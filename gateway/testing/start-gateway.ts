@@ -94,6 +94,11 @@ export class TestGateway {
     rmSync(this.config.dataDir, { recursive: true, force: true })
   }
 
+  /** Deletes what is too old by its age. */
+  runRetention(): Promise<void> {
+    return this.#gateway.runRetention()
+  }
+
   reloadCertificate(): Promise<void> {
     return this.#gateway.reloadCertificate()
   }

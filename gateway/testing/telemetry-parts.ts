@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { AgeBrake } from '#services/clock/age-brake.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -43,14 +44,15 @@ export async function openTelemetryParts(
   })
   const system = new FakeClock()
   const clock = new GatewayClock({ system, isSynchronized: () => false })
-  clock.start(0)
+  clock.start({ markMs: 0, confirmedMs: 0 })
+  const brake = new AgeBrake(clock)
   const fleet = new Fleet()
   fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
   const maintenance = new Turns()
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
   const telemetry = new TelemetryDeletion({
-    ...{ store, fleet, sealing, damage, maintenance, clock, log },
+    ...{ store, fleet, sealing, damage, maintenance, clock, brake, log },
     hasUpstream,
   })
   const of = (deviceId: number): Device => {
@@ -58,10 +60,26 @@ export async function openTelemetryParts(
     if (device === undefined) throw new Error(`no device ${deviceId}`)
     return device
   }
-  /** The newest position of a device, as ingest would have noted it. */
+  /** The newest position of a device, which it dated itself, as ingest would have noted it. */
   const note = (deviceId: number, atMs: number) => {
+    brake.reported(atMs, clock.latestEventMs(clock.nowMs()))
     const device = of(deviceId)
     device.reported = { ...device.reported, gps: { atMs, lat: 0, long: 0, speedKmh: null } }
   }
-  return { table, store, log, lines, system, clock, fleet, maintenance, sealing, damage, telemetry, of, note }
+  return {
+    table,
+    store,
+    log,
+    lines,
+    system,
+    clock,
+    brake,
+    fleet,
+    maintenance,
+    sealing,
+    damage,
+    telemetry,
+    of,
+    note,
+  }
 }

@@ -44,6 +44,11 @@ const COMMANDS: readonly ProductCommand[] = [
     'replace the key of the admin while the gateway is stopped',
     async () => (await import('./admin-key.ts')).adminKey,
   ],
+  [
+    'repair',
+    'make a new database from what can be read of a damaged one',
+    async () => (await import('./repair.ts')).repair,
+  ],
   ['version', 'print the version', async () => printVersion],
 ]
 

@@ -109,6 +109,14 @@ export class GatewayApi {
     await this.#client.call('GET /health')
   }
 
+  /** What the gateway says of itself, as a JSON text; also when it is not well. */
+  async health(): Promise<string> {
+    const health = await this.#client
+      .call('GET /health')
+      .catch((error: unknown) => ({ detail: String(error) }))
+    return JSON.stringify(health)
+  }
+
   /** The metrics by name, each the sum over all its labels, or over those with `label` in them. */
   async metrics(label = ''): Promise<Map<string, number>> {
     const text = await this.#client.call('GET /metrics')

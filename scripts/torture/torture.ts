@@ -2,15 +2,21 @@ import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/c
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
 import { findScenarios, gatewayOption, listOf, runInTurn } from '#scripts/rig/run-scenarios.ts'
+import { clocks } from './clocks/clocks.ts'
+import { damage } from './damage/damage.ts'
+import { log } from './damage/log-check.ts'
 import { history } from './history/history.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { sessions } from './sessions/sessions.ts'
 import { starts } from './starts.ts'
+import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
 
-const SCENARIOS: readonly TortureScenario[] = [kill, power, sessions, history, sync, starts]
+const SCENARIOS: readonly TortureScenario[] = [
+  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks],
+]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
   const { scenarios, ...context } = parseOptions(argv)
@@ -36,7 +42,11 @@ function parseOptions(
     .addHelpText('after', listOf(SCENARIOS))
     .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(SCENARIOS, names))
     .option('--cycles <n>', 'kills, or power cuts, of each scenario', wholeNumber(1))
-    .option('--seed <n>', 'of the faults of sync: the same seed, the same faults', wholeNumber(0))
+    .option(
+      '--seed <n>',
+      'of the faults of sync, and of damage: the same seed, the same faults',
+      wholeNumber(0),
+    )
     .option('--short', 'a few of each, in about a minute and a half')
     .option(
       '--prove',

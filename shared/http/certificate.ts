@@ -15,7 +15,7 @@ import {
 
 /** A server that takes another certificate while it runs. */
 interface SecureServer {
-  setSecureContext(options: SecureContextOptions): void
+  setSecureContext(options: SecureContextOptions, isSelfSigned: boolean): void
 }
 
 const CHECK_EVERY_MS = 10_000
@@ -113,7 +113,7 @@ export class Certificate implements Part {
   }
 
   #use(pair: KeyPair): void {
-    for (const server of this.#servers) server.setSecureContext(secureOptions(pair))
+    for (const server of this.#servers) server.setSecureContext(secureOptions(pair), pair.isSelfSigned)
     this.#inUse = pair
     const { subject, expiresAtMs } = pair
     this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'loaded the certificate')

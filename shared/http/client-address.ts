@@ -21,8 +21,11 @@ export function parseProxies(text: string): BlockList | null {
 }
 
 /** A setting that names trusted proxies. */
-export const proxiesSetting = z.string().refine((text) => parseProxies(text) !== null, {
-  error: 'must be addresses or networks, comma-separated',
+export const proxiesSetting = z.string().transform((text, issues) => {
+  const proxies = parseProxies(text)
+  if (proxies !== null) return proxies
+  issues.addIssue('must be addresses or networks, comma-separated')
+  return z.NEVER
 })
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, get } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
@@ -37,6 +38,14 @@ async function serve(t: TestContext) {
   return { http, certificate, folder }
 }
 
+function headersOf(url: string): Promise<IncomingHttpHeaders> {
+  return new Promise((resolve, reject) => {
+    get(url, { rejectUnauthorized: false }, (response) => {
+      response.resume().on('end', () => resolve(response.headers))
+    }).on('error', reject)
+  })
+}
+
 /** Sends a request; returns the name in the certificate of the connection, and the client's port. */
 function ask(url: string, agent?: Agent): Promise<{ name: string; port: number }> {
   return new Promise((resolve, reject) => {
@@ -49,6 +58,18 @@ function ask(url: string, agent?: Agent): Promise<{ name: string; port: number }
     }).on('error', reject)
   })
 }
+
+test('browsers are told to stay with HTTPS by a certificate of an authority, and not by one signed by itself', async (t) => {
+  const { http, certificate, folder } = await serve(t)
+  const hsts = async () => (await headersOf(http.url))['strict-transport-security']
+  assert.equal(await hsts(), undefined)
+  folder.write(createKeyPair({ authorityKey: TWO.key }))
+  await certificate.reload()
+  assert.equal(await hsts(), 'max-age=31536000')
+  folder.write(ONE)
+  await certificate.reload()
+  assert.equal(await hsts(), undefined)
+})
 
 test('a connection outlives the certificate it was opened with, and new ones get the new certificate', async (t) => {
   const { http, certificate, folder } = await serve(t)

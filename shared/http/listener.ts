@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -14,6 +14,8 @@ import type { ClientAddresses } from './client-address.ts'
 /** How long the head of a request may take to arrive, from the connection or the last answer on. */
 const HEADERS_MS = 30_000
 const MOST_REQUEST_MS = 300_000
+/** Browsers use HTTPS for a year, whatever a link says. */
+const HSTS = 'max-age=31536000'
 /** How often it is looked whether one takes too long. */
 const CHECK_MS = 5_000
 
@@ -41,6 +43,8 @@ export class HttpListener implements Part {
   readonly #sockets = new Set<Socket>()
   /** Whose places are taken, by the far end of the connection: with TLS a request comes on another socket object. */
   readonly #places = new Map<string, string>()
+  /** Says that browsers are never to use HTTP with this host again. */
+  #forbidsHttp = false
   #closed: Promise<void> = Promise.resolve()
 
   constructor(
@@ -62,6 +66,9 @@ export class HttpListener implements Part {
         ? { fetch, createServer: createSecureServer, serverOptions }
         : { fetch, serverOptions: timeouts },
     ) as Server | SecureServer
+    this.#server.prependListener('request', (_request, response: ServerResponse) => {
+      if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
+    })
     if (options.keepAliveMs !== undefined) this.#server.keepAliveTimeout = options.keepAliveMs
     if (onUpgrade !== undefined)
       this.#server.on('upgrade', (request, socket, head) => {
@@ -76,8 +83,10 @@ export class HttpListener implements Part {
   }
 
   /** Gives it a certificate, before it starts or at any later time; open connections go on with theirs. */
-  setSecureContext(options: SecureContextOptions): void {
+  setSecureContext(options: SecureContextOptions, isSelfSigned: boolean): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(options)
+    // nobody could get past the warning of a browser that trusted it once and does no more
+    this.#forbidsHttp = !isSelfSigned
   }
 
   /** Throws when the port cannot be had. */

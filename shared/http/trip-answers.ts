@@ -58,7 +58,7 @@ export function streamTripList(
   c: Context,
   lists: readonly FoundTrips[],
   { config, order }: { config: TripConfig; order: ListOrder },
-  more: { devicesQueried?: number } = {},
+  more: { devicesQueried?: number; warnings?: string[] } = {},
 ): never {
   const sums = lists.map((list) => list.sums)
   const { configUsed, ...figures } = toTotalsJson(sums, config)

@@ -7,6 +7,8 @@ export type DamageReason =
   | 'wrong_checksum'
   /** Its checksum is right, so it was written like that: by a faulty or hostile program. */
   | 'impossible_content'
+  /** The page of its row cannot be read: how many records it has is not known. */
+  | 'unreadable_page'
 
 /** The bytes of a telemetry block are not what was written. What was decoded of it so far is worthless. */
 export class DamagedBlockError extends Error {

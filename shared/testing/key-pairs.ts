@@ -7,6 +7,8 @@ interface CertificateFields {
   commonName?: string
   validFromMs?: number
   expiresAtMs?: number
+  /** The private key in PEM of an authority; without it the certificate is signed by itself. */
+  authorityKey?: string
 }
 
 /** A certificate in PEM and its private key. */
@@ -15,14 +17,16 @@ export interface TestKeyPair {
   key: string
 }
 
-/** Makes a certificate for 127.0.0.1 and localhost, signed by itself (P-256): to trust it, make it the only `ca`. */
+/** Makes a certificate for 127.0.0.1 and localhost (P-256): to trust one signed by itself, make it the only `ca`. */
 export function createKeyPair({
   commonName = 'cartbarn test',
   validFromMs = Date.UTC(2020, 0, 1),
   expiresAtMs = Date.UTC(2099, 0, 1),
+  authorityKey,
 }: CertificateFields = {}): TestKeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const name = sequence(set(sequence(COMMON_NAME, utf8(commonName))))
+  const nameOf = (text: string) => sequence(set(sequence(COMMON_NAME, utf8(text))))
+  const name = nameOf(commonName)
   const alternativeNames = sequence(
     der(0x82, Buffer.from('localhost')),
     der(0x87, Buffer.from([127, 0, 0, 1])),
@@ -32,13 +36,16 @@ export function createKeyPair({
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     sequence(ECDSA_WITH_SHA256),
-    name,
+    authorityKey === undefined ? name : nameOf('cartbarn test authority'),
     sequence(time(validFromMs), time(expiresAtMs)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(SUBJECT_ALT_NAME, der(0x04, alternativeNames)))),
   )
-  const signature = der(0x03, Buffer.concat([Buffer.alloc(1), sign('sha256', content, privateKey)]))
+  const signature = der(
+    0x03,
+    Buffer.concat([Buffer.alloc(1), sign('sha256', content, authorityKey ?? privateKey)]),
+  )
   const certificate = sequence(content, sequence(ECDSA_WITH_SHA256), signature)
   const lines = certificate.toString('base64').replaceAll(/.{64}/g, '$&\n')
   return {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { TripConfig } from '#shared/trips/config.ts'
 import type { Place } from '#shared/trips/figures.ts'
@@ -87,9 +88,35 @@ function withTimes(value: unknown): unknown {
 }
 
 /** How far a figure may be from what is expected. */
-export const TOLERANCES = {
+const TOLERANCES = {
   distance: (expected: number) => Math.max(1, expected * 0.005),
-  maxSpeed: () => 0.1,
+  speed: 0.1,
   avgSpeed: (expected: number) => Math.max(0.05, expected * 0.005),
   degrees: 1e-6,
+}
+
+/** What both programs answer of a trip, but for its times. */
+type Figures = Omit<ExpectedTrip, 'startMs' | 'endMs' | 'duration'>
+
+export function assertFigures(figures: Figures, expected: Figures): void {
+  assertNear(figures.distance, expected.distance, TOLERANCES.distance(expected.distance))
+  assertSpeed(figures.maxSpeed, expected.maxSpeed)
+  assertNear(figures.avgSpeed, expected.avgSpeed, TOLERANCES.avgSpeed(expected.avgSpeed))
+  assert.equal(figures.pointCount, expected.pointCount)
+  assertPlace(figures.startLocation, expected.startLocation)
+  assertPlace(figures.endLocation, expected.endLocation)
+}
+
+export function assertPlace(place: Place | undefined, expected: Place): void {
+  assertNear(place?.lat, expected.lat, TOLERANCES.degrees)
+  assertNear(place?.long, expected.long, TOLERANCES.degrees)
+}
+
+/** A speed at one time. */
+export function assertSpeed(speedKmh: number, expected: number): void {
+  assertNear(speedKmh, expected, TOLERANCES.speed)
+}
+
+function assertNear(actual: number | undefined, expected: number, tolerance: number): void {
+  assert.ok(actual !== undefined && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
 }

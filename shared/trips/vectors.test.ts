@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  assertFigures,
+  assertPlace,
+  assertSpeed,
   type ExpectedTrip,
   readTripVectors,
-  TOLERANCES,
   type VectorPoint,
 } from '#shared/testing/trip-vectors.ts'
 import { activeTrip } from './active.ts'
 import { detectTrips } from './detect.ts'
-import type { Place, Stop, Trip } from './figures.ts'
+import type { Stop, Trip } from './figures.ts'
 import { loadTrack } from './track.ts'
 
 const { vectors, activeVectors } = readTripVectors()
@@ -29,7 +31,7 @@ for (const { name, config, points, nowMs, maxAgeSeconds, lookbackSeconds, expect
     const active = activeTrip(track, config, { nowMs, maxAgeSeconds })
     assert.equal(active !== undefined, expect.active)
     if (active === undefined || !expect.active) return
-    assertNear(active.speedKmh, expect.speed, TOLERANCES.maxSpeed())
+    assertSpeed(active.speedKmh, expect.speed)
     assert.equal(active.lastPositionMs, expect.lastPositionMs)
     assert.equal(active.lastPositionAgeS, expect.last_position_age_seconds)
     assertPlace(active.place, expect.location)
@@ -58,19 +60,7 @@ function expectedTimes({ startMs, endMs, duration }: { startMs: number; endMs: n
 
 function assertTrip(trip: Trip | undefined, expected: ExpectedTrip): void {
   assert.ok(trip !== undefined)
-  assertNear(trip.distanceM, expected.distance, TOLERANCES.distance(expected.distance))
-  assertNear(trip.maxSpeedKmh, expected.maxSpeed, TOLERANCES.maxSpeed())
-  assertNear(trip.avgSpeedKmh, expected.avgSpeed, TOLERANCES.avgSpeed(expected.avgSpeed))
-  assert.equal(trip.pointCount, expected.pointCount)
-  assertPlace(trip.start, expected.startLocation)
-  assertPlace(trip.end, expected.endLocation)
-}
-
-function assertPlace(place: Place | undefined, expected: Place): void {
-  assertNear(place?.lat, expected.lat, TOLERANCES.degrees)
-  assertNear(place?.long, expected.long, TOLERANCES.degrees)
-}
-
-function assertNear(actual: number | undefined, expected: number, tolerance: number): void {
-  assert.ok(actual !== undefined && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
+  const { distanceM: distance, maxSpeedKmh: maxSpeed, avgSpeedKmh: avgSpeed, pointCount, start, end } = trip
+  const places = { startLocation: start, endLocation: end }
+  assertFigures({ distance, maxSpeed, avgSpeed, pointCount, ...places }, expected)
 }

@@ -63,6 +63,13 @@ export const deviceDetailsSchema = deviceSchema
       description: 'Values and messages the gateway refused, by reason.',
       example: { invalid_position: 2 },
     }),
+    unverified_times: z
+      .object({ count: z.number().int().meta({ description: 'How many.' }), from: isoSchema, to: isoSchema })
+      .nullable()
+      .meta({
+        description:
+          'Readings and events that were ahead of the gateway while its clock was in doubt: they are stored at the times the device said. How many, the earliest and the latest of these times; null if there are none.',
+      }),
     status: z
       .record(z.string(), scalarSchema)
       .nullable()

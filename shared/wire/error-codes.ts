@@ -85,6 +85,15 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
     status: 409,
     meaning: 'The clock of the gateway cannot be right, so nothing is deleted by age.',
   },
+  clock_unconfirmed: {
+    status: 409,
+    meaning:
+      'The clock of the gateway is further on than what is known to have gone by, so nothing is deleted by age: set it, or confirm it with POST /clock/confirm.',
+  },
+  clock_differs: {
+    status: 409,
+    meaning: "The clock of the gateway's machine is more than five minutes off the given time: set it first.",
+  },
   unknown_receipt: {
     status: 409,
     meaning: 'No receipt of the last file for the head office that this gateway wrote.',
@@ -112,5 +121,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   store_unavailable: {
     status: 503,
     meaning: 'Nothing can be stored now, as with a full disk; try again later.',
+  },
+  store_damaged: {
+    status: 503,
+    meaning:
+      'What the request needs is damaged on the disk; other requests work. An admin finds in GET /health what it is.',
   },
 }

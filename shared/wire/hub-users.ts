@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { isoSchema, isPrintable, NO_CONTROL_CHARACTERS } from './params.ts'
+import { isoSchema } from './params.ts'
 import { siteIdSchema } from './sites.ts'
-import { activationSchema, isActiveSchema, newKeyFields } from './users.ts'
+import { activationSchema, isActiveSchema, maskCodesSchema, newKeyFields, userNameSchema } from './users.ts'
 
 /**
  * Roles of the head office: a viewer reads its sites, an operator also makes intents there, an admin does everything.
@@ -15,13 +15,7 @@ export type HubRole = z.infer<typeof hubRoleSchema>
 
 const SITES_MAX = 5000
 
-const nameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .refine(isPrintable, NO_CONTROL_CHARACTERS)
-  .meta({ description: 'For people.', example: 'Jane' })
+const nameSchema = userNameSchema.meta({ description: 'For people.', example: 'Jane' })
 
 const siteIdsSchema = z
   .array(z.union([z.literal('*'), siteIdSchema]))
@@ -51,6 +45,7 @@ export const hubUserSchema = z
         example: ['north'],
       }),
     is_active: isActiveSchema,
+    mask_codes: maskCodesSchema,
     created_at: isoSchema,
   })
   .meta({ id: 'HubUser' })
@@ -61,6 +56,7 @@ export const newHubUserSchema = z
     name: nameSchema,
     role: hubRoleSchema.default('viewer'),
     site_ids: siteIdsSchema.default([]),
+    mask_codes: maskCodesSchema.default(false),
   })
   .meta({ id: 'NewHubUser' })
 
@@ -71,6 +67,7 @@ export const hubUserPatchSchema = z
     role: hubRoleSchema.optional(),
     site_ids: siteIdsSchema.optional(),
     is_active: activationSchema,
+    mask_codes: maskCodesSchema.optional(),
   })
   .meta({ id: 'HubUserPatch', description: 'What is left out stays as it is.' })
 

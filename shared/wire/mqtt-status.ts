@@ -147,7 +147,11 @@ export const quarantineSchema = z.array(
       topic: z.string().meta({ example: 'dev/cart-07/tlm', description: 'The topic it was published on.' }),
       reason: z.string().meta({ description: 'Why it could not be read.', example: 'invalid_json' }),
       size_bytes: count.meta({ description: 'Of the whole payload.', example: 8 }),
-      payload: z.string().meta({ description: 'The first 4096 bytes, base64.', example: 'bm90IGpzb24=' }),
+      payload: z.string().meta({
+        description:
+          'The first 4096 bytes, base64; with implausible_time all readings that were refused for it, as JSON.',
+        example: 'bm90IGpzb24=',
+      }),
     })
     .meta({ id: 'QuarantinedMessage' }),
 )

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
+import { clockConfirmationSchema, confirmedClockSchema } from './clock.ts'
 import {
   commandListSchema,
   commandSchema,
@@ -117,6 +118,7 @@ export const operations = {
   'POST /sync/receipts': { body: syncFileReceiptSchema, answer: takenReceiptSchema },
   'GET /stats': { answer: statsSchema },
   'GET /metrics': { answer: z.string() },
+  'POST /clock/confirm': { body: clockConfirmationSchema, answer: confirmedClockSchema },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },
   'POST /devices': { body: newDeviceSchema, answer: registeredDeviceSchema },
   'GET /devices/{id}': { answer: deviceSchema },

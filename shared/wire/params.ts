@@ -103,17 +103,6 @@ export const newestPageQuerySchema = pageQuerySchema.extend({
   order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
 })
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-
-/** Why a name of a person is refused: in a terminal or a log, such a character would be more than a character. */
-export const NO_CONTROL_CHARACTERS = 'must not have control characters'
-
-/** Whether a text has none of what terminals and logs act upon, line breaks included. */
-export function isPrintable(text: string): boolean {
-  return !CONTROL.test(text)
-}
-
 const SEARCH_MAX = 64
 
 /** A part of a text that is searched for; `what` says of which, in a sentence. */

@@ -27,6 +27,11 @@ export const clientMessageSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('subscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
   z.looseObject({ type: z.literal('unsubscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
   commandEnvelopeSchema,
+  z.looseObject({
+    type: z.literal('authenticate'),
+    apiKey: z.string({ error: 'must be a string' }).max(256),
+    id: idSchema,
+  }),
   z.looseObject({ type: z.literal('ping'), id: idSchema }),
 ])
 

@@ -21,6 +21,22 @@ export function chosenKey(minLength: number) {
     })
 }
 
+/** A setting as `--help` and `/docs` list it: its name in the environment, what it is without one, and what it does. */
+export interface Setting {
+  name: string
+  defaultValue: string
+  help: string
+}
+
+/** Its default is `none` when it has none. */
+export function describeSetting(
+  name: string,
+  { schema, help }: { schema: z.ZodType; help: string },
+): Setting {
+  const { success, data } = schema.safeParse(undefined)
+  return { name, defaultValue: String(success ? (data ?? 'none') : 'none'), help }
+}
+
 /** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
 export function settingFault(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {

@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { deviceListSchema, deviceSchema, siteDeviceListQuerySchema } from './devices.ts'
-import { dateParam, idPageQuerySchema, isoSchema, paginationSchema, stringListParam } from './params.ts'
+import {
+  dateParam,
+  hardwareIdSchema,
+  idPageQuerySchema,
+  isoSchema,
+  paginationSchema,
+  stringListParam,
+} from './params.ts'
 import { keyWarningSchema } from './users.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */
@@ -49,10 +56,18 @@ export const revokedSiteKeysSchema = z.object({
 })
 
 /** How a site is doing, the worst first. */
-const SITE_STATES = ['two_gateways', 'never_seen', 'silent', 'quarantined', 'behind', 'ok'] as const
+const SITE_STATES = [
+  'two_gateways',
+  'never_seen',
+  'silent',
+  'quarantined',
+  'behind',
+  'comparing',
+  'ok',
+] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
-    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data.',
+    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it had; gateway and hub compare all of it.',
 })
 export type SiteState = z.infer<typeof siteStateSchema>
 
@@ -68,9 +83,10 @@ export const siteSchema = z
       description: 'The state as a sentence, with details.',
       example: 'All is well: last heard of 4 seconds ago, everything is here.',
     }),
-    warnings: z
-      .array(z.enum(['two_gateways', 'quarantined']))
-      .meta({ description: 'Problems an operator should look at.' }),
+    warnings: z.array(z.enum(['two_gateways', 'quarantined', 'clock'])).meta({
+      description:
+        'Problems an operator should look at. clock: the clocks of gateway and hub differ by a minute or more.',
+    }),
     devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
     freshness: z.object({
       last_seen: isoSchema
@@ -83,6 +99,11 @@ export const siteSchema = z
         .nullable()
         .meta({ description: 'Records its gateway still has to send; null before its first report.' }),
       oldest: isoSchema.nullable().meta({ description: 'Of the oldest of them.' }),
+    }),
+    unconfirmed_rows: rowsSchema.nullable().meta({
+      description:
+        'Rows that the hub may have lost, as after it was restored from a backup, until they were compared; null while they are not counted.',
+      example: 0,
     }),
     gaps: z.object({
       count: z
@@ -109,11 +130,10 @@ export const siteSchema = z
       .nullable()
       .meta({ description: 'What was compared row by row; null before the first time.' }),
     clock: z.object({
-      offset_ms: z
-        .number()
-        .int()
-        .nullable()
-        .meta({ description: 'How far its clock is ahead of that of the hub.', example: 12 }),
+      offset_ms: z.number().int().nullable().meta({
+        description: 'How far its clock is ahead of that of the hub, as its last report says.',
+        example: 12,
+      }),
       is_trusted: z.boolean().nullable().meta({ description: 'Whether the gateway believes its own clock.' }),
     }),
     program: z
@@ -195,6 +215,69 @@ export const clearedQuarantineSchema = z
     cleared: z.number().int().meta({ description: 'Pieces that are gone.', example: 1 }),
   })
   .meta({ id: 'ClearedQuarantine' })
+
+const erasedItemSchema = z
+  .object({
+    hardware_id: hardwareIdSchema,
+    what: z
+      .enum(['device', 'gps', 'battery'])
+      .meta({ description: 'The device in the lists, or its history of this kind.', example: 'gps' }),
+    records: z
+      .number()
+      .int()
+      .meta({ description: 'Records of the history; 0 for a device.', example: 20_411 }),
+    bytes: z.number().int().meta({ description: 'What it takes in the database.', example: 131_072 }),
+    erased_at: isoSchema.meta({ description: 'By the clock of the head office.' }),
+    deleted_at: isoSchema.meta({ description: 'From then on it is deleted for good.' }),
+  })
+  .meta({ id: 'ErasedItem' })
+
+export const erasedListSchema = z.object({
+  erased: z.array(erasedItemSchema).meta({ description: 'Newest first unless order says otherwise.' }),
+  pagination: paginationSchema,
+})
+
+export const restoreErasedSchema = z
+  .strictObject({
+    since: dateParam.meta({
+      description: 'What was erased at this time of the head office or later.',
+      example: '2026-05-01T08:30:00.000Z',
+    }),
+    hardware_ids: z
+      .array(hardwareIdSchema)
+      .min(1)
+      .max(1000)
+      .optional()
+      .meta({ description: 'Only of these devices; without it of all.', example: ['cart-07'] }),
+  })
+  .meta({ id: 'RestoreErased' })
+export const restoredErasedSchema = z
+  .object({
+    success: z.literal(true).meta({ description: 'Always true.' }),
+    devices: z.number().int().meta({ description: 'Devices that are in the lists again.', example: 1 }),
+    records: z.number().int().meta({ description: 'Records that were put back.', example: 20_411 }),
+  })
+  .meta({ id: 'RestoredErased' })
+
+export const deleteErasedQuerySchema = z.object({
+  through: dateParam.meta({
+    description: 'Up to this erased_at.',
+    example: '2026-05-01T08:30:00.000Z',
+  }),
+})
+export const deletedErasedSchema = z
+  .object({
+    success: z.literal(true).meta({ description: 'Always true.' }),
+    deleted: z.number().int().meta({ description: 'Blocks and devices that are gone.', example: 12 }),
+  })
+  .meta({ id: 'DeletedErased' })
+
+export const deletedRestoredSchema = z
+  .object({
+    success: z.literal(true).meta({ description: 'Always true.' }),
+    deleted: hardwareIdSchema,
+  })
+  .meta({ id: 'DeletedRestored' })
 
 /** Devices of all sites in scope, for the map. */
 export const hubDeviceListQuerySchema = siteDeviceListQuerySchema.safeExtend({

@@ -33,6 +33,11 @@ const auditSchema = z
     state: z
       .enum(['idle', 'wanted', 'running'])
       .meta({ description: 'wanted: as soon as what waits has been sent.' }),
+    unconfirmed_rows: count.nullable().meta({
+      description:
+        'Rows that the head office may have lost, until a comparison shows that it has them; null while they are not counted.',
+      example: 0,
+    }),
     last: z
       .object({
         started_at: isoSchema,
@@ -66,9 +71,13 @@ const detailsSchema = z
       .nullable()
       .meta({ description: 'What went wrong last; it may long be over.' }),
     retry_in_s: z.number().nullable().meta({ description: 'Until the next attempt; null while connected.' }),
-    warnings: z.array(syncWarningSchema).meta({
+    warnings: z.array(z.enum([...syncWarningSchema.options, 'clock'])).meta({
       description:
-        'two_gateways: another one sends as this site. quarantined: something could not be read there.',
+        'two_gateways: another one sends as this site. quarantined: something could not be read there. clock: the clocks here and there differ by a minute or more.',
+    }),
+    clock_offset_ms: z.number().int().nullable().meta({
+      description: 'How far the clock here is ahead of that of the head office; null before it answered.',
+      example: 12,
     }),
     streams: z.array(streamSchema),
     sent_bytes: count.meta({ description: 'Bodies of requests since the start, as sent.' }),

@@ -4,6 +4,12 @@ import { z } from 'zod'
 export const SYNC_PROTOCOL = 1
 
 /**
+ * In every answer of a hub: its time when it answered, in milliseconds since 1970. A gateway takes the header Date of an
+ * older hub, which has seconds, and which a proxy may replace by its own.
+ */
+export const HUB_TIME_HEADER = 'cartbarn-time'
+
+/**
  * What is replicated, each with a cursor of its own. `telemetry` are samples in the order of the log; `history` are
  * blocks of what was sealed before it was acknowledged, in the order of `block_log`; `entities` is the change log.
  */
@@ -80,6 +86,8 @@ export const helloAnswerSchema = z.object({
   cursors: cursorsSchema,
   limits: syncLimitsSchema,
   warnings: z.array(syncWarningSchema),
+  /** It understands `through_ms` in audits. An older hub does not say, and refuses it. */
+  audits_through: z.boolean().optional(),
 })
 export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 
@@ -139,8 +147,18 @@ export const latestSchema = z.strictObject({
   /** All registered devices are in `devices`: others are gone. */
   is_complete: z.boolean(),
   devices: z.array(z.record(z.string(), z.unknown())),
-  /** What of the backlog the gateway still has to send, for `GET /sites`. */
-  backlog: z.object({ rows: z.number().int().min(0), oldest_ms: timeMsSchema.nullable() }),
+  /** What of the backlog the gateway still has to send, for `GET /sites`. A hub ignores fields it does not know. */
+  backlog: z.object({
+    rows: z.number().int().min(0),
+    oldest_ms: timeMsSchema.nullable(),
+    /**
+     * Acknowledged rows that the hub may have lost since, until a comparison confirms them; null while they are not
+     * counted, 0 when all are confirmed. An older gateway does not say.
+     */
+    unconfirmed_rows: z.number().int().min(0).nullable().optional(),
+    /** How far the hub has acknowledged each stream; one that is not that far has lost data, and answers 409 `cursor`. */
+    acked: z.partialRecord(syncStreamSchema, seqSchema).optional(),
+  }),
 })
 export type Latest = z.infer<typeof latestSchema>
 
@@ -164,6 +182,11 @@ export const auditGroupSchema = z.strictObject({
   count: z.number().int().min(0).max(1_000_000_000),
   /** Order-free: the sum of the hashes of the rows. */
   sum: sumSchema,
+  /**
+   * Compare rows up to this time only: those that the device sends after it was counted do not matter. For a hub that
+   * says `audits_through`.
+   */
+  through_ms: timeMsSchema.optional(),
 })
 export type AuditGroup = z.infer<typeof auditGroupSchema>
 

@@ -27,11 +27,12 @@ const damagedBlockSchema = z
     from: isoSchema.meta({ description: 'When the first record was measured; of log, when it was noticed.' }),
     to: isoSchema.meta({ description: 'When the last record was measured; of log, when it was noticed.' }),
     records: z.number().int().meta({
-      description: 'Records that cannot be read; 0 for the log, where the number is not known.',
+      description:
+        'Records that cannot be read; 0 where the number is not known: for the log, and with unreadable_page.',
       example: 2048,
     }),
     reason: z
-      .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content'])
+      .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content', 'unreadable_page'])
       .meta({ description: 'What is wrong with it.' }),
     found_at: isoSchema.meta({ description: 'When it was noticed.' }),
   })
@@ -51,6 +52,25 @@ export const damagedSchema = z
     description: 'Telemetry that is not on the disk as it was written; the rest is whole and served.',
   })
 
+const foundDamageSchema = z
+  .object({
+    place: z.string().meta({
+      description: 'The table of the database; log for its write-ahead log, schema, or file.',
+      example: 'lock_event',
+    }),
+    outcome: z.enum(['set_aside', 'mended', 'lost', 'unreadable']).meta({
+      description:
+        'mended: nothing is missing. set_aside: what could be read is served, the damaged pages were put aside. lost: something is gone. unreadable: it is still in the way.',
+    }),
+    detail: z.string().meta({
+      description: 'What is wrong, what it means and what to do, for people.',
+      example:
+        'Table lock_event (the lock events): An index of it was damaged and was made anew; nothing is missing.',
+    }),
+    found_at: isoSchema.meta({ description: 'When it was found.' }),
+  })
+  .meta({ id: 'FoundDamage', description: 'What the disk did not give back as it was written.' })
+
 export const diskUseSchema = z
   .object({
     state: z.enum(['low', 'critical']).meta({
@@ -68,13 +88,24 @@ export const healthSchema = z
     status: z.enum(['ok', 'error']).meta({ description: 'error: nothing can be stored.' }),
     timestamp: isoSchema,
     detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
-    clock: z
-      .literal('not_set')
-      .optional()
-      .meta({ description: 'The system clock cannot be right: times are a guess. For admins.' }),
+    clock: z.enum(['not_set', 'set_back', 'ahead']).optional().meta({
+      description:
+        'The clock is in doubt, and nothing is deleted by age. not_set: the system clock cannot be right. set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is further on than what is known to have gone by. Absent while all is well. For admins.',
+    }),
+    clock_detail: z.string().optional().meta({
+      description: 'What is wrong with the clock and what to do about it, for people. For admins.',
+      example: 'The clock of this machine shows 2029-05-01T08:30:00.000Z …',
+    }),
     damaged_telemetry: damagedSchema
       .optional()
       .meta({ description: 'Absent when nothing is damaged. For admins.' }),
+    last_check_at: isoSchema.optional().meta({
+      description: 'When the last check of the whole database ended; absent until one was done. For admins.',
+    }),
+    damage: z.array(foundDamageSchema).optional().meta({
+      description:
+        'Damage of the database that was found since the start, and what was put aside before. Absent without any. For admins.',
+    }),
     disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })

@@ -166,6 +166,16 @@ const totalDistance = metresSchema.meta({ description: 'Metres of all trips, to 
 const totalTripDuration = secondsSchema.meta({ description: 'Seconds of all trips.' })
 const totalStopDuration = secondsSchema.meta({ description: 'Seconds of all stops.' })
 
+const warnings = {
+  warnings: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description: 'What may be missing in this answer, for people; absent where nothing is.',
+      example: ['records of 1 damaged block(s) of this range may be missing'],
+    }),
+}
+
 const totalsSchema = z.object({
   totalTrips,
   totalStops,
@@ -173,6 +183,7 @@ const totalsSchema = z.object({
   totalDuration: totalTripDuration,
   totalStopDuration,
   positionsAnalyzed: countSchema.meta({ description: 'GPS records in the range, spikes included.' }),
+  ...warnings,
 })
 
 const devicesQueried = {
@@ -235,6 +246,7 @@ export const tripSummarySchema = z.object({
   maxSpeed: speedSchema.meta({ description: 'km/h, the highest of all trips; 0 without trips.' }),
   avgTripDistance: metresSchema.meta({ description: 'Metres, to 0.1; 0 without trips.' }),
   positionsAnalyzed: countSchema.meta({ description: 'GPS records in the range, spikes included.' }),
+  ...warnings,
 })
 export type TripSummaryJson = z.infer<typeof tripSummarySchema>
 

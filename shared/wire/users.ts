@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema, isPrintable, listQuery, NO_CONTROL_CHARACTERS } from './params.ts'
+import { isoSchema, listQuery } from './params.ts'
 
 export const roleSchema = z.enum(['user', 'admin'])
 export type Role = z.infer<typeof roleSchema>
@@ -8,8 +8,7 @@ export const isActiveSchema = z
   .boolean()
   .meta({ description: 'The key of a user that is not active opens nothing.' })
 
-/** Of a user of a gateway. */
-const maskCodesSchema = z.boolean().meta({
+export const maskCodesSchema = z.boolean().meta({
   description:
     'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means nothing for an admin.',
   example: false,
@@ -56,12 +55,16 @@ export const userSchema = z
 
 export type UserJson = z.infer<typeof userSchema>
 
-const nameSchema = z
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Terminals and logs act upon control characters, line breaks included. */
+export const userNameSchema = z
   .string()
   .trim()
   .min(1)
   .max(200)
-  .refine(isPrintable, NO_CONTROL_CHARACTERS)
+  .refine((text) => !CONTROL.test(text), 'must not have control characters')
   .meta({ description: 'For people.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
@@ -82,7 +85,7 @@ const allowedSchema = z
 
 export const newUserSchema = z
   .strictObject({
-    name: nameSchema,
+    name: userNameSchema,
     email: emailSchema.nullable().optional(),
     role: roleSchema.default('user').meta({ description: 'An admin may do everything, with every device.' }),
     allowed_hardware_ids: allowedSchema.nullable().default(null),
@@ -93,7 +96,7 @@ export const newUserSchema = z
 /** RFC 7396: absent is unchanged; null clears `email` and `allowed_hardware_ids` and is refused elsewhere. */
 export const userPatchSchema = z
   .strictObject({
-    name: nameSchema.optional(),
+    name: userNameSchema.optional(),
     email: emailSchema.nullable().optional(),
     role: roleSchema.optional().meta({ description: 'An admin may do everything, with every device.' }),
     is_active: activationSchema,

@@ -4,7 +4,6 @@ import { compressed, varyByEncoding } from '#shared/http/compressed.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
-import type { Log } from '#shared/log.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { addPeopleApi } from './people-api.ts'
@@ -12,7 +11,6 @@ import { createSyncApi, cursorProblem, type SyncApiDeps } from './sync.ts'
 
 export interface HubAppDeps extends SyncApiDeps, PeopleApiDeps {
   addresses: ClientAddresses
-  log: Log
 }
 
 /** The HTTP API of a hub: the table of contents. */

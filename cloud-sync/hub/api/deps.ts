@@ -2,8 +2,9 @@ import type { IntentWatch } from '#hub/intent-watch.ts'
 import type { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import type { SiteBudgets } from '#hub/sync/site-budgets.ts'
-import type { Setting } from '#shared/http/docs/settings.ts'
+import type { Log } from '#shared/log.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
+import type { Setting } from '#shared/wire/settings.ts'
 
 /** The parts of the hub that answer people and their programs. */
 export interface PeopleApiDeps {
@@ -15,6 +16,9 @@ export interface PeopleApiDeps {
   monotonicClock: MonotonicClock
   /** Of each user; 0 is no limit. */
   requestsPerSecond: number
+  /** How long what a site erases is kept aside; 0 keeps nothing. */
+  erasedKeepDays: number
+  log: Log
   /** A request was admitted with the key of this hash. */
   onKeyUsed: (keyHash: string) => void
   /** A new intent waits for the gateway of this site. */

@@ -1,6 +1,7 @@
 import type { DocsContent } from '#shared/http/docs/page.ts'
-import { type Setting, settingsChapter } from '#shared/http/docs/settings.ts'
+import { settingsChapter } from '#shared/http/docs/settings.ts'
 import type { Tour } from '#shared/http/docs/tour.ts'
+import type { Setting } from '#shared/wire/settings.ts'
 import { renderSync } from './sync-docs.ts'
 
 /** The tour and the chapters that `/docs` shows beside the operations. */

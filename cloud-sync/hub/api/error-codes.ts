@@ -25,6 +25,10 @@ const OWN_CODES: ErrorCodes = {
   site_forbidden: { status: 403, meaning: 'The site is not in the scope of this user.' },
   site_not_found: { status: 404, meaning: 'No site has this site_id.' },
   intent_not_found: { status: 404, meaning: 'The site has no intent with this id.' },
+  device_not_restored: {
+    status: 409,
+    meaning: 'The gateway of the site has this device: it is deleted there, not here.',
+  },
   quarantine_not_found: { status: 404, meaning: 'The quarantine of the site has no piece with this id.' },
   invalid_file: { status: 400, meaning: 'The body is not a complete file of GET /sync/export.' },
   wrong_site: { status: 403, meaning: 'The file belongs to another site.' },

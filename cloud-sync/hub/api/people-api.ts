@@ -6,6 +6,7 @@ import { createOpenApiDocument } from '#shared/http/openapi.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createDocsContent } from './docs-content.ts'
 import type { HubEnv } from './env.ts'
+import { createErasedApi } from './erased.ts'
 import { HUB_ERROR_CODES } from './error-codes.ts'
 import { adminOnly, operatorOnly, realPathsOnly, withHubKey } from './guards.ts'
 import { createHealthApi } from './health.ts'
@@ -47,6 +48,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSitesApi(deps))
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))
+  app.route('/', createErasedApi(deps))
   app.route('/', createSiteHistoryApi(database, clock, budgets.downloads))
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))

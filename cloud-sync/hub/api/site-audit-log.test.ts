@@ -6,6 +6,7 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { endsOf, rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { RowSum } from '#shared/sync-hash.ts'
+import { DAY_MS } from '#shared/time.ts'
 
 function entry(seq: number, fields: Record<string, unknown> = {}) {
   const key = `entry-${seq}`
@@ -149,6 +150,60 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual(await audit(site, [first]), { resend: [], extra: [] })
     })
 
+    const days = (some: readonly Entry[], ago: number[]) =>
+      some.map(({ body, ...row }, i) => ({
+        ...row,
+        body: { ...body, at_ms: hub.clock.nowMs() - (ago[i] ?? 0) * DAY_MS },
+      }))
+
+    test('the oldest are deleted for their age, and no audit asks for them again', async () => {
+      const even = { resend: [], extra: [] }
+      const [first, second, third, fourth] = days(ENTRIES, [900, 401, 399, 0])
+      assert.ok(first && second && third && fourth)
+      const all = [first, second, third, fourth]
+      const site = await newSite(all)
+      await hub.hub.retention.run()
+      assert.deepEqual(await ids(site), [4, 3])
+      const kept = await hub.hub.database.all<object>('SELECT * FROM audit_entry WHERE site_id = $1', [
+        site.siteId,
+      ])
+      assert.equal(kept.length, 4)
+      assert.ok(!JSON.stringify(kept.filter((row) => Reflect.get(row, 'body') === null)).includes('usr_'))
+      for (let night = 0; night < 2; night++) assert.deepEqual(await audit(site, all), even)
+      // an audit of something else, a lost answer, a fork: the gateway sends all once more, and nothing comes back
+      await push(site, all, true)
+      assert.deepEqual(await ids(site), [4, 3])
+      const fork = site.restarted()
+      fork.epoch = randomBytes(16).toString('hex')
+      fork.cursors = (await hub.site()).cursors
+      await fork.hello({ ends: endsOf(fork.cursors, 4) })
+      await push(fork, all)
+      assert.deepEqual([await ids(fork), await audit(fork, all)], [[4, 3], even])
+      // what the gateway does not have any more is forgotten
+      assert.deepEqual(await audit(fork, all.slice(1)), even)
+      const left = 'SELECT entry_id FROM audit_entry WHERE site_id = $1 ORDER BY entry_id'
+      const found = await hub.hub.database.all(left, [site.siteId])
+      assert.deepEqual(found, [{ entry_id: 'entry-2' }, { entry_id: 'entry-3' }, { entry_id: 'entry-4' }])
+      assert.deepEqual(await audit(fork, [third, fourth]), even)
+      // a change that is really missing is still found
+      assert.deepEqual(await audit(fork, [third, fourth, entry(5)]), { resend: ['audit_entry'], extra: [] })
+    })
+
+    test('many old entries go, and those that an earlier hub kept as entities', async () => {
+      const site = await hub.site()
+      const old = Array.from({ length: 2500 }, (_, i) => entry(i + 1, { at_ms: i }))
+      for (let at = 0; at < old.length; at += 500) await push(site, old.slice(at, at + 500))
+      await hub.hub.database.run(
+        `INSERT INTO entity (site_id, entity_table, entity_key, epoch, seq, body) VALUES ($1, 'audit_entry', 'e', $2, 1, '{}')`,
+        [site.siteId, site.epoch],
+      )
+      await hub.hub.retention.run()
+      assert.deepEqual(await ids(site), [])
+      const sql = 'SELECT entity_key FROM entity WHERE site_id = $1'
+      assert.deepEqual(await hub.hub.database.all(sql, [site.siteId]), [])
+      assert.deepEqual(await audit(site, old), { resend: [], extra: [] })
+    })
+
     test('a gateway from a backup: what it lost stays, and is not asked for at each audit', async () => {
       const site = await newSite(ENTRIES)
       const fork = site.restarted()
@@ -162,3 +217,17 @@ for (const kind of DATABASE_KINDS) {
     })
   })
 }
+
+for (const kind of DATABASE_KINDS)
+  test(`with 0 days a hub keeps entries for ever (${kind.name})`, { skip: kind.skip }, async () => {
+    const hub = await openHub(kind, { auditLogRetentionDays: 0 })
+    try {
+      const site = await hub.site()
+      await site.push(site.part('entities', rowsContent(ENTRIES)))
+      await hub.hub.retention.run()
+      const { body } = await new People(hub).request('GET', `/sites/${site.siteId}/audit-log`)
+      assert.equal(body.entries.length, ENTRIES.length)
+    } finally {
+      await hub.stop()
+    }
+  })

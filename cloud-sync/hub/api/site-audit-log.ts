@@ -35,7 +35,7 @@ export function createSiteAuditLogApi(sql: Sql): OpenAPIHono<HubEnv> {
   api.openapi(
     route.get('/sites/{site}/audit-log', 'List what was done at a site', {
       description:
-        'The audit log of the gateway, with its users. Entries stay here when the gateway deletes them for their age. For admins.',
+        'The audit log of the gateway, with its users. Entries stay here for CARTBARN_HUB_AUDIT_LOG_RETENTION_DAYS, also when the gateway has deleted them. For admins.',
       middleware: [adminOnly],
       request: { params: siteParams, query: auditLogQuerySchema },
       responses: { 200: auditLogAnswer, ...problems(400, 403, 404) },

@@ -1,11 +1,12 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite } from '#hub/access.ts'
+import { requireSite, seesCodes } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { registrationsOf } from '#hub/store/site-devices.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { maskCode } from '#shared/masked-codes.ts'
 import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -56,10 +57,15 @@ function toGeofenceEventJson(row: Row): GeofenceEventJson {
   } as GeofenceEventJson // see above
 }
 
+function masked(row: Row): Row {
+  return typeof row.code === 'string' ? { ...row, code: maskCode(row.code) } : row
+}
+
 interface EventsQuery {
   hardware_id?: string | undefined
   from?: number | undefined
   to?: number | undefined
+  maskedCode?: string | undefined
   order: ListOrder
   before?: string | undefined
   limit: number
@@ -108,7 +114,11 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
       const { source, event, code, ...query } = c.req.valid('query')
       requireOrder(query.from, query.to)
       await requireSite(sql, c.var.user, site)
-      return c.json(await list(site, 'lock_events', query, { source, event, code }, toLockEventJson), 200)
+      const isMasked = !seesCodes(c.var.user)
+      const asked = isMasked ? { ...query, maskedCode: code } : query
+      const fields = { source, event, ...(isMasked ? {} : { code }) }
+      const toJson = (row: Row) => toLockEventJson(isMasked ? masked(row) : row)
+      return c.json(await list(site, 'lock_events', asked, fields, toJson), 200)
     },
   )
 

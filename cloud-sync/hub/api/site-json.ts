@@ -1,11 +1,12 @@
-import { siteHealth } from '#hub/sites/state.ts'
+import { type HubTimes, siteHealth, unconfirmedRows } from '#hub/sites/state.ts'
 import type { AuditFigures, SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { SiteJson } from '#shared/wire/sites.ts'
 
 /** A site as lists and answers show it. */
-export function toSiteJson(site: SiteRow, figures: SiteFigures, nowMs: number): SiteJson {
-  const { state, explanation, warnings } = siteHealth(site, figures, nowMs)
+export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes): SiteJson {
+  const { state, explanation, warnings } = siteHealth(site, figures, times)
+  const { nowMs, startedAtMs } = times
   const { last_seen_ms: seenMs } = site
   return {
     site_id: site.site_id,
@@ -20,6 +21,7 @@ export function toSiteJson(site: SiteRow, figures: SiteFigures, nowMs: number): 
       seconds: seenMs === null ? null : Math.max(0, (nowMs - seenMs) / 1000),
     },
     backlog: { rows: site.backlog_rows, oldest: isoOrNull(site.backlog_oldest_ms) },
+    unconfirmed_rows: unconfirmedRows(site, startedAtMs),
     gaps: { count: figures.gapCount, rows: figures.gapRows },
     audit: figures.audit === null ? null : toAuditJson(figures.audit),
     clock: { offset_ms: site.clock_offset_ms, is_trusted: site.is_clock_trusted },

@@ -6,14 +6,14 @@ import { People } from '#hub/testing/people.ts'
 import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import {
+  assertFigures,
+  assertPlace,
   type ExpectedStop,
   type ExpectedTrip,
   readTripVectors,
-  TOLERANCES,
   type VectorPoint,
 } from '#shared/testing/trip-vectors.ts'
 import { toIso } from '#shared/time.ts'
-import type { Place } from '#shared/trips/figures.ts'
 import { loadTrack } from '#shared/trips/track.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 
@@ -69,7 +69,7 @@ for (const { name, config, points, fromMs, toMs, expect } of vectors) {
     assert.equal(status, 200)
     assert.deepEqual(body.trips.map(timesOf), expect.trips.map(expectedTimes), 'times of the trips')
     assert.deepEqual(body.stops.map(timesOf), expect.stops.map(expectedTimes), 'times of the stops')
-    for (const [i, expected] of expect.trips.entries()) assertTrip(body.trips[i], expected)
+    for (const [i, expected] of expect.trips.entries()) assertFigures(body.trips[i], expected)
     for (const [i, { location }] of expect.stops.entries()) assertPlace(body.stops[i].location, location)
     assert.deepEqual(body.summary.configUsed, config)
     const listed = await people.request('GET', `/sites/${site.siteId}/trips?hardware_ids=${name}&${query}`)
@@ -96,7 +96,7 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
       if (!expect.active) return
       assert.equal(Date.parse(body.activeTrip.last_position_at), expect.lastPositionMs)
       assertPlace(body.activeTrip.location, expect.location)
-      assertTrip(body.activeTrip.trip, expect.trip)
+      assertFigures(body.activeTrip.trip, expect.trip)
     } finally {
       hub.clock.goOn()
     }
@@ -147,24 +147,6 @@ function timesOf({ startTime, endTime, duration }: TripFiguresJson | StopJson) {
 
 function expectedTimes({ startMs, endMs, duration }: ExpectedTrip | ExpectedStop) {
   return { startMs, endMs, duration }
-}
-
-function assertTrip(trip: TripFiguresJson, expected: ExpectedTrip): void {
-  assertNear(trip.distance, expected.distance, TOLERANCES.distance(expected.distance))
-  assertNear(trip.maxSpeed, expected.maxSpeed, TOLERANCES.maxSpeed())
-  assertNear(trip.avgSpeed, expected.avgSpeed, TOLERANCES.avgSpeed(expected.avgSpeed))
-  assert.equal(trip.pointCount, expected.pointCount)
-  assertPlace(trip.startLocation, expected.startLocation)
-  assertPlace(trip.endLocation, expected.endLocation)
-}
-
-function assertPlace(place: Place, expected: Place): void {
-  assertNear(place.lat, expected.lat, TOLERANCES.degrees)
-  assertNear(place.long, expected.long, TOLERANCES.degrees)
-}
-
-function assertNear(actual: number, expected: number, tolerance: number): void {
-  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`)
 }
 
 interface Feature {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createHub } from '#hub/hub.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
+import { createLog } from '#shared/log.ts'
+import { siteSchema } from '#shared/wire/sites.ts'
 
 const [PGLITE] = DATABASE_KINDS
 
@@ -161,6 +164,61 @@ test('a site says how it is doing, for programs and in words', async () => {
   assert.match(silent.explanation, /^Not connected since 20/)
   assert.ok(silent.freshness.seconds >= 3600)
   assert.equal((await people.request('GET', '/sites/north')).body.state, 'never_seen')
+})
+
+test('a site whose gateway compares is not all there, and says how many rows are not confirmed', async () => {
+  const gateway = await hub.site()
+  const path = `/sites/${gateway.siteId}`
+  const tell = (unconfirmed_rows: number | null) =>
+    gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows } })
+  for (const [rows, words] of [
+    [null, /comparing .* not counted yet/],
+    [4500, /4,500 rows are not confirmed/],
+    [1, /1 row is not confirmed/],
+  ] as const) {
+    await tell(rows)
+    const { state, explanation, unconfirmed_rows } = (await people.request('GET', path)).body
+    assert.deepEqual([state, unconfirmed_rows], ['comparing', rows])
+    assert.match(explanation, words)
+    assert.doesNotMatch(explanation, /all data is here|All is well/)
+  }
+  await tell(0)
+  assert.match((await people.request('GET', path)).body.explanation, /all data is here\.$/)
+})
+
+test('a hub says nothing of what a gateway told it before its start: it may be a copy of another day', async (t) => {
+  assert.ok(PGLITE !== undefined)
+  const first = await openHub(PGLITE)
+  t.after(() => first.stop())
+  const gateway = await first.site()
+  await gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows: 0 } })
+  const second = createHub(HUB_CONFIG, createLog('silent'), {
+    clock: first.clock,
+    database: first.hub.database,
+  })
+  const get = async () => {
+    const path = `/sites/${gateway.siteId}`
+    const headers = { 'X-API-Key': HUB_CONFIG.adminApiKey ?? '' }
+    return siteSchema.parse(await (await second.app.request(path, { headers })).json())
+  }
+  const { state, explanation } = await get()
+  assert.equal(state, 'comparing')
+  assert.doesNotMatch(explanation, /all data is here|All is well/)
+  await gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows: 0 } })
+  assert.equal((await get()).state, 'ok')
+})
+
+test('a gateway whose clock is wrong is told of with its next report, until it is right', async () => {
+  const gateway = await hub.site()
+  const get = async () => (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  await gateway.latest({ at_ms: hub.clock.nowMs() - 7_200_000 })
+  const wrong = await get()
+  assert.deepEqual(wrong.warnings, ['clock'])
+  assert.match(wrong.explanation, /The clock of the gateway is 2 hours behind that of the hub/)
+  await gateway.latest({ at_ms: hub.clock.nowMs() })
+  const right = await get()
+  assert.deepEqual(right.warnings, [])
+  assert.doesNotMatch(right.explanation, /clock/)
 })
 
 test('what was dropped before it was sent is listed with its reason', async () => {

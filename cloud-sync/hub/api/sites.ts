@@ -30,8 +30,15 @@ import { adminOnly } from './guards.ts'
 import { toSiteJson } from './site-json.ts'
 
 /** `/sites`: the sites, the state of each, and the keys of their gateways. */
-export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
+export function createSitesApi({
+  database,
+  sites: all,
+  clock,
+  erasedKeepDays,
+  monotonicClock,
+}: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
+  const startedAtMonotonicMs = monotonicClock.monotonicMs()
 
   async function toJson(sites: readonly SiteRow[]): Promise<SiteJson[]> {
     const figures = await siteFigures(
@@ -39,9 +46,11 @@ export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): 
       sites.map(({ site_id }) => site_id),
     )
     const nowMs = clock.nowMs()
+    // by the clock as it is now, which may have been set since
+    const startedAtMs = nowMs - (monotonicClock.monotonicMs() - startedAtMonotonicMs)
     return sites.flatMap((site) => {
       const ofSite = figures.get(site.site_id)
-      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, nowMs)]
+      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, { nowMs, startedAtMs })]
     })
   }
 
@@ -159,7 +168,7 @@ export function createSitesApi({ database, sites: all, clock }: PeopleApiDeps): 
       await requireSite(database, c.var.user, site)
       const { body: file } = c.req.raw
       if (file === null) throw new InvalidRequestError('invalid_file', 'the file is missing')
-      return c.json(await importFile({ database, clock }, site, file), 200)
+      return c.json(await importFile({ database, clock, keepsErased: erasedKeepDays > 0 }, site, file), 200)
     },
   )
 

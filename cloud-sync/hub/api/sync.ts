@@ -16,6 +16,7 @@ import { problemOf } from '#shared/http/problem.ts'
 import type { Clock } from '#shared/time.ts'
 import {
   auditSchema,
+  HUB_TIME_HEADER,
   helloSchema,
   latestSchema,
   MAX_REMEMBERED_INTENT_SEQ,
@@ -31,6 +32,8 @@ export interface SyncApiDeps {
   decoder: PartDecoder
   intentWatch: IntentWatch
   clock: Clock
+  /** How long what a site erases is kept aside; 0 keeps nothing. */
+  erasedKeepDays: number
   /** How long a body may take; 20 s by default. */
   bodyTimeoutMs?: number
 }
@@ -61,7 +64,12 @@ const intentsQuerySchema = z.object({
 export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   const app = new Hono<SyncEnv>()
   const { budgets, siteKeys } = deps
+  const storing = { ...deps, keepsErased: deps.erasedKeepDays > 0 }
 
+  app.use(async (c, next) => {
+    await next()
+    c.header(HUB_TIME_HEADER, String(Math.round(deps.clock.nowMs())))
+  })
   app.use(async (c, next) => {
     const siteId = await siteKeys.authenticate(c.req.header('authorization'), c.var.address)
     budgets.takeRequest(siteId)
@@ -105,11 +113,11 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   })
   app.post('/push', async (c) => {
     const push = parseBody(pushSchema, await readBody(c))
-    return c.json(await takeParts(deps, c.var.siteId, push))
+    return c.json(await takeParts(storing, c.var.siteId, push))
   })
   app.post('/latest', async (c) => {
     const latest = parseBody(latestSchema, await readBody(c))
-    return c.json(await takeLatest(deps, c.var.siteId, latest))
+    return c.json(await takeLatest(storing, c.var.siteId, latest))
   })
   app.post('/audit', async (c) => {
     const audit = parseBody(auditSchema, await readBody(c))

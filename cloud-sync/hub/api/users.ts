@@ -37,13 +37,22 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
   rotateKey: 'The old key is void at once.',
 })
 
-function toUserJson({ userId, name, role, siteIds, isActive, createdAtMs }: HubUser): HubUserJson {
+function toUserJson({
+  userId,
+  name,
+  role,
+  siteIds,
+  isActive,
+  masksCodes,
+  createdAtMs,
+}: HubUser): HubUserJson {
   return {
     user_id: userId,
     name,
     role,
     site_ids: siteIds === null ? null : [...siteIds],
     is_active: isActive,
+    mask_codes: masksCodes,
     created_at: toIso(createdAtMs),
   }
 }
@@ -58,8 +67,9 @@ export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHo
   })
 
   api.openapi(routes.create, async (c) => {
-    const { name, role, site_ids } = c.req.valid('json')
-    const { user, apiKey } = await addHubUser(database, { name, role, siteIds: site_ids }, clock.nowMs())
+    const { name, role, site_ids, mask_codes } = c.req.valid('json')
+    const fields = { name, role, siteIds: site_ids, masksCodes: mask_codes }
+    const { user, apiKey } = await addHubUser(database, fields, clock.nowMs())
     c.header('location', `/users/${user.userId}`)
     return c.json({ user: toUserJson(user), api_key: apiKey, warning: KEY_WARNING }, 201)
   })
@@ -69,8 +79,8 @@ export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHo
   )
 
   api.openapi(routes.change, async (c) => {
-    const { name, role, site_ids, is_active } = c.req.valid('json')
-    const change = { name, role, siteIds: site_ids, isActive: is_active }
+    const { name, role, site_ids, is_active, mask_codes } = c.req.valid('json')
+    const change = { name, role, siteIds: site_ids, isActive: is_active, masksCodes: mask_codes }
     return c.json(toUserJson(await changeHubUser(database, c.req.valid('param').id, change)), 200)
   })
 

@@ -17,7 +17,10 @@ const WELL: SiteRow = {
   backlog_rows: 0,
   backlog_oldest_ms: null,
   two_gateways_ms: null,
+  reported_ms: NOW_MS - 5000,
+  unconfirmed_rows: 0,
 }
+const TIMES = { nowMs: NOW_MS, startedAtMs: NOW_MS - 60 * MINUTE_MS }
 const FIGURES: SiteFigures = {
   devices: 1,
   keys: 1,
@@ -50,7 +53,17 @@ for (const [state, words, site, figures] of [
   ['quarantined', /^The hub could not read 2 pieces of its data/, {}, { quarantined: 2 }],
   ['two_gateways', /^Two gateways send as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
   ['ok', /^All is well/, { two_gateways_ms: NOW_MS - 60 * MINUTE_MS }, {}],
-  ['ok', /The clock of the gateway is 10 minutes ahead\.$/, { clock_offset_ms: 10 * MINUTE_MS }, {}],
+  [
+    'ok',
+    /clock of the gateway is 10 minutes ahead of that of the hub/,
+    { clock_offset_ms: 10 * MINUTE_MS },
+    {},
+  ],
+  ['ok', /clock of the gateway is 60 seconds behind that of the hub/, { clock_offset_ms: -MINUTE_MS }, {}],
+  ['ok', /all data is here\.$/, { clock_offset_ms: MINUTE_MS - 1 }, {}],
+  ['comparing', /^The gateway is comparing .* 12 rows are not confirmed\.$/, { unconfirmed_rows: 12 }, {}],
+  ['comparing', /^Since the hub was started/, { reported_ms: NOW_MS - 61 * MINUTE_MS }, {}],
+  ['ok', /all data is here\.$/, { reported_ms: null, unconfirmed_rows: null }, {}],
   [
     'ok',
     /The clock of the gateway is not set\.$/,
@@ -68,7 +81,7 @@ for (const [state, words, site, figures] of [
 ] as const) {
   test(`${state}: ${words.source}`, () => {
     // the table has read-only literals; the code under test does not write to the figures
-    const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, NOW_MS)
+    const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, TIMES)
     assert.equal(health.state, state)
     assert.match(health.explanation, words)
   })
@@ -76,7 +89,7 @@ for (const [state, words, site, figures] of [
 
 test('the worst problem is the state, and the explanation lists all problems', () => {
   const site = { ...WELL, two_gateways_ms: NOW_MS, last_seen_ms: NOW_MS - 60 * MINUTE_MS }
-  const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, NOW_MS)
+  const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, TIMES)
   assert.equal(state, 'two_gateways')
   for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/])
     assert.match(explanation, words)

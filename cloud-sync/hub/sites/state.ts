@@ -1,13 +1,13 @@
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
-import { MINUTE_MS, toIso } from '#shared/time.ts'
-import type { SiteState } from '#shared/wire/sites.ts'
+import { describeOffset, isOff } from '#shared/clock-offset.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import type { SiteJson, SiteState } from '#shared/wire/sites.ts'
 
 /** A connected gateway sends something every few seconds. */
 const SILENT_MS = 2 * MINUTE_MS
 const BEHIND_MS = 10 * MINUTE_MS
-const CLOCK_OFF_MS = 5 * MINUTE_MS
 /** For how long the explanation mentions a restore. */
-const FORK_TOLD_MS = 7 * 86_400_000
+const FORK_TOLD_MS = 7 * DAY_MS
 
 /** For how long the state says that two gateways of one identity were seen. */
 export const TWO_GATEWAYS_SHOWN_MS = 600_000
@@ -16,11 +16,18 @@ export const TWO_GATEWAYS_SHOWN_MS = 600_000
 export interface SiteHealth {
   readonly state: SiteState
   readonly explanation: string
-  readonly warnings: ('two_gateways' | 'quarantined')[]
+  readonly warnings: SiteJson['warnings']
+}
+
+/** What the time is, and since when the hub runs. */
+export interface HubTimes {
+  readonly nowMs: number
+  readonly startedAtMs: number
 }
 
 /** Derives the state of a site. The worst problem is the state; the explanation lists all problems. */
-export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): SiteHealth {
+export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes): SiteHealth {
+  const { nowMs } = times
   const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
   const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
   const behindMs = site.backlog_oldest_ms === null ? 0 : nowMs - site.backlog_oldest_ms
@@ -40,6 +47,7 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): 
     ])
   }
   if (behindMs > BEHIND_MS && (site.backlog_rows ?? 0) > 0) found.push(['behind', behind(site)])
+  if (silentMs !== null && silentMs <= SILENT_MS) found.push(...comparison(site, times))
   const words = found.map(([, sentence]) => sentence)
   if (found.length === 0) words.push(allIsWell(site, silentMs ?? 0))
   words.push(...remarks(site, figures, nowMs))
@@ -48,6 +56,7 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, nowMs: number): 
     state: worst?.[0] ?? 'ok',
     explanation: words.join(' '),
     warnings: [
+      ...(isOff(site.clock_offset_ms) ? (['clock'] as const) : []),
       ...(isTwice ? (['two_gateways'] as const) : []),
       ...(figures.quarantined > 0 ? (['quarantined'] as const) : []),
     ],
@@ -70,6 +79,33 @@ function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {
   return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; the newest data has arrived already.`
 }
 
+/** Whether the site may lack something that it had. */
+function comparison(site: SiteRow, { startedAtMs }: HubTimes): [SiteState, string][] {
+  const rows = unconfirmedRows(site, startedAtMs)
+  if (rows === 0) return []
+  // the database may have been put back to an earlier day while the hub was stopped
+  if (site.reported_ms !== null && site.reported_ms < startedAtMs)
+    return [['comparing', 'Since the hub was started the gateway has not told whether all its data is here.']]
+  const verb = rows === 1 ? 'is' : 'are'
+  const open =
+    rows === null ? 'what is missing is not counted yet' : `${count(rows, 'row')} ${verb} not confirmed`
+  return [
+    [
+      'comparing',
+      `The gateway is comparing its data with the hub, and sends again what is missing here: ${open}.`,
+    ],
+  ]
+}
+
+/** Rows that the hub may lack although it had them; null when that is not known. */
+export function unconfirmedRows(
+  { reported_ms: reportedMs, unconfirmed_rows: rows }: SiteRow,
+  startedAtMs: number,
+): number | null {
+  if (reportedMs === null) return 0
+  return reportedMs < startedAtMs ? null : rows
+}
+
 function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
   const rest = (backlog_rows ?? 0) === 0 ? 'all data is here' : 'the rest is being sent'
   return `All is well: last contact ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
@@ -87,10 +123,9 @@ function* remarks(
   }
   if (gapCount > 0)
     yield `The gateway deleted up to ${count(gapRows, 'record')} before it could send them: see the gaps of the site.`
-  const offsetMs = site.clock_offset_ms ?? 0
   if (site.is_clock_trusted === false) yield 'The clock of the gateway is not set.'
-  else if (Math.abs(offsetMs) > CLOCK_OFF_MS)
-    yield `The clock of the gateway is ${count(Math.round(Math.abs(offsetMs) / MINUTE_MS), 'minute')} ${offsetMs > 0 ? 'ahead' : 'behind'}.`
+  else if (isOff(site.clock_offset_ms))
+    yield `The clock of the gateway is ${describeOffset(site.clock_offset_ms ?? 0)} that of the hub: set the one that is wrong, and let both follow a time server.`
 }
 
 function count(number: number, noun: string): string {

@@ -1,3 +1,4 @@
+import { RowSum } from '#shared/sync-hash.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
 import type { AuditEntryBody } from '#shared/wire/sync.ts'
 import type { Sql, SqlValue } from './database/database.ts'
@@ -15,8 +16,8 @@ export interface NewAuditEntry {
 }
 
 /**
- * Stores entries of the audit log of a gateway; one that is there stays as it is. With `isPast` they come from an epoch
- * that the site has left: what a later one has sent since stays that one's.
+ * Stores entries of the audit log of a gateway; one that is there, or was deleted for its age, stays as it is. With `isPast`
+ * they come from an epoch that the site has left: an entry that a later epoch has sent stays with that epoch.
  */
 export async function putAuditEntries(
   sql: Sql,
@@ -42,18 +43,85 @@ export async function putAuditEntries(
   }
 }
 
-/** The newest so many that this epoch sent: those its gateway still has, for the oldest go first there. */
-export async function newestAuditEntries(
+/** Adds up the newest `count` that this epoch sent: its gateway still has those, because it deletes the oldest first. */
+export async function sumAuditEntries(
   sql: Sql,
   siteId: string,
   epoch: string,
   count: number,
-): Promise<{ key: string; body: string }[]> {
-  return sql.all(
-    `SELECT entry_id AS "key", body FROM audit_entry WHERE site_id = $1 AND epoch = $2
+  sum: RowSum,
+): Promise<void> {
+  const entries = await sql.all<{ key: string; body: string | null; rowSum: string | null }>(
+    `SELECT entry_id AS "key", body, row_sum AS "rowSum" FROM audit_entry WHERE site_id = $1 AND epoch = $2
       ORDER BY at_ms DESC, seq DESC LIMIT $3`,
     [siteId, epoch, count],
   )
+  for (const { key, body, rowSum } of entries) {
+    if (body === null) sum.add(BigInt(`0x${rowSum}`))
+    else sum.addText(textOf(key, body))
+  }
+}
+
+/** Forgets the deleted entries that this epoch sent and that are not among its newest `count`: it has no others. */
+export async function forgetDeletedEntries(
+  sql: Sql,
+  siteId: string,
+  epoch: string,
+  count: number,
+): Promise<void> {
+  await sql.run(
+    `DELETE FROM audit_entry WHERE site_id = $1 AND epoch = $2 AND body IS NULL AND entry_id NOT IN
+       (SELECT entry_id FROM audit_entry WHERE site_id = $1 AND epoch = $2 ORDER BY at_ms DESC, seq DESC LIMIT $3)`,
+    [siteId, epoch, count],
+  )
+}
+
+/** Entries of one transaction: the site waits for it. */
+const DELETED_AT_ONCE = 1000
+
+/**
+ * Deletes the oldest entries from before a time, but for what an audit of the sync compares: else it would ask the gateway
+ * for them for ever. Returns how many; there may be more. Inside the site's lock.
+ */
+export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<number> {
+  // an earlier hub kept entries among the entities, where nobody sees them: their gateway sends them again
+  await sql.run("DELETE FROM entity WHERE site_id = $1 AND entity_table = 'audit_entry'", [siteId])
+  const old = await sql.all<{ key: string; body: string }>(
+    `SELECT entry_id AS "key", body FROM audit_entry WHERE site_id = $1 AND at_ms < $2 AND body IS NOT NULL
+      ORDER BY at_ms LIMIT $3`,
+    [siteId, beforeMs, DELETED_AT_ONCE],
+  )
+  for (const some of inPieces(old)) {
+    const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
+    await sql.run(
+      `UPDATE audit_entry SET body = NULL, user_id = NULL, action = '', row_sum = v.row_sum
+         FROM (VALUES ${values}) AS v (entry_id, row_sum)
+        WHERE audit_entry.site_id = $1 AND audit_entry.entry_id = v.entry_id`,
+      [siteId, ...some.flatMap(({ key, body }) => [key, sumOf(textOf(key, body))])],
+    )
+  }
+  return old.length
+}
+
+/** Whether `deleteAuditEntries` has something to do. */
+export async function hasOldAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<boolean> {
+  const row = await sql.get<{ isOld: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM audit_entry WHERE site_id = $1 AND at_ms < $2 AND body IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM entity WHERE site_id = $1 AND entity_table = 'audit_entry') AS "isOld"`,
+    [siteId, beforeMs],
+  )
+  return row?.isOld === true
+}
+
+/** What makes an entry the row it is, on both sides. */
+function textOf(key: string, body: string): string {
+  return `["audit_entry",${JSON.stringify(key)},${body}]`
+}
+
+function sumOf(text: string): string {
+  const sum = new RowSum()
+  sum.addText(text)
+  return sum.toString()
 }
 
 /** What to list; absent fields do not filter. */
@@ -74,7 +142,7 @@ export async function listAuditEntries(
   { fromMs, toMs, userId, action, order, limit, offset }: AuditLogQuery,
 ): Promise<{ entryId: string; body: AuditEntryBody }[]> {
   const values: SqlValue[] = [siteId]
-  const conditions = ['site_id = $1']
+  const conditions = ['site_id = $1', 'body IS NOT NULL']
   for (const [condition, value] of [
     ['at_ms >=', fromMs],
     ['at_ms <=', toMs],

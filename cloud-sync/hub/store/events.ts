@@ -81,9 +81,9 @@ export async function eventsBetween(
   stream: EventStream,
   fromMs: number,
   untilMs: number,
-): Promise<{ hardwareId: string; body: string }[]> {
+): Promise<{ hardwareId: string; atMs: number; body: string }[]> {
   return sql.all(
-    `SELECT hardware_id AS "hardwareId", body FROM event
+    `SELECT hardware_id AS "hardwareId", at_ms AS "atMs", body FROM event
       WHERE site_id = $1 AND stream = $2 AND at_ms >= $3 AND at_ms < $4`,
     [siteId, stream, fromMs, untilMs],
   )

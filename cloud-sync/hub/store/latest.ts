@@ -6,13 +6,21 @@ export interface LatestRow {
   readonly body: string
 }
 
+/** The last state of a device that its gateway does not have any more. */
+export interface ForgottenDevice extends LatestRow {
+  readonly atMs: number
+}
+
 /**
  * An older snapshot may come behind a newer one, and then it is by seconds; one that is older by more is of a clock that
  * was set back, and newer all the same.
  */
 const REORDERED_MS = 60_000
 
-/** Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. */
+/**
+ * Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. A device that
+ * an admin restored is its gateway's again.
+ */
 export async function putLatest(
   sql: Sql,
   siteId: string,
@@ -24,9 +32,9 @@ export async function putLatest(
   for (const some of inPieces(rows)) {
     const values = placeholders(some.length, 2, 3, ['TEXT', 'TEXT'])
     updated += await sql.run(
-      `UPDATE site_latest SET at_ms = $2, body = v.body FROM (VALUES ${values}) AS v (hardware_id, body)
+      `UPDATE site_latest SET at_ms = $2, body = v.body, restored_at_ms = NULL FROM (VALUES ${values}) AS v (hardware_id, body)
         WHERE site_latest.site_id = $1 AND site_latest.hardware_id = v.hardware_id
-          AND (site_latest.at_ms < $2 OR site_latest.at_ms > $3)`,
+          AND (site_latest.at_ms < $2 OR site_latest.at_ms > $3 OR restored_at_ms IS NOT NULL)`,
       [
         siteId,
         atMs,
@@ -45,16 +53,20 @@ export async function putLatest(
   )
 }
 
-/** Forgets devices a complete snapshot does not name, unless a newer one does. */
+/**
+ * Forgets devices a complete snapshot does not name, unless a newer one does or an admin restored them. Returns what it
+ * forgot.
+ */
 export async function keepLatestOf(
   sql: Sql,
   siteId: string,
   atMs: number,
   hardwareIds: readonly string[],
   reorderedMs = REORDERED_MS,
-): Promise<void> {
-  await sql.run(
-    `DELETE FROM site_latest WHERE site_id = $1 AND hardware_id <> ALL($2) AND (at_ms <= $3 OR at_ms > $4)`,
+): Promise<ForgottenDevice[]> {
+  return sql.all(
+    `DELETE FROM site_latest WHERE site_id = $1 AND hardware_id <> ALL($2) AND (at_ms <= $3 OR at_ms > $4)
+       AND restored_at_ms IS NULL RETURNING hardware_id AS "hardwareId", at_ms AS "atMs", body`,
     [siteId, hardwareIds, atMs, behind(atMs, reorderedMs)],
   )
 }

@@ -1,3 +1,4 @@
+import { type MaskedCode, readMaskedCode } from '#shared/masked-codes.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
@@ -10,6 +11,8 @@ interface EventPage {
   readonly toMs: number | undefined
   /** Values that fields of the row must have. */
   readonly fields: Readonly<Record<string, string | number | undefined>>
+  /** The code must be one that is shown as this to whom codes are masked. */
+  readonly maskedCode?: string | undefined
   readonly order: ListOrder
   /** Only what is older than the event with this id. */
   readonly before?: string | undefined
@@ -44,6 +47,11 @@ export async function listSiteEvents(
   require('at_ms <=', page.toMs)
   for (const [name, value] of Object.entries(page.fields))
     require(`${JSON_BODY} ->> '${name}' =`, value === undefined ? undefined : String(value))
+  if (page.maskedCode !== undefined) {
+    const masked = readMaskedCode(page.maskedCode)
+    // no code is shown as what is no mask
+    conditions.push(`${JSON_BODY} ->> 'code' LIKE $${values.push(masked === null ? '' : patternOf(masked))}`)
+  }
   if (page.before !== undefined) {
     const found = await sql.get<{ at_ms: number; seq: number }>(
       'SELECT at_ms, COALESCE(seq, 0) AS seq FROM event WHERE site_id = $1 AND stream = $2 AND event_id = $3',
@@ -62,4 +70,8 @@ export async function listSiteEvents(
     values,
   )
   return rows.map(({ body }) => JSON.parse(body))
+}
+
+function patternOf({ hidden, last }: MaskedCode): string {
+  return '_'.repeat(hidden) + last.map((character) => character.replace(/[%_\\]/, '\\$&')).join('')
 }

@@ -1,4 +1,5 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import type { Latest } from '#shared/wire/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 
 /** What a transaction that writes to a site needs to know of it. */
@@ -30,28 +31,41 @@ export function inSite<Result>(
   })
 }
 
-/** As `inSite`, for a request of the gateway: the locking statement also stores the time and the gateway's backlog. */
+/** What a gateway tells of itself with the states of its devices. */
+export interface HeardReport {
+  readonly backlog: Latest['backlog']
+  /** The gateway's clock less the hub's. */
+  readonly clockOffsetMs: number
+}
+
+/** As `inSite`, for a request of the gateway: the locking statement also stores the time and what the gateway reports. */
 export function inHeardSite<Result>(
   database: Database,
   siteId: string,
-  { nowMs, backlog }: { nowMs: number; backlog?: { rows: number; oldest_ms: number | null } },
+  { nowMs, ...report }: { nowMs: number } & (HeardReport | { backlog?: undefined }),
   work: (sql: Sql, site: LockedSite) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (sql) => {
     const site =
-      backlog === undefined
+      report.backlog === undefined
         ? await sql.get<LockedSite>(
             `UPDATE site SET last_seen_ms = $2 WHERE site_id = $1 RETURNING ${LOCKED}`,
             [siteId, nowMs],
           )
         : await sql.get<LockedSite>(
-            `UPDATE site SET last_seen_ms = $2, backlog_rows = $3, backlog_oldest_ms = $4 WHERE site_id = $1
-               RETURNING ${LOCKED}`,
-            [siteId, nowMs, backlog.rows, backlog.oldest_ms],
+            `UPDATE site SET last_seen_ms = $2, reported_ms = $2, backlog_rows = $3, backlog_oldest_ms = $4,
+               unconfirmed_rows = $5, clock_offset_ms = $6 WHERE site_id = $1 RETURNING ${LOCKED}`,
+            [siteId, nowMs, ...reportValues(report)],
           )
     if (site === undefined) throw siteNotFound(siteId)
     return work(sql, site)
   })
+}
+
+function reportValues({ backlog, clockOffsetMs }: HeardReport): (number | null)[] {
+  // an older gateway compares without telling
+  const { rows, oldest_ms, unconfirmed_rows = 0 } = backlog
+  return [rows, oldest_ms, unconfirmed_rows, clockOffsetMs]
 }
 
 /** The error for a site that does not exist. */

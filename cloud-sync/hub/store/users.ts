@@ -10,6 +10,8 @@ export interface HubUser {
   /** Null is every site; irrelevant for an admin. */
   readonly siteIds: readonly string[] | null
   readonly isActive: boolean
+  /** As it was set; see `seesCodes`. */
+  readonly masksCodes: boolean
   readonly createdAtMs: number
 }
 
@@ -23,10 +25,11 @@ interface HubUserRow {
   role: string
   site_ids: string | null
   is_active: boolean
+  mask_codes: boolean
   created_at_ms: number
 }
 
-const COLUMNS = 'user_id, name, role, site_ids, is_active, created_at_ms'
+const COLUMNS = 'user_id, name, role, site_ids, is_active, mask_codes, created_at_ms'
 
 function toUser(row: HubUserRow): HubUser {
   return {
@@ -36,6 +39,7 @@ function toUser(row: HubUserRow): HubUser {
     role: row.role as HubRole,
     siteIds: row.site_ids === null ? null : JSON.parse(row.site_ids),
     isActive: row.is_active,
+    masksCodes: row.mask_codes,
     createdAtMs: row.created_at_ms,
   }
 }
@@ -60,11 +64,14 @@ export async function hubUserByKey(sql: Sql, keyHash: string): Promise<HubUser |
 
 /** Returns false when there is a user with this id or this key already. */
 export async function createHubUser(sql: Sql, user: NewHubUser): Promise<boolean> {
-  const { userId, name, role, siteIds, isActive, createdAtMs, keyHash } = user
+  const { userId, name, role, siteIds, isActive, masksCodes, createdAtMs, keyHash } = user
   const created = await sql.run(
-    `INSERT INTO hub_user (user_id, name, role, key_hash, site_ids, is_active, created_at_ms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-    [userId, name, role, keyHash, siteIds === null ? null : JSON.stringify(siteIds), isActive, createdAtMs],
+    `INSERT INTO hub_user (user_id, name, role, key_hash, site_ids, is_active, mask_codes, created_at_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+    [
+      ...[userId, name, role, keyHash, siteIds === null ? null : JSON.stringify(siteIds)],
+      ...[isActive, masksCodes, createdAtMs],
+    ],
   )
   return created > 0
 }
@@ -75,7 +82,7 @@ export async function hasHubAdmin(sql: Sql): Promise<boolean> {
   )
 }
 
-type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'keyHash'>
+type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'masksCodes' | 'keyHash'>
 
 /** Undefined fields keep their values. */
 export type HubUserChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
@@ -85,11 +92,13 @@ export function changeHubUser(database: Database, userId: string, change: HubUse
   return database.transaction(async (sql) => {
     await lockAdmins(sql)
     const user = await requireHubUser(sql, userId)
-    const { name = user.name, role = user.role, isActive = user.isActive } = change
+    const { name = user.name, role = user.role } = change
+    const { isActive = user.isActive, masksCodes = user.masksCodes } = change
     const siteIds = change.siteIds === undefined ? user.siteIds : change.siteIds
     await sql.run(
-      'UPDATE hub_user SET name = $2, role = $3, site_ids = $4, is_active = $5 WHERE user_id = $1',
-      [...[userId, name, role], siteIds === null ? null : JSON.stringify(siteIds), isActive],
+      `UPDATE hub_user SET name = $2, role = $3, site_ids = $4, is_active = $5, mask_codes = $6
+        WHERE user_id = $1`,
+      [...[userId, name, role, siteIds === null ? null : JSON.stringify(siteIds)], ...[isActive, masksCodes]],
     )
     if (change.keyHash !== undefined)
       await sql.run('UPDATE hub_user SET key_hash = $2 WHERE user_id = $1', [userId, change.keyHash])

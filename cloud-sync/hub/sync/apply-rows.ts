@@ -29,6 +29,8 @@ export interface RowsTarget {
   readonly isResend: boolean
   /** The site has a newer epoch, which decides what its entities are; entries of the audit log stay what they are. */
   readonly isPast: boolean
+  /** Records that a note erases are kept aside. */
+  readonly keepsErased: boolean
 }
 
 /** Stores the rows of a part; returns those that it cannot store. */
@@ -97,7 +99,7 @@ async function applyEntities(
       continue
     }
     if (table === 'audit_entry') {
-      // one that is said to be gone stays
+      // one that is said to be gone stays until it is old
       if (body === null) continue
       const { at_ms: atMs, user_id: userId, action } = auditEntryBodySchema.parse(body)
       if (isStorable(`${userId} ${action}`))
@@ -135,7 +137,7 @@ function checkNote({ kind, body }: NoteSyncRow): string | undefined {
 async function applyNote(
   sql: Sql,
   note: NoteSyncRow,
-  { siteId, epoch, nowMs, isResend, isKnown }: RowsTarget & { readonly isKnown: boolean },
+  { siteId, epoch, nowMs, isResend, isKnown, keepsErased }: RowsTarget & { readonly isKnown: boolean },
 ): Promise<void> {
   const { note_id, kind, at_ms, body } = note
   if (kind === 'gap' && !isKnown) await insertGap(sql, siteId, note_id, gapSchema.parse(body), at_ms)
@@ -150,7 +152,10 @@ async function applyNote(
   if (isKnown) return
   const erased = { hardwareId: erase.hardware_id, streams: erase.kinds }
   // a note that an audit sends again may arrive after newer data
-  await eraseRecords(sql, siteId, erased, isResend ? at_ms : undefined)
+  await eraseRecords(sql, siteId, erased, {
+    throughMs: isResend ? at_ms : undefined,
+    aside: keepsErased ? { noteId: note_id, nowMs } : undefined,
+  })
 }
 
 function isKnownKind(kind: string): kind is keyof typeof BODIES {

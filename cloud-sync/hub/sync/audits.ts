@@ -1,4 +1,4 @@
-import { newestAuditEntries } from '#hub/store/audit-log.ts'
+import { forgetDeletedEntries, sumAuditEntries } from '#hub/store/audit-log.ts'
 import { type AuditResend, auditResends, replaceAuditResends } from '#hub/store/audit-resends.ts'
 import { recordAudit } from '#hub/store/audits.ts'
 import type { Database } from '#hub/store/database/database.ts'
@@ -29,7 +29,9 @@ export async function answerAudit(
   await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
     meetSender(sql, site, audit, startedAtMs),
   )
-  const sums = await sumsOf(database, siteId, audit, { dayMs: day_ms ?? 0, nowMs: clock.nowMs() })
+  const through = new Map(groups.map(({ group, through_ms }) => [group, through_ms]))
+  const at = { dayMs: day_ms ?? 0, nowMs: clock.nowMs(), through }
+  const sums = await sumsOf(database, siteId, audit, at)
   const day = { kind, dayMs: day_ms ?? -1 }
   const known = await auditResends(database, siteId, day)
   const resends: AuditResend[] = []
@@ -54,6 +56,7 @@ export async function answerAudit(
   }
   for (const [group, { count }] of sums) if (count > 0) extra.push({ group, count })
   await inSite(database, siteId, async (sql) => {
+    if (kind === 'entities') await forgetDeletedEntries(sql, siteId, audit.epoch, auditEntriesOf(groups))
     await replaceAuditResends(sql, siteId, day, resends)
     await recordAudit(sql, siteId, {
       ...day,
@@ -66,6 +69,13 @@ export async function answerAudit(
   return { resend, extra }
 }
 
+const AUDIT_ENTRIES = 'audit_entry'
+
+/** How many entries of its audit log the gateway has. */
+function auditEntriesOf(groups: Audit['groups']): number {
+  return groups.find(({ group }) => group === AUDIT_ENTRIES)?.count ?? 0
+}
+
 /** Whether the gateway has sent the whole group again since it was asked to, and nothing has changed since then. */
 function isAllThere(
   before: AuditResend,
@@ -75,11 +85,18 @@ function isAllThere(
   return before.hubRows === null ? before.resentCount >= count : before.hubRows === hubRows
 }
 
+/** What is compared: a day, of some groups only up to a time. */
+interface Compared {
+  readonly dayMs: number
+  readonly nowMs: number
+  readonly through: ReadonlyMap<string, number | undefined>
+}
+
 async function sumsOf(
   sql: Database,
   siteId: string,
   { kind, epoch, groups }: Audit,
-  at: { dayMs: number; nowMs: number },
+  at: Compared,
 ): Promise<Map<string, RowSum>> {
   if (kind === 'gps') return recordSums(sql, siteId, GPS, at)
   if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at)
@@ -93,13 +110,12 @@ async function sumsOf(
     for (const { table, key, body } of await livingEntities(sql, siteId)) {
       add(table, `[${JSON.stringify(table)},${JSON.stringify(key)},${body}]`)
     }
-    const { group, count } = groups.find((one) => one.group === 'audit_entry') ?? { group: '', count: 0 }
-    for (const { key, body } of await newestAuditEntries(sql, siteId, epoch, count)) {
-      add(group, `[${JSON.stringify(group)},${JSON.stringify(key)},${body}]`)
-    }
+    const entries = new RowSum()
+    await sumAuditEntries(sql, siteId, epoch, auditEntriesOf(groups), entries)
+    if (entries.count > 0) sums.set(AUDIT_ENTRIES, entries)
   } else {
-    for (const { hardwareId, body } of await eventsBetween(sql, siteId, kind, at.dayMs, at.dayMs + DAY_MS)) {
-      add(hardwareId, body)
+    for (const event of await eventsBetween(sql, siteId, kind, at.dayMs, at.dayMs + DAY_MS)) {
+      if (event.atMs <= (at.through.get(event.hardwareId) ?? event.atMs)) add(event.hardwareId, event.body)
     }
   }
   return sums
@@ -110,14 +126,15 @@ async function recordSums<R extends Records>(
   sql: Database,
   siteId: string,
   kind: RecordKind<R>,
-  { dayMs, nowMs }: { dayMs: number; nowMs: number },
+  { dayMs, nowMs, through }: Compared,
 ): Promise<Map<string, RowSum>> {
   // else each device would have to be looked up in each segment
   while ((await compactSegments(sql, siteId, nowMs)) > 0);
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
   const sums = new Map<string, RowSum>()
   for (const hardwareId of await devicesBetween(sql, siteId, kind.name, range)) {
-    const records = await readTelemetry(sql, kind, { siteId, hardwareId }, range)
+    const toMs = Math.min(range.toMs, through.get(hardwareId) ?? range.toMs)
+    const records = await readTelemetry(sql, kind, { siteId, hardwareId }, { ...range, toMs })
     const sum = new RowSum()
     addRecords(sum, kind, records)
     sums.set(hardwareId, sum)

@@ -70,6 +70,6 @@ export async function sayHello(
     // this epoch has no entities of its own to send
     if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
     const warnings = warningsFor(site, sender, nowMs)
-    return { server_time_ms: nowMs, cursors, limits: toldLimits(budgets), warnings }
+    return { server_time_ms: nowMs, cursors, limits: toldLimits(budgets), warnings, audits_through: true }
   })
 }

@@ -24,6 +24,8 @@ import { putOlderStates, statesOf } from './take-latest.ts'
 interface ImportDeps {
   readonly database: Database
   readonly clock: Clock
+  /** What the file erases is kept aside for a time. */
+  readonly keepsErased: boolean
 }
 
 /**
@@ -171,11 +173,13 @@ class FileImport {
     await this.#apply()
     const site = this.#siteId
     const { epoch } = this.#head
-    const { database, clock } = this.#deps
+    const { database, clock, keepsErased } = this.#deps
     const cursors = await inSite(database, site, async (sql) => {
+      const nowMs = clock.nowMs()
       // the file was written before now, even if the clock of the gateway says otherwise
-      const atMs = Math.min(this.#head.exported_at_ms, clock.nowMs())
-      if (this.#states !== undefined) await putOlderStates(sql, site, atMs, this.#states)
+      const atMs = Math.min(this.#head.exported_at_ms, nowMs)
+      if (this.#states !== undefined)
+        await putOlderStates(sql, site, { atMs, nowMs, keepsErased }, this.#states)
       await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })
       return readCursors(sql, site, epoch)
     })
@@ -187,8 +191,8 @@ class FileImport {
     if (parts.length === 0) return
     this.#waiting = []
     this.#waitingBytes = 0
-    const { database, clock } = this.#deps
-    const target = { siteId: this.#siteId, epoch: this.#head.epoch, isPast: this.#isPast }
+    const { database, clock, keepsErased } = this.#deps
+    const target = { siteId: this.#siteId, epoch: this.#head.epoch, isPast: this.#isPast, keepsErased }
     await inSite(database, this.#siteId, async (sql) => {
       const cursors = await readCursors(sql, target.siteId, target.epoch)
       const known = { ...EVERYTHING, entitiesEnd: this.#entitiesEnd, cursors }

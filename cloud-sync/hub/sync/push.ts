@@ -22,6 +22,8 @@ export interface PushDeps {
   readonly clock: Clock
   readonly decoder: PartDecoder
   readonly budgets: SiteBudgets
+  /** What a site erases is kept aside for a time. */
+  readonly keepsErased: boolean
 }
 
 /**
@@ -41,7 +43,7 @@ export async function takeParts(deps: PushDeps, siteId: string, push: Push): Pro
 }
 
 async function takeInTurn(
-  { database, clock, decoder, budgets }: PushDeps,
+  { database, clock, decoder, budgets, keepsErased }: PushDeps,
   siteId: string,
   push: Push,
 ): Promise<PushAnswer> {
@@ -56,7 +58,8 @@ async function takeInTurn(
   const nowMs = clock.nowMs()
   return inHeardSite(database, siteId, { nowMs }, async (sql, site) => {
     const sender = await meetSender(sql, site, push, nowMs)
-    const { acked, quarantined } = await moveAndApply(sql, { siteId, epoch, nowMs }, parts, sender)
+    const target = { siteId, epoch, nowMs, keepsErased }
+    const { acked, quarantined } = await moveAndApply(sql, target, parts, sender)
     const hasQuarantine = sender.hasQuarantine || quarantined > 0
     return {
       acked,
@@ -77,6 +80,7 @@ export interface PartsTarget {
   readonly siteId: string
   readonly epoch: string
   readonly nowMs: number
+  readonly keepsErased: boolean
   /** The site has a newer epoch, which decides what its entities are. */
   readonly isPast?: boolean
 }
@@ -129,7 +133,7 @@ function planMoves(parts: readonly CheckedPart[], cursors: SyncCursors): Map<Syn
 
 async function applyParts(
   sql: Sql,
-  { siteId, epoch, nowMs, isPast = false }: PartsTarget,
+  { siteId, epoch, nowMs, keepsErased, isPast = false }: PartsTarget,
   parts: readonly CheckedPart[],
   erased: Erased,
 ): Promise<number> {
@@ -147,7 +151,7 @@ async function applyParts(
     } else if (content.type !== 'rows') {
       await applyTelemetry(sql, { siteId, epoch, nowMs }, { part, data, content }, bounds)
     } else if (stream !== 'telemetry' && stream !== 'history') {
-      const target = { siteId, epoch, nowMs, isResend: part.is_resend === true, isPast }
+      const target = { siteId, epoch, nowMs, isResend: part.is_resend === true, isPast, keepsErased }
       const bad = await applyRows(sql, stream, content.rows, target)
       for (const { reason, body } of bad) quarantined.push({ stream, from, to, reason, body })
     }

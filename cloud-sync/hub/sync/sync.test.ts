@@ -492,6 +492,29 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null, c: '{"v":9}' })
       })
 
+      test('of a kind that only a later gateway knows are kept, compared, and end as others do', async () => {
+        const site = await test_.site()
+        const rows = [1, 2].map((seq) => ({
+          seq,
+          table: 'of_the_future',
+          key: `k${seq}`,
+          body: { n: [seq] },
+        }))
+        assert.equal((await site.push(site.part('entities', rowsContent(rows)))).status, 200)
+        assert.deepEqual(await bodies(site), { k1: '{"n":[1]}', k2: '{"n":[2]}' })
+        assert.equal(await count(site, 'quarantine'), 0)
+        const audit = async (some: typeof rows) => {
+          const sum = new RowSum()
+          for (const { table, key, body } of some) sum.addText(JSON.stringify([table, key, body]))
+          const group = { group: 'of_the_future', count: some.length, sum: sum.toString() }
+          return (await site.audit('entities', null, [group])).body
+        }
+        assert.deepEqual(await audit(rows), { resend: [], extra: [] })
+        const gone = { ...rows[0], seq: 3, body: null }
+        assert.equal((await site.push(site.part('entities', rowsContent([gone])))).status, 200)
+        assert.deepEqual(await audit(rows.slice(1)), { resend: [], extra: [] })
+      })
+
       test('of the epoch before a fork are gone once all of the new one are there', async () => {
         const site = await test_.site()
         const rows = [entity(1, 'gone', { v: 1 }), entity(2, 'kept', { v: 1 })]
@@ -759,6 +782,33 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await ask()).resend, ['cart-1'], 'what was lost since is asked for again')
       })
 
+      test('compare what a device had when it was counted, whatever it has sent since', async () => {
+        const site = await test_.site()
+        assert.equal((await site.hello()).body.audits_through, true)
+        const day = Date.UTC(2026, 4, 1)
+        const at = (ms: number[]) => ms.map((each) => day + each)
+        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 2, 3, 4]))])))
+        const group = (times: number[]) => ({
+          ...{ group: 'cart-1', ...sumOf(gpsAt(at(times))), through_ms: day + Math.max(...times) },
+        })
+        assert.deepEqual((await site.audit('gps', day, [group([0, 1, 2])])).body, {
+          resend: ['cart-1'],
+          extra: [],
+        })
+        assert.deepEqual((await site.audit('gps', day, [group([0, 2])])).body, { resend: [], extra: [] })
+        const events = [lockEvent(1), lockEvent(2)]
+        await site.push(site.part('lock_events', rowsContent(events)))
+        const sum = new RowSum()
+        const { seq: _, ...first } = events[0] ?? { seq: 0 }
+        sum.addText(JSON.stringify(first))
+        const counted = { group: 'cart-1', count: 1, sum: sum.toString() }
+        const through = { ...counted, through_ms: NOON_MS + 1 }
+        assert.deepEqual((await site.audit('lock_events', day, [through])).body, { resend: [], extra: [] })
+        assert.deepEqual((await site.audit('lock_events', day, [counted])).body.extra, [
+          { group: 'cart-1', count: 1 },
+        ])
+      })
+
       test('compare events by what they say and entities without a day', async () => {
         const site = await test_.site()
         const rows = [
@@ -794,6 +844,37 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.audit('gps', day + 1, [])).status, 400)
         assert.deepEqual((await site.audit('notes', day, [])).body, { resend: [], extra: [] })
       })
+    })
+
+    test('a hub that has less than it acknowledged says where it is, and keeps nothing of the states', async () => {
+      const site = await test_.site()
+      await site.push(site.part('lock_events', rowsContent([lockEvent(1)])))
+      const backlog = { rows: 0, oldest_ms: null, unconfirmed_rows: 0 }
+      const devices = [{ hardware_id: 'cart-1' }]
+      assert.equal((await site.latest({ backlog: { ...backlog, acked: { lock_events: 1 } } })).status, 200)
+      const lost = await site.latest({ devices, backlog: { ...backlog, acked: { lock_events: 2 } } })
+      assert.deepEqual([lost.status, lost.body.code], [409, 'cursor'])
+      assert.deepEqual(lost.body.cursors, site.cursors)
+      const row = await database().get('SELECT hardware_id FROM site_latest WHERE site_id = $1', [
+        site.siteId,
+      ])
+      assert.equal(row, undefined)
+    })
+
+    test('every answer says what time it is at the hub, a refusal too', async () => {
+      const site = await test_.site()
+      const stranger = test_.client(site.siteId, 'cbs_wrong')
+      for (const answer of [
+        await site.hello(),
+        await site.latest({}),
+        await site.request('GET', '/intents?after=0&wait=0'),
+        await site.audit('gps', 1, []),
+        await stranger.latest({}),
+      ])
+        assert.ok(
+          Math.abs(Number(answer.headers.get('cartbarn-time')) - test_.clock.nowMs()) < 10_000,
+          String(answer.status),
+        )
     })
 
     test('an instance is a start of a gateway, whatever its database becomes', async () => {

@@ -1,30 +1,51 @@
 import type { z } from 'zod'
 import type { Database, Sql } from '#hub/store/database/database.ts'
+import { keepDevicesAside } from '#hub/store/erased.ts'
 import { keepLatestOf, putLatest } from '#hub/store/latest.ts'
 import { inHeardSite } from '#hub/store/sites.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Latest, latestAnswerSchema } from '#shared/wire/sync.ts'
-import { toldLimits } from './hello.ts'
+import { type Latest, type latestAnswerSchema, SYNC_STREAMS, type SyncCursors } from '#shared/wire/sync.ts'
+import { CursorConflictError, toldLimits } from './hello.ts'
 import { meetSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 import { isStorable } from './synced-rows.ts'
 
 const MAX_ID_LENGTH = 64
 
-/** Keeps the newest states of devices. */
+interface LatestDeps {
+  readonly database: Database
+  readonly clock: Clock
+  readonly budgets: SiteBudgets
+  /** Devices that the gateway does not have any more are kept aside for a time. */
+  readonly keepsErased: boolean
+}
+
+/** Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged. */
 export async function takeLatest(
-  { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
+  { database, clock, budgets, keepsErased }: LatestDeps,
   siteId: string,
   latest: Latest,
 ): Promise<z.infer<typeof latestAnswerSchema>> {
   const rows = statesOf(latest.devices)
-  const heard = { nowMs: clock.nowMs(), backlog: latest.backlog }
+  const nowMs = clock.nowMs()
+  const heard = { nowMs, backlog: latest.backlog, clockOffsetMs: latest.at_ms - nowMs }
   return inHeardSite(database, siteId, heard, async (sql, site) => {
-    await meetSender(sql, site, latest, heard.nowMs)
-    await putStates(sql, siteId, latest.at_ms, rows, latest.is_complete)
+    const { cursors } = await meetSender(sql, site, latest, nowMs)
+    requireAcked(cursors, latest.backlog.acked)
+    await putLatest(sql, siteId, latest.at_ms, [...rows.values()])
+    if (latest.is_complete) {
+      const forgotten = await keepLatestOf(sql, siteId, latest.at_ms, [...rows.keys()])
+      if (keepsErased) await keepDevicesAside(sql, siteId, forgotten, nowMs)
+    }
     return { limits: toldLimits(budgets), intents_waiting: site.intentSeq > site.intentsAfter }
   })
+}
+
+/** Throws `cursor` when a gateway was told of more than is here: what it says of the rest is not true either. */
+function requireAcked(cursors: SyncCursors, acked: Latest['backlog']['acked'] = {}): void {
+  if (SYNC_STREAMS.every((stream) => (acked[stream] ?? 0) <= cursors[stream].seq)) return
+  throw new CursorConflictError('cursor', 'the hub has less than it acknowledged', cursors)
 }
 
 type States = ReadonlyMap<string, { hardwareId: string; body: string }>
@@ -43,19 +64,13 @@ export function statesOf(devices: Latest['devices']): States {
 }
 
 /** Keeps the states of all devices as they were at some moment in the past, where no newer ones are. */
-export async function putOlderStates(sql: Sql, siteId: string, atMs: number, states: States): Promise<void> {
-  await putLatest(sql, siteId, atMs, [...states.values()], Number.POSITIVE_INFINITY)
-  await keepLatestOf(sql, siteId, atMs, [...states.keys()], Number.POSITIVE_INFINITY)
-}
-
-/** Keeps states of some moment, unless newer ones are there; if they are of all devices, others are gone. */
-async function putStates(
+export async function putOlderStates(
   sql: Sql,
   siteId: string,
-  atMs: number,
+  { atMs, nowMs, keepsErased }: { atMs: number; nowMs: number; keepsErased: boolean },
   states: States,
-  isComplete: boolean,
 ): Promise<void> {
-  await putLatest(sql, siteId, atMs, [...states.values()])
-  if (isComplete) await keepLatestOf(sql, siteId, atMs, [...states.keys()])
+  await putLatest(sql, siteId, atMs, [...states.values()], Number.POSITIVE_INFINITY)
+  const forgotten = await keepLatestOf(sql, siteId, atMs, [...states.keys()], Number.POSITIVE_INFINITY)
+  if (keepsErased) await keepDevicesAside(sql, siteId, forgotten, nowMs)
 }

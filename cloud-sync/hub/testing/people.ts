@@ -50,7 +50,12 @@ export class People {
     return answer
   }
 
-  async createUser(fields: { role?: HubRole; site_ids?: string[] | null; name?: string }) {
+  async createUser(fields: {
+    role?: HubRole
+    site_ids?: string[] | null
+    name?: string
+    mask_codes?: boolean
+  }) {
     const { body } = await this.request('POST', '/users', { body: { name: 'Somebody', ...fields } })
     return { userId: String(body.user.user_id), key: String(body.api_key) }
   }

@@ -55,7 +55,7 @@ function copyOf(packageDir: string, native: string): string {
   const path = join(tmpdir(), `cartbarn-postgres-${version}-${process.arch}-${process.getuid?.() ?? 'user'}`)
   if (existsSync(path)) return path
   const draft = mkdtempSync(`${path}-`)
-  cpSync(native, draft, { recursive: true, dereference: true })
+  cpSync(native, draft, { recursive: true, verbatimSymlinks: true })
   for (const { source, target } of symlinksOf(native)) {
     const link = join(draft, '..', target.replace(/^native\//, `${basename(draft)}/`))
     if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(basename(source), link)

@@ -106,6 +106,29 @@ describe('a new connection', () => {
   })
 })
 
+describe('an acknowledgement', () => {
+  const { outbox, push } = create()
+  const [first, second] = [new KeepingSink(), new KeepingSink()]
+  outbox.attach(first)
+  const { packetId } = push(2)
+
+  test('is judged by what was sent on its own connection', () => {
+    assert.equal(outbox.isExpected(first, 'pubcomp', packetId), false)
+    assert.equal(outbox.isExpected(first, 'pubrec', packetId), true)
+    assert.equal(outbox.isExpected(first, 'pubcomp', packetId), true)
+    outbox.attach(second)
+    // the one before is taken over, and the next one is sent the message again
+    assert.equal(outbox.isExpected(first, 'puback', packetId), true)
+    assert.equal(outbox.isExpected(second, 'pubcomp', packetId), false)
+  })
+
+  test('of what is not sent yet is not judged', () => {
+    second.isBusy = true
+    const waiting = push(1)
+    assert.equal(outbox.isExpected(second, 'pubcomp', waiting.packetId), true)
+  })
+})
+
 describe('a full queue', () => {
   test('drops the oldest message of a client that is away', () => {
     const { outbox, push, dropped } = create()

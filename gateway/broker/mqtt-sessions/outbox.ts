@@ -13,9 +13,14 @@ export interface OutboxEntry {
   wasSent: boolean
   /** PUBREC has come. */
   isReleased: boolean
+  /** It has come on this connection, and may not be on the disk yet. */
+  isReceived: boolean
   isInFlight: boolean
   isGone: boolean
 }
+
+/** What a client answers to a message. */
+export type AcknowledgementType = 'puback' | 'pubrec' | 'pubcomp'
 
 /** A connection as the outbox sees it. */
 export interface OutboxSink {
@@ -148,10 +153,22 @@ export class Outbox {
     this.pump()
   }
 
+  /**
+   * Whether an acknowledgement that has been read from a connection fits the message sent on it; what is not in flight
+   * there is nothing to judge by. Has to be told of each, in order.
+   */
+  isExpected(sink: OutboxSink, type: AcknowledgementType, packetId: number): boolean {
+    const entry = this.#entries.get(packetId)
+    if (sink !== this.#sink || !entry?.isInFlight) return true
+    if (entry.message.qos === 1) return type === 'puback'
+    if (type === 'pubrec') entry.isReceived = true
+    return type === 'pubrec' || (type === 'pubcomp' && (entry.isReceived || entry.isReleased))
+  }
+
   /** The client has a QoS 1 message, or the last step of a QoS 2 message is done. Returns it, if it was known. */
   acknowledge(packetId: number, isCompletion: boolean): OutboxEntry | undefined {
     const entry = this.#entries.get(packetId)
-    // PUBACK ends QoS 1 and PUBCOMP ends QoS 2; anything else is noise
+    // PUBACK ends QoS 1 and PUBCOMP ends QoS 2
     if (entry === undefined || isCompletion !== entry.message.qos > 1) return undefined
     this.remove(entry)
     this.pump()
@@ -173,6 +190,7 @@ export class Outbox {
     this.#unsent = new Fifo()
     for (const entry of this.#entries.values()) {
       entry.isInFlight = false
+      entry.isReceived = false
       this.#unsent.push(entry)
     }
     this.pump()
@@ -252,6 +270,7 @@ export function createEntry(message: StoredMessage, packetId: number, seq: numbe
     sizeBytes,
     wasSent: false,
     isReleased: false,
+    isReceived: false,
     isInFlight: false,
     isGone: false,
   }

@@ -7,6 +7,7 @@ import type {
 } from '#domain/mqtt-sessions.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
+import { HOUR_MS } from '#shared/time.ts'
 import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
 import { createEntry, Outbox, type OutboxEntry, type OutboxLimits } from './outbox.ts'
@@ -40,8 +41,6 @@ export interface RoutedMessage {
   /** Forgets it: the changes will never be on the disk. */
   abandon(): void
 }
-
-const HOUR_MS = 3_600_000
 
 /** For promises without a caller: the journal has reported the failure. */
 const IGNORE_FAILURE = () => undefined

@@ -5,6 +5,11 @@ import { LIMIT_REFUSALS } from '../limits.ts'
 const WINDOW_MS = 10_000
 const LINES_A_WINDOW = 20
 
+/** As much of what a client says as a line of the log may hold. */
+export function printable(text: string | null): string {
+  return (text ?? '').slice(0, 128)
+}
+
 interface RefusedFields {
   address: string
   clientId?: string | undefined

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { EARLIEST_MS } from '#domain/event-time.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
-import { GatewayClock } from './gateway-clock.ts'
+import { type ClockDoubt, GatewayClock } from './gateway-clock.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 12)
 const HOUR_MS = 60 * MINUTE_MS
@@ -36,6 +36,8 @@ interface Case {
   isSynchronized?: true
   later?: (bench: Bench) => void
   isTrusted: boolean
+  /** Of a clock that is trusted; null unless told. */
+  doubt?: ClockDoubt
   nowMs: number
 }
 
@@ -56,6 +58,7 @@ const STARTS: Case[] = [
     systemMs: NOW + YEAR_MS / 2,
     markMs: NOW,
     isTrusted: true,
+    doubt: 'ahead',
     nowMs: NOW + YEAR_MS / 2,
   },
   {
@@ -140,6 +143,7 @@ const RUNNING: Case[] = [
     markMs: NOW,
     later: ({ system }) => system.set(NOW + 10 * YEAR_MS),
     isTrusted: true,
+    doubt: 'ahead',
     nowMs: NOW + 10 * YEAR_MS,
   },
   {
@@ -161,8 +165,144 @@ const RUNNING: Case[] = [
     systemMs: NOW,
     markMs: NOW,
     later: ({ system }) => system.set(NOW - 3 * YEAR_MS),
+    isTrusted: false,
+    nowMs: NOW,
+  },
+  {
+    name: 'a jump an hour back',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      system.advance(3 * HOUR_MS)
+    },
+    isTrusted: false,
+    nowMs: NOW + 3 * HOUR_MS,
+  },
+  {
+    name: 'an hour back in steps of four minutes',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      for (let backMs = 0; backMs <= HOUR_MS; backMs += 4 * MINUTE_MS) {
+        system.set(NOW - backMs)
+        clock.nowMs()
+      }
+    },
+    isTrusted: false,
+    // goes on from the first step that was too much
+    nowMs: NOW - 4 * MINUTE_MS,
+  },
+  {
+    name: 'five minutes back',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system }) => system.set(NOW - 5 * MINUTE_MS),
     isTrusted: true,
-    nowMs: NOW - 3 * YEAR_MS,
+    nowMs: NOW - 5 * MINUTE_MS,
+  },
+  {
+    name: 'a jump an hour back by a system that knows the time',
+    systemMs: NOW,
+    markMs: NOW,
+    isSynchronized: true,
+    later: ({ system }) => system.set(NOW - HOUR_MS),
+    isTrusted: true,
+    nowMs: NOW - HOUR_MS,
+  },
+  {
+    name: 'an hour back and, with two devices that know the time, never mind',
+    systemMs: NOW,
+    markMs: NOW,
+    later: (bench) => {
+      bench.system.set(NOW - HOUR_MS)
+      bench.clock.nowMs()
+      bench.twoDevicesSay(NOW - HOUR_MS + 90_000)
+    },
+    isTrusted: true,
+    nowMs: NOW - HOUR_MS + 3 * MINUTE_MS,
+  },
+  {
+    name: 'an hour back, and ahead by half of it',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      system.set(NOW - HOUR_MS / 2)
+    },
+    isTrusted: false,
+    nowMs: NOW,
+  },
+  {
+    name: 'an hour back, and three years ahead',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      system.set(NOW + 3 * YEAR_MS)
+    },
+    isTrusted: true,
+    doubt: 'ahead',
+    nowMs: NOW + 3 * YEAR_MS,
+  },
+  {
+    name: 'two hours ahead and one back: who knows which is right',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW + 2 * HOUR_MS)
+      clock.nowMs()
+      system.set(NOW + HOUR_MS)
+    },
+    isTrusted: false,
+    nowMs: NOW + 2 * HOUR_MS,
+  },
+  {
+    name: 'years ahead and to an hour ago: goes on with what was right before both',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW + 10 * YEAR_MS)
+      clock.nowMs()
+      system.set(NOW - HOUR_MS)
+    },
+    isTrusted: false,
+    nowMs: NOW,
+  },
+  {
+    name: 'a jump of an hour ahead',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system }) => system.set(NOW + HOUR_MS),
+    isTrusted: true,
+    doubt: 'ahead',
+    nowMs: NOW + HOUR_MS,
+  },
+  {
+    name: 'a jump of an hour ahead that an admin confirms',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW + HOUR_MS)
+      clock.confirm()
+    },
+    isTrusted: true,
+    nowMs: NOW + HOUR_MS,
+  },
+  {
+    name: 'an hour back that an admin confirms',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      clock.confirm()
+    },
+    isTrusted: true,
+    nowMs: NOW - HOUR_MS,
   },
   {
     name: 'a jump ten years back, before 2020',
@@ -212,10 +352,18 @@ const HEALING: Case[] = [
     nowMs: NOW,
   },
   {
-    name: 'somebody sets the clock while the gateway runs',
+    name: 'somebody sets the clock while the gateway runs, and it is still behind',
     systemMs: NOW - HOUR_MS,
     markMs: WRONG_MARK,
     later: ({ system }) => system.set(NOW),
+    isTrusted: false,
+    nowMs: WRONG_MARK + 1,
+  },
+  {
+    name: 'an admin confirms it',
+    systemMs: NOW,
+    markMs: WRONG_MARK,
+    later: ({ clock }) => clock.confirm(),
     isTrusted: true,
     nowMs: NOW,
   },
@@ -281,14 +429,15 @@ const HEALING: Case[] = [
 
 for (const [what, cases] of Object.entries({ starts: STARTS, running: RUNNING, healing: HEALING })) {
   describe(what, () => {
-    for (const { name, systemMs, markMs, isSynchronized = false, later, isTrusted, nowMs } of cases) {
-      test(`${name}: ${isTrusted ? 'believed' : 'not believed'}`, () => {
+    for (const { name, systemMs, markMs, isSynchronized = false, later, ...expected } of cases) {
+      test(`${name}: ${expected.isTrusted ? 'believed' : 'not believed'}`, () => {
         const bench = new Bench(systemMs)
         bench.isSynchronized = isSynchronized
-        bench.clock.start(markMs)
+        bench.clock.start({ markMs, confirmedMs: markMs })
         later?.(bench)
-        assert.equal(new Date(bench.clock.nowMs()).toISOString(), new Date(nowMs).toISOString())
-        assert.equal(bench.clock.isTrusted, isTrusted)
+        assert.equal(new Date(bench.clock.nowMs()).toISOString(), new Date(expected.nowMs).toISOString())
+        assert.equal(bench.clock.isTrusted, expected.isTrusted)
+        if (expected.isTrusted) assert.equal(bench.clock.doubt, expected.doubt ?? null)
       })
     }
   })
@@ -296,7 +445,7 @@ for (const [what, cases] of Object.entries({ starts: STARTS, running: RUNNING, h
 
 test('while the clock is not trusted, it is no judge of what devices say', () => {
   const { clock, system } = new Bench(5000)
-  clock.start(NO_MARK)
+  clock.start({ markMs: NO_MARK, confirmedMs: 0 })
   assert.equal(clock.latestEventMs(clock.nowMs()), Date.UTC(2100, 0, 1))
   system.set(NOW)
   assert.equal(clock.latestEventMs(clock.nowMs()), NOW + 5 * MINUTE_MS)
@@ -304,7 +453,7 @@ test('while the clock is not trusted, it is no judge of what devices say', () =>
 
 test('time never stands still or goes back while the system clock is not believed', () => {
   const { clock, system } = new Bench(5000)
-  clock.start(NOW)
+  clock.start({ markMs: NOW, confirmedMs: NOW })
   let lastMs = clock.nowMs()
   for (const systemMs of [0, 9 * YEAR_MS, -YEAR_MS, 1, 8.64e15]) {
     system.advance(10)
@@ -313,4 +462,56 @@ test('time never stands still or goes back while the system clock is not believe
     assert.equal(nowMs, lastMs + 10)
     lastMs = nowMs
   }
+})
+
+describe('the confirmed time', () => {
+  const started = (systemMs: number, confirmedMs: number) => {
+    const bench = new Bench(systemMs)
+    bench.clock.start({ markMs: Math.min(systemMs, confirmedMs), confirmedMs })
+    return bench
+  }
+
+  test('goes on by the monotonic clock, whatever the system clock is set to', () => {
+    const { clock, system } = started(NOW, NOW)
+    for (const atMs of [NOW + 10 * YEAR_MS, NOW + HOUR_MS, 0]) {
+      system.set(atMs)
+      clock.nowMs()
+      clock.check()
+    }
+    system.advance(HOUR_MS)
+    assert.equal(clock.confirmedMs, NOW + HOUR_MS)
+  })
+
+  test('is the first time of all, as there is nothing from before', () => {
+    assert.equal(started(NOW, 0).clock.confirmedMs, NOW)
+  })
+
+  test('is behind by the time in which no gateway ran; 31 days of that are no doubt', () => {
+    assert.equal(started(NOW + 31 * DAY_MS, NOW).clock.confirmedMs, NOW)
+    assert.equal(started(NOW + 31 * DAY_MS, NOW).clock.doubt, null)
+    assert.equal(started(NOW + 31 * DAY_MS + 1, NOW).clock.doubt, 'ahead')
+  })
+
+  test('is what the system clock shows once that is synchronized, ahead or back', () => {
+    for (const systemMs of [NOW + YEAR_MS, NOW - YEAR_MS]) {
+      const bench = started(systemMs, NOW)
+      bench.isSynchronized = true
+      bench.clock.check()
+      assert.equal(bench.clock.confirmedMs, systemMs)
+      assert.equal(bench.clock.doubt, null)
+    }
+  })
+
+  test('goes back with a clock that devices confirm, and never ahead with it', () => {
+    const back = started(NOW, NOW)
+    back.system.set(NOW - HOUR_MS)
+    back.clock.nowMs()
+    back.twoDevicesSay(NOW - HOUR_MS)
+    assert.equal(back.clock.confirmedMs, NOW - HOUR_MS + 3 * MINUTE_MS)
+    const ahead = started(NOW, NOW)
+    ahead.system.set(NOW + YEAR_MS)
+    ahead.clock.nowMs()
+    ahead.twoDevicesSay(NOW + YEAR_MS)
+    assert.equal(ahead.clock.confirmedMs, NOW + 3 * MINUTE_MS)
+  })
 })

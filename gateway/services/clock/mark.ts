@@ -1,11 +1,17 @@
+import { MAX_AHEAD_MS } from '#domain/event-time.ts'
+import { ConflictError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { ClockMarkRow } from '#store/clock-mark.ts'
 import type { Store } from '#store/store.ts'
-import type { GatewayClock } from './gateway-clock.ts'
+import type { AgeBrake } from './age-brake.ts'
+import { describeDoubt } from './doubt.ts'
+import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
 
 interface ClockMarkDeps {
   clock: GatewayClock
+  brake: AgeBrake
   store: Pick<Store, 'read' | 'write'>
   log: Log
 }
@@ -14,12 +20,12 @@ const LOOK_MS = 10_000
 
 /**
  * Writes down what time it is, once a minute and whenever the clock was set, so that the next start knows what time it
- * must be at least. A clock that was set back takes the mark with it.
+ * must be at least, and up to when it was confirmed. A clock that was set back takes the mark with it.
  */
 export class ClockMark implements Part {
   readonly #deps: ClockMarkDeps
   #markMs = 0
-  #wasTrusted = true
+  #saidDoubt: ClockDoubt | null = null
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
@@ -28,9 +34,11 @@ export class ClockMark implements Part {
   }
 
   async start(): Promise<void> {
-    const { clock, store } = this.#deps
-    this.#markMs = store.read.clockMark()
-    clock.start(this.#markMs)
+    const { clock, brake, store } = this.#deps
+    const known = store.read.clockMark()
+    this.#markMs = known.atMs
+    clock.start({ markMs: known.atMs, confirmedMs: known.confirmedMs })
+    brake.start(known)
     this.look()
     this.#timer = setInterval(() => this.look(), LOOK_MS)
   }
@@ -43,31 +51,56 @@ export class ClockMark implements Part {
     await this.#write()
   }
 
-  /** Says so if the clock has become wrong or right, and moves the mark if it is a minute off. */
+  /** Says so if the clock has become doubtful or right, and moves the mark if it is a minute off. */
   look(): void {
-    const { clock, log } = this.#deps
+    const { clock } = this.#deps
     clock.check()
-    const nowMs = clock.nowMs()
-    if (clock.isTrusted !== this.#wasTrusted) {
-      this.#wasTrusted = clock.isTrusted
-      const now = toIso(nowMs)
-      if (this.#wasTrusted) log.info({ now }, 'the clock is set now')
-      else log.warn({ now }, 'the clock is not set: times are estimates until it is')
-    }
-    if (Math.abs(nowMs - this.#markMs) >= MINUTE_MS) {
+    this.#say(clock.doubt)
+    if (Math.abs(clock.nowMs() - this.#markMs) >= MINUTE_MS) {
       this.#writing ??= this.#write().finally(() => {
         this.#writing = undefined
       })
     }
   }
 
+  /**
+   * Takes the system clock for right, because an admin says that it is `givenMs` now. Throws `clock_differs` when the
+   * system clock shows something else.
+   */
+  async confirm(givenMs: number): Promise<void> {
+    const { clock, store } = this.#deps
+    const { systemMs } = clock
+    if (Math.abs(systemMs - givenMs) > MAX_AHEAD_MS)
+      throw new ConflictError(
+        'clock_differs',
+        `The clock of the gateway's machine shows ${toIso(systemMs)}, and you say that it is ${toIso(givenMs)}: set the clock of the machine first, then confirm it again.`,
+      )
+    clock.confirm()
+    this.#say(clock.doubt)
+    await store.write('confirmClock', this.#row())
+  }
+
+  #say(doubt: ClockDoubt | null): void {
+    if (doubt === this.#saidDoubt) return
+    this.#saidDoubt = doubt
+    const { clock, log } = this.#deps
+    const now = toIso(clock.nowMs())
+    if (doubt === null) log.info({ now }, 'the clock is right now')
+    else log.warn({ now, doubt, detail: describeDoubt(doubt, clock) }, 'the clock is in doubt')
+  }
+
   async #write(): Promise<void> {
-    const atMs = this.#deps.clock.nowMs()
+    const row = this.#row()
     try {
-      await this.#deps.store.write('recordClockMark', { atMs })
-      this.#markMs = atMs
+      await this.#deps.store.write('recordClockMark', row)
+      this.#markMs = row.atMs
     } catch (error) {
       this.#deps.log.debug({ reason: String(error) }, 'could not store the clock mark')
     }
+  }
+
+  #row(): ClockMarkRow {
+    const { clock, brake } = this.#deps
+    return { atMs: clock.nowMs(), confirmedMs: clock.confirmedMs, ...brake.said }
   }
 }

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '#shared/time.ts'
 
-const AGREES_MS = MINUTE_MS
+const AGREES_MS = 2 * MINUTE_MS
 const STEADY_MS = 2 * MINUTE_MS
 const WITNESSES = 2
 

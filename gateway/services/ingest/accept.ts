@@ -1,9 +1,10 @@
-import { receiveTimeMs } from '#domain/event-time.ts'
-import { newestEventMs } from '#domain/latest-state.ts'
+import { MAX_AHEAD_MS, receiveTimeMs } from '#domain/event-time.ts'
+import { newestEventMs, type UnverifiedTimes } from '#domain/latest-state.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Tally } from '#shared/tally.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { NewQuarantineEntry } from '#store/quarantine.ts'
+import type { AgeBrake } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
@@ -13,6 +14,7 @@ import { liveFromMs } from './zone-crossings.ts'
 
 interface AcceptDeps {
   clock: GatewayClock
+  brake: Pick<AgeBrake, 'reported'>
   dropped: Tally
 }
 
@@ -24,6 +26,10 @@ const NOTHING: readonly never[] = []
 export class Accept {
   readonly #deps: AcceptDeps
   #drops: Drop[] = []
+  /** The newest time of the device's own in the message that is read. */
+  #saidMs = 0
+  /** Readings of it that are not taken because of their times. */
+  #refused: unknown[] = []
 
   constructor(deps: AcceptDeps) {
     this.#deps = deps
@@ -44,17 +50,20 @@ export class Accept {
     const content = this.#parse(device, uplinked, receivedAtMs, latestMs)
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
+    const refused = this.#refused.length === 0 ? NOTHING : this.#refused.splice(0)
     return {
       rows: Math.max(1, samples.length + lockEvents.length + sessionChanges.length),
       sessionChanges,
       device,
       connection,
+      level: uplinked.level,
       receivedAtMs,
       latestMs,
       isResponse: !uplinked.isWill,
       content,
       drops,
-      quarantine: unreadable === null ? null : quarantineEntry(device, uplinked, unreadable, receivedAtMs),
+      unverified: clock.isTrusted ? null : unverifiedTimes(content, receivedAtMs + MAX_AHEAD_MS),
+      quarantine: quarantineEntry(device, uplinked, unreadable, refused, receivedAtMs),
       onStored: () => {
         if (device.isRegistered) onStored()
         else onRefused('device_removed')
@@ -73,19 +82,31 @@ export class Accept {
     this.#deps.dropped.add(reason, count)
   }
 
+  readonly #notes = {
+    said: (atMs: number): void => {
+      this.#saidMs = Math.max(this.#saidMs, atMs)
+    },
+    refused: (reading: unknown): void => {
+      this.#refused.push(reading)
+    },
+  }
+
   #parse(device: Device, uplinked: Uplinked, receivedAtMs: number, latestMs: number): UplinkContent {
-    const { clock } = this.#deps
+    const { clock, brake } = this.#deps
+    this.#saidMs = 0
     if (!clock.isTrusted) {
       // what the device said last is later than anything we could guess
       device.newestReceiveMs = Math.max(device.newestReceiveMs, newestEventMs(device.reported.state))
     }
     const atMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
-    const content = parseUplink(uplinked.level, uplinked.payload, atMs, latestMs, this.#onDrop)
+    const content = parseUplink(uplinked.level, uplinked.payload, atMs, latestMs, this.#onDrop, this.#notes)
+    const saidMs = this.#saidMs
+    // a device that asks us for the time tells us our own
+    if (saidMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : saidMs, latestMs)
     device.newestReceiveMs = atMs
     if (!clock.isTrusted) {
-      const saidMs = newestMs(content)
-      device.newestReceiveMs = Math.max(atMs, saidMs)
-      if (saidMs !== atMs) clock.heard(device.row.hardwareId, saidMs)
+      device.newestReceiveMs = Math.max(atMs, newestMs(content))
+      if (saidMs > 0) clock.heard(device.row.hardwareId, saidMs)
     }
     return content
   }
@@ -99,20 +120,37 @@ function newestMs({ samples, lockEvents }: UplinkContent): number {
   return newestMs
 }
 
+/** Times that the gateway would not believe if its clock were right, if there are any: those after `latestMs`. */
+function unverifiedTimes({ samples, lockEvents }: UplinkContent, latestMs: number): UnverifiedTimes | null {
+  const times = { count: 0, fromMs: Number.POSITIVE_INFINITY, toMs: 0 }
+  for (const { atMs } of [...samples, ...lockEvents]) {
+    if (atMs <= latestMs) continue
+    times.count++
+    times.fromMs = Math.min(times.fromMs, atMs)
+    times.toMs = Math.max(times.toMs, atMs)
+  }
+  return times.count === 0 ? null : times
+}
+
+/** What cannot be read, or what was refused of it for its time; null if there is nothing of both. */
 function quarantineEntry(
   device: Device,
   uplinked: Uplinked,
-  reason: string,
+  unreadable: string | null,
+  refused: readonly unknown[],
   receivedAtMs: number,
-): NewQuarantineEntry {
+): NewQuarantineEntry | null {
+  if (unreadable === null && refused.length === 0) return null
   const { hardwareId } = device.row
+  // a copy of its own: the payload is a view of the socket's whole chunk
+  const start = () => new Uint8Array(uplinked.payload.subarray(0, QUARANTINE_BYTES))
   return {
     receivedAtMs,
     hardwareId,
     topic: deviceTopic(hardwareId, uplinked.level),
-    reason,
+    reason: unreadable ?? 'implausible_time',
     sizeBytes: uplinked.payload.length,
-    // a copy of its own: the payload is a view of the socket's whole chunk
-    payload: new Uint8Array(uplinked.payload.subarray(0, QUARANTINE_BYTES)),
+    // nothing is wrong with the readings themselves: all of them are kept
+    payload: unreadable === null ? Buffer.from(JSON.stringify(refused)) : start(),
   }
 }

@@ -1,4 +1,4 @@
-import { countDrop, lockStatusValue, mergeValues, packSample } from '#domain/latest-state.ts'
+import { countDrop, lockStatusValue, markUnverified, mergeValues, packSample } from '#domain/latest-state.ts'
 import type { LockEvent } from '#domain/lock-event.ts'
 import type { LockEventIdentity } from '#store/lock-events.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -140,6 +140,8 @@ export class Drafts {
     if (cfg !== undefined) draft.state.applied.cfg = { version: cfg, atMs: receivedAtMs }
     if (sz !== undefined) draft.state.applied.sz = { version: sz, atMs: receivedAtMs }
     for (const { reason, count } of message.drops) countDrop(draft.state, reason, count)
+    if (device.asksForTime) draft.state.asksForTime = true
+    if (message.unverified !== null) markUnverified(draft.state, message.unverified)
     draft.updatedAtMs = receivedAtMs
     if (isResponse) draft.lastRespondedAtMs = receivedAtMs
   }

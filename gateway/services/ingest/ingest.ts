@@ -1,10 +1,13 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import type { Store } from '#store/store.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Appender, CommitQueue } from '#store/writer/commit-queue.ts'
+import type { WriterRequest } from '#store/writer/messages.ts'
+import type { AgeBrake } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
@@ -13,6 +16,7 @@ import { Accept } from './accept.ts'
 import { Announce } from './announce.ts'
 import { Drafts } from './draft.ts'
 import { isUplink, type QueuedMessage, type Uplinked } from './message.ts'
+import { refusedEntry } from './refused-entry.ts'
 
 interface IngestDeps {
   store: Pick<Store<QueuedMessage>, 'queue' | 'read'>
@@ -20,6 +24,7 @@ interface IngestDeps {
   events: Events
   geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
+  brake: Pick<AgeBrake, 'reported'>
   log: Log
 }
 
@@ -32,16 +37,20 @@ export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
   readonly messages = new Tally()
   readonly dropped = new Tally()
+  /** Times that were stored although nobody could judge them. */
+  unverifiedTimes = 0
   readonly #queue: CommitQueue<QueuedMessage>
+  readonly #clock: GatewayClock
   readonly #log: Log
   readonly #accept: Accept
   readonly #drafts: Drafts
   readonly #announce: Announce
 
-  constructor({ store, log, clock, geofences, events, presence }: IngestDeps) {
+  constructor({ store, log, clock, brake, geofences, events, presence }: IngestDeps) {
     this.#queue = store.queue
+    this.#clock = clock
     this.#log = log
-    this.#accept = new Accept({ clock, dropped: this.dropped })
+    this.#accept = new Accept({ clock, brake, dropped: this.dropped })
     this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
     this.#announce = new Announce({ events, presence, dropped: this.dropped })
   }
@@ -74,7 +83,8 @@ export class Ingest implements Appender<QueuedMessage> {
     }
     const message = this.#accept.accept(device, connection, uplinked, sessionChanges, onStored, onRefused)
     this.#queue.append(message)
-    const { content, drops } = message
+    const { content, drops, unverified } = message
+    this.unverifiedTimes += unverified?.count ?? 0
     const lockEvents = content.lockEvents.length
     // what is not stored had to be read as well
     const dropped = drops.reduce((count, drop) => count + drop.count, 0)
@@ -105,5 +115,14 @@ export class Ingest implements Appender<QueuedMessage> {
     this.#log.error({ ...sender, reason }, 'the store refused a message')
     this.dropped.add('store_refused')
     message.onRefused('not_stored')
+  }
+
+  /** Into the quarantine: its sender would come back with it for ever. */
+  rescue(message: QueuedMessage): WriterRequest | null {
+    if (!isUplink(message)) return null
+    this.dropped.add('store_damaged')
+    const { sessionChanges } = message
+    const input = { entry: refusedEntry(message), sessionChanges }
+    return { kind: 'write', name: 'keepRefused', input, origin: { ...GATEWAY, atMs: this.#clock.nowMs() } }
   }
 }

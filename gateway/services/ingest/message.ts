@@ -1,3 +1,4 @@
+import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { AckResult } from '#store/commands.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
@@ -20,6 +21,7 @@ export interface Uplinked {
 export interface UplinkMessage extends Appendable {
   readonly device: Device
   readonly connection: DeviceConnection | null
+  readonly level: Uplink
   readonly receivedAtMs: number
   /** No event time after this can be believed, not even a known one. */
   readonly latestMs: number
@@ -27,6 +29,8 @@ export interface UplinkMessage extends Appendable {
   readonly isResponse: boolean
   readonly content: UplinkContent
   readonly drops: readonly Drop[]
+  /** Times in it that are stored and could not be judged; null if there are none. */
+  readonly unverified: UnverifiedTimes | null
   readonly quarantine: NewQuarantineEntry | null
   /** Positions before this are too old to be watched. */
   readonly liveFromMs: number

@@ -9,6 +9,7 @@ import {
   parseTelemetry,
   type Sample,
   type Scalar,
+  type TimeNotes,
   UnreadablePayloadError,
 } from '#domain/telemetry.ts'
 import { newUuid } from '#shared/ids.ts'
@@ -51,7 +52,7 @@ const NOTHING: readonly never[] = []
 
 /**
  * Reads a device's payload; times in it after `latestMs` are not believed. Never throws: what cannot be read is named in
- * `unreadable`.
+ * `unreadable`, what is noticed about its times goes to `notes`.
  */
 export function parseUplink(
   level: Uplink,
@@ -59,6 +60,7 @@ export function parseUplink(
   receivedAtMs: number,
   latestMs: number,
   onDrop: OnDrop,
+  notes: TimeNotes,
 ): UplinkContent {
   const content: UplinkContent = {
     samples: NOTHING,
@@ -70,10 +72,10 @@ export function parseUplink(
   }
   try {
     const json = parseJson(payload)
-    if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs)
+    if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs, notes)
     else if (level === 'evt') {
       readLockEvents(json, content, onDrop, (message) =>
-        lockEventFromMessage(message, receivedAtMs, onDrop, latestMs),
+        lockEventFromMessage(message, receivedAtMs, onDrop, latestMs, notes),
       )
     } else if (level === 'st') content.status = readStatus(json)
     else if (level === 'ack') {

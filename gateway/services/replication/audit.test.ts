@@ -136,7 +136,9 @@ test('what is sent again of a day has its sum, in the log and in blocks', async 
       for (const limits of [ROOM, { bytes: 1024, rows: 5000 }, { bytes: 262_144, rows: 700 }]) {
         const parts = await resent(source, kind, day, 'cart-1', limits)
         const sum = sumOfBlocks(kind, parts)
-        assert.deepEqual([{ group: 'cart-1', count: sum.count, sum: sum.toString() }], groups)
+        const blocks = parts.flatMap(({ data }) => [...decodeBlocks(data)])
+        const through_ms = Math.max(...blocks.map(({ header }) => header.lastMs))
+        assert.deepEqual([{ group: 'cart-1', count: sum.count, sum: sum.toString(), through_ms }], groups)
         assert.ok(parts.every(({ count }) => count <= Math.max(limits.rows, 1)))
       }
     }
@@ -203,7 +205,8 @@ test('events are summed by device and day as they are sent, and all of them are 
         assert.equal(typeof seq, 'number')
         sum.addText(JSON.stringify(row))
       }
-      assert.deepEqual({ count: sum.count, sum: sum.toString() }, expected)
+      const throughMs = Math.max(...rows.map(({ at_ms }) => Number(at_ms)))
+      assert.deepEqual({ count: sum.count, sum: sum.toString(), through_ms: throughMs }, expected)
       assert.equal(new Set(rows.map(({ event_id }) => event_id)).size, rows.length)
     }
   }

@@ -40,10 +40,10 @@ export class SyncAudit {
     return [...days].sort((a, b) => a - b)
   }
 
-  /** Count and sum of each group of a day that has rows. */
+  /** Count, sum and time of the newest row of each group of a day that has rows; entities have no time. */
   async groups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
     const options = optionsOf(signal)
-    const groups = new Map<string, RowSum>()
+    const groups = new Map<string, Collected>()
     if (kind === 'entities') {
       for (const table of ENTITY_TABLES) {
         await collectGroups(groups, 0, (after) =>
@@ -59,7 +59,9 @@ export class SyncAudit {
         this.#readers.run('auditEvents', { stream: kind, dayMs: dayMs ?? 0, after }, options),
       )
     }
-    return [...groups].map(([group, sum]) => ({ group, count: sum.count, sum: sum.toString() }))
+    return [...groups].map(([group, { sum, through }]) => ({
+      ...{ group, count: sum.count, sum: sum.toString(), ...through },
+    }))
   }
 
   /** All rows of a group of a day. */
@@ -92,6 +94,12 @@ export class SyncAudit {
   }
 }
 
+/** A group whose rows came in several portions, oldest first. */
+interface Collected {
+  readonly sum: RowSum
+  readonly through: Pick<AuditGroup, 'through_ms'>
+}
+
 function optionsOf(signal: AbortSignal): JobOptions {
   return { owner: OWNER, signal, isPartOfLongRead: true }
 }
@@ -109,17 +117,17 @@ async function collectDays(
 }
 
 async function collectGroups<Place>(
-  groups: Map<string, RowSum>,
+  groups: Map<string, Collected>,
   first: Place,
   read: (after: Place) => Promise<AuditPortion<Place>>,
 ): Promise<void> {
   let after = first
   for (;;) {
     const portion = await read(after)
-    for (const { group, count, sum } of portion.groups) {
-      const all = groups.get(group) ?? new RowSum()
+    for (const { group, count, sum, ...through } of portion.groups) {
+      const all = groups.get(group)?.sum ?? new RowSum()
       all.add(BigInt(`0x${sum}`), count)
-      groups.set(group, all)
+      groups.set(group, { sum: all, through })
     }
     if (portion.after === null) return
     after = portion.after

@@ -31,7 +31,7 @@ test('blocks on a page that is damaged are counted as waiting all the same, and 
   for (const { pageno } of pages)
     writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)
   closeSync(file)
-  await assert.rejects(source.nextPart('history', 0, ROOM, signal), { code: 'store_unavailable' })
+  await assert.rejects(source.nextPart('history', 0, ROOM, signal), { code: 'store_damaged' })
   const { history, entities } = await source.backlog(signal)
   assert.ok(history.rows >= 40)
   assert.ok(entities.rows >= 40)

@@ -52,7 +52,7 @@ async function open(t: TestContext) {
     }) satisfies typeof store.write as typeof store.write,
   }
   const clock = new GatewayClock({ system: new FakeClock(), isSynchronized: () => true })
-  clock.start(0)
+  clock.start({ markMs: 0, confirmedMs: 0 })
   const events = new Events(log)
   const fleet = new Fleet()
   fleet.load(store.read, LATEST_MS)

@@ -1,13 +1,15 @@
+import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
+import type { BlockSearch, IndexedBlock, UnreachableBlocks } from '#store/telemetry/blocks-aside.ts'
 import type { DamagedBlocks, QuarantinedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 
 interface BlockDamageDeps {
-  store: Pick<Store, 'read' | 'write'>
+  store: Pick<Store, 'read' | 'readers' | 'write'>
   /** Blocks do not change while one has a maintenance turn. */
   maintenance: Turns
   clock: Clock
@@ -16,11 +18,15 @@ interface BlockDamageDeps {
 
 /** Blocks looked at in one write. */
 const STEP_BLOCKS = 64
+/** For whom reader threads look for blocks that cannot be reached. */
+const OWNER = 'damage'
+/** A search reads a page of every block: damage that is none of the blocks must not begin one after the other. */
+const SEARCH_PAUSE_MS = 600_000
 /** Reports beyond this number are forgotten: each later read reports the block again. */
 const MAX_REMEMBERED = 10_000
 
 const REASONS = [
-  ...['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content'],
+  ...['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content', 'unreadable_page'],
   // as it was written after all: the disk or the memory read wrongly once
   'misread',
   'newer_version',
@@ -38,6 +44,8 @@ export class BlockDamage {
   readonly #newer = new Set<number>()
   #summary: DamagedBlocks = { blocks: 0, records: 0, newest: [] }
   #isLooking = false
+  #isSearching = false
+  #searchedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: BlockDamageDeps) {
     this.#deps = deps
@@ -75,9 +83,66 @@ export class BlockDamage {
     if (this.#waiting.size > 0) await this.#look()
   }
 
+  /**
+   * Looks for blocks whose rows lie on pages that cannot be read, after a read or a write has met damage: until they are
+   * hidden, whatever comes upon such a page fails. May be called any number of times.
+   */
+  search(): void {
+    const { maintenance } = this.#deps
+    const nowMs = performance.now()
+    if (this.#isSearching || nowMs - this.#searchedAtMs < SEARCH_PAUSE_MS) return
+    this.#isSearching = true
+    this.#searchedAtMs = nowMs
+    void maintenance
+      .take(() => this.#search())
+      .finally(() => {
+        this.#isSearching = false
+      })
+  }
+
+  async #search(): Promise<void> {
+    const { store, log } = this.#deps
+    try {
+      for (let at: BlockSearch | null = { table: 0, after: 0 }; at !== null; ) {
+        const part: UnreachableBlocks = await store.readers.run('findUnreachableBlocks', at, {
+          owner: OWNER,
+          isPartOfLongRead: true,
+        })
+        at = part.next
+        if (part.found.length === 0) continue
+        await this.#hide(part)
+        // a table that is set aside is the next one from then on
+        if (!part.isAside && at !== null) at = { ...at, table: at.table + 1 }
+      }
+    } catch (error) {
+      log.warn({ reason: describeError(error) }, 'could not look for telemetry blocks that cannot be reached')
+    }
+    this.load()
+  }
+
+  async #hide({ found, isAside }: UnreachableBlocks): Promise<void> {
+    const { store, clock } = this.#deps
+    let isSetAside = isAside
+    for (const blocks of portionsOf(found)) {
+      await store.write('hideUnreachableBlocks', { blocks, isAside: isSetAside, nowMs: clock.nowMs() })
+      isSetAside = true
+      this.#tellUnreachable(blocks)
+    }
+  }
+
+  #tellUnreachable(blocks: readonly IndexedBlock[]): void {
+    this.unreadable.add('unreadable_page', blocks.length)
+    const [first] = blocks
+    this.#deps.log.error(
+      { blocks: blocks.length, firstBlockId: first?.blockId },
+      'hid telemetry blocks whose pages cannot be read; all other telemetry is served',
+    )
+  }
+
   #note(blocks: readonly UnreadableBlock[]): void {
     for (const { blockId, reason } of blocks) {
       if (reason === 'newer_version') this.#noteNewer(blockId)
+      else if (reason === 'unreadable_page') this.search()
       else if (this.#waiting.size < MAX_REMEMBERED) this.#waiting.add(blockId)
     }
   }
@@ -128,4 +193,8 @@ export class BlockDamage {
     this.#newer.add(blockId)
     this.unreadable.add('newer_version')
   }
+}
+
+function* portionsOf(blocks: readonly IndexedBlock[]): Generator<readonly IndexedBlock[]> {
+  for (let at = 0; at < blocks.length; at += STEP_BLOCKS) yield blocks.slice(at, at + STEP_BLOCKS)
 }

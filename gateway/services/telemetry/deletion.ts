@@ -1,4 +1,3 @@
-import { ConflictError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
@@ -6,6 +5,7 @@ import { DAY_MS, toIso } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemetry/deletion.ts'
+import type { AgeBrake } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
 import type { BlockDamage } from './block-damage.ts'
@@ -18,7 +18,8 @@ interface TelemetryDeps {
   damage: Pick<BlockDamage, 'judge' | 'load'>
   /** Shared by all that changes blocks. */
   maintenance: Turns
-  clock: Pick<GatewayClock, 'nowMs' | 'isTrusted' | 'latestEventMs'>
+  clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
+  brake: Pick<AgeBrake, 'requireNowMs'>
   log: Log
   /** There is a head office: what it is still to get does not go for its age. */
   hasUpstream: boolean
@@ -44,12 +45,10 @@ export class TelemetryDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all records measured more than `olderThanDays` ago. Throws `clock_not_set` while the clock is not set. */
+  /** Deletes all records measured more than `olderThanDays` ago. Throws while the clock is in doubt: see `AgeBrake`. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
-    const { clock, log } = this.#deps
-    const cutoffMs = clock.nowMs() - olderThanDays * DAY_MS
-    // a wrong clock may be years ahead: it would delete what is wanted
-    if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
+    const { brake, log } = this.#deps
+    const cutoffMs = brake.requireNowMs() - olderThanDays * DAY_MS
     const purged = await this.#deleteBefore(cutoffMs, 'purge', TURN_STEPS)
     log.info({ cutoff: toIso(cutoffMs), ...purged }, 'an admin purged old telemetry')
     return { cutoffMs, purged }

@@ -38,10 +38,10 @@ async function open(
     { hasUpstream },
   )
   parts.note(deviceId, NOW_MS)
-  const { telemetry, fleet, clock, log, system } = parts
+  const { telemetry, clock, brake, log, system } = parts
   const slept: number[] = []
   const retention = new Retention({
-    ...{ what: 'telemetry', fleet, clock, log, days: options.days ?? DAYS },
+    ...{ what: 'telemetry', clock, brake, log, days: options.days ?? DAYS },
     deleteExpired: (cutoffMs, rest) => telemetry.deleteExpired(cutoffMs, rest),
     ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
     queue: {
@@ -113,29 +113,65 @@ test('without one, what goes is told of in one note, however often', async (t) =
   })
 })
 
-test('nothing is deleted, and that is said once, while the clock is not set; then it is', async (t) => {
+test('nothing is deleted, and that is said once, while the clock is in doubt; then it is', async (t) => {
   const { retention, system, table, deviceId, lines } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS]),
   )
   system.set(0)
   assert.deepEqual([await retention.runOnce(), await retention.runOnce()], [null, null])
-  assert.equal(lines.filter(({ msg }) => msg === 'retention paused: the clock is not set').length, 1)
+  assert.equal(lines.filter(({ msg }) => msg === 'retention paused: the clock is in doubt').length, 1)
   assert.equal(table.times(deviceId, 'gps').length, 2)
   system.set(NOW_MS)
   assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
 })
 
-test('a clock that is years ahead, and believed, deletes nothing that is not old by what devices report', async (t) => {
+test('a clock that is set years ahead deletes nothing until somebody confirms it', async (t) => {
   const { retention, system, table, deviceId, clock, note } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
   )
   system.set(NOW_MS + 3 * 365 * DAY_MS)
+  // a device that asked this clock for the time
+  note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
   assert.ok(clock.nowMs() > NOW_MS && clock.isTrusted)
+  assert.equal(await retention.runOnce(), null)
+  assert.equal(table.times(deviceId, 'gps').length, 3)
+  // it was right: the season begins again after years
+  clock.confirm()
+  assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })
+})
+
+test('it counts back from the newest time that devices sent, if that is earlier', async (t) => {
+  const { retention, system, table, deviceId, clock } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
+  )
+  system.set(NOW_MS + 3 * 365 * DAY_MS)
+  clock.confirm()
   assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
   assert.deepEqual(table.times(deviceId, 'gps'), [CUTOFF_MS, NOW_MS])
-  // the clock was right: the season begins again after years
-  note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
-  assert.deepEqual(await retention.runOnce(), { gps: 2, battery: 0 })
+})
+
+test('readings that our own clock dated do not make others old', async (t) => {
+  const { retention, system, table, deviceId, clock, brake } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
+  )
+  system.set(NOW_MS + 3 * 365 * DAY_MS)
+  clock.confirm()
+  brake.reported(0, clock.latestEventMs(clock.nowMs()))
+  assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
+  assert.equal(table.times(deviceId, 'gps').length, 2)
+})
+
+test('devices without clocks get old records deleted a month after the last device with one', async (t) => {
+  const { retention, system, clock, brake } = await open(t, {}, (prepared, id) =>
+    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
+  )
+  const report = () => brake.reported(0, clock.latestEventMs(clock.nowMs()))
+  system.advance(31 * DAY_MS)
+  report()
+  assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
+  system.advance(1)
+  report()
+  assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
 })
 
 test('a device that is years ahead does not make the records of others old', async (t) => {

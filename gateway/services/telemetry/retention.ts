@@ -2,10 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { DAY_MS, MINUTE_MS, type MonotonicClock, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { Fleet } from '../fleet.ts'
+import type { AgeBrake } from '../clock/age-brake.ts'
 import type { Rest } from './deletion.ts'
 
 interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
@@ -13,9 +12,9 @@ interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
   what: string
   /** Deletes what is of before `cutoffMs`, step by step, with a rest after each; tells how much that was. */
   deleteExpired: (cutoffMs: number, rest: Rest) => Promise<Deleted>
-  fleet: Fleet
   queue: Pick<Store['queue'], 'waitingRows'>
-  clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'isTrusted'>
+  clock: MonotonicClock
+  brake: Pick<AgeBrake, 'doubt' | 'asOfMs'>
   log: Log
   /** How long it is kept; 0 keeps it for ever. */
   days: number
@@ -28,7 +27,7 @@ interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
 /** After a start, devices come back and send what they kept: they go first. */
 const FIRST_RUN_MS = 5 * MINUTE_MS
 const EVERY_MS = 6 * 60 * MINUTE_MS
-/** When the clock was not set, or the store could not be written. */
+/** When the clock was in doubt, or the store could not be written. */
 const RETRY_MS = 60 * MINUTE_MS
 
 /** After each step it rests four times as long as that took, so that it takes at most a fifth of the writer's time. */
@@ -42,9 +41,8 @@ const LOOK_MS = 100
 const MAX_RUSH_MS = 10_000
 
 /**
- * Deletes telemetry or events older than the retention, in small steps at quiet moments. It counts back from now or from
- * the newest record any device reported, whichever is earlier: a clock that is a year ahead would delete a year otherwise, while
- * what was received tells that no year has passed. Without new records nothing gets old, and nothing needs the room.
+ * Deletes telemetry or events older than the retention, in small steps at quiet moments. What time it counts back from
+ * is decided by the brake: a clock that is a year ahead would delete a year otherwise.
  */
 export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> implements Part {
   readonly #deps: RetentionDeps<Deleted>
@@ -73,7 +71,8 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
 
   /** Deletes what is too old now. Returns how much that was; null when it could not be done and is to be tried soon. */
   async runOnce(): Promise<Deleted | null> {
-    const { what, deleteExpired, log, mayLack } = this.#deps
+    const { what, deleteExpired, log, mayLack, days } = this.#deps
+    if (days === 0) return null
     const cutoffMs = this.#cutoffMs()
     // the gateway may have the only copy
     if (cutoffMs === null || mayLack?.() === true) return null
@@ -99,21 +98,17 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
     }
   }
 
-  /** Null while the clock is not set. */
+  /** Null while the clock is in doubt. */
   #cutoffMs(): number | null {
-    const { clock, fleet, days, log } = this.#deps
-    const nowMs = clock.nowMs()
-    if (!clock.isTrusted) {
-      if (!this.#hasWarnedOfClock) log.warn({}, 'retention paused: the clock is not set')
+    const { brake, days, log, what } = this.#deps
+    const { doubt } = brake
+    if (doubt !== null) {
+      if (!this.#hasWarnedOfClock) log.warn({ doubt, what }, 'retention paused: the clock is in doubt')
       this.#hasWarnedOfClock = true
       return null
     }
     this.#hasWarnedOfClock = false
-    let newestMs = 0
-    for (const { reported } of fleet.all()) {
-      newestMs = Math.max(newestMs, reported.gps?.atMs ?? 0, reported.battery?.atMs ?? 0)
-    }
-    return Math.min(nowMs, newestMs) - days * DAY_MS
+    return brake.asOfMs - days * DAY_MS
   }
 
   async #quiet(signal: AbortSignal): Promise<void> {

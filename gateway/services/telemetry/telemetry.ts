@@ -1,6 +1,7 @@
 import type { Log } from '#shared/log.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
+import type { AgeBrake } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { EventDeletion } from '../event-deletion.ts'
 import type { Fleet } from '../fleet.ts'
@@ -18,6 +19,8 @@ interface TelemetryDeps {
   /** Whatever changes blocks takes turns. */
   maintenance: Turns
   clock: GatewayClock
+  /** Whatever goes for its age asks it. */
+  brake: AgeBrake
   log: Log
   options: TelemetryOptions
 }
@@ -38,7 +41,7 @@ export interface TelemetryOptions {
  * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
-  const { store, fleet, damage, maintenance, clock, log, options } = deps
+  const { store, fleet, damage, maintenance, clock, brake, log, options } = deps
   const hasUpstream = sync !== undefined
   const mayLack = () => sync?.mayLack === true
   const sealing = new Sealing({
@@ -49,9 +52,9 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
     acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
   })
   const deletion = new TelemetryDeletion({
-    ...{ store, fleet, sealing, damage, maintenance, clock, log, hasUpstream },
+    ...{ store, fleet, sealing, damage, maintenance, clock, brake, log, hasUpstream },
   })
-  const base = { fleet, queue: store.queue, clock, log, mayLack }
+  const base = { queue: store.queue, clock, brake, log, mayLack }
   const retention = new Retention({
     ...{ ...base, what: 'telemetry', days: options.retentionDays },
     deleteExpired: (cutoffMs, rest) => deletion.deleteExpired(cutoffMs, rest),

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-type Value = string | number | bigint | Uint8Array | null
+export type Value = string | number | bigint | Uint8Array | null
 
 /** One SQLite connection with its statements prepared once. Rows are typed by the caller, who wrote the SQL. */
 export class Connection {
@@ -34,18 +34,50 @@ export class Connection {
     return this.statement(sql).run(...values).changes
   }
 
+  /**
+   * Runs reads on one state of the database. Rolled back in the end: SQLite refuses to commit once a read in it has met
+   * a damaged page, also when that was handled.
+   */
+  snapshot<Result>(work: () => Result): Result {
+    this.run('BEGIN')
+    try {
+      return work()
+    } finally {
+      // SQLite ends it itself when a page cannot be read
+      if (this.db.inTransaction) this.run('ROLLBACK')
+    }
+  }
+
   close(): void {
     this.db.close()
   }
 }
 
 export function openReader(path: string): Connection {
+  return new Connection(openReadonly(path))
+}
+
+/** A reader that takes pages as they are: for what has a checksum of its own, once a page has a wrong one. */
+export function openUncheckedReader(path: string): Connection {
+  const db = openReadonly(path)
+  stopChecking(db)
+  return new Connection(db)
+}
+
+/** Before anything is read: what is in the cache then is used by whatever the connection does later. */
+export function stopChecking(db: Database.Database): void {
+  const isChecking = db.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'page_checks'").get()
+  // of `store/damage/page-sums`, which is not there on every system
+  if (isChecking !== undefined) db.prepare('SELECT page_checks(0)').get()
+}
+
+function openReadonly(path: string): Database.Database {
   const db = new Database(path, { readonly: true, fileMustExist: true })
   db.pragma('busy_timeout = 5000')
   db.pragma('cache_size = -8192')
   // a full /tmp is no reason not to answer
   db.pragma('temp_store = MEMORY')
-  return new Connection(db)
+  return db
 }
 
 /** Bytes of the database: in use, and free for what is written next. */

@@ -1,5 +1,6 @@
 import { listAuditEntries } from '../audit-log.ts'
 import { listCommands } from '../commands.ts'
+import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
 import { listGeofenceEvents } from '../geofence-events.ts'
 import { listLockEvents } from '../lock-events.ts'
 import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
@@ -9,6 +10,7 @@ import { nextHistoryPart } from '../replication/history-part.ts'
 import { nextLogPart } from '../replication/log-part.ts'
 import { resendEntities, resendEvents, resendTelemetry } from '../replication/resend.ts'
 import { nextRows } from '../replication/rows-part.ts'
+import { findUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
 import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
@@ -37,6 +39,7 @@ const jobs = {
   trackTimes: writeTrackTimes,
   oldestBlockDay,
   blocksOfDay,
+  findUnreachableBlocks,
   planSealing: ({ connection }: ReaderTools, request: SealRequest) => planSealing(connection, request),
   nextRows,
   nextLogPart,
@@ -54,12 +57,42 @@ const jobs = {
   resendTelemetry,
   resendEvents,
   resendEntities,
+  listCheckedTables,
+  checkTable,
+  scanPages,
 }
 
 type Jobs = typeof jobs
 export type JobName = keyof Jobs
 export type JobInput<Name extends JobName> = Parameters<Jobs[Name]>[1]
 export type JobResult<Name extends JobName> = ReturnType<Jobs[Name]>
+
+/** Jobs that read telemetry and nothing else: blocks and rows of its log have checksums of their own. */
+const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
+  ...([
+    'historyPage',
+    'startOfNewest',
+    'trips',
+    'activeTrips',
+    'tripRoom',
+    'tripFeatures',
+    'tripTrack',
+  ] as const),
+  ...([
+    'trackTimes',
+    'oldestBlockDay',
+    'blocksOfDay',
+    'planSealing',
+    'nextLogPart',
+    'nextHistoryPart',
+  ] as const),
+  ...(['countLogged', 'historyChunks', 'countChunk', 'blockDays', 'loggedDays'] as const),
+  ...(['auditTelemetry', 'resendTelemetry', 'findUnreachableBlocks'] as const),
+])
+
+export function readsTelemetryOnly(name: JobName): boolean {
+  return TELEMETRY_JOBS.has(name)
+}
 
 export function performJob(tools: ReaderTools, name: JobName, input: unknown): unknown {
   // the pair came from ReaderPool.run, which only takes an input that fits its name

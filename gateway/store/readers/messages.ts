@@ -8,11 +8,12 @@ export interface ReaderRequest {
   input: unknown
 }
 
+/** `wrongPage` is the fault of a page of telemetry that was taken as it is. */
 export type ReaderAnswer = {
   /** Blocks the job had to leave out. */
   unreadable: UnreadableBlock[]
 } & (
-  | { kind: 'done'; result: unknown; tookMs: number }
+  | { kind: 'done'; result: unknown; tookMs: number; wrongPage: string | null }
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; faultCode: string | null }
 )

@@ -1,11 +1,13 @@
 import { availableParallelism } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
-import { AppError, UnavailableError } from '#shared/errors.ts'
+import { AppError, DamagedError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
 import { startThread } from '#shared/thread.ts'
+import { isDiskReadable } from '../damage/readable-disk.ts'
+import { isDamage } from '../db/fault.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
 import type { ReaderAnswer, ReaderRequest } from './messages.ts'
@@ -65,12 +67,15 @@ export class ReaderPool implements Part {
   readonly #queue = new FairQueue<Job>()
   readonly #threads = new Set<Thread>()
   readonly #onUnreadable: (blocks: UnreadableBlock[]) => void
+  readonly #onWrongPage: (fault: string) => void
+  readonly #onDamage: (fault: string) => void
   #isRunning = false
   #restart: NodeJS.Timeout | undefined
 
   /**
    * `threads` 0 is one less than there are cores, at least one. `onUnreadable` is called with blocks that a job could not
-   * read; the same block may come again and again.
+   * read; the same block may come again and again. `onWrongPage` is called when a page of telemetry has a
+   * wrong checksum, `onDamage` when a job met damage and failed.
    */
   constructor(
     path: string,
@@ -78,8 +83,12 @@ export class ReaderPool implements Part {
     faults: Tally,
     log: Log,
     onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined,
+    onWrongPage: (fault: string) => void = () => undefined,
+    onDamage: (fault: string) => void = () => undefined,
   ) {
     this.#onUnreadable = onUnreadable
+    this.#onWrongPage = onWrongPage
+    this.#onDamage = onDamage
     this.#faults = faults
     this.#path = path
     this.#maxThreads = threads > 0 ? threads : Math.max(1, availableParallelism() - 1)
@@ -191,6 +200,7 @@ export class ReaderPool implements Part {
     thread.idle = setTimeout(() => void thread.worker.terminate(), IDLE_MS)
     if (answer.unreadable.length > 0) this.#onUnreadable(answer.unreadable)
     if (answer.kind === 'done') {
+      if (answer.wrongPage !== null) this.#onWrongPage(answer.wrongPage)
       if (job?.isPartOfLongRead) this.#rest(thread, answer.tookMs * REST_RATIO)
       job?.resolve(answer.result)
     } else if (answer.kind === 'refused') {
@@ -198,7 +208,10 @@ export class ReaderPool implements Part {
       job?.reject(new AppError(kind, code, message))
     } else {
       if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
-      job?.reject(new UnavailableError('the history cannot be read', answer.message))
+      if (isDamage(answer.faultCode) && isDiskReadable(this.#path)) {
+        this.#onDamage(answer.message)
+        job?.reject(new DamagedError(answer.message))
+      } else job?.reject(new UnavailableError('the history cannot be read', answer.message))
     }
     this.#dispatch()
   }

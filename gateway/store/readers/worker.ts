@@ -1,10 +1,10 @@
 import { platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
-import { openReader } from '../db/connection.ts'
-import { describeFault, storeFaultCode } from '../db/fault.ts'
+import { openReader, openUncheckedReader } from '../db/connection.ts'
+import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
-import { performJob } from './jobs.ts'
+import { performJob, readsTelemetryOnly } from './jobs.ts'
 import { buffersOf, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /** A tenth of what others get while they want to run, so that sealing keeps up; all there is while they do not. */
@@ -24,10 +24,8 @@ parentPort?.on('message', (request: ReaderRequest) => {
 function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
   const startedAtMs = performance.now()
   try {
-    tools ??= new ReaderTools(openReader(path))
-    const result = performJob(tools, name, input)
-    const unreadable = tools.telemetry.takeUnreadable()
-    return { kind: 'done', result, unreadable, tookMs: performance.now() - startedAtMs }
+    const done = perform({ name, input })
+    return { kind: 'done', ...done, tookMs: performance.now() - startedAtMs }
   } catch (error) {
     const unreadable = tools?.telemetry.takeUnreadable() ?? []
     if (error instanceof AppError) {
@@ -38,4 +36,25 @@ function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
     tools = undefined
     return { kind: 'failed', message: describeFault(error), faultCode: storeFaultCode(error), unreadable }
   }
+}
+
+function perform(request: ReaderRequest): ReturnType<typeof performWith> & { wrongPage: string | null } {
+  try {
+    tools ??= new ReaderTools(openReader(path))
+    return { ...performWith(tools, request), wrongPage: null }
+  } catch (error) {
+    if (!isWrongSum(storeFaultCode(error)) || !readsTelemetryOnly(request.name)) throw error
+    // the checksum of a block says that it is damaged; that of its page would take its neighbours along
+    const unchecked = new ReaderTools(openUncheckedReader(path))
+    try {
+      return { ...performWith(unchecked, request), wrongPage: describeFault(error) }
+    } finally {
+      unchecked.connection.close()
+    }
+  }
+}
+
+function performWith(using: ReaderTools, { name, input }: ReaderRequest) {
+  const result = performJob(using, name, input)
+  return { result, unreadable: using.telemetry.takeUnreadable() }
 }

@@ -38,25 +38,29 @@ export function auditTelemetry(
   const groups: AuditGroup[] = []
   for (const { deviceId, hardwareId } of devices) {
     const sum = new RowSum()
-    if (request.kind === 'gps') addDay(tools, GPS, deviceId, request.dayMs, sum)
-    else addDay(tools, BATTERY, deviceId, request.dayMs, sum)
-    addGroup(groups, hardwareId, sum)
+    const throughMs =
+      request.kind === 'gps'
+        ? addDay(tools, GPS, deviceId, request.dayMs, sum)
+        : addDay(tools, BATTERY, deviceId, request.dayMs, sum)
+    addGroup(groups, hardwareId, sum, throughMs)
     if (performance.now() >= endsAtMs) return { groups, after: deviceId }
   }
   const isEnd = devices.length < DEVICES_A_STATEMENT
   return { groups, after: isEnd ? null : (devices.at(-1)?.deviceId ?? null) }
 }
 
+/** Returns the time of the newest record; undefined without any. */
 function addDay<R extends Records>(
   { telemetry }: ReaderTools,
   kind: RecordKind<R>,
   deviceId: number,
   dayMs: number,
   sum: RowSum,
-): void {
+): number | undefined {
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
   const { records, count } = telemetry.read(kind, deviceId, range, (room) => kind.allocate(room))
   addRecords(sum, kind, records, 0, count)
+  return count === 0 ? undefined : records.atMs[count - 1]
 }
 
 /** Rows of a day, by device: a device may come in several portions. */
@@ -66,14 +70,15 @@ export function auditEvents(
 ): AuditPortion<EventPlace> {
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1, group: null, after, limit: EVENTS_A_PORTION }
   const events = eventsOfDay(connection, stream, range)
-  const sums = new Map<string, RowSum>()
-  for (const { group, text } of events) {
-    const sum = sums.get(group) ?? new RowSum()
+  const sums = new Map<string, { sum: RowSum; throughMs: number }>()
+  for (const { group, text, atMs } of events) {
+    const { sum } = sums.get(group) ?? { sum: new RowSum() }
     sum.addText(text)
-    sums.set(group, sum)
+    // they are in order of time
+    sums.set(group, { sum, throughMs: atMs })
   }
   const groups: AuditGroup[] = []
-  for (const [group, sum] of sums) addGroup(groups, group, sum)
+  for (const [group, { sum, throughMs }] of sums) addGroup(groups, group, sum, throughMs)
   return { groups, after: events.length < EVENTS_A_PORTION ? null : (events.at(-1) ?? null) }
 }
 
@@ -90,6 +95,8 @@ export function auditEntities(
   return { groups, after: entities.length < ENTITIES_A_PORTION ? null : (entities.at(-1)?.rowId ?? null) }
 }
 
-function addGroup(groups: AuditGroup[], group: string, sum: RowSum): void {
-  if (sum.count > 0) groups.push({ group, count: sum.count, sum: sum.toString() })
+function addGroup(groups: AuditGroup[], group: string, sum: RowSum, throughMs?: number): void {
+  if (sum.count === 0) return
+  const through = throughMs === undefined ? {} : { through_ms: throughMs }
+  groups.push({ group, count: sum.count, sum: sum.toString(), ...through })
 }

@@ -104,7 +104,7 @@ export function countChunk(
 ): Omit<BacklogPortion, 'after'> {
   const found = connection.get<{ rows: number; oldestMs: number | null }>(
     `SELECT ifnull(sum(count), 0) AS rows, min(first_ms) AS oldestMs
-     FROM block_log JOIN telemetry_block USING (block_id) WHERE seq > ? AND seq <= ?`,
+     FROM block_log JOIN stored_block USING (block_id) WHERE seq > ? AND seq <= ?`,
     ...boundsOf(chunk, after),
   )
   return found ?? { rows: 0, oldestMs: null }

@@ -74,7 +74,7 @@ type FoundBlock = DeviceBlock & Pick<BlockRow, 'count' | 'firstMs'>
 function readEntry(connection: Connection, blockId: number): FoundBlock | null {
   const row = connection.get<BlockRow & { hardwareId: string }>(
     `SELECT ${BLOCK_COLUMNS}, (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
-     FROM telemetry_block b WHERE block_id = ?`,
+     FROM stored_block b WHERE block_id = ?`,
     blockId,
   )
   if (row === undefined || row.hardwareId === null) return null

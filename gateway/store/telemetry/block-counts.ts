@@ -28,7 +28,7 @@ function boundsOf(
   deviceId: number,
 ): { firstMs: number | null; lastMs: number | null } {
   // `+?`: SQLite would prepare it again for each device, see block-rows.ts
-  const of = 'FROM telemetry_block WHERE device_id = +? AND stream = +? ORDER BY first_ms'
+  const of = 'FROM stored_block WHERE device_id = +? AND stream = +? ORDER BY first_ms'
   const first = connection.get<{ atMs: number }>(
     `SELECT first_ms AS atMs ${of} LIMIT 1`,
     ...[deviceId, stream],

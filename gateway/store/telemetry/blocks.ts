@@ -3,6 +3,7 @@ import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import { isLogged, logBlock } from '../ledger/gaps.ts'
 import { blockBeginningBy } from './block-rows.ts'
+import { removeBlock } from './blocks-aside.ts'
 import { CUT_LOG } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 
@@ -51,20 +52,15 @@ export interface BlockChange {
  * not those the plan was made on. The caller keeps the transaction small. What holds anything that was not acknowledged
  * is entered in the log of blocks.
  */
-export function replaceBlocks(connection: Connection, { replacements, throughSeq }: BlockChange): void {
+export function replaceBlocks(connection: WriterTables, { replacements, throughSeq }: BlockChange): void {
   const isNew = throughSeq > syncCursors(connection).telemetry.seq
   for (const { deviceId, stream, removes, adds } of replacements) {
     if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
     let isUnsent = isNew
     for (const blockId of removes) {
       isUnsent ||= isLogged(connection, blockId)
-      const changes = connection.run(
-        'DELETE FROM telemetry_block WHERE block_id = ? AND device_id = ? AND stream = ?',
-        blockId,
-        deviceId,
-        stream,
-      )
-      if (changes === 0) throw new Error(`block ${blockId} to be replaced is gone`)
+      if (!isThere(connection, blockId, deviceId, stream) || !removeBlock(connection, blockId))
+        throw new Error(`block ${blockId} to be replaced is gone`)
     }
     for (const block of adds) {
       const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
@@ -75,6 +71,19 @@ export function replaceBlocks(connection: Connection, { replacements, throughSeq
       if (isUnsent) logBlock(connection, blockId)
     }
   }
+}
+
+function isThere(
+  connection: Connection,
+  blockId: number,
+  deviceId: number,
+  stream: TelemetryStream,
+): boolean {
+  const found = connection.get(
+    'SELECT 1 FROM stored_block WHERE block_id = ? AND device_id = ? AND stream = ?',
+    ...[blockId, deviceId, stream],
+  )
+  return found !== undefined
 }
 
 /** What `dropLog` deletes: rows whose samples are in blocks. */

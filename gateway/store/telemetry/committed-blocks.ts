@@ -1,4 +1,4 @@
-import { type Connection, openReader } from '../db/connection.ts'
+import { type Connection, openUncheckedReader } from '../db/connection.ts'
 import { readBlock } from './unreadable-block.ts'
 
 /**
@@ -16,7 +16,7 @@ export class CommittedBlocks {
 
   /** Throws `DamagedBlockError` when the pages of the block are not linked any more. */
   read(blockId: number): Uint8Array {
-    this.#connection ??= openReader(this.#path)
+    this.#connection ??= openUncheckedReader(this.#path)
     const block = readBlock(this.#connection, blockId)
     if (block === 'gone') throw new Error(`block ${blockId} is gone`)
     return block

@@ -4,6 +4,7 @@ import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import type { Connection } from '../db/connection.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
+import { removeBlock } from './blocks-aside.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
@@ -66,7 +67,7 @@ function quarantineSome(
   for (const blockId of blockIds) {
     const block = connection.get<BlockRow & { hardwareId: string | null }>(
       `SELECT ${BLOCK_COLUMNS}, (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
-       FROM telemetry_block b WHERE block_id = ?`,
+       FROM stored_block b WHERE block_id = ?`,
       blockId,
     )
     if (block === undefined) continue
@@ -95,6 +96,31 @@ export function damagedBlocks(connection: Connection): DamagedBlocks {
      FROM damaged_block b ORDER BY found_at_ms DESC, block_id DESC LIMIT ${SHOWN_BLOCKS}`,
   )
   return { blocks: total?.blocks ?? 0, records: total?.records ?? 0, newest }
+}
+
+/** Which damaged blocks are asked for; both bounds included. */
+export interface DamagedRange {
+  deviceIds: readonly number[]
+  stream: TelemetryStream
+  fromMs: number
+  toMs: number
+}
+
+/** Where the last record of a block with an unreadable row may be at most: nobody knows. */
+const UNKNOWN_SPAN_MS = 86_400_000
+
+/** How many blocks that were put aside may have records of a range. */
+export function damagedBlocksIn(
+  connection: Connection,
+  { deviceIds, stream, fromMs, toMs }: DamagedRange,
+): number {
+  const found = connection.get<{ blocks: number }>(
+    `SELECT count(*) AS blocks FROM damaged_block
+     WHERE stream = ? AND first_ms <= ? AND last_ms + iif(reason = 'unreadable_page', ${UNKNOWN_SPAN_MS}, 0) >= ?
+       AND device_id IN (SELECT value FROM json_each(?))`,
+    ...[stream, toMs, fromMs, JSON.stringify(deviceIds)],
+  )
+  return found?.blocks ?? 0
 }
 
 /** Deletes up to `limit` of what was put aside and has only records of before `beforeMs`. Returns how many. */
@@ -154,7 +180,7 @@ function putAside(
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[blockId, deviceId, stream, firstMs, lastMs, count, reason, nowMs, bytes],
   )
-  connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId)
+  removeBlock(connection, blockId)
   uncountRecords(connection, row, count)
 }
 

@@ -4,6 +4,7 @@ import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#sh
 import { Gaps, logBlock } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
 import { insertBlock, type NewBlock } from './blocks.ts'
+import { removeBlock } from './blocks-aside.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import { deleteDamagedOf, deleteDamagedUntil } from './damaged-blocks.ts'
 import type { WriterTables } from './log-tail.ts'
@@ -150,7 +151,7 @@ function nextPosition(
 ): Required<PurgePosition> | undefined {
   if (after?.throughMs !== undefined) return { ...after, throughMs: after.throughMs }
   const next = connection.get<BlockStream>(
-    `SELECT device_id AS deviceId, stream FROM telemetry_block WHERE (device_id, stream) > (?, ?)
+    `SELECT device_id AS deviceId, stream FROM stored_block WHERE (device_id, stream) > (?, ?)
      ORDER BY device_id, stream LIMIT 1`,
     after?.deviceId ?? -1,
     after?.stream ?? '',
@@ -206,7 +207,7 @@ function purgedBlocks(
   // `+?`: SQLite would prepare it again for each stream, see block-rows.ts
   return connection.all<PurgedBlock>(
     `SELECT ${BLOCK_COLUMNS}, EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id) AS isUnsent
-     FROM telemetry_block b WHERE device_id = +? AND stream = +? AND first_ms > +? AND first_ms < +?
+     FROM stored_block b WHERE device_id = +? AND stream = +? AND first_ms > +? AND first_ms < +?
      ORDER BY first_ms LIMIT +?`,
     ...[deviceId, stream, throughMs, beforeMs, limit],
   )
@@ -220,7 +221,7 @@ function oldestBlocks(
 ): BlockRow[] {
   // `+?`: as above
   return connection.all<BlockRow>(
-    `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE device_id = +? AND stream = +?
+    `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms LIMIT +?`,
     ...[deviceId, stream, limit],
   )
@@ -230,7 +231,7 @@ function oldestBlocks(
 function deleteBlocks(connection: WriterTables, blocks: readonly BlockRow[]): number {
   let records = 0
   for (const { blockId, count } of blocks) {
-    connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId)
+    removeBlock(connection, blockId)
     records += count
   }
   return records

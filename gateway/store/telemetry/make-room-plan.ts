@@ -14,7 +14,7 @@ export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs
   for (let of = nextStream(connection, null); of !== undefined; of = nextStream(connection, of)) {
     const first = connection.get<{ atMs: number }>(
       // `+?`: see block-rows.ts
-      `SELECT first_ms AS atMs FROM telemetry_block WHERE device_id = +? AND stream = +? AND first_ms >= +?
+      `SELECT first_ms AS atMs FROM stored_block WHERE device_id = +? AND stream = +? AND first_ms >= +?
        ORDER BY first_ms LIMIT 1`,
       ...[of.deviceId, of.stream, fromMs],
     )
@@ -64,7 +64,7 @@ function blocksOfStream(
   { dayMs, isUnsent }: DayQuery,
 ): { blockIds: number[]; looked: number } {
   const newest = connection.get<{ lastMs: number }>(
-    `SELECT last_ms AS lastMs FROM telemetry_block WHERE device_id = +? AND stream = +?
+    `SELECT last_ms AS lastMs FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms DESC LIMIT 1`,
     ...[deviceId, stream],
   )
@@ -72,7 +72,7 @@ function blocksOfStream(
   const rows = connection
     .statement<LoggedBlock>(
       `SELECT block_id AS blockId, first_ms AS firstMs, l.seq IS NOT NULL AS isUnsent
-       FROM telemetry_block LEFT JOIN block_log l USING (block_id)
+       FROM stored_block LEFT JOIN block_log l USING (block_id)
        WHERE device_id = +? AND stream = +? AND first_ms >= +? ORDER BY first_ms`,
     )
     .iterate(deviceId, stream, dayMs)
@@ -92,7 +92,7 @@ function blocksOfStream(
 
 function nextStream(connection: Connection, after: BlockStream | null): BlockStream | undefined {
   return connection.get<BlockStream>(
-    `SELECT device_id AS deviceId, stream FROM telemetry_block WHERE (device_id, stream) > (+?, +?)
+    `SELECT device_id AS deviceId, stream FROM stored_block WHERE (device_id, stream) > (+?, +?)
      ORDER BY device_id, stream LIMIT 1`,
     after?.deviceId ?? -1,
     after?.stream ?? '',

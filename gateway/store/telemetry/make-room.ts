@@ -1,6 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
+import { removeBlock } from './blocks-aside.ts'
 import type { DeletedRecords } from './deletion.ts'
 import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
@@ -17,12 +18,12 @@ export function deleteSentBlocks(
   const counts = new Map<string, { deviceId: number; stream: TelemetryStream; removed: number }>()
   for (const blockId of blockIds) {
     const row = connection.get<BlockRow>(
-      `SELECT ${BLOCK_COLUMNS} FROM telemetry_block b WHERE block_id = ?
+      `SELECT ${BLOCK_COLUMNS} FROM stored_block b WHERE block_id = ?
          AND NOT EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id)`,
       blockId,
     )
     if (row === undefined) continue
-    connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId)
+    removeBlock(connection, blockId)
     const { deviceId, stream, count } = row
     const known = counts.get(`${deviceId} ${stream}`) ?? { deviceId, stream, removed: 0 }
     counts.set(`${deviceId} ${stream}`, { ...known, removed: known.removed + count })
@@ -48,7 +49,7 @@ export function giveUpBlocks(
     // what is not to be sent any more has been sent since it was chosen, or is gone
     if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
     const row = connection.get<BlockRow>(
-      `SELECT ${BLOCK_COLUMNS} FROM telemetry_block WHERE block_id = ?`,
+      `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`,
       blockId,
     )
     if (row === undefined) continue

@@ -2,8 +2,15 @@ import { decodeBlock, decodeBlockRange, MAX_BLOCK_RECORDS } from '#shared/teleme
 import { mergeRecords } from '#shared/telemetry/merge.ts'
 import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import type { Connection } from '../db/connection.ts'
+import { isBroken, storeFaultCode } from '../db/fault.ts'
 import { LoggedSamples } from './logged-samples.ts'
-import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
+import {
+  isUnreadable,
+  readBlock,
+  readBlockRow,
+  type UnreadableBlock,
+  unreadableReason,
+} from './unreadable-block.ts'
 
 /** Which records; both bounds included, in milliseconds since 1970. */
 export interface TimeRange {
@@ -30,10 +37,10 @@ interface BlockPlace {
 
 // `+?`: see block-rows.ts
 /** The first block that can reach into a range: the last that begins at or before its beginning. */
-const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM telemetry_block
+const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM stored_block
   WHERE device_id = +? AND stream = +? AND first_ms <= +?), -1)`
 const BLOCK_PLACE = 'SELECT block_id AS blockId, first_ms AS firstMs'
-const IN_RANGE = `FROM telemetry_block WHERE device_id = +? AND stream = +? AND ${HOME} AND first_ms <= +?`
+const IN_RANGE = `FROM stored_block WHERE device_id = +? AND stream = +? AND ${HOME} AND first_ms <= +?`
 
 /** Blocks go while they are read only where late records are sealed or old ones deleted; the last attempt is a snapshot. */
 const MAX_ATTEMPTS = 3
@@ -56,7 +63,9 @@ export class TelemetryReader {
 
   /** How many records the range has, or a few more: those of blocks that only reach into it are counted whole. */
   countAtMost<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): number {
-    return this.#snapshot(() => this.#select(kind, deviceId, range)).room
+    return this.#roundDamage((isDamaged) =>
+      this.#snapshot(() => this.#select(kind, deviceId, range, isDamaged)),
+    ).room
   }
 
   /**
@@ -70,7 +79,17 @@ export class TelemetryReader {
     range: TimeRange,
     makeRoom: (count: number) => R,
   ): { records: R; count: number } {
-    const select = () => this.#select(kind, deviceId, range)
+    return this.#roundDamage((isDamaged) => this.#read(kind, deviceId, range, makeRoom, isDamaged))
+  }
+
+  #read<R extends Records>(
+    kind: RecordKind<R>,
+    deviceId: number,
+    range: TimeRange,
+    makeRoom: (count: number) => R,
+    isDamaged: boolean,
+  ): { records: R; count: number } {
+    const select = () => this.#select(kind, deviceId, range, isDamaged)
     const read = (selection: Selection<R>) => {
       const records = makeRoom(selection.room)
       const count = this.#readInto(kind, selection, range, records)
@@ -91,18 +110,33 @@ export class TelemetryReader {
     deviceId: number,
     { fromMs, toMs, order, limit }: OrderedRange & { readonly limit: number },
   ): R {
-    return this.#snapshot(() => this.#page(kind, deviceId, { fromMs, toMs, order, limit }))
+    return this.#roundDamage((isDamaged) =>
+      this.#snapshot(() => this.#page(kind, deviceId, { fromMs, toMs, order, limit }, isDamaged)),
+    )
+  }
+
+  /** Does it again when a page was in the way, and then goes by the index and block by block. */
+  #roundDamage<Result>(work: (isDamaged: boolean) => Result): Result {
+    try {
+      return work(false)
+    } catch (error) {
+      if (!isBroken(storeFaultCode(error))) throw error
+      return work(true)
+    }
   }
 
   #page<R extends Records>(
     kind: RecordKind<R>,
     deviceId: number,
     { fromMs, toMs, order, limit }: OrderedRange & { readonly limit: number },
+    isDamaged: boolean,
   ): R {
     let found = this.#logged.records(kind, deviceId, { fromMs, toMs, order, limit })
     let count = 0
-    let block = this.#firstBlock(kind, deviceId, { fromMs, toMs, order })
-    while (block !== undefined && count < limit) {
+    const blocks = isDamaged
+      ? this.#reachable(kind, deviceId, { fromMs, toMs, order })
+      : this.#blocks(kind, deviceId, { fromMs, toMs, order })
+    for (const block of blocks) {
       const records = this.#block(kind, block.blockId)
       if (records !== undefined) {
         let from = indexAtOrAfter(records.atMs, fromMs)
@@ -114,7 +148,7 @@ export class TelemetryReader {
           found = mergeRecords(kind, kind.view(records, from, to), found)
         }
       }
-      block = this.#nextBlock(kind, deviceId, { fromMs, toMs, order }, block.firstMs)
+      if (count >= limit) break
     }
     const { length } = found.atMs
     return order === 'asc'
@@ -135,20 +169,25 @@ export class TelemetryReader {
   }
 
   #snapshot<Result>(work: () => Result): Result {
-    return this.#connection.db
-      .transaction(() => {
-        this.#logged.refresh()
-        return work()
-      })
-      .deferred()
+    return this.#connection.snapshot(() => {
+      this.#logged.refresh()
+      return work()
+    })
   }
 
-  #select<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): Selection<R> {
+  #select<R extends Records>(
+    kind: RecordKind<R>,
+    deviceId: number,
+    range: TimeRange,
+    isDamaged: boolean,
+  ): Selection<R> {
     const { fromMs, toMs } = range
-    const blocks = this.#connection.all<{ blockId: number; count: number }>(
-      `SELECT block_id AS blockId, count ${IN_RANGE} ORDER BY first_ms`,
-      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
-    )
+    const blocks = isDamaged
+      ? this.#reachable(kind, deviceId, { ...range, order: 'asc' })
+      : this.#connection.all<{ blockId: number; count: number }>(
+          `SELECT block_id AS blockId, count ${IN_RANGE} ORDER BY first_ms`,
+          ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+        )
     const logged = this.#logged.records(kind, deviceId, {
       ...range,
       order: 'asc',
@@ -183,6 +222,32 @@ export class TelemetryReader {
     return from + end.atMs.length
   }
 
+  /** Blocks of the range in its order, each looked for when the last was taken. */
+  *#blocks(kind: { name: string }, deviceId: number, range: OrderedRange): Generator<BlockPlace> {
+    let block = this.#firstBlock(kind, deviceId, range)
+    while (block !== undefined) {
+      yield block
+      block = this.#nextBlock(kind, deviceId, range, block.firstMs)
+    }
+  }
+
+  /** The same from the index alone; those whose rows cannot be read are left out, and noted. */
+  #reachable(
+    kind: { name: string },
+    deviceId: number,
+    { fromMs, toMs, order }: OrderedRange,
+  ): (BlockPlace & { count: number })[] {
+    const indexed = this.#connection.all<BlockPlace>(
+      `${BLOCK_PLACE} ${IN_RANGE} ORDER BY first_ms ${order}`,
+      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+    )
+    return indexed.flatMap((place) => {
+      const { blockId } = place
+      const row = this.#readable(blockId, () => readBlockRow(this.#connection, blockId))
+      return row === undefined || row === 'gone' ? [] : [{ ...place, count: row.count }]
+    })
+  }
+
   #firstBlock(
     kind: { name: string },
     deviceId: number,
@@ -200,7 +265,7 @@ export class TelemetryReader {
     { fromMs, toMs, order }: OrderedRange,
     firstMs: number,
   ): BlockPlace | undefined {
-    const place = `${BLOCK_PLACE} FROM telemetry_block WHERE device_id = +? AND stream = +?`
+    const place = `${BLOCK_PLACE} FROM stored_block WHERE device_id = +? AND stream = +?`
     if (order === 'asc') {
       return this.#connection.get<BlockPlace>(
         `${place} AND first_ms > +? AND first_ms <= +? ORDER BY first_ms LIMIT 1`,

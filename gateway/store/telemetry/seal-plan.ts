@@ -83,7 +83,7 @@ export function planSealing(connection: Connection, request: SealRequest): SealP
 /** Each statement alone would begin and end a snapshot, and one for all would keep a checkpoint waiting. */
 function inSnapshot<Result>(connection: Connection, work: (isDue: () => boolean) => Result): Result {
   const endsAtMs = performance.now() + SNAPSHOT_MS
-  return connection.db.transaction(() => work(() => performance.now() > endsAtMs)).deferred()
+  return connection.snapshot(() => work(() => performance.now() > endsAtMs))
 }
 
 class Part {

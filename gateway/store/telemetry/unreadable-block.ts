@@ -1,6 +1,6 @@
 import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Connection } from '../db/connection.ts'
-import { storeFaultCode } from '../db/fault.ts'
+import { isBroken, storeFaultCode } from '../db/fault.ts'
 
 /** A block that was found not to be what was written, or written by a newer program. */
 export interface UnreadableBlock {
@@ -23,12 +23,26 @@ export function unreadableReason(error: DamagedBlockError | NewerBlockError): Un
 export function readBlock(connection: Connection, blockId: number): Uint8Array | 'gone' {
   try {
     const row = connection.get<{ records: Uint8Array }>(
-      'SELECT records FROM telemetry_block WHERE block_id = ?',
+      'SELECT records FROM stored_block WHERE block_id = ?',
       blockId,
     )
     return row?.records ?? 'gone'
   } catch (error) {
-    if (storeFaultCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error
-    throw new DamagedBlockError('wrong_length', 'the links between its database pages are broken')
+    if (!isBroken(storeFaultCode(error))) throw error
+    readBlockRow(connection, blockId)
+    throw new DamagedBlockError('wrong_length', 'its pages, or the links between them, are damaged')
+  }
+}
+
+/** How many records a block has by its row. Throws `DamagedBlockError` when the page of the row cannot be read. */
+export function readBlockRow(connection: Connection, blockId: number): { count: number } | 'gone' {
+  try {
+    return (
+      connection.get<{ count: number }>('SELECT count FROM stored_block WHERE block_id = ?', blockId) ??
+      'gone'
+    )
+  } catch (error) {
+    if (!isBroken(storeFaultCode(error))) throw error
+    throw new DamagedBlockError('unreadable_page', 'the page of its row is damaged')
   }
 }

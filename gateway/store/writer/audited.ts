@@ -46,8 +46,13 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
       row === null ? [] : [event('device.password_issued', hardwareId, null)],
   // the device says that it has the password it was issued
   confirmPassword: null,
+  // what a device sent
+  keepRefused: null,
   // at the start, after an upgrade
   voidSharedPasswords: null,
+  confirmClock:
+    (_, { confirmedMs }) =>
+    () => [event('clock.confirmed', 'clock', { now_ms: confirmedMs })],
   noteEnrolment:
     (_, { minutes }) =>
     () => [event('enrolment.opened', 'enrolment', { minutes })],
@@ -109,6 +114,7 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   deleteTelemetryStep: null,
   deleteDeviceTelemetryStep: null,
   quarantineBlocks: null,
+  hideUnreachableBlocks: null,
   replaceBlocks: null,
   dropLog: null,
   setAsideLogRow: null,

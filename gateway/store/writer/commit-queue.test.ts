@@ -14,6 +14,12 @@ interface Message extends Appendable {
 
 const DISK_FULL: WriterAnswer = { kind: 'failed', message: 'database or disk is full', isStoreFault: true }
 const BAD_ROW: WriterAnswer = { kind: 'failed', message: 'datatype mismatch', isStoreFault: false }
+const DAMAGED: WriterAnswer = {
+  kind: 'failed',
+  message: 'database disk image is malformed',
+  isStoreFault: false,
+  isDamage: true,
+}
 const WRITE: WriterRequest = {
   kind: 'write',
   name: 'deleteUser',
@@ -68,6 +74,7 @@ function holds(ids: Transaction, id: number): boolean {
 /** What the queue told, in order; a message is its id. */
 class FakeAppender implements Appender<Message> {
   readonly told: string[] = []
+  rescue: () => WriterRequest | null = () => null
   #encoded: number[][] = []
 
   encode(messages: readonly Message[]): AppendBatch {
@@ -194,6 +201,50 @@ test('one bad message is refused alone; its neighbours are stored, in order', as
   assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
   assert.equal(queue.health.isUsable, true)
+})
+
+test('a message that meets a damaged page is kept elsewhere and acknowledged in its turn', async () => {
+  appender.rescue = () => WRITE
+  writer.answerOf = (ids) => (holds(ids, 3) ? DAMAGED : stored(ids))
+  append(1, 2, 3, 4, 5)
+  await settle()
+  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 4', 'stored 5'])
+  assert.deepEqual(acknowledged, [1, 2, 3, 4, 5])
+  assert.deepEqual(writer.transactions.slice(-4), [[3], 'write', [4], [5]])
+  assert.equal(queue.waitingRows, 0)
+  assert.equal(queue.health.isUsable, true)
+})
+
+test('a message that meets damage and cannot be kept elsewhere either is refused', async () => {
+  appender.rescue = () => WRITE
+  writer.answerOf = (ids) => (ids === 'write' || holds(ids, 2) ? DAMAGED : stored(ids))
+  append(1, 2, 3)
+  await settle()
+  assert.deepEqual(appender.told, ['stored 1', 'refused 2: database disk image is malformed', 'stored 3'])
+  assert.deepEqual(acknowledged, [1, 3])
+  assert.equal(queue.health.isUsable, true)
+})
+
+test('a message whose rows cannot be made because of damage is tried again once the writer has looked for it', async () => {
+  const encode = appender.encode.bind(appender)
+  appender.encode = (messages) => {
+    if (!writer.transactions.includes('write')) throw new SqliteError('malformed', 'SQLITE_CORRUPT')
+    return encode(messages)
+  }
+  append(1, 2)
+  await settle()
+  assert.deepEqual(writer.transactions, ['write', [1, 2]])
+  assert.deepEqual(acknowledged, [1, 2])
+})
+
+test('a write that meets damage says so, and the next succeeds', async () => {
+  writer.answerOf = () => (writer.transactions.length === 1 ? DAMAGED : stored('write'))
+  await assert.rejects(
+    queue.write(WRITE),
+    (error) => isUnavailable(error) && error instanceof AppError && error.code === 'store_damaged',
+  )
+  assert.equal(queue.health.isUsable, true)
+  assert.equal(await queue.write(WRITE), 'done')
 })
 
 test('two bad messages, one behind the other, are refused; the one after them is tried', async () => {

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
+import { AppError, DamagedError, describeError, UnavailableError } from '#shared/errors.ts'
 import { Fifo } from '#shared/fifo.ts'
 import type { Log } from '#shared/log.ts'
-import { describeFault, storeFaultCode } from '../db/fault.ts'
+import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { WriterAnswer, WriterRequest } from './messages.ts'
 
@@ -33,10 +33,15 @@ export interface Appender<Message extends Appendable> {
   /** Nothing of what was encoded and not committed will be; it is encoded again. */
   discarded(): void
   /**
-   * This message alone breaks the transaction: the fault is in its rows, not in the store. It is not stored, so it is
-   * not acknowledged either; there will be no `onStored`.
+   * This message alone breaks the transaction: the fault is in its rows. It is not stored, so it is not acknowledged
+   * either; there will be no `onStored`.
    */
   refused(message: Message, reason: string): void
+  /**
+   * The same, because a page that its rows need is damaged. Returns what keeps the message elsewhere: once that is
+   * written it is acknowledged, else it is `refused`. Null for one that cannot be kept.
+   */
+  rescue?(message: Message): WriterRequest | null
 }
 
 interface QueueEvents {
@@ -61,9 +66,13 @@ interface WriteItem {
 
 type Item<Message> = { kind: 'append'; message: Message } | WriteItem
 
+/** `isUnread`: not even a batch could be made, because of a damaged page that the writer has not met. */
+type Failure = Extract<WriterAnswer, { kind: 'failed' }> & { isUnread?: boolean }
+type Outcome = WriterAnswer | Failure
+
 interface InFlight<Message> {
   messages: Message[]
-  answer: Promise<WriterAnswer>
+  answer: Promise<Outcome>
 }
 
 export interface StoreHealth {
@@ -89,7 +98,8 @@ const STOP_MS = 5_000
  *
  * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
  * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
- * is probed, so that it becomes usable again without a request.
+ * is probed, so that it becomes usable again without a request. A damaged page is no such fault: only the messages and
+ * writes that meet it are refused.
  */
 export class CommitQueue<Message extends Appendable = Appendable> extends EventEmitter<QueueEvents> {
   readonly #writer: WriterPort
@@ -224,7 +234,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /** The batch of the messages, or the failure to make one. */
-  #encode(messages: readonly Message[]): AppendBatch | WriterAnswer {
+  #encode(messages: readonly Message[]): AppendBatch | Failure {
     try {
       if (this.#appender === undefined) throw new Error('attach comes before append')
       return this.#appender.encode(messages)
@@ -232,12 +242,14 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       // nothing may overtake what was not even sent
       this.#hasEncodingFailed = true
       // the appender reads: that may be what fails
-      const isStoreFault = storeFaultCode(error) !== null
-      return { kind: 'failed', message: describeFault(error), isStoreFault }
+      const code = storeFaultCode(error)
+      const isUnread = isDamage(code)
+      const isStoreFault = code !== null && !isUnread
+      return { kind: 'failed', message: describeFault(error), isStoreFault, isDamage: isUnread, isUnread }
     }
   }
 
-  async #send(encoded: AppendBatch | WriterAnswer): Promise<WriterAnswer> {
+  async #send(encoded: AppendBatch | Failure): Promise<Outcome> {
     if ('kind' in encoded) return encoded
     try {
       return await this.#ask({ kind: 'append', batch: encoded, run: this.#run })
@@ -253,6 +265,19 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       return await this.#writer.perform(request)
     } finally {
       clearTimeout(timer)
+    }
+  }
+
+  /**
+   * Has the writer look for damage that a read met, so that what waits can be tried again; a failure when the disk returns
+   * nothing at all.
+   */
+  async #mend(fault: string): Promise<Outcome> {
+    try {
+      const answer = await this.#ask({ kind: 'mend', fault })
+      return answer.kind === 'failed' ? answer : { kind: 'skipped' }
+    } catch (error) {
+      return { kind: 'failed', message: describeError(error), isStoreFault: true }
     }
   }
 
@@ -284,15 +309,16 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /** Stores batches one after the other, trying again while the store is unusable. */
-  async #store(batches: Message[][], failure: WriterAnswer): Promise<boolean> {
+  async #store(batches: Message[][], failure: Outcome): Promise<boolean> {
     let last = failure
+    if ('isUnread' in last && last.isUnread) last = await this.#mend(last.message)
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       for (;;) {
         this.#run++
         this.#appender?.discarded()
         if (last.kind === 'failed' && !last.isStoreFault) {
           // else it is one of these; the others must not suffer for it
-          if (!this.#isRefused(batch, last.message)) batches.unshift(...batch.map((message) => [message]))
+          if (!(await this.#isRefused(batch, last))) batches.unshift(...batch.map((message) => [message]))
           last = { kind: 'skipped' }
           break
         }
@@ -302,6 +328,10 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
           await this.#pause()
         }
         last = await this.#send(this.#encode(batch))
+        if ('isUnread' in last && last.isUnread) {
+          const mended = await this.#mend(last.message)
+          if (mended.kind === 'failed') last = mended
+        }
         if (last.kind !== 'appended') continue
         this.#commit(batch, last.result)
         await this.#acknowledge(batch)
@@ -311,17 +341,35 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     return true
   }
 
-  #isRefused(batch: readonly Message[], reason: string): boolean {
+  async #isRefused(
+    batch: readonly Message[],
+    { message: reason, isDamage = false }: Failure,
+  ): Promise<boolean> {
     const [only] = batch
     if (batch.length !== 1 || only === undefined) return false
     this.#log.error({ reason }, 'could not store a message: the database refuses it')
+    if (isDamage && (await this.#isRescued(only))) this.#tell(only)
+    else this.#refuse(only, reason)
     this.#free(batch)
+    return true
+  }
+
+  async #isRescued(message: Message): Promise<boolean> {
     try {
-      this.#appender?.refused(only, reason)
+      const request = this.#appender?.rescue?.(message) ?? null
+      return request !== null && (await this.#ask(request)).kind === 'written'
+    } catch (error) {
+      this.#log.error({ reason: describeError(error) }, 'could not keep a refused message')
+      return false
+    }
+  }
+
+  #refuse(message: Message, reason: string): void {
+    try {
+      this.#appender?.refused(message, reason)
     } catch (error) {
       this.#log.error({ reason: describeError(error) }, 'could not report a refused message')
     }
-    return true
   }
 
   #commit(messages: readonly Message[], result: AppendResult): void {
@@ -384,6 +432,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       } else if (answer.kind === 'failed' && answer.isStoreFault) {
         item.reject(new UnavailableError('the store cannot be written', answer.message))
         this.#fail(answer.message)
+      } else if (answer.kind === 'failed' && answer.isDamage) {
+        item.reject(new DamagedError(answer.message))
       } else {
         item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected answer of the writer'))
       }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { Connection } from '../db/connection.ts'
-import { DatabaseMovedError, storeFaultCode } from '../db/fault.ts'
+import { DatabaseMovedError, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
 
@@ -35,6 +35,9 @@ export class WriterConnection {
   readonly #inode: bigint
   #opened: Opened | undefined
   #checkpointAtPages = CHECKPOINT_PAGES
+  /** A commit failed, perhaps after it was in the log. */
+  #hasFailed = false
+  #checksPages = true
 
   /** `inode` is that of the database when the store started. */
   constructor(path: string, inode: bigint) {
@@ -47,7 +50,7 @@ export class WriterConnection {
     try {
       // before it is opened: the log at this path belongs to the file that was there, and would damage another
       if (this.#opened === undefined) this.#requireUnmoved()
-      this.#opened ??= open(this.#path)
+      this.#opened ??= open(this.#path, this.#checksPages)
       const { connection, inTransaction } = this.#opened
       const result = inTransaction.immediate(() => work(connection))
       connection.tail.committed()
@@ -56,8 +59,29 @@ export class WriterConnection {
       return result as Result
     } catch (error) {
       this.#opened?.connection.tail.rolledBack()
-      if (storeFaultCode(error) !== null) this.close()
+      const code = storeFaultCode(error)
+      if (code !== null) this.#fail(code)
       throw error
+    }
+  }
+
+  #fail(code: string): void {
+    this.close()
+    // a damaged page is met before there is anything to commit
+    if (isDamage(code)) return
+    this.#hasFailed = true
+    this.#checkpointAtPages = 0
+  }
+
+  /** Runs `work` on a connection that takes pages as they are: for what has checksums of its own. */
+  withoutChecks<Result>(work: () => Result): Result {
+    this.close()
+    this.#checksPages = false
+    try {
+      return work()
+    } finally {
+      this.#checksPages = true
+      this.close()
     }
   }
 
@@ -72,6 +96,8 @@ export class WriterConnection {
    * Copies the log into the database once it has grown. SQLite would do it after a commit without being asked, but
    * tells nobody when it fails. FULL waits for readers and so copies all of the log or nothing of it: of a part SQLite
    * notes that it is in the database without a sync, and a sync that fails later can lose it.
+   * After a commit that failed the log is emptied: what is left of it behind the next ones would look acknowledged to
+   * the check of the log at a start.
    * Throws what SQLite throws; what is committed stays in the log and is safe there.
    */
   checkpointIfDue(): void {
@@ -105,11 +131,14 @@ export class WriterConnection {
   }
 
   #checkpoint(connection: Connection, size: LogSize): void {
-    if (size.checkpointed === size.log) return
+    if (size.checkpointed === size.log && !this.#hasFailed) return
     try {
       connection.db.pragma(`busy_timeout = ${CHECKPOINT_WAIT_MS}`)
-      const [done] = connection.all<{ busy: number }>('PRAGMA wal_checkpoint(FULL)')
+      const [done] = connection.all<{ busy: number }>(
+        `PRAGMA wal_checkpoint(${this.#hasFailed ? 'TRUNCATE' : 'FULL'})`,
+      )
       connection.db.pragma(`busy_timeout = ${WRITER_BUSY_MS}`)
+      this.#hasFailed &&= done?.busy !== 0
       this.#checkpointAtPages = done?.busy === 0 ? CHECKPOINT_PAGES : size.log + CHECKPOINT_RETRY_PAGES
     } catch (error) {
       this.#checkpointAtPages = size.log + CHECKPOINT_RETRY_PAGES
@@ -125,7 +154,7 @@ export class WriterConnection {
   truncateLog(): boolean {
     this.#requireUnmoved()
     try {
-      this.#opened ??= open(this.#path)
+      this.#opened ??= open(this.#path, this.#checksPages)
       const { db } = this.#opened.connection
       db.pragma(`busy_timeout = ${CHECKPOINT_WAIT_MS}`)
       const busy = db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })
@@ -140,7 +169,7 @@ export class WriterConnection {
   /** Empties the log into the database and closes. */
   finish(): void {
     this.#requireUnmoved()
-    this.#opened ??= open(this.#path)
+    this.#opened ??= open(this.#path, this.#checksPages)
     this.#opened.connection.db.pragma('wal_checkpoint(TRUNCATE)')
     this.close()
   }
@@ -170,8 +199,8 @@ export class WriterConnection {
   }
 }
 
-function open(path: string): Opened {
-  const connection = openWriter(path)
+function open(path: string, checksPages: boolean): Opened {
+  const connection = openWriter(path, checksPages)
   const inTransaction = transactionOf(connection)
   return {
     connection,

@@ -1,5 +1,6 @@
 import type { ErrorMessage } from '#shared/errors.ts'
 import type { DatedOrigin } from '../audit-log.ts'
+import type { Mended } from '../damage/mend.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 
@@ -17,17 +18,22 @@ export type WriterRequest =
       origin: DatedOrigin
     }
   | { kind: 'probe' }
+  /** Looks for damage that a read met, and begins anew what can be; answered with `written`, whatever was found. */
+  | { kind: 'mend'; fault: string }
   | { kind: 'checkpoint' }
   /** Answered with whether the write-ahead log is empty. */
   | { kind: 'truncate' }
 
-/** Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). */
+/**
+ * Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). `isDamage` says that it met a
+ * damaged page: other requests may succeed.
+ */
 export type WriterAnswer =
   | { kind: 'appended'; result: AppendResult }
   | { kind: 'skipped' }
   | { kind: 'written'; result: unknown }
   | { kind: 'refused'; error: ErrorMessage }
-  | { kind: 'failed'; message: string; isStoreFault: boolean }
+  | { kind: 'failed'; message: string; isStoreFault: boolean; isDamage?: boolean }
 
 /**
  * What the thread says: an answer to each request, in order, and in between the failures of work the thread does on
@@ -35,5 +41,6 @@ export type WriterAnswer =
  */
 export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
+  | { kind: 'damage_found'; found: Mended[]; faultCode: null }
   | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }
   | { kind: 'giving_back_failed'; message: string; faultCode: string | null }

@@ -1,11 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
-import { describeFault, storeFaultCode } from '../db/fault.ts'
+import { RunningMender } from '../damage/running-mender.ts'
+import { describeFault, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
+import { setBlocksAside } from '../telemetry/blocks-aside.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
 import { append } from './append.ts'
 import { WriterConnection } from './connection.ts'
 import { FreeSpace } from './free-space.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
+import { openWriter } from './open.ts'
 import { performWrite } from './perform-write.ts'
+import { changesTelemetry, type WriteName } from './writes.ts'
 
 // The thread that writes: one request, one transaction, one answer.
 
@@ -13,6 +18,7 @@ import { performWrite } from './perform-write.ts'
 const { path, inode }: { path: string; inode: bigint } = workerData
 const connection = new WriterConnection(path, inode)
 const freeSpace = new FreeSpace(connection)
+const mender = new RunningMender({ path, openWriter })
 
 /** How soon after a write free space is looked for. */
 const FREE_SPACE_MS = 1000
@@ -20,6 +26,7 @@ const FREE_SPACE_MS = 1000
 const FREE_SPACE_RETRY_MS = 60_000
 
 let failedRun = -1
+let hasSetAside = false
 let freeSpaceTimer: NodeJS.Timeout | undefined
 
 function perform(request: WriterRequest): WriterAnswer {
@@ -31,13 +38,12 @@ function perform(request: WriterRequest): WriterAnswer {
         result: append(writing, request.batch),
       }))
     case 'write':
-      return connection.transaction((writing) => {
-        const { name, input, also, origin } = request
-        if (also !== undefined) performWrite(writing, also.name, also.input, origin)
-        return { kind: 'written', result: performWrite(writing, name, input, origin) }
-      })
+      return performWritten(request)
     case 'probe':
       connection.probe()
+      return { kind: 'written', result: null }
+    case 'mend':
+      mend(request.fault)
       return { kind: 'written', result: null }
     case 'truncate':
       return { kind: 'written', result: connection.truncateLog() }
@@ -47,14 +53,82 @@ function perform(request: WriterRequest): WriterAnswer {
   }
 }
 
+type WriteRequest = Extract<WriterRequest, { kind: 'write' }>
+
+/** Writes that change blocks. */
+const BLOCK_WRITES: ReadonlySet<WriteName> = new Set([
+  ...(['replaceBlocks', 'quarantineBlocks', 'deleteSentBlocks'] as const),
+  ...(['purgeTelemetryStep', 'deleteDeviceTelemetryStep', 'deleteTelemetryStep'] as const),
+])
+
+/** A write of blocks that still meets damage is done again on a table without any. */
+function performRoundDamage(request: WriterRequest, damage: unknown): WriterAnswer {
+  // once: damage that is met after that is not that of the blocks
+  if (request.kind !== 'write' || !BLOCK_WRITES.has(request.name) || hasSetAside) throw damage
+  hasSetAside = true
+  connection.withoutChecks(() => connection.transaction(setBlocksAside))
+  return perform(request)
+}
+
+/** A page of telemetry with a wrong checksum is taken as it is: what is in it has checksums of its own. */
+function performWritten(request: WriteRequest): WriterAnswer {
+  const run = () =>
+    connection.transaction(
+      (writing): WriterAnswer => ({ kind: 'written', result: performBoth(writing, request) }),
+    )
+  try {
+    return run()
+  } catch (error) {
+    if (!isWrongSum(storeFaultCode(error)) || !changesTelemetry(request.name)) throw error
+    return connection.withoutChecks(run)
+  }
+}
+
+function performBoth(writing: WriterTables, { name, input, also, origin }: WriteRequest): unknown {
+  if (also !== undefined) performWrite(writing, also.name, also.input, origin)
+  return performWrite(writing, name, input, origin)
+}
+
 function report(message: WriterReport): void {
   parentPort?.postMessage(message)
+}
+
+/** Again after a damaged table was begun anew, or was set aside. */
+function performMending(request: WriterRequest): WriterAnswer {
+  try {
+    return perform(request)
+  } catch (error) {
+    if (!isDamage(storeFaultCode(error))) throw error
+    if (!mend(describeFault(error))) return performRoundDamage(request, error)
+  }
+  return perform(request)
+}
+
+function mend(fault: string): boolean {
+  // its statements know the tables as they were
+  connection.close()
+  const found = mender.mend(fault)
+  if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
+  return found.some(({ outcome }) => outcome !== 'unreadable')
+}
+
+/** Whether damage is in the way of everything. */
+function canWrite(): boolean {
+  try {
+    connection.probe()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function failureOf(error: unknown): WriterAnswer {
   if (error instanceof AppError)
     return { kind: 'refused', error: { kind: error.kind, code: error.code, message: error.message } }
-  return { kind: 'failed', message: describeFault(error), isStoreFault: storeFaultCode(error) !== null }
+  const code = storeFaultCode(error)
+  const isPartial = isDamage(code) && canWrite()
+  const message = describeFault(error)
+  return { kind: 'failed', message, isStoreFault: code !== null && !isPartial, isDamage: isPartial }
 }
 
 function checkpointIfDue(): void {
@@ -82,7 +156,7 @@ function giveBackSpace(): void {
 parentPort?.on('message', (request: WriterRequest) => {
   const startedAtMs = performance.now()
   try {
-    const answer = perform(request)
+    const answer = performMending(request)
     report({ kind: 'answer', answer, tookMs: performance.now() - startedAtMs, faultCode: null })
   } catch (error) {
     if (request.kind === 'append') failedRun = request.run

@@ -5,6 +5,9 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { startThread } from '#shared/thread.ts'
+import { systemClock } from '#shared/time.ts'
+import { DamageFindings } from '../damage/findings.ts'
+import { isDamage } from '../db/fault.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 
@@ -18,20 +21,34 @@ interface Pending {
 
 const STOP_MS = 3_000
 
+/** Counts faults by code, and tells of damage. */
+class FaultTally extends Tally {
+  /** Called for every fault that is damage, wherever it was met. */
+  onDamage: () => void = () => undefined
+
+  override add(code: string, count = 1): void {
+    super.add(code, count)
+    if (isDamage(code)) this.onDamage()
+  }
+}
+
 /** Runs the writer thread, which answers in order. A thread that dies is started again for the next request. */
 export class Writer implements Part {
   /** Faults of the store by code. */
-  readonly faults = new Tally()
+  readonly faults = new FaultTally()
   readonly commitTimes: CommitTimes
   readonly #path: string
   readonly #log: Log
+  readonly #damage: DamageFindings
   #inode: bigint | undefined
   #worker: Worker | undefined
   #pending: Pending[] = []
 
-  constructor(path: string, log: Log) {
+  /** Damage that the thread finds is told to `damage`. */
+  constructor(path: string, log: Log, damage: DamageFindings = new DamageFindings(log)) {
     this.#path = path
     this.#log = log
+    this.#damage = damage
     this.commitTimes = new CommitTimes(log)
   }
 
@@ -94,6 +111,10 @@ export class Writer implements Part {
 
   #take(report: WriterReport): void {
     if (report.faultCode !== null) this.faults.add(report.faultCode)
+    if (report.kind === 'damage_found') {
+      for (const one of report.found) this.#damage.report({ ...one, foundAtMs: systemClock.nowMs() })
+      return
+    }
     if (report.kind === 'checkpoint_failed') {
       this.#log.error(
         { reason: report.message },

@@ -1,5 +1,5 @@
 import { noteEnrolment } from '../audit-log.ts'
-import { recordClockMark } from '../clock-mark.ts'
+import { confirmClock, recordClockMark } from '../clock-mark.ts'
 import { expireCommands, markCommandsPublished } from '../commands.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { putDeviceType } from '../device-types.ts'
@@ -17,9 +17,11 @@ import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
 import { createCommands, withdrawCommands } from '../new-commands.ts'
+import { keepRefused } from '../quarantine.ts'
 import { recordIntent } from '../replication/intents.ts'
 import { keepSecret } from '../secrets.ts'
 import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
+import { hideUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
 import { deleteDeviceTelemetryStep, deleteTelemetryStep, purgeTelemetryStep } from '../telemetry/deletion.ts'
 import { beginErasure } from '../telemetry/erasure.ts'
@@ -50,7 +52,9 @@ export const writes = {
   deleteTelemetryStep,
   deleteDeviceTelemetryStep,
   purgeTelemetryStep,
+  keepRefused,
   quarantineBlocks,
+  hideUnreachableBlocks,
   replaceBlocks,
   dropLog,
   setAsideLogRow,
@@ -61,6 +65,7 @@ export const writes = {
   deleteUser,
   recordUsage,
   recordClockMark,
+  confirmClock,
   saveGeofenceSet,
   keepSecret,
   createCommands,
@@ -82,3 +87,25 @@ export type WriteInput<Name extends WriteName> = Parameters<Writes[Name]>[1]
 /** A write with its name. */
 export type NamedWrite = { [Name in WriteName]: { name: Name; input: WriteInput<Name> } }[WriteName]
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
+
+/** Writes that change telemetry: its blocks and the rows of its log have checksums of their own. */
+const TELEMETRY_WRITES: ReadonlySet<WriteName> = new Set<WriteName>([
+  ...([
+    'deleteTelemetryStep',
+    'deleteDeviceTelemetryStep',
+    'purgeTelemetryStep',
+    'quarantineBlocks',
+  ] as const),
+  ...([
+    'replaceBlocks',
+    'dropLog',
+    'setAsideLogRow',
+    'deleteSentBlocks',
+    'giveUpBlocks',
+    'hideUnreachableBlocks',
+  ] as const),
+])
+
+export function changesTelemetry(name: WriteName): boolean {
+  return TELEMETRY_WRITES.has(name)
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -65,6 +65,20 @@ describe('the disk fails under a running gateway', { skip }, () => {
       await recovered()
     })
   }
+
+  test('after a fault the log is emptied: a commit that failed leaves none of its frames there', async () => {
+    const logBytes = () => statSync(join(dataDir, 'cartbarn.db-wal')).size
+    await eventually(async () => {
+      await publishAll(1)
+      return logBytes() > 300_000
+    }, 'long log')
+    faults.set({ sync: 'EIO' })
+    for (const device of devices) device.publish(1)
+    await triedAgain()
+    faults.clear()
+    await recovered()
+    await eventually(() => logBytes() < 200_000, 'short log')
+  })
 
   test('a fault that only a write of the API meets shows in the health, and ends by itself', async () => {
     faults.set({ write: 'ENOSPC' })

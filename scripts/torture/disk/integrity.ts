@@ -2,11 +2,13 @@ import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Workbench } from '#scripts/rig/processes.ts'
+import { createLog } from '#shared/log.ts'
+import { PageSums } from '#store/damage/page-sums.ts'
 
 const MAX_PROBLEMS = 5
 
 /**
- * The findings of `PRAGMA integrity_check` in the databases of a folder that no process has open.
+ * The findings of `PRAGMA integrity_check`, and wrong checksums of pages, in the databases of a folder that no process has open.
  * Looks at a copy: opening the files would recover them, which is left to the gateway.
  */
 export function findDamage(bench: Workbench, folder: string): string[] {
@@ -23,6 +25,8 @@ export function findDamage(bench: Workbench, folder: string): string[] {
 }
 
 function checkDatabase(path: string): string[] {
+  // a checksum that a kill or a power cut left wrong is damage to a gateway
+  new PageSums(path, createLog('silent')).prepare()
   const db = new Database(path)
   try {
     // one column of text a row, 'ok' alone when there is nothing to say

@@ -93,8 +93,14 @@ export class HistoryRequests {
 
   /** Adds records of times past to a device; returns whether there was a gateway. */
   async import(): Promise<boolean> {
-    const device = this.#chooseDevice()
-    const times = this.#senders.pastTimes(1 + Math.floor(Math.random() * IMPORT_RECORDS))
+    return this.importTimes(
+      this.#chooseDevice(),
+      this.#senders.pastTimes(1 + Math.floor(Math.random() * IMPORT_RECORDS)),
+    )
+  }
+
+  /** Adds records of these times to a device; returns whether there was a gateway. */
+  async importTimes(device: number, times: readonly number[]): Promise<boolean> {
     const of = (stream: TelemetryStream) => times.filter((atMs) => streamsAt(atMs).includes(stream))
     const body = {
       gps: of('gps').map((atMs) => RECORD_AT.gps(device, atMs)),

@@ -39,10 +39,11 @@ export class StoryGateway {
     hub: TorturedHub,
     site: string,
     key: string,
+    devices?: number,
   ): Promise<StoryGateway> {
     const parts = { context, hub, site, key, dataDir: createDataFolder(context.bench, 'story') }
     const running = await launch(parts)
-    const traffic = await SyncTraffic.start(running, createRandom('story', site))
+    const traffic = await SyncTraffic.start(running, createRandom('story', site), devices)
     await traffic.pause()
     return new StoryGateway(parts, running, traffic)
   }
@@ -62,6 +63,20 @@ export class StoryGateway {
     this.#traffic.resume()
     await sleep(ms)
     await this.#traffic.pause()
+  }
+
+  /** Lets the devices send until `rest`. */
+  async work(): Promise<void> {
+    await this.#traffic.ready()
+    this.#traffic.resume()
+  }
+
+  rest(): Promise<void> {
+    return this.#traffic.pause()
+  }
+
+  addHistory(spanMs: number, stepMs: number): Promise<void> {
+    return this.#traffic.addHistory(spanMs, stepMs)
   }
 
   erase(): Promise<void> {

@@ -3,6 +3,7 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { Random } from '#shared/random.ts'
 import { ExpectedHistory } from '../history/expected-history.ts'
 import { HistoryRequests } from '../history/requests.ts'
@@ -15,6 +16,7 @@ const LOCK_DEVICES = 3
 const LOCK_EVENTS_PER_S = 2
 const PACE: SendingPace = { tickMs: 50, messagesATick: 1, backlogSamples: 60 }
 const LIMIT_MS = 30_000
+const IMPORTS_AT_ONCE = 4
 /** No gateway: asked again after so long. */
 const DOWN_MS = 100
 
@@ -26,7 +28,7 @@ const ACTIONS = [
 
 /** Devices of a site and a client of its API, which change everything that is replicated. */
 export class SyncTraffic {
-  readonly expected = new ExpectedHistory(DEVICES)
+  readonly expected: ExpectedHistory
   readonly hardwareIds: readonly string[]
   readonly locks: LockDevices
   /** Of the gateway's API. */
@@ -49,6 +51,7 @@ export class SyncTraffic {
   ) {
     const { carts, locks } = devices
     this.#devices = devices
+    this.expected = new ExpectedHistory(carts.length)
     this.hardwareIds = carts.map(({ hardwareId }) => hardwareId)
     this.#random = random
     this.client = new ApiClient({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
@@ -59,8 +62,8 @@ export class SyncTraffic {
   }
 
   /** Registers the devices and begins; the ports must stay the same. */
-  static async start({ api, ports }: GatewayProcess, random: Random): Promise<SyncTraffic> {
-    const carts = await api.registerDevices(DEVICES, 'cart')
+  static async start({ api, ports }: GatewayProcess, random: Random, count = DEVICES): Promise<SyncTraffic> {
+    const carts = await api.registerDevices(count, 'cart')
     const locks = await api.registerDevices(LOCK_DEVICES, 'lock')
     const traffic = new SyncTraffic({ carts, locks }, ports, random)
     await traffic.#changes.createZones()
@@ -105,10 +108,18 @@ export class SyncTraffic {
     await this.#requests.erase()
   }
 
+  /** Gives each device records of the last while, one every `stepMs`, that none of them had. */
+  async addHistory(spanMs: number, stepMs: number): Promise<void> {
+    const nowMs = Date.now()
+    const times = Array.from({ length: Math.floor(spanMs / stepMs) }, (_, i) => nowMs - i * stepMs)
+    const devices = this.hardwareIds.map((_, device) => device)
+    await inParallel(devices, IMPORTS_AT_ONCE, (device) => this.#requests.importTimes(device, times))
+  }
+
   /** Makes a request to the API if a gateway runs; returns which. */
   async act(): Promise<string> {
     const action = this.#random.pick(ACTIONS)
-    const device = this.#random.integer(0, DEVICES - 1)
+    const device = this.#random.integer(0, this.hardwareIds.length - 1)
     switch (action) {
       case 'change':
         return this.#count(await this.#changes.change())

@@ -1,13 +1,7 @@
 import { html } from 'hono/html'
+import type { Setting } from '#shared/wire/settings.ts'
 import { table } from './html.ts'
 import type { Chapter } from './page.ts'
-
-/** A setting of a program: its name in the environment, what it is without one, and what it does. */
-export interface Setting {
-  name: string
-  defaultValue: string
-  help: string
-}
 
 /** The chapter of `/docs` about the settings of a program. */
 export function settingsChapter(program: string, settings: readonly Setting[]): Chapter {

@@ -55,9 +55,9 @@ function commandOf(action: TourAction, origin: string): string {
   if ('command' in action) return action.command.replace('WS_URL', origin.replace(/^http/, 'ws'))
   if ('publish' in action) {
     const { topic, payload } = action.publish
-    const login = '-i cart-07 -u cart-07 -P "$PASSWORD"'
     const retain = topic.endsWith('/st') ? ' -r' : ''
-    return `mosquitto_pub -h ${new URL(origin).hostname} ${login} -q 1${retain} -t ${topic} \\\n  -m '${JSON.stringify(payload)}'`
+    const publish = `mosquitto_pub -h ${new URL(origin).hostname} -i cart-07 -q 1${retain} -t ${topic}`
+    return `XDG_CONFIG_HOME=cart-07 ${publish} \\\n  -m '${JSON.stringify(payload)}'`
   }
   return curlOf({ ...action, url: '"$URL', end: '"' })
 }

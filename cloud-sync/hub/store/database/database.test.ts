@@ -174,10 +174,28 @@ for (const kind of DATABASE_KINDS) {
     try {
       const columns = `'north', 'notes', 'n1', '', 1, 1, '{}'`
       await database.run('ALTER TABLE event DROP COLUMN seq')
+      await database.run('ALTER TABLE site_latest DROP COLUMN restored_at_ms')
+      await database.run('ALTER TABLE audit_entry DROP COLUMN row_sum')
+      await database.run('ALTER TABLE audit_entry ALTER COLUMN body SET NOT NULL')
+      await database.run('DROP TABLE erased_block')
+      await database.run('ALTER TABLE hub_user DROP COLUMN mask_codes')
+      await database.run(`INSERT INTO hub_user VALUES ('u', 'Jane', 'viewer', 'h', NULL, TRUE, 1)`)
+      await database.run(`INSERT INTO site_latest VALUES ('north', 'cart-1', 1, '{}')`)
       await database.run(`INSERT INTO event VALUES (${columns})`)
       await database.run('UPDATE hub_schema_version SET version = 1')
       for (let start = 0; start < 2; start++) await createSchema(database)
       assert.deepEqual(await database.all('SELECT event_id, seq FROM event'), [{ event_id: 'n1', seq: null }])
+      assert.deepEqual(await database.all('SELECT hardware_id, restored_at_ms FROM site_latest'), [
+        { hardware_id: 'cart-1', restored_at_ms: null },
+      ])
+      assert.deepEqual(await database.all('SELECT * FROM erased_block'), [])
+      assert.deepEqual(await database.all('SELECT name, mask_codes FROM hub_user'), [
+        { name: 'Jane', mask_codes: false },
+      ])
+      await database.run(
+        `INSERT INTO audit_entry (site_id, entry_id, epoch, seq, at_ms, action, row_sum)
+           VALUES ('north', 'e', '', 1, 1, '', '00')`,
+      )
       const { version } = (await database.get<{ version: number }>(
         'SELECT MAX(version) AS version FROM hub_schema_version',
       )) ?? { version: 0 }

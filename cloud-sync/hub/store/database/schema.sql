@@ -9,13 +9,15 @@ CREATE TABLE IF NOT EXISTS site (
   intents_after BIGINT NOT NULL, -- behind which intent the gateway last asked for more
   epoch TEXT, -- of the last hello
   program TEXT,
-  clock_offset_ms BIGINT, -- the gateway's clock less the hub's, at the last hello
+  clock_offset_ms BIGINT, -- the gateway's clock less the hub's
   is_clock_trusted BOOLEAN,
   last_hello_ms BIGINT,
   last_seen_ms BIGINT,
   backlog_rows BIGINT,
   backlog_oldest_ms BIGINT,
-  two_gateways_ms BIGINT -- when two gateways of this identity were last seen
+  two_gateways_ms BIGINT, -- when two gateways of this identity were last seen
+  reported_ms BIGINT, -- when the gateway last told of its backlog and what is not confirmed
+  unconfirmed_rows BIGINT -- null while they are not counted
 );
 
 CREATE TABLE IF NOT EXISTS site_key (
@@ -83,6 +85,30 @@ CREATE TABLE IF NOT EXISTS telemetry_block (
   PRIMARY KEY (site_id, hardware_id, stream, last_ms, first_ms)
 );
 
+-- What a site erased, until it is deleted for its age or put back; no other statement reads these two tables.
+CREATE TABLE IF NOT EXISTS erased_block (
+  site_id TEXT NOT NULL,
+  note_id TEXT NOT NULL, -- of the erasure
+  stream TEXT NOT NULL,
+  last_ms BIGINT NOT NULL,
+  hardware_id TEXT NOT NULL,
+  erased_at_ms BIGINT NOT NULL, -- clock of the hub
+  first_ms BIGINT NOT NULL,
+  record_count INTEGER NOT NULL,
+  body BYTEA NOT NULL,
+  PRIMARY KEY (site_id, note_id, stream, last_ms)
+);
+CREATE INDEX IF NOT EXISTS erased_block_by_time ON erased_block (site_id, erased_at_ms);
+
+CREATE TABLE IF NOT EXISTS erased_device (
+  site_id TEXT NOT NULL,
+  hardware_id TEXT NOT NULL,
+  erased_at_ms BIGINT NOT NULL, -- clock of the hub
+  at_ms BIGINT NOT NULL,
+  body TEXT NOT NULL, -- as in site_latest
+  PRIMARY KEY (site_id, hardware_id, erased_at_ms)
+);
+
 -- Rows of lock_events, geofence_events and notes.
 CREATE TABLE IF NOT EXISTS event (
   site_id TEXT NOT NULL,
@@ -134,7 +160,8 @@ CREATE TABLE IF NOT EXISTS entity (
   PRIMARY KEY (site_id, entity_table, entity_key)
 );
 
--- Entries of the audit logs of gateways; none goes when its gateway deletes it.
+-- Entries of the audit logs of gateways; none goes when its gateway deletes it. Of one that was deleted here for its age
+-- only what an audit of the sync compares is left, until its gateway does not have it either.
 CREATE TABLE IF NOT EXISTS audit_entry (
   site_id TEXT NOT NULL,
   entry_id TEXT NOT NULL,
@@ -143,7 +170,8 @@ CREATE TABLE IF NOT EXISTS audit_entry (
   at_ms BIGINT NOT NULL,
   user_id TEXT,
   action TEXT NOT NULL,
-  body TEXT NOT NULL, -- JSON, as it came
+  body TEXT, -- JSON, as it came; null when it was deleted for its age
+  row_sum TEXT, -- of one that was deleted: the hash that it has in sums, as hexadecimal digits
   PRIMARY KEY (site_id, entry_id)
 );
 CREATE INDEX IF NOT EXISTS audit_entry_by_time ON audit_entry (site_id, at_ms);
@@ -155,6 +183,7 @@ CREATE TABLE IF NOT EXISTS site_latest (
   hardware_id TEXT NOT NULL,
   at_ms BIGINT NOT NULL,
   body TEXT NOT NULL, -- JSON, as the gateway's GET /devices/:id
+  restored_at_ms BIGINT, -- by an admin, although its gateway does not have it
   PRIMARY KEY (site_id, hardware_id)
 );
 
@@ -219,7 +248,8 @@ CREATE TABLE IF NOT EXISTS hub_user (
   key_hash TEXT NOT NULL,
   site_ids TEXT, -- JSON array; null for all
   is_active BOOLEAN NOT NULL,
-  created_at_ms BIGINT NOT NULL
+  created_at_ms BIGINT NOT NULL,
+  mask_codes BOOLEAN NOT NULL DEFAULT FALSE
 );
 CREATE UNIQUE INDEX IF NOT EXISTS hub_user_by_key ON hub_user (key_hash);
 

@@ -3,10 +3,18 @@ import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
 /** The schema this program knows; a later one adds statements and raises it. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 4
 
 /** What makes the tables of an earlier version those of this one: each statement may run again. */
-const UPGRADES = ['ALTER TABLE event ADD COLUMN IF NOT EXISTS seq BIGINT']
+const UPGRADES = [
+  'ALTER TABLE event ADD COLUMN IF NOT EXISTS seq BIGINT',
+  'ALTER TABLE site_latest ADD COLUMN IF NOT EXISTS restored_at_ms BIGINT',
+  'ALTER TABLE hub_user ADD COLUMN IF NOT EXISTS mask_codes BOOLEAN NOT NULL DEFAULT FALSE',
+  'ALTER TABLE audit_entry ALTER COLUMN body DROP NOT NULL',
+  'ALTER TABLE audit_entry ADD COLUMN IF NOT EXISTS row_sum TEXT',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS reported_ms BIGINT',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS unconfirmed_rows BIGINT',
+]
 
 /** The statements of `schema.sql`, in order. */
 export function schemaStatements(): string[] {

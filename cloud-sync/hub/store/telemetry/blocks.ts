@@ -79,6 +79,19 @@ export async function readBlocks<R extends Records>(
   return new Map(rows.map(({ lastMs, body }) => [lastMs, recordsOf(kind, body)]))
 }
 
+/** Deletes the blocks with these ends. */
+export async function deleteBlocks(
+  sql: Sql,
+  { siteId, hardwareId }: DeviceOfSite,
+  stream: string,
+  spans: readonly BlockSpan[],
+): Promise<void> {
+  await sql.run(
+    `DELETE FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND last_ms = ANY($4)`,
+    [siteId, hardwareId, stream, spans.map(({ lastMs }) => lastMs)],
+  )
+}
+
 /** Throws as `decodeBlock` does. */
 export function recordsOf<R extends Records>(kind: RecordKind<R>, block: Uint8Array): R {
   const records = kind.allocate(MAX_BLOCK_RECORDS)

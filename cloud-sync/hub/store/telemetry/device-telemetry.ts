@@ -53,7 +53,8 @@ export async function addRuns(sql: Sql, siteId: string, runs: readonly Telemetry
   }
 }
 
-async function addPieces<R extends Records>(
+/** Puts pieces of ascending records into blocks; of two records of one time the one that came first stays. */
+export async function addPieces<R extends Records>(
   sql: Sql,
   of: { siteId: string; hardwareId: string },
   kind: RecordKind<R>,

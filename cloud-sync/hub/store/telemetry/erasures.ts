@@ -4,6 +4,7 @@ import { decodeRuns, encodeRuns, type TelemetryRun } from '#shared/telemetry/run
 import type { Erase } from '#shared/wire/sync.ts'
 import type { Sql } from '../database/database.ts'
 import { blockSpans, type DeviceOfSite, insertBlocks, readBlocks } from './blocks.ts'
+import { addRuns } from './device-telemetry.ts'
 import { lastMs } from './merged-records.ts'
 import { deleteSegments, replaceSegment, segmentsBetween } from './segments.ts'
 
@@ -70,35 +71,56 @@ export function withoutErased<T extends { readonly hardwareId: string; readonly 
   )
 }
 
-/** Deletes the records of a device, all or those up to a time, from blocks and segments. Inside the site's lock. */
+/** Where erased blocks are kept: with the note that erased them. */
+export interface KeptAside {
+  readonly noteId: string
+  readonly nowMs: number
+}
+
+/**
+ * Takes the records of a device, all or those up to a time, out of blocks and segments, and with `aside` keeps them for
+ * `restoreErased`. Inside the site's lock.
+ */
 export async function eraseRecords(
   sql: Sql,
   siteId: string,
   { hardwareId, streams }: ErasedStream,
-  throughMs = Number.MAX_SAFE_INTEGER,
+  {
+    throughMs = Number.MAX_SAFE_INTEGER,
+    aside,
+  }: { throughMs?: number | undefined; aside?: KeptAside | undefined } = {},
 ): Promise<void> {
-  const of = { siteId, hardwareId }
-  if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs)
-  if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs)
+  const erased: TelemetryRun[] = []
   for (const segment of await segmentsBetween(sql, siteId, { fromMs: 0, toMs: throughMs })) {
     const runs = decodeRuns(segment.body)
     const kept = withoutErased(runs, [{ hardwareId, streams }])
     if (kept.length === runs.length) continue
-    const later = runs.filter((run) => !kept.includes(run)).flatMap((run) => recordsAfter(run, throughMs))
-    const left = [...kept, ...later]
+    const ofDevice = runs.filter((run) => !kept.includes(run)).map((run) => splitRun(run, throughMs))
+    erased.push(...ofDevice.flatMap(({ before }) => before))
+    const left = [...kept, ...ofDevice.flatMap(({ behind }) => behind)]
     const rows = left.reduce((sum, { records }) => sum + records.atMs.length, 0)
     if (rows === 0) await deleteSegments(sql, siteId, [segment])
     else await replaceSegment(sql, siteId, segment, encodeRuns(left), rows)
   }
+  // as a compaction would have: then blocks are all there is to keep
+  if (aside !== undefined) await addRuns(sql, siteId, erased)
+  const of = { siteId, hardwareId }
+  if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs, aside)
+  if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs, aside)
 }
 
-function recordsAfter(run: TelemetryRun, throughMs: number): TelemetryRun[] {
+/** The records of a run up to a time, and those behind it; each as no run or one. */
+function splitRun(run: TelemetryRun, throughMs: number): { before: TelemetryRun[]; behind: TelemetryRun[] } {
   const { atMs } = run.records
-  const from = indexAtOrAfter(atMs, throughMs + 1)
-  if (from === atMs.length) return []
+  const at = indexAtOrAfter(atMs, throughMs + 1)
+  return { before: pieceOf(run, 0, at), behind: pieceOf(run, at, atMs.length) }
+}
+
+function pieceOf(run: TelemetryRun, from: number, to: number): TelemetryRun[] {
+  if (from === to) return []
   return run.stream === 'gps'
-    ? [{ ...run, records: GPS.view(run.records, from, atMs.length) }]
-    : [{ ...run, records: BATTERY.view(run.records, from, atMs.length) }]
+    ? [{ ...run, records: GPS.view(run.records, from, to) }]
+    : [{ ...run, records: BATTERY.view(run.records, from, to) }]
 }
 
 async function eraseBlocks<R extends Records>(
@@ -106,15 +128,26 @@ async function eraseBlocks<R extends Records>(
   of: DeviceOfSite,
   kind: RecordKind<R>,
   throughMs: number,
+  aside: KeptAside | undefined,
 ): Promise<void> {
   const { siteId, hardwareId } = of
   const across = (await blockSpans(sql, of, kind.name, { fromMs: throughMs + 1, toMs: throughMs })).filter(
     (span) => span.firstMs <= throughMs,
   )
   const read = across.length === 0 ? new Map<number, R>() : await readBlocks(sql, of, kind, across)
+  const which = [siteId, hardwareId, kind.name, throughMs]
+  if (aside !== undefined) {
+    await sql.run(
+      `INSERT INTO erased_block
+           (site_id, note_id, stream, last_ms, hardware_id, erased_at_ms, first_ms, record_count, body)
+         SELECT site_id, CAST($5 AS TEXT), stream, last_ms, hardware_id, CAST($6 AS BIGINT), first_ms, record_count, body
+           FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND first_ms <= $4`,
+      [...which, aside.noteId, aside.nowMs],
+    )
+  }
   await sql.run(
     'DELETE FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND first_ms <= $4',
-    [siteId, hardwareId, kind.name, throughMs],
+    which,
   )
   for (const records of read.values()) {
     const { atMs } = records

@@ -182,7 +182,7 @@ async function doStep(database: Database, siteId: string, step: Step, position: 
   await inSite(database, siteId, async (sql) => {
     if (step.type === 'erase') {
       const { hardwareId, streams, throughMs } = step
-      await eraseRecords(sql, siteId, { hardwareId, streams }, throughMs)
+      await eraseRecords(sql, siteId, { hardwareId, streams }, { throughMs })
       return
     }
     const runs = step.pieces.map(({ hardwareId, stream, times }) => runOf(hardwareId, stream, times))

@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { schemaStatements } from '#hub/store/database/schema.ts'
+import { compactSegments } from '#hub/store/telemetry/compactor.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { DATABASE_KINDS, type DatabaseKind } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { blocksContent, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { RowSum } from '#shared/sync-hash.ts'
+import { encodeBlock } from '#shared/telemetry/block.ts'
+import { addRecords } from '#shared/telemetry/record-sum.ts'
+import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
+import type { TelemetryRun } from '#shared/telemetry/runs.ts'
+import { DAY_MS } from '#shared/time.ts'
+
+const DAY = Date.UTC(2026, 4, 1)
+const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
+const REAL = 365_000_000
+const FORGED = 100_000_000
+
+function gpsAt(times: readonly number[], latE7 = REAL): GpsRecords {
+  const records = GPS.allocate(times.length)
+  for (const [i, timeMs] of times.entries()) {
+    records.atMs[i] = timeMs
+    records.latE7[i] = latE7
+  }
+  return records
+}
+
+function gpsRun(hardwareId: string, times: readonly number[], latE7 = REAL): TelemetryRun {
+  return { hardwareId, stream: 'gps', records: gpsAt(times, latE7) }
+}
+
+function batteryRun(hardwareId: string, times: readonly number[]): TelemetryRun {
+  const records = BATTERY.allocate(times.length)
+  for (const [i, timeMs] of times.entries()) records.atMs[i] = timeMs
+  return { hardwareId, stream: 'battery', records }
+}
+
+function gpsBlock(hardwareId: string, times: readonly number[]) {
+  return { hardwareId, block: encodeBlock(GPS, gpsAt(times)), count: times.length }
+}
+
+function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY) {
+  const body = {
+    ...{ hardware_id: 'cart-1', kinds: ['gps', 'battery'], telemetry_through: 0, history_through: 0 },
+    ...fields,
+  }
+  return { seq: 1, note_id: id, kind: 'erase', at_ms, body }
+}
+
+const device = (id: string, fields: Record<string, unknown> = {}) => ({
+  ...{ hardware_id: id, short_id: `s-${id}`, device_type: 'teebox', name: null, attributes: {} },
+  ...{ is_online: true, group_id: null },
+  ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-05-01T00:00:00.000Z' },
+  ...fields,
+})
+
+const seconds = (...list: number[]) => list.map((each) => DAY + each * 1000)
+
+function sumOf(records: GpsRecords) {
+  const sum = new RowSum()
+  addRecords(sum, GPS, records)
+  return { count: sum.count, sum: sum.toString() }
+}
+
+/** Everything in the database, as one text. */
+async function everything({ hub }: TestHub): Promise<string> {
+  let text = ''
+  for (const statement of schemaStatements()) {
+    const table = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]
+    if (table === undefined) continue
+    for (const row of await hub.database.all<object>(`SELECT * FROM ${table}`))
+      for (const value of Object.values(row))
+        text += value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : `${value}\n`
+  }
+  return text
+}
+
+for (const kind of DATABASE_KINDS) describeErased(kind)
+
+function describeErased(kind: DatabaseKind): void {
+  describe(`what a site erased, at a hub on ${kind.name}`, { skip: kind.skip }, () => {
+    let hub: TestHub
+    let people: People
+    before(async () => {
+      hub = await openHub(kind)
+      people = new People(hub)
+    })
+    after(() => hub?.stop())
+
+    const gps = (site: SiteClient, id = 'cart-1') =>
+      readTelemetry(hub.hub.database, GPS, { siteId: site.siteId, hardwareId: id }, EVER)
+    const times = async (site: SiteClient, id?: string) => [...(await gps(site, id)).atMs]
+    const battery = async (site: SiteClient) => {
+      const of = { siteId: site.siteId, hardwareId: 'cart-1' }
+      return [...(await readTelemetry(hub.hub.database, BATTERY, of, EVER)).atMs]
+    }
+    const send = async (site: SiteClient, stream: 'telemetry' | 'notes', content: unknown[], to?: number) => {
+      const parts = stream === 'notes' ? rowsContent(content) : runsContent(content as TelemetryRun[])
+      const { status, body } = await site.push(site.part(stream, parts, to === undefined ? {} : { to }))
+      assert.equal(status, 200, JSON.stringify(body))
+    }
+    const list = async (site: SiteClient) => {
+      const { status, body } = await people.request('GET', `/sites/${site.siteId}/erased`)
+      assert.equal(status, 200)
+      return body.erased
+    }
+    const restore = async (site: SiteClient, since: number, more = {}) => {
+      const { status, body } = await people.request('POST', `/sites/${site.siteId}/erased/restore`, {
+        body: { since: new Date(since).toISOString(), ...more },
+      })
+      assert.equal(status, 200, JSON.stringify(body))
+      return body
+    }
+    const rows = async (site: SiteClient, table: string) => {
+      const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`
+      return (await hub.hub.database.get<{ count: number }>(sql, [site.siteId]))?.count
+    }
+
+    test('is in no answer and no audit, and can be put back, from blocks and from what waits to be one', async () => {
+      const site = await hub.site()
+      const since = hub.clock.nowMs()
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2)), batteryRun('cart-1', seconds(1))])
+      await compactSegments(hub.hub.database, site.siteId, 0)
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(3)), gpsRun('cart-2', seconds(3))])
+      await site.push(site.part('history', blocksContent([gpsBlock('cart-1', seconds(-9, -8))])))
+      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
+      await send(site, 'notes', [eraseNote('e1')])
+      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+
+      assert.deepEqual([await times(site), await battery(site)], [[], []])
+      assert.deepEqual(await times(site, 'cart-2'), seconds(3))
+      const path = `/sites/${site.siteId}/devices/cart-1`
+      assert.equal((await people.request('GET', path)).status, 404)
+      const groups = [{ group: 'cart-2', ...sumOf(gpsAt(seconds(3))) }]
+      assert.deepEqual((await site.audit('gps', DAY, groups)).body, { resend: [], extra: [] })
+      const erased = await list(site)
+      const told = erased.map(({ hardware_id, what, records }: Record<string, unknown>) => {
+        return `${hardware_id} ${what} ${records}`
+      })
+      assert.deepEqual(told.sort(), ['cart-1 battery 1', 'cart-1 device 0', 'cart-1 gps 5'])
+      for (const { bytes, erased_at, deleted_at } of erased) {
+        assert.ok(bytes > 10)
+        assert.equal(Date.parse(deleted_at) - Date.parse(erased_at), 30 * DAY_MS)
+      }
+
+      assert.deepEqual(await restore(site, since), { success: true, devices: 1, records: 6 })
+      assert.deepEqual(await times(site), seconds(-9, -8, 1, 2, 3))
+      assert.deepEqual(await battery(site), seconds(1))
+      assert.equal((await people.request('GET', path)).body.is_online, false)
+      assert.equal((await people.request('GET', `${path}/gps?limit=9`)).body.length, 5)
+      assert.deepEqual(await list(site), [])
+      assert.deepEqual(await restore(site, since), { success: true, devices: 0, records: 0 })
+      assert.deepEqual([await rows(site, 'erased_block'), await rows(site, 'erased_device')], [0, 0])
+    })
+
+    test('stays where it is when the gateway compares, tells its devices, or sends the note again', async () => {
+      const site = await hub.site()
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2, 3)), gpsRun('cart-2', seconds(1))])
+      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
+      await send(site, 'notes', [eraseNote('e1', { telemetry_through: 1000 })])
+      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+      await restore(site, 0)
+      // the gateway has the device again, and a record of that day
+      const groups = [
+        { group: 'cart-2', ...sumOf(gpsAt(seconds(1))) },
+        { group: 'cart-1', ...sumOf(gpsAt(seconds(9))) },
+      ]
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(9))], 2000)
+      const first = (await site.audit('gps', DAY, groups)).body
+      assert.deepEqual(first, { resend: ['cart-1'], extra: [{ group: 'cart-1', count: 3 }] })
+      const resent = site.part('telemetry', runsContent([gpsRun('cart-1', seconds(9))]), { isResend: true })
+      await site.push(resent)
+      for (let night = 0; night < 3; night++) {
+        const { body } = await site.audit('gps', DAY, groups)
+        assert.deepEqual(body, { resend: [], extra: [{ group: 'cart-1', count: 3 }] }, `night ${night}`)
+        await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + night + 2 })
+      }
+      const fork = site.restarted()
+      fork.epoch = randomBytes(16).toString('hex')
+      await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
+      await fork.push(fork.part('notes', rowsContent([eraseNote('e1')])))
+      assert.deepEqual(await times(site), seconds(1, 2, 3, 9))
+      const path = `/sites/${site.siteId}/devices/cart-1`
+      assert.equal((await people.request('GET', path)).body.is_online, false)
+      // until its gateway has the device again; when that deletes it, it is gone again
+      await site.latest({ devices: [device('cart-1')], at_ms: Date.now() + 10 })
+      assert.equal((await people.request('GET', path)).body.is_online, true)
+      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 11 })
+      assert.equal((await people.request('GET', path)).status, 404)
+    })
+
+    test('wins over what was forged in its place, whatever else was erased since', async () => {
+      const site = await hub.site()
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2, 3))])
+      await send(site, 'notes', [eraseNote('e1')])
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(2, 5), FORGED)])
+      hub.clock.aheadMs += 1000
+      await send(site, 'notes', [eraseNote('e2')])
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(3, 6), FORGED)])
+      await compactSegments(hub.hub.database, site.siteId, 0)
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(1), FORGED)])
+      await restore(site, 0)
+      const { atMs, latE7 } = await gps(site)
+      assert.deepEqual([...atMs], seconds(1, 2, 3, 5, 6))
+      assert.deepEqual([...latE7], [REAL, REAL, REAL, FORGED, FORGED])
+      const sql = 'SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1'
+      assert.deepEqual(await hub.hub.database.get(sql, [site.siteId]), { sum: 5 })
+    })
+
+    test('is put back since a moment and of some devices, also what stood across the time of the note', async () => {
+      const site = await hub.site()
+      const blocks = ['cart-1', 'cart-2', 'cart-3'].map((id) => gpsBlock(id, seconds(1, 2, 3, 4)))
+      await site.push(site.part('history', blocksContent(blocks)))
+      await send(site, 'notes', [eraseNote('e1')])
+      hub.clock.aheadMs += 10_000
+      const since = hub.clock.nowMs()
+      await send(site, 'notes', [eraseNote('e2', { hardware_id: 'cart-2' })])
+      const late = rowsContent([eraseNote('e3', { hardware_id: 'cart-3' }, DAY + 2000)])
+      await site.push(site.part('notes', late, { isResend: true }))
+      assert.deepEqual(await times(site, 'cart-3'), seconds(3, 4))
+      assert.deepEqual(await restore(site, since, { hardware_ids: ['cart-2'] }), {
+        ...{ success: true, devices: 0, records: 4 },
+      })
+      assert.deepEqual(await times(site, 'cart-3'), seconds(3, 4))
+      await restore(site, since)
+      const all = seconds(1, 2, 3, 4)
+      assert.deepEqual([await times(site, 'cart-2'), await times(site, 'cart-3')], [all, all])
+      assert.deepEqual(await times(site), [], 'erased before')
+      await restore(site, 0)
+      assert.deepEqual(await times(site), all)
+    })
+
+    test('of many blocks comes back whole', async () => {
+      const site = await hub.site()
+      const blocks = Array.from({ length: 150 }, (_, i) => gpsBlock('cart-1', seconds(2 * i, 2 * i + 1)))
+      await site.push(site.part('history', blocksContent(blocks)))
+      await send(site, 'notes', [eraseNote('e1')])
+      assert.equal((await restore(site, 0)).records, 300)
+      assert.deepEqual(await times(site), seconds(...Array.from({ length: 300 }, (_, i) => i)))
+    })
+
+    test('is deleted for good after its days, or at once by an admin', async () => {
+      const site = await hub.site()
+      const erase = async (id: string) => {
+        await send(site, 'telemetry', [gpsRun('cart-1', seconds(1))])
+        await site.latest({ is_complete: true, devices: [device('cart-1')], at_ms: hub.clock.nowMs() })
+        await send(site, 'notes', [eraseNote(id)])
+        await site.latest({ is_complete: true, devices: [], at_ms: hub.clock.nowMs() + 1 })
+      }
+      await erase('e1')
+      hub.clock.aheadMs += 29 * DAY_MS
+      await erase('e2')
+      await hub.hub.retention.run()
+      assert.equal((await list(site)).length, 4)
+      hub.clock.aheadMs += DAY_MS
+      await hub.hub.retention.run()
+      assert.deepEqual([await rows(site, 'erased_block'), await rows(site, 'erased_device')], [1, 1])
+      const deleteThrough = async (at: number) => {
+        const through = new Date(at).toISOString()
+        return (await people.request('DELETE', `/sites/${site.siteId}/erased?through=${through}`)).body
+      }
+      const nowMs = hub.clock.nowMs()
+      assert.deepEqual(await deleteThrough(nowMs - 2 * DAY_MS), { success: true, deleted: 0 })
+      assert.deepEqual(await deleteThrough(nowMs), { success: true, deleted: 2 })
+      assert.deepEqual(await restore(site, 0), { success: true, devices: 0, records: 0 })
+    })
+
+    test('is deleted for good when an admin deletes a device that was put back', async () => {
+      const site = await hub.site()
+      const runs = [gpsRun('cart-1', seconds(1)), batteryRun('cart-1', seconds(1))]
+      await send(site, 'telemetry', [...runs, gpsRun('cart-2', seconds(1))])
+      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
+      const remove = (id: string) => people.request('DELETE', `/sites/${site.siteId}/devices/${id}`)
+      assert.equal((await remove('cart-1')).body.code, 'device_not_restored')
+      await send(site, 'notes', [eraseNote('e1')])
+      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+      await restore(site, 0)
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(7))], 1000)
+      await send(site, 'notes', [eraseNote('e2', { kinds: ['gps'] })])
+      await send(site, 'telemetry', [gpsRun('cart-1', seconds(8))], 2000)
+      assert.deepEqual((await remove('s-cart-1')).body, { success: true, deleted: 'cart-1' })
+      assert.equal((await remove('cart-1')).status, 404)
+      assert.deepEqual([await times(site), await battery(site), await list(site)], [[], [], []])
+      assert.deepEqual(await restore(site, 0), { success: true, devices: 0, records: 0 })
+      assert.deepEqual(await times(site, 'cart-2'), seconds(1))
+    })
+
+    test('is for admins only', async () => {
+      const site = await hub.site()
+      const keys = await people.callers(site.siteId)
+      for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+        for (const [method, path, body] of [
+          ['GET', 'erased', undefined],
+          ['POST', 'erased/restore', { since: '2026-01-01T00:00:00.000Z' }],
+          ['DELETE', 'erased?through=2026-01-01T00:00:00.000Z', undefined],
+          ['DELETE', 'devices/cart-1', undefined],
+        ] as const) {
+          const answer = await people.request(method, `/sites/${site.siteId}/${path}`, {
+            ...(body === undefined ? {} : { body }),
+            key: keys[who],
+          })
+          assert.deepEqual([answer.status, answer.body.code], [status, code], `${who} ${method} ${path}`)
+        }
+      assert.equal((await people.request('GET', '/sites/nowhere/erased')).status, 404)
+      const bad = await people.request('POST', `/sites/${site.siteId}/erased/restore`, { body: {} })
+      assert.equal(bad.status, 400)
+    })
+
+    test('has nothing of a person or a code that was erased', async () => {
+      const site = await hub.site()
+      const [code, person] = ['04C0DE99', 'Mrs Forgotten']
+      const row = {
+        ...{ seq: 1, event_id: 'l1', hardware_id: 'cart-1', event: 'unlock', source: 'rfid', at_ms: DAY },
+        ...{ code, command_id: null, metadata: { for: person } },
+      }
+      const command = (metadata: unknown, seq: number) => ({
+        ...{ seq, table: 'command', key: 'c1', body: { hardware_id: 'cart-1', metadata } },
+      })
+      await site.push(
+        site.part('lock_events', rowsContent([row])),
+        site.part('entities', rowsContent([command({ for: person }, 1)])),
+        site.part('telemetry', runsContent([gpsRun('cart-1', seconds(1))])),
+      )
+      await site.latest({ is_complete: true, devices: [device('cart-1')] })
+      assert.ok((await everything(hub)).includes(code) && (await everything(hub)).includes(person))
+      const blank = {
+        ...{ seq: 2, note_id: 'b1', kind: 'blank', at_ms: DAY },
+        body: { lock_events: [{ event_id: 'l1', code: true, metadata: [['for']] }] },
+      }
+      await send(site, 'notes', [eraseNote('e1')])
+      await send(site, 'notes', [blank])
+      await site.push(site.part('entities', rowsContent([command({ for: '' }, 2)])))
+      await site.latest({ is_complete: true, devices: [], at_ms: Date.now() + 1 })
+      assert.equal((await list(site)).length, 2)
+      const left = await everything(hub)
+      assert.ok(!left.includes(code) && !left.includes(person))
+    })
+  })
+
+  test(`with 0 days a hub keeps nothing of it (${kind.name})`, { skip: kind.skip }, async () => {
+    const hub = await openHub(kind, { erasedKeepDays: 0 })
+    try {
+      const site = await hub.site()
+      await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', seconds(1))])))
+      await site.latest({ is_complete: true, devices: [device('cart-1')] })
+      await site.push(site.part('notes', rowsContent([eraseNote('e1')])))
+      await site.latest({ is_complete: true, devices: [], at_ms: Date.now() + 1 })
+      for (const table of ['erased_block', 'erased_device', 'telemetry_block', 'segment', 'site_latest'])
+        assert.deepEqual(await hub.hub.database.all(`SELECT * FROM ${table}`), [], table)
+    } finally {
+      await hub.stop()
+    }
+  })
+}

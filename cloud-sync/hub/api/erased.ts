@@ -1,0 +1,119 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { requireDevice, requireSite } from '#hub/access.ts'
+import { deleteErased, deleteRestored, listErased, restoreErased } from '#hub/store/erased.ts'
+import { ConflictError } from '#shared/errors.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { newestPageQuerySchema } from '#shared/wire/params.ts'
+import {
+  deletedErasedSchema,
+  deletedRestoredSchema,
+  deleteErasedQuerySchema,
+  erasedListSchema,
+  restoredErasedSchema,
+  restoreErasedSchema,
+  siteDeviceParams,
+  siteParams,
+} from '#shared/wire/sites.ts'
+import type { PeopleApiDeps } from './deps.ts'
+import { createHubPart, type HubEnv } from './env.ts'
+import { adminOnly } from './guards.ts'
+
+/** A thousand ids fit. */
+const restoreBody = jsonBodyUpTo(128 * 1024)
+
+/** `/sites/:site/erased`: the telemetry and devices that a site erased, as long as they are kept. For admins. */
+export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
+  const { database, clock, erasedKeepDays, log } = deps
+  const api = createHubPart()
+
+  api.openapi(
+    route.get('/sites/{site}/erased', 'List what a site erased', {
+      description:
+        'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
+      middleware: [adminOnly],
+      request: { params: siteParams, query: newestPageQuerySchema },
+      responses: answers(
+        erasedListSchema,
+        'What was erased, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { order, limit, offset } = c.req.valid('query')
+      await requireSite(database, c.var.user, site)
+      const items = await listErased(database, site, { order, limit, offset })
+      const erased = items.map(({ hardwareId, what, erasedAtMs, records, bytes }) => ({
+        ...{ hardware_id: hardwareId, what, records, bytes, erased_at: toIso(erasedAtMs) },
+        deleted_at: toIso(erasedAtMs + erasedKeepDays * DAY_MS),
+      }))
+      return c.json({ erased, pagination: { limit, offset, returned: erased.length } }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/sites/{site}/erased/restore', 'Put back what a site erased', {
+      operationId: 'restoreSiteErased',
+      description:
+        'For a stolen site key or gateway: first revoke the keys of the site, then put back what was erased since. Of one time, the record that was erased wins over one that came later. The gateway is not asked to take anything back; a later audit of the sync counts the records as extra and leaves them. For admins.',
+      middleware: [adminOnly, restoreBody],
+      request: { params: siteParams, body: body(restoreErasedSchema) },
+      responses: answers(restoredErasedSchema, 'How much was put back.', 400, 403, 404, 413, 415),
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { since, hardware_ids } = c.req.valid('json')
+      const { user } = c.var
+      await requireSite(database, user, site)
+      const scope = { sinceMs: since, hardwareIds: hardware_ids }
+      const restored = await restoreErased(database, site, scope, clock.nowMs())
+      log.info({ site, userId: user.userId, ...restored }, 'an admin put back what a site had erased')
+      return c.json({ success: true as const, ...restored }, 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/sites/{site}/erased', 'Delete what a site erased for good', {
+      operationId: 'deleteSiteErased',
+      description: 'Deletes it at once instead of after CARTBARN_HUB_ERASED_KEEP_DAYS. For admins.',
+      middleware: [adminOnly],
+      request: { params: siteParams, query: deleteErasedQuerySchema },
+      responses: answers(deletedErasedSchema, 'How much was deleted.', 400, 403, 404),
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      const { through } = c.req.valid('query')
+      await requireSite(database, c.var.user, site)
+      const deleted = await deleteErased(database, site, through)
+      return c.json({ success: true as const, deleted }, 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/sites/{site}/devices/{id}', 'Delete a restored device', {
+      operationId: 'deleteSiteRestoredDevice',
+      description:
+        'Deletes a device that was put back and that its gateway does not have, with its history, for good. Its events stay. For admins.',
+      middleware: [adminOnly],
+      request: { params: siteDeviceParams },
+      responses: answers(deletedRestoredSchema, 'The device is gone.', 403, 404, 409),
+    }),
+    async (c) => {
+      const { site, id } = c.req.valid('param')
+      const { hardwareId } = await requireDevice(database, c.var.user, site, id)
+      if (!(await deleteRestored(database, site, hardwareId)))
+        throw new ConflictError(
+          'device_not_restored',
+          'the gateway of the site has this device: delete it there',
+        )
+      return c.json({ success: true as const, deleted: hardwareId }, 200)
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,55 @@
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+
+interface TaskOptions {
+  /** On average: several hubs of one database must not do it at the same moment. */
+  everyMs: number
+  /** Ends early when it `isStopping`. */
+  task: (isStopping: () => boolean) => Promise<void>
+  /** What the log says when the task fails. */
+  failure: string
+  log: Log
+}
+
+/** Does a task again and again, one run after the other. A run that fails is logged, and the next one tries again. */
+export class RepeatedTask implements Part {
+  readonly #options: TaskOptions
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+  #isStopping = false
+
+  constructor(options: TaskOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#isStopping = false
+    this.#schedule()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  /** Does it now. Never throws. */
+  async run(): Promise<void> {
+    const { task, failure, log } = this.#options
+    try {
+      await task(() => this.#isStopping)
+    } catch (error) {
+      log.warn({ reason: describeError(error) }, failure)
+    }
+  }
+
+  #schedule(): void {
+    const delayMs = this.#options.everyMs * (0.5 + Math.random())
+    this.#timer = setTimeout(() => {
+      this.#running = this.run().then(() => {
+        if (!this.#isStopping) this.#schedule()
+      })
+    }, delayMs)
+  }
+}

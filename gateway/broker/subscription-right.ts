@@ -1,0 +1,40 @@
+import { hasWildcard, TOPIC_FILTER_MAX } from '#domain/mqtt-topics.ts'
+import type { BrokerPort } from './broker-port.ts'
+import type { Connection, Identity } from './connection.ts'
+import type { BrokerBudgets, LIMIT_REFUSALS } from './limits.ts'
+import type { Sessions } from './mqtt-sessions/sessions.ts'
+
+/** Retained messages that are looked at in the time of one message. */
+const RETAINED_A_MESSAGE = 50
+
+interface SubscriptionRules<Login> {
+  sessions: Sessions
+  budgets: Pick<BrokerBudgets, 'subscriptions' | 'messages'>
+  port: Pick<BrokerPort<Login>, 'canSubscribe'>
+  /** Of one connection. */
+  maxSubscriptions: number
+}
+
+type Refusal = (typeof LIMIT_REFUSALS)[number] | 'topic_not_readable'
+
+/** Why a client may not subscribe, if it may not; asking costs its owner as much as a message. */
+export function refuseSubscription<Login>(
+  { granted }: Pick<Connection<Login>, 'granted'>,
+  { owner, session }: Identity<Login>,
+  topicFilter: string,
+  { sessions, budgets, port, maxSubscriptions }: SubscriptionRules<Login>,
+): Refusal | undefined {
+  budgets.messages.spend(owner, costOf(topicFilter, sessions.retained.size))
+  if (topicFilter.length > TOPIC_FILTER_MAX) return 'topic_filter_too_long'
+  if (!granted.has(topicFilter) && granted.size >= maxSubscriptions) return 'too_many_subscriptions'
+  // the subscriptions of a kept session come again with each of its connections
+  const isKnown = session.subscriptions.has(topicFilter)
+  if (!isKnown && !budgets.subscriptions.allows(sessions.subscriptionsOf(owner)))
+    return 'too_many_subscriptions_of_owner'
+  return port.canSubscribe(owner, topicFilter) ? undefined : 'topic_not_readable'
+}
+
+/** Subscribing is reckoned as a message; with a wildcard all that is retained has to be looked at. */
+function costOf(topicFilter: string, retained: number): number {
+  return hasWildcard(topicFilter) ? 1 + retained / RETAINED_A_MESSAGE : 1
+}

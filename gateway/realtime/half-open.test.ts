@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { RealtimeClient } from '#testing/realtime-client.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+let gateway: TestGateway
+
+before(async () => {
+  gateway = await startGateway()
+})
+after(() => gateway.stop())
+
+function open(url = gateway.http): Promise<RealtimeClient> {
+  return RealtimeClient.open(`${url.replace('http', 'ws')}/realtime?authenticate=message`)
+}
+
+function authenticate(client: RealtimeClient, apiKey: string = ADMIN_KEY): void {
+  client.send({ type: 'authenticate', apiKey })
+}
+
+async function errorOf(client: RealtimeClient): Promise<unknown[]> {
+  const closed = client.closed()
+  const { type, code } = await client.next()
+  return [type, code, await closed]
+}
+
+describe('a socket without a key in its address', () => {
+  test('is told that it is connected when its first message is a right key, and then works as any other', async () => {
+    const { userId, key } = await gateway.createUser({})
+    const client = await open()
+    authenticate(client, key)
+    client.send({ type: 'subscribe', hardwareIds: ['*'] })
+    assert.equal((await client.next()).type, 'connected')
+    assert.deepEqual((await client.next()).hardwareIds, ['*'])
+    const { body } = await gateway.request('GET', `/users/${userId}`)
+    assert.equal(body.usage.total_requests, 1)
+    const codes = client.closed()
+    await gateway.request('POST', `/users/${userId}/rotate-key`)
+    assert.equal(await codes, 4401)
+  })
+
+  test('is told why and closed when the key is wrong, and when it says anything else first', async () => {
+    for (const [said, code] of [
+      [{ type: 'authenticate', apiKey: 'flt_wrong' }, 'invalid_api_key'],
+      [{ type: 'authenticate', apiKey: 5 }, 'invalid_message'],
+      [{ type: 'authenticate' }, 'invalid_message'],
+      [{ type: 'subscribe', hardwareIds: ['*'] }, 'missing_api_key'],
+      [{ type: 'ping' }, 'missing_api_key'],
+      ['{', 'invalid_json'],
+    ] as const) {
+      const client = await open()
+      client.send(said)
+      assert.deepEqual(await errorOf(client), ['error', code, 4401], JSON.stringify(said))
+    }
+  })
+
+  test('has one attempt: what comes behind a wrong key is not read', async () => {
+    const { userId, key } = await gateway.createUser({})
+    const client = await open()
+    authenticate(client, 'flt_wrong')
+    authenticate(client, key)
+    assert.deepEqual(await errorOf(client), ['error', 'invalid_api_key', 4401])
+    const { body } = await gateway.request('GET', `/users/${userId}`)
+    assert.equal(body.usage.total_requests, 0)
+  })
+
+  test('is closed when its first message is not text', async () => {
+    const client = await open()
+    client.socket.send(Buffer.from([1]), { binary: true })
+    assert.equal(await client.closed(), 1003)
+  })
+
+  test('is closed after ten seconds of silence', async () => {
+    const startMs = performance.now()
+    const client = await open()
+    const [code] = await once(client.socket, 'close')
+    const tookMs = performance.now() - startMs
+    assert.equal(code, 4401)
+    assert.ok(tookMs > 9_900 && tookMs < 14_000, `${tookMs} ms`)
+  })
+
+  test('logs in once', async () => {
+    const client = await open()
+    authenticate(client)
+    await client.next('connected')
+    authenticate(client)
+    assert.equal((await client.next()).code, 'invalid_message')
+    client.terminate()
+  })
+
+  test('is one of twenty of its user', async () => {
+    const { key } = await gateway.createUser({})
+    const others = await Promise.all(Array.from({ length: 20 }, () => gateway.realtime(key)))
+    const client = await open()
+    authenticate(client, key)
+    assert.equal(await client.closed(), 1013)
+    for (const other of others) other.terminate()
+  })
+})
+
+test('wrong keys in messages are wrong keys of the address, and right ones are never refused', async (t) => {
+  const own = await startGateway()
+  t.after(() => own.stop())
+  const codes: unknown[] = []
+  for (let i = 0; i < 21; i++) {
+    const client = await open(own.http)
+    authenticate(client, 'flt_wrong')
+    codes.push((await errorOf(client))[1])
+  }
+  assert.deepEqual([codes[0], codes[20]], ['invalid_api_key', 'rate_limited'])
+  const byHttp = await fetch(`${own.http}/devices`, { headers: { 'x-api-key': 'guess' } })
+  assert.equal(byHttp.status, 429)
+  const client = await open(own.http)
+  authenticate(client)
+  assert.equal((await client.next()).type, 'connected')
+})
+
+test('an address has so many that have not logged in, and what closes or logs in makes room', async (t) => {
+  const own = await startGateway()
+  t.after(() => own.stop())
+  const silent = await Promise.all(Array.from({ length: 50 }, () => open(own.http)))
+  await assert.rejects(open(own.http), /429/)
+  assert.equal(await metric(own, 'cartbarn_budget_refused_total', 'realtime_half_open'), 1)
+  // those with a key are not among them
+  const known = await own.realtime()
+  assert.equal((await known.next()).type, 'connected')
+  for (const client of silent.slice(0, 2)) authenticate(client)
+  for (const client of silent.slice(0, 2)) await client.next('connected')
+  const successors = [await open(own.http), await open(own.http)]
+  await assert.rejects(open(own.http), /429/)
+  silent[2]?.terminate()
+  await eventually(
+    () =>
+      open(own.http).then(
+        () => true,
+        () => false,
+      ),
+    'a place is free again',
+  )
+  for (const client of [...silent, ...successors]) client.terminate()
+})
+
+test('a handshake that fails keeps no place', async (t) => {
+  const own = await startGateway()
+  t.after(() => own.stop())
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+  for (let i = 0; i < 60; i++) {
+    const [answer] = await once(get(`${own.http}/realtime?authenticate=message`, { headers }), 'response')
+    answer.resume()
+    assert.equal(answer.statusCode, 400)
+  }
+  const client = await open(own.http)
+  authenticate(client)
+  assert.equal((await client.next()).type, 'connected')
+})
+
+test('a gateway that stops closes those that have not logged in', async () => {
+  const own = await startGateway()
+  const client = await open(own.http)
+  const code = client.closed()
+  await own.stop()
+  assert.equal(await code, 1001)
+})

@@ -1,0 +1,117 @@
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import type { Caller } from '#domain/access.ts'
+import type { KeyGuard } from '#services/key-guard.ts'
+import { addressOwner } from '#shared/budgets/address.ts'
+import type { Slots } from '#shared/budgets/slots.ts'
+import { AppError, RateLimitedError, UnauthenticatedError } from '#shared/errors.ts'
+import type { Tally } from '#shared/tally.ts'
+import { parseMessage } from './client-message.ts'
+import { CLOSE, closeWebSocket, encodeFrame } from './connection.ts'
+
+/** How long a client may take to say whose it is. */
+const AUTHENTICATE_MS = 10_000
+
+interface HalfOpenDeps {
+  keyGuard: Pick<KeyGuard, 'admit'>
+  /** By address. */
+  slots: Slots
+  /** Connections that were closed, by reason. */
+  closed: Tally
+}
+
+/**
+ * WebSockets that have not logged in. Their first message has to be `authenticate`: browsers cannot send a header, and
+ * keys in addresses end in logs and histories.
+ */
+export class HalfOpen {
+  readonly #deps: HalfOpenDeps
+  readonly #waiting = new Set<WebSocket>()
+
+  constructor(deps: HalfOpenDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Takes a place for a connection, until that is closed or what is returned is called. Throws `rate_limited` when its
+   * address has as many as it may.
+   */
+  take(stream: Duplex, address: string): () => void {
+    const { slots } = this.#deps
+    const owner = addressOwner(address)
+    if (!slots.take(owner))
+      throw new RateLimitedError(
+        'too many WebSockets that have not logged in come from this address',
+        AUTHENTICATE_MS / 1_000,
+      )
+    let isTaken = true
+    const release = () => {
+      if (isTaken) slots.release(owner)
+      isTaken = false
+    }
+    stream.once('close', release)
+    return release
+  }
+
+  /** Reads one message: calls back with whose key it is, or closes. */
+  wait(webSocket: WebSocket, address: string, onCaller: (caller: Caller) => void): void {
+    const timer = setTimeout(
+      () => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'),
+      AUTHENTICATE_MS,
+    )
+    const over = () => {
+      clearTimeout(timer)
+      this.#waiting.delete(webSocket)
+    }
+    this.#waiting.add(webSocket)
+    webSocket.once('close', over)
+    webSocket.once('message', (data, isBinary) => {
+      // what arrives after the close frame was sent is not for us any more
+      if (webSocket.readyState !== webSocket.OPEN) return
+      over()
+      const caller = isBinary
+        ? this.#refuseBinary(webSocket)
+        : this.#judge(webSocket, data.toString(), address)
+      if (caller !== undefined) onCaller(caller)
+    })
+  }
+
+  closeAll(code: number, reason: string): void {
+    for (const webSocket of this.#waiting) closeWebSocket(webSocket, code, reason)
+  }
+
+  #refuseBinary(webSocket: WebSocket): undefined {
+    this.#close(webSocket, CLOSE.binary, 'text only')
+  }
+
+  /** Whose key a message holds; tells the client why it is closed when it is nobody's. */
+  #judge(webSocket: WebSocket, text: string, address: string): Caller | undefined {
+    try {
+      return this.#deps.keyGuard.admit(keyIn(text), address).caller
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const { kind, code, message } = error
+      webSocket.send(encodeFrame({ type: 'error', code, message }), { binary: false })
+      const isNobody = kind !== 'rate_limited'
+      this.#close(
+        webSocket,
+        isNobody ? CLOSE.unauthenticated : CLOSE.slow,
+        isNobody ? 'no key' : 'too many requests',
+      )
+      return undefined
+    }
+  }
+
+  #close(webSocket: WebSocket, code: number, reason: string): void {
+    this.#deps.closed.add(reason.replaceAll(' ', '_'))
+    closeWebSocket(webSocket, code, reason)
+  }
+}
+
+/** Throws what is wrong with a first message that holds no key. */
+function keyIn(text: string): string {
+  const message = parseMessage(text)
+  if (message.type === 'authenticate') return message.apiKey
+  if (message.type === 'error') throw new AppError('invalid', message.code, message.message)
+  throw new UnauthenticatedError('missing_api_key', 'send {"type":"authenticate","apiKey":"…"} first')
+}

@@ -1,0 +1,143 @@
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describeError } from '#shared/errors.ts'
+import { createLog } from '#shared/log.ts'
+import { checkLog } from '#store/damage/log-check.ts'
+import { PageSums } from '#store/damage/page-sums.ts'
+import { type Rebuilt, rebuildDatabase } from '#store/damage/rebuild-database.ts'
+import {
+  copyLog,
+  finishReplacement,
+  linkOrCopy,
+  replaceDatabase,
+  sync,
+} from '#store/damage/replace-database.ts'
+import type { Salvaged } from '#store/damage/salvage.ts'
+import { isUnreadable } from '#store/damage/unreadable.ts'
+import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
+import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/store.ts'
+
+/** The new database, as long as it is not in its place. */
+const REPAIRED = 'cartbarn-repaired.db'
+/** What a repair works on; what another one left is of no use. */
+const WORK = 'repair-unfinished'
+
+/** What a repair tells while it works, and asks. */
+export interface RepairDialogue {
+  /** Bytes the new database may need, and those that are free. */
+  space(neededBytes: number, freeBytes: number): void
+  /** What was wrong with the log of the old database, in words. */
+  logDamage(detail: string): void
+  table(salvaged: Salvaged): void
+  /** The new database is whole, at this path: whether it is to be put into its place. */
+  mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
+}
+
+/** What a repair came to; `keptIn` is the folder with the old database, null when that is still in its place. */
+export interface Repaired {
+  path: string
+  keptIn: string | null
+}
+
+/**
+ * Makes a new database from what can be read of the one in the folder, and puts it into its place if that is wanted.
+ * What was there is not changed. Throws an `Error` in words: a gateway is running, there is no database or not enough
+ * space, the list of its tables cannot be read, or the new one is not in order.
+ */
+export async function repairDatabase(
+  dataDir: string,
+  atMs: number,
+  dialogue: RepairDialogue,
+): Promise<Repaired> {
+  if (!existsSync(databasePath(dataDir)))
+    throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  const lock = new DataLock(dataDir)
+  lock.take()
+  const work = join(dataDir, WORK)
+  try {
+    // of a replacement that was killed
+    finishReplacement(dataDir)
+    rmSync(work, { recursive: true, force: true })
+    const rebuilt = rebuild(dataDir, work, atMs, dialogue)
+    const path = join(dataDir, REPAIRED)
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
+    renameSync(join(work, REPAIRED), path)
+    if (!(await dialogue.mayReplace(rebuilt, path))) return { path, keptIn: null }
+    const keptIn = join(dataDir, `damaged-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
+    replaceDatabase(dataDir, path, keptIn)
+    return { path: databasePath(dataDir), keptIn }
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+    lock.release()
+  }
+}
+
+function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDialogue): Rebuilt {
+  requireSpace(dataDir, dialogue)
+  mkdirSync(work, { mode: 0o700 })
+  const old = join(work, 'old.db')
+  // a second name: SQLite makes its own files beside that, and opens it to be read only
+  linkOrCopy(databasePath(dataDir), old)
+  copyLog(dataDir, old)
+  checkPages(dataDir, old)
+  const logDamage = checkLog(old, atMs)
+  if (logDamage !== null) dialogue.logDamage(logDamage.detail)
+  const from = openOld(old)
+  const unchecked = openUncheckedReader(old)
+  const path = join(work, REPAIRED)
+  try {
+    const rebuilt = rebuildDatabase({ checked: from, unchecked }, path, (salvaged) =>
+      dialogue.table(salvaged),
+    )
+    sync(path)
+    if (rebuilt.problems.length > 0)
+      throw new Error(`the new database is not in order, so nothing was replaced: ${rebuilt.problems[0]}`)
+    return rebuilt
+  } finally {
+    from.close()
+    unchecked.close()
+  }
+}
+
+// a copy: checksums that are of no use are made anew
+function checkPages(dataDir: string, old: string): void {
+  const sums = `${databasePath(dataDir)}-sums`
+  if (!existsSync(sums)) return
+  copyFileSync(sums, `${old}-sums`)
+  new PageSums(old, createLog('silent')).prepare()
+}
+
+function openOld(path: string): Connection {
+  let from: Connection | undefined
+  try {
+    from = openReader(path)
+    from.all('SELECT name FROM sqlite_schema')
+    return from
+  } catch (error) {
+    from?.close()
+    if (!isUnreadable(error)) throw error
+    throw new Error(
+      `the list of the tables itself cannot be read (${describeError(error)}), so nothing in the database can be found: put a backup in its place`,
+      { cause: error },
+    )
+  }
+}
+
+function requireSpace(dataDir: string, dialogue: RepairDialogue): void {
+  const path = databasePath(dataDir)
+  const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  // the log may have pages of the database, or new ones, and is copied
+  const neededBytes = statSync(path).size + 2 * logBytes
+  const { bavail, bsize } = statfsSync(dataDir)
+  const freeBytes = bavail * bsize
+  dialogue.space(neededBytes, freeBytes)
+  if (freeBytes < neededBytes)
+    throw new Error(
+      `not enough space for a second database: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}`,
+    )
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { databasePath, Store } from '#store/store.ts'
+import { BlockTable } from '#testing/block-table.ts'
+import { silently } from '#testing/silently.ts'
+import { DatabaseCheck } from './database-check.ts'
+
+const NIGHT_MS = new Date(2026, 4, 2, 3, 30).getTime()
+const EVENTS = 2000
+
+/** A store with lock events and a block; `harm` gets its file between a stop and the start. */
+async function startHarmed(t: TestContext, harm: (file: Buffer) => void) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-check-'))
+  t.after(() => rmSync(dataDir, { recursive: true }))
+  const path = databasePath(dataDir)
+  const open = async () => {
+    const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+    await store.start()
+    return store
+  }
+  const first = await open()
+  // while it is open: what is written after a stop would be another program's
+  fill(path)
+  await first.stop()
+  const file = readFileSync(path)
+  harm(file)
+  silently(path, () => writeFileSync(path, file))
+  const store = await open()
+  t.after(() => store.stop())
+  const clock = new FakeClock(NIGHT_MS)
+  const check = new DatabaseCheck({ store, clock, log: createLog('silent') })
+  return { store, check, clock }
+}
+
+function fill(path: string): void {
+  const table = new BlockTable(path)
+  const deviceId = table.newDevice()
+  const times = Array.from({ length: 2000 }, (_, i) => i * 1000 + ((i * 7919) % 997))
+  table.addBlock(deviceId, 'gps', times)
+  table.close()
+  const db = new Database(path)
+  const insert = db.prepare(
+    `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms)
+     VALUES (?, 'cart-1', ?, 'unlock', 'rfid', ?)`,
+  )
+  db.transaction(() => {
+    for (let i = 0; i < EVENTS; i++) insert.run(`event-${i}`, `identity-${i}`, i)
+  })()
+  db.close()
+}
+
+/** Where a page of the block is that holds nothing else. */
+function pageOfBlock(file: Buffer): number {
+  for (let at = 0; at < file.length; at += 4096) {
+    const page = file.subarray(at, at + 4096)
+    // an overflow page begins with the number of the next one, here a small one, and the block has no zeros
+    if (page.readUInt32BE(0) > 0 && page.readUInt32BE(0) < 1000 && page[4] !== 0 && !page.includes('cart')) {
+      if (new Set(page).size > 200) return at + 2000
+    }
+  }
+  throw new Error('the block has no page of its own')
+}
+
+/** Flips a bit of the last byte of `text`, where it is first. */
+function flipAfter(file: Buffer, text: string): void {
+  const at = file.indexOf(text) + text.length - 1
+  file[at] = (file[at] ?? 0) ^ 1
+}
+
+test('of a database that is whole a check says when it was done, and nothing else', async (t) => {
+  const { store, check } = await startHarmed(t, () => undefined)
+  assert.equal(check.last, undefined)
+  await check.run(true)
+  assert.deepEqual(check.last, { atMs: NIGHT_MS, damaged: [] })
+  assert.deepEqual(store.damage.all, [])
+})
+
+test('a bit of a row that nobody reads flips: the check names its table', async (t) => {
+  const { store, check } = await startHarmed(t, (file) => flipAfter(file, 'identity-1234unlockrfi'))
+  await check.run(false)
+  assert.deepEqual(check.last?.damaged, ['lock_event'])
+  const [finding] = store.damage.all
+  assert.deepEqual(
+    [finding?.place, finding?.outcome, finding?.foundAtMs],
+    ['lock_event', 'unreadable', NIGHT_MS],
+  )
+  assert.match(finding?.detail ?? '', /npm run repair/)
+})
+
+test('a bit of a page that no table is checked for flips: the check of the whole file names the page', async (t) => {
+  let page = 0
+  const { store, check } = await startHarmed(t, (file) => {
+    const at = pageOfBlock(file)
+    page = Math.floor(at / 4096) + 1
+    file[at] = (file[at] ?? 0) ^ 8
+  })
+  await check.run(false)
+  assert.deepEqual(check.last?.damaged, [])
+  await check.run(true)
+  assert.deepEqual(check.last?.damaged, ['file'])
+  const [finding] = store.damage.all
+  assert.equal(finding?.place, 'file')
+  assert.match(finding?.detail ?? '', new RegExp(`\\(${page}\\)`))
+})
+
+for (const [how, read] of [
+  [
+    'in a reader thread',
+    (store: Store) => store.readers.run('startOfNewest', { deviceId: 1, count: 1 }, { owner: 'test' }),
+  ],
+  ['on the main thread', async (store: Store) => store.read.latestGps(1)],
+] as const) {
+  test(`a page of telemetry with a wrong checksum is told when it is read ${how}, and what is on it is judged by its own`, async (t) => {
+    const { store } = await startHarmed(t, (file) => {
+      const at = pageOfBlock(file)
+      file[at] = (file[at] ?? 0) ^ 8
+    })
+    const unreadable = new Promise((resolve) => store.on('unreadable', resolve))
+    await read(store)
+    assert.deepEqual(await unreadable, [{ blockId: 1, reason: 'wrong_checksum' }])
+    const [finding] = store.damage.all
+    assert.deepEqual([finding?.place, finding?.outcome], ['telemetry', 'set_aside'])
+  })
+}

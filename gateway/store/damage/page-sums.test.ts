@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import { createLog } from '#shared/log.ts'
+import { silently } from '#testing/silently.ts'
+import { PageSums } from './page-sums.ts'
+
+const PAGE_BYTES = 4096
+const ROWS = 3000
+const LONG = 'a long text '.repeat(1000)
+
+/** A database with a table, an index and texts that fill many pages; `sums` as a gateway keeps them. */
+class Kept {
+  readonly path: string
+  sums: PageSums
+  db: Database.Database
+
+  constructor(path: string) {
+    this.path = path
+    this.sums = this.#prepared()
+    this.db = this.#opened()
+  }
+
+  fill(): void {
+    this.db.exec('CREATE TABLE note (id INTEGER PRIMARY KEY, name TEXT, text TEXT)')
+    this.db.exec('CREATE INDEX note_by_name ON note (name)')
+    const insert = this.db.prepare('INSERT INTO note (name, text) VALUES (?, ?)')
+    this.db.transaction(() => {
+      for (let i = 0; i < ROWS; i++) insert.run(`name ${i}`, i % 100 === 0 ? `${i} ${LONG}` : `text ${i}`)
+    })()
+  }
+
+  /** A clean stop. */
+  stop(): void {
+    this.db.close()
+    this.sums.closed()
+  }
+
+  start(): void {
+    this.sums = this.#prepared()
+    this.db = this.#opened()
+  }
+
+  /** Reads all there is in it; throws what the first page with a wrong checksum throws. */
+  readAll(): unknown {
+    const rows = [
+      this.db.prepare('SELECT id, name, text FROM note ORDER BY id').all(),
+      this.db.prepare('SELECT name FROM note INDEXED BY note_by_name ORDER BY name').all(),
+    ]
+    const found = this.db.pragma('integrity_check', { simple: true })
+    if (found !== 'ok') throw new Error(String(found))
+    return rows
+  }
+
+  /** What a kill leaves: the files as they are, with the log. */
+  killed(folder: string): string {
+    const path = join(folder, 'killed.db')
+    for (const end of ['', '-wal', '-sums']) copyFileSync(this.path + end, path + end)
+    return path
+  }
+
+  #prepared(): PageSums {
+    const sums = new PageSums(this.path, createLog('silent'))
+    sums.prepare()
+    return sums
+  }
+
+  #opened(): Database.Database {
+    const db = new Database(this.path)
+    try {
+      db.pragma('auto_vacuum = INCREMENTAL')
+      db.pragma('journal_mode = WAL')
+      this.sums.opened()
+      return db
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+}
+
+function keep(t: TestContext): { kept: Kept; folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-sums-'))
+  const kept = new Kept(join(folder, 'kept.db'))
+  t.after(() => {
+    kept.db.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  kept.fill()
+  return { kept, folder }
+}
+
+/** What another program does with the file that knows nothing of checksums: Node has an SQLite of its own. */
+function asOther(path: string, sql: string): void {
+  const other = new DatabaseSync(path)
+  other.exec(sql)
+  other.close()
+}
+
+/** As a disk that returns something else: the file system says the time of the last write. */
+function writeAsAt(path: string, content: Buffer, mtimeMs: number): void {
+  writeFileSync(path, content)
+  utimesSync(path, mtimeMs / 1000, mtimeMs / 1000)
+}
+
+function entriesOf(path: string): number {
+  return (statSync(`${path}-sums`).size - 512) / 8
+}
+
+test('a bit, a sector of zeros, a page of zeros or of noise anywhere in the file is an error, never a wrong answer', (t) => {
+  const { kept } = keep(t)
+  const right = kept.readAll()
+  kept.stop()
+  const good = readFileSync(kept.path)
+  const { mtimeMs } = statSync(kept.path)
+  const sums = readFileSync(`${kept.path}-sums`)
+  const damage = fc.record({
+    at: fc.nat(good.length - 1),
+    kind: fc.constantFrom('bit', 'sector', 'page', 'noise'),
+    noise: fc.uint8Array({ minLength: PAGE_BYTES, maxLength: PAGE_BYTES }),
+  })
+  fc.assert(
+    fc.property(damage, ({ at, kind, noise }) => {
+      const file = Buffer.from(good)
+      const page = at - (at % PAGE_BYTES)
+      if (kind === 'bit') file[at] = (file[at] ?? 0) ^ (1 << (at % 8))
+      else if (kind === 'sector') file.fill(0, at - (at % 512), at - (at % 512) + 512)
+      else if (kind === 'page') file.fill(0, page, page + PAGE_BYTES)
+      else file.set(noise, page)
+      writeAsAt(kept.path, file, mtimeMs)
+      writeFileSync(`${kept.path}-sums`, sums)
+      let read: unknown
+      try {
+        kept.start()
+        read = kept.readAll()
+      } catch (error) {
+        read = error
+      }
+      kept.stop()
+      if (file.equals(good) || !(read instanceof Error)) assert.deepEqual(read, right)
+    }),
+    { numRuns: 150, endOnFailure: true },
+  )
+  writeAsAt(kept.path, good, mtimeMs)
+  writeFileSync(`${kept.path}-sums`, sums)
+  kept.start()
+  assert.deepEqual(kept.readAll(), right)
+})
+
+test('a bit of the size of a page in the header flips: an error, and no checksum is lost', (t) => {
+  const { kept } = keep(t)
+  const right = kept.readAll()
+  kept.stop()
+  const good = readFileSync(kept.path)
+  const { mtimeMs } = statSync(kept.path)
+  const sums = readFileSync(`${kept.path}-sums`)
+  for (let bit = 0; bit < 16; bit++) {
+    const file = Buffer.from(good)
+    file[16 + (bit >> 3)] = (file[16 + (bit >> 3)] ?? 0) ^ (1 << (bit & 7))
+    writeAsAt(kept.path, file, mtimeMs)
+    assert.throws(() => kept.start(), { name: 'SqliteError' })
+    assert.deepEqual(readFileSync(`${kept.path}-sums`), sums)
+  }
+  writeAsAt(kept.path, good, mtimeMs)
+  kept.start()
+  assert.deepEqual(kept.readAll(), right)
+})
+
+test('a page that is never read as a row is found by the scan, which names it', (t) => {
+  const { kept } = keep(t)
+  kept.db.exec('DELETE FROM note WHERE id > 10')
+  kept.stop()
+  const file = readFileSync(kept.path)
+  const page = file.length / PAGE_BYTES
+  file[file.length - 5] = (file[file.length - 5] ?? 0) ^ 4
+  silently(kept.path, () => writeFileSync(kept.path, file))
+  kept.start()
+  kept.db.prepare('SELECT count(*) FROM note').get()
+  assert.deepEqual(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), String(page))
+})
+
+test('growing, deleting, giving space back and a vacuum leave a checksum for each page', (t) => {
+  const { kept } = keep(t)
+  for (const work of [
+    'DELETE FROM note WHERE id % 3 = 0',
+    'PRAGMA incremental_vacuum(20)',
+    'INSERT INTO note (name, text) SELECT name, text FROM note',
+    'DELETE FROM note WHERE id % 2 = 0',
+    'VACUUM',
+    'PRAGMA wal_checkpoint(TRUNCATE)',
+  ]) {
+    kept.db.exec(work)
+    kept.readAll()
+  }
+  const right = kept.readAll()
+  kept.stop()
+  assert.equal(entriesOf(kept.path), statSync(kept.path).size / PAGE_BYTES)
+  kept.start()
+  assert.deepEqual(kept.readAll(), right)
+  assert.equal(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
+})
+
+test('a database without checksums gets them as it is read', (t) => {
+  const { kept } = keep(t)
+  kept.stop()
+  rmSync(`${kept.path}-sums`)
+  kept.start()
+  const right = kept.readAll()
+  kept.stop()
+  const file = readFileSync(kept.path)
+  file.set(Buffer.from('text 1234'), file.indexOf('text 1235'))
+  silently(kept.path, () => writeFileSync(kept.path, file))
+  kept.start()
+  assert.throws(() => kept.readAll(), { code: 'SQLITE_IOERR_DATA' })
+  assert.notEqual(right, undefined)
+})
+
+test('after a kill everything is read, with the checksums that are there', (t) => {
+  const { kept, folder } = keep(t)
+  kept.db.pragma('wal_checkpoint(TRUNCATE)')
+  kept.db.exec("UPDATE note SET text = 'changed' WHERE id % 5 = 0")
+  const right = kept.readAll()
+  const killed = new Kept(kept.killed(folder))
+  t.after(() => killed.db.close())
+  assert.ok(entriesOf(killed.path) > 100)
+  assert.deepEqual(killed.readAll(), right)
+  killed.db.pragma('wal_checkpoint(TRUNCATE)')
+  assert.equal(killed.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
+})
+
+test('after a kill another program may open the database: its pages are no false alarm', (t) => {
+  const { kept, folder } = keep(t)
+  kept.db.pragma('wal_checkpoint(TRUNCATE)')
+  kept.db.exec("UPDATE note SET text = 'changed' WHERE id % 5 = 0")
+  const right = kept.readAll()
+  const path = kept.killed(folder)
+  asOther(path, 'SELECT count(*) FROM note')
+  assert.equal(existsSync(`${path}-wal`), false)
+  const killed = new Kept(path)
+  t.after(() => killed.db.close())
+  assert.deepEqual(killed.readAll(), right)
+})
+
+test('a backup that is put in the place of the database is no false alarm', (t) => {
+  const { kept, folder } = keep(t)
+  const backup = join(folder, 'backup.db')
+  const right = kept.readAll()
+  kept.stop()
+  asOther(kept.path, `VACUUM INTO '${backup}'`)
+  kept.start()
+  kept.db.exec('DELETE FROM note WHERE id % 2 = 0')
+  kept.db.exec('VACUUM')
+  kept.stop()
+  copyFileSync(backup, kept.path)
+  kept.start()
+  assert.deepEqual(kept.readAll(), right)
+})
+
+test('damage to the checksums themselves makes no page a bad one, and they are noted anew', (t) => {
+  const { kept } = keep(t)
+  const right = kept.readAll()
+  kept.stop()
+  for (const spoil of [
+    (sums: Buffer) => sums.fill(0),
+    (sums: Buffer) => sums.fill(0, 512),
+    (sums: Buffer) => sums.fill(0xa5, 600, 900),
+    (sums: Buffer) => sums.copy(sums, 512, 528),
+    (sums: Buffer) => {
+      for (let at = 512; at < sums.length; at += 8) sums[at + (at % 7)] = (sums[at + (at % 7)] ?? 0) ^ 16
+    },
+    (sums: Buffer) => sums.subarray(0, 700),
+  ]) {
+    const good = readFileSync(`${kept.path}-sums`)
+    const sums = Buffer.from(good)
+    const spoilt = spoil(sums)
+    writeFileSync(`${kept.path}-sums`, Buffer.isBuffer(spoilt) ? spoilt : sums)
+    kept.start()
+    assert.deepEqual(kept.readAll(), right)
+    kept.stop()
+    // the first page is written at every start
+    assert.deepEqual(readFileSync(`${kept.path}-sums`).subarray(520), good.subarray(520))
+  }
+  kept.start()
+})
+
+test('a copy of some time ago is put in the place of the database, all but a few pages alike: no page is refused', (t) => {
+  const { kept } = keep(t)
+  kept.stop()
+  const before = readFileSync(kept.path)
+  kept.start()
+  const right = kept.readAll()
+  kept.db.exec("UPDATE note SET text = 'another' WHERE id = 7")
+  kept.stop()
+  writeFileSync(kept.path, before)
+  kept.start()
+  assert.deepEqual(kept.readAll(), right)
+  assert.equal(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
+})

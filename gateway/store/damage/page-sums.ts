@@ -1,0 +1,189 @@
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { arch, platform } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+
+/** Of the file of checksums: what it is, and whether a gateway has it open. The rest is described in `page-sums.c`. */
+const HEADER_BYTES = 512
+const STATE_AT = 64
+/** Size of the database, and when it was last written, at the last stop: 8 bytes each, little-endian. */
+const FILE_AT = 80
+const FILE_MARK_BYTES = 16
+const ENTRY_BYTES = 8
+const MAGIC = 'cartbarn page sums 1\n'
+/** So many pages, spread over the file, tell another database from this one with damage. */
+const SAMPLE_PAGES = 64
+/** Below so many checked pages nothing is concluded from them. */
+const SAMPLE_MIN = 8
+
+type State = 'open' | 'shut'
+
+/**
+ * Checksums of all pages of the database, in the file `…-sums` beside it: a page that is not what was written is an
+ * error (`SQLITE_IOERR_DATA`) in every read that needs it, in all threads of the process. Without the extension for this
+ * system the database is used without them.
+ */
+export class PageSums {
+  readonly #path: string
+  readonly #sumsPath: string
+  readonly #log: Log
+  #isOn = false
+
+  constructor(databasePath: string, log: Log) {
+    this.#path = databasePath
+    this.#sumsPath = `${databasePath}-sums`
+    this.#log = log
+  }
+
+  /** Before the database is opened for the first time. Throws when the file of checksums cannot be written. */
+  prepare(): void {
+    const loaded = loadExtension()
+    if ('reason' in loaded) {
+      // what is written from now on would not be in it
+      rmSync(this.#sumsPath, { force: true })
+      this.#log.warn({ reason: loaded.reason }, 'cannot check the pages of the database: no checksums here')
+      return
+    }
+    try {
+      const doubt = this.#doubt(loaded)
+      if (doubt !== null) {
+        writeFileSync(this.#sumsPath, headerOf('shut'), { mode: 0o600 })
+        if (doubt !== '') this.#log.warn({ reason: doubt }, 'makes the checksums of the database pages anew')
+      }
+    } finally {
+      loaded.close()
+    }
+    this.#isOn = true
+  }
+
+  /** Once the database is open, and has its write-ahead log: from now on that only goes if another program closes it. */
+  opened(): void {
+    if (this.#isOn) this.#mark('open')
+  }
+
+  /** After the last connection was closed. */
+  closed(): void {
+    if (this.#isOn) this.#mark('shut')
+    this.#isOn = false
+  }
+
+  /** Best effort: without it they may be made anew where it is not needed, or not where another program wrote. */
+  #mark(state: State): void {
+    try {
+      const sums = openSync(this.#sumsPath, 'r+')
+      try {
+        writeSync(sums, state, STATE_AT)
+        if (state === 'shut') writeSync(sums, fileMark(this.#path), 0, FILE_MARK_BYTES, FILE_AT)
+      } finally {
+        closeSync(sums)
+      }
+    } catch (error) {
+      this.#log.warn({ reason: describeError(error) }, 'could not mark the checksums of the database pages')
+    }
+  }
+
+  /** Why the checksums that are there may not be those of this database; empty when there are none, null without doubt. */
+  #doubt(tester: Database.Database): string | null {
+    if (!existsSync(this.#sumsPath) || !existsSync(this.#path)) return ''
+    const sums = openSync(this.#sumsPath, 'r')
+    try {
+      const header = readAt(sums, 0, HEADER_BYTES)
+      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+        return 'they are not in the form of this program'
+      const isShut = header.toString('latin1', STATE_AT, STATE_AT + 4) === 'shut'
+      if (isShut && !isSameFile(header.subarray(FILE_AT, FILE_AT + FILE_MARK_BYTES), fileMark(this.#path)))
+        return 'the database was replaced or written since the gateway was stopped'
+      if (!isShut && !existsSync(`${this.#path}-wal`))
+        return 'another program has opened the database since the gateway was ended without a stop'
+      return this.#isOfAnother(sums, tester) ? 'most of them belong to other content' : null
+    } finally {
+      closeSync(sums)
+    }
+  }
+
+  #isOfAnother(sums: number, tester: Database.Database): boolean {
+    const database = openSync(this.#path, 'r')
+    try {
+      const pageBytes = pageSizeOf(readAt(database, 0, 100))
+      const isRight = tester.prepare<[Buffer, number, Buffer], number | null>('SELECT page_is_right(?, ?, ?)')
+      isRight.pluck()
+      const verdicts = sampleOf(Math.floor(statSync(this.#path).size / pageBytes)).map((number) =>
+        isRight.get(
+          readAt(database, (number - 1) * pageBytes, pageBytes),
+          number,
+          readAt(sums, HEADER_BYTES + (number - 1) * ENTRY_BYTES, ENTRY_BYTES),
+        ),
+      )
+      const known = verdicts.filter((verdict) => verdict !== null).length
+      const wrong = verdicts.filter((verdict) => verdict === 0).length
+      return known >= SAMPLE_MIN && wrong * 2 > known
+    } finally {
+      closeSync(database)
+    }
+  }
+}
+
+/** Whoever opens a database with checksums loads it before; for all threads, and for the rest of the process. */
+function loadExtension(): Database.Database | { reason: string } {
+  const name = `page-sums-${platform()}-${arch()}.so`
+  const path = fileURLToPath(new URL(`page-sums/${name}`, import.meta.url))
+  if (!existsSync(path)) return { reason: `there is no ${name}` }
+  const database = new Database(':memory:')
+  try {
+    return database.loadExtension(path)
+  } catch (error) {
+    database.close()
+    return { reason: describeError(error) }
+  }
+}
+
+function sampleOf(pages: number): number[] {
+  const count = Math.min(pages, SAMPLE_PAGES)
+  return Array.from({ length: count }, (_, i) => 1 + Math.floor((i * pages) / count))
+}
+
+function headerOf(state: State): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.write(MAGIC, 'latin1')
+  header.write(state, STATE_AT, 'latin1')
+  return header
+}
+
+// big-endian at 16; 1 stands for 65536: sqlite.org/fileformat2.html#page_size
+function pageSizeOf(header: Buffer): number {
+  const stored = header.length < 18 ? 0 : header.readUInt16BE(16)
+  return stored === 1 ? 65536 : Math.max(stored, 512)
+}
+
+function fileMark(path: string): Buffer {
+  const { size, mtimeMs } = statSync(path)
+  const mark = Buffer.alloc(FILE_MARK_BYTES)
+  mark.writeDoubleLE(size, 0)
+  mark.writeDoubleLE(mtimeMs, 8)
+  return mark
+}
+
+/** Within a millisecond: not every file system, and no restored copy, keeps the time to the last digit. */
+function isSameFile(noted: Buffer, found: Buffer): boolean {
+  if (noted.every((byte) => byte === 0)) return true
+  return (
+    noted.readDoubleLE(0) === found.readDoubleLE(0) &&
+    Math.abs(noted.readDoubleLE(8) - found.readDoubleLE(8)) <= 1
+  )
+}
+
+function readAt(file: number, position: number, bytes: number): Buffer {
+  const buffer = Buffer.alloc(bytes)
+  return buffer.subarray(0, readSync(file, buffer, 0, bytes, position))
+}

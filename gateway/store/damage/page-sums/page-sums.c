@@ -1,0 +1,370 @@
+/*
+** Checksums of all pages of an SQLite database, in a file beside it.
+**
+** A VFS of SQLite (https://sqlite.org/vfs.html) over the one that is there. A database DB is checked when a file DB-sums
+** lies beside it; every other file is left to the VFS below. Nothing that is written to the database is changed, so any
+** other program can read it.
+**
+** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for the size of a page and its complement at SIZE_AT: a header of
+** the database that says otherwise is wrong. Then 8 bytes for each page: a checksum of its number and content, and
+** the same once more, mixed with number and size. Where the two do not agree the checksum is not known: the page is
+** not checked, and its checksum is noted when it is read. So damage to this file never makes a good page a bad one.
+**
+** A checksum may be noted when a page is read because SQLite reads a page of the database only in a transaction in which
+** no checkpoint writes to that page. Checksums reach the disk before a checkpoint is over; what a power cut leaves of an
+** unfinished one is in the write-ahead log, and is read from there.
+*/
+#include "sqlite3ext.h"
+SQLITE_EXTENSION_INIT1
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef sqlite3_uint64 u64;
+typedef unsigned int u32;
+typedef unsigned char u8;
+
+#define HEADER_BYTES 512
+#define SIZE_AT 128
+#define MIN_PAGE 512
+#define MAX_PAGE 65536
+#define MIX 0x9E3779B97F4A7C15ull
+#define MAX_BAD 64
+#define RETRIES 3
+
+/* The SHA-256 of this file, so that a test can tell what a binary was made of. */
+#ifndef SOURCE_SHA256
+#define SOURCE_SHA256 "unknown"
+#endif
+__attribute__((used)) static const char source[] = "page-sums source " SOURCE_SHA256;
+
+typedef struct SumFile {
+  sqlite3_file base;
+  int fd;          /* of DB-sums */
+  int pageBytes;   /* of the database; 0 while it is not known */
+  int isUnsynced;  /* checksums were written that must reach the disk with the pages */
+  int isUnchecked; /* see page_checks() */
+} SumFile;
+
+typedef struct Entry {
+  u32 sum;
+  u32 check;
+} Entry;
+
+static sqlite3_vfs *below;
+static sqlite3_vfs shim;
+
+static sqlite3_file *fileBelow(sqlite3_file *file) {
+  return (sqlite3_file *)(((SumFile *)file) + 1);
+}
+
+static u32 sumOf(const u8 *page, int bytes, u32 number) {
+  u64 lanes[4] = {number, number + 1ull, number + 2ull, number + 3ull};
+  u64 word, all;
+  int at, lane;
+  for (at = 0; at < bytes; at += 32) {
+    for (lane = 0; lane < 4; lane++) {
+      memcpy(&word, page + at + lane * 8, 8);
+      /* each step maps different states to different states: a change of one word is never lost */
+      lanes[lane] = (lanes[lane] ^ word) * MIX;
+      lanes[lane] ^= lanes[lane] >> 32;
+    }
+  }
+  all = lanes[0];
+  for (lane = 1; lane < 4; lane++) {
+    all = (all ^ lanes[lane]) * MIX;
+    all ^= all >> 29;
+  }
+  return (u32)(all >> 32) ^ (u32)all;
+}
+
+static u32 checkOf(u32 sum, int bytes, u32 number) {
+  return sum ^ (u32)((((u64)number << 20) + (u64)bytes + 1) * MIX >> 32);
+}
+
+static sqlite3_int64 offsetOf(u32 number) {
+  return HEADER_BYTES + (sqlite3_int64)(number - 1) * (sqlite3_int64)sizeof(Entry);
+}
+
+static int isPageSize(int bytes) {
+  return bytes >= MIN_PAGE && bytes <= MAX_PAGE && (bytes & (bytes - 1)) == 0;
+}
+
+/* Whether the entry is there and whole. */
+static int readEntry(SumFile *file, u32 number, Entry *entry) {
+  if (pread(file->fd, entry, sizeof *entry, offsetOf(number)) != sizeof *entry) return 0;
+  return entry->check == checkOf(entry->sum, file->pageBytes, number);
+}
+
+static int writeEntry(SumFile *file, u32 number, u32 sum) {
+  Entry entry = {sum, checkOf(sum, file->pageBytes, number)};
+  return pwrite(file->fd, &entry, sizeof entry, offsetOf(number)) == sizeof entry;
+}
+
+/* The size of a page that was noted; 0 when it is not known. */
+static int readSize(int fd) {
+  u32 size[2];
+  if (pread(fd, size, sizeof size, SIZE_AT) != sizeof size) return 0;
+  return size[0] == ~size[1] && isPageSize((int)size[0]) ? (int)size[0] : 0;
+}
+
+static int noteSize(SumFile *file, int bytes) {
+  u32 size[2] = {(u32)bytes, ~(u32)bytes};
+  if (file->pageBytes == bytes) return 1;
+  /* what is noted belongs to pages of another size */
+  if (file->pageBytes != 0 && ftruncate(file->fd, HEADER_BYTES) != 0) return 0;
+  file->pageBytes = bytes;
+  return pwrite(file->fd, size, sizeof size, SIZE_AT) == sizeof size;
+}
+
+/* The checksum of a page that was read: 1 right, 0 wrong, -1 not known. */
+static int judge(SumFile *file, const u8 *page, u32 number) {
+  Entry entry;
+  if (!readEntry(file, number, &entry)) return -1;
+  return entry.sum == sumOf(page, file->pageBytes, number);
+}
+
+static int readPage(SumFile *file, u8 *page, u32 number) {
+  sqlite3_file *under = fileBelow(&file->base);
+  sqlite3_int64 offset = (sqlite3_int64)(number - 1) * file->pageBytes;
+  int verdict, rc, attempt;
+  for (attempt = 0; attempt < 2; attempt++) {
+    rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
+    if (rc != SQLITE_OK || file->isUnchecked) return rc;
+    verdict = judge(file, page, number);
+    if (verdict == 1) return SQLITE_OK;
+    if (verdict == -1) {
+      /* best effort: it is noted at the next reading else */
+      (void)writeEntry(file, number, sumOf(page, file->pageBytes, number));
+      return SQLITE_OK;
+    }
+    /* once more: a cable or a controller may have been wrong, not the disk */
+  }
+  sqlite3_log(SQLITE_IOERR_DATA, "page %u has a wrong checksum", number);
+  return SQLITE_IOERR_DATA;
+}
+
+static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offset) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  u8 whole[MAX_PAGE];
+  int rc;
+  if (isPageSize(bytes) && offset % bytes == 0) {
+    if (file->pageBytes == 0) (void)noteSize(file, bytes);
+    if (file->pageBytes == bytes) return readPage(file, to, (u32)(offset / bytes) + 1);
+    if (offset == 0 && !file->isUnchecked) return SQLITE_IOERR_DATA;
+  }
+  /* the beginning of an overflow page; the header is looked at without a lock, and the whole page soon after */
+  if (offset == 0 || file->pageBytes == 0 || bytes > file->pageBytes || offset % file->pageBytes != 0)
+    return under->pMethods->xRead(under, to, bytes, offset);
+  rc = readPage(file, whole, (u32)(offset / file->pageBytes) + 1);
+  if (rc == SQLITE_OK) memcpy(to, whole, bytes);
+  if (rc == SQLITE_IOERR_SHORT_READ) return under->pMethods->xRead(under, to, bytes, offset);
+  return rc;
+}
+
+static int sumWrite(sqlite3_file *pFile, const void *from, int bytes, sqlite3_int64 offset) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  u32 number;
+  int rc = under->pMethods->xWrite(under, from, bytes, offset);
+  if (rc != SQLITE_OK) return rc;
+  file->isUnsynced = 1;
+  if (!isPageSize(bytes) || offset % bytes != 0)
+    return ftruncate(file->fd, HEADER_BYTES) == 0 ? SQLITE_OK : SQLITE_IOERR_WRITE;
+  if (!noteSize(file, bytes)) return SQLITE_FULL;
+  number = (u32)(offset / bytes) + 1;
+  return writeEntry(file, number, sumOf(from, bytes, number)) ? SQLITE_OK : SQLITE_FULL;
+}
+
+static int sumTruncate(sqlite3_file *pFile, sqlite3_int64 size) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  sqlite3_int64 pages = file->pageBytes == 0 ? 0 : size / file->pageBytes;
+  int rc = under->pMethods->xTruncate(under, size);
+  if (rc != SQLITE_OK) return rc;
+  file->isUnsynced = 1;
+  return ftruncate(file->fd, offsetOf((u32)pages + 1)) == 0 ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
+}
+
+static int sumSync(sqlite3_file *pFile, int flags) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  if (file->isUnsynced && fdatasync(file->fd) != 0) return SQLITE_IOERR_FSYNC;
+  file->isUnsynced = 0;
+  return under->pMethods->xSync(under, flags);
+}
+
+static int sumClose(sqlite3_file *pFile) {
+  sqlite3_file *under = fileBelow(pFile);
+  close(((SumFile *)pFile)->fd);
+  return under->pMethods->xClose(under);
+}
+
+static int sumFetch(sqlite3_file *file, sqlite3_int64 offset, int bytes, void **page) {
+  (void)file, (void)offset, (void)bytes;
+  /* a page in mapped memory cannot be checked when it is read */
+  *page = 0;
+  return SQLITE_OK;
+}
+
+static int sumUnfetch(sqlite3_file *file, sqlite3_int64 offset, void *page) {
+  (void)file, (void)offset, (void)page;
+  return SQLITE_OK;
+}
+
+static int sumCharacteristics(sqlite3_file *pFile) {
+  sqlite3_file *under = fileBelow(pFile);
+  /* of a batch of writes that the file system takes back nothing would be heard here */
+  return under->pMethods->xDeviceCharacteristics(under) & ~SQLITE_IOCAP_BATCH_ATOMIC;
+}
+
+#define BELOW(call) sqlite3_file *under = fileBelow(file); return under->pMethods->call
+static int sumFileSize(sqlite3_file *file, sqlite3_int64 *size) { BELOW(xFileSize(under, size)); }
+static int sumLock(sqlite3_file *file, int lock) { BELOW(xLock(under, lock)); }
+static int sumUnlock(sqlite3_file *file, int lock) { BELOW(xUnlock(under, lock)); }
+static int sumCheckReserved(sqlite3_file *file, int *out) { BELOW(xCheckReservedLock(under, out)); }
+static int sumFileControl(sqlite3_file *file, int op, void *arg) { BELOW(xFileControl(under, op, arg)); }
+static int sumSectorSize(sqlite3_file *file) { BELOW(xSectorSize(under)); }
+static int sumShmMap(sqlite3_file *file, int page, int bytes, int extend, void volatile **out) {
+  BELOW(xShmMap(under, page, bytes, extend, out));
+}
+static int sumShmLock(sqlite3_file *file, int offset, int n, int flags) {
+  BELOW(xShmLock(under, offset, n, flags));
+}
+static void sumShmBarrier(sqlite3_file *file) {
+  sqlite3_file *under = fileBelow(file);
+  under->pMethods->xShmBarrier(under);
+}
+static int sumShmUnmap(sqlite3_file *file, int remove) { BELOW(xShmUnmap(under, remove)); }
+
+static const sqlite3_io_methods methods = {
+  3, sumClose, sumRead, sumWrite, sumTruncate, sumSync, sumFileSize, sumLock, sumUnlock, sumCheckReserved,
+  sumFileControl, sumSectorSize, sumCharacteristics, sumShmMap, sumShmLock, sumShmBarrier, sumShmUnmap,
+  sumFetch, sumUnfetch
+};
+
+/* The descriptor of the file of checksums, -1 when there is none. */
+static int openSums(const char *name) {
+  char *path = sqlite3_mprintf("%s-sums", name);
+  int fd;
+  if (path == 0) return -1;
+  fd = open(path, O_RDWR | O_CLOEXEC);
+  sqlite3_free(path);
+  return fd;
+}
+
+static int sumOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  int fd = name != 0 && (flags & SQLITE_OPEN_MAIN_DB) ? openSums(name) : -1;
+  int rc;
+  (void)vfs;
+  if (fd < 0) return below->xOpen(below, name, pFile, flags, outFlags);
+  memset(file, 0, sizeof *file);
+  file->fd = fd;
+  file->pageBytes = readSize(fd);
+  rc = below->xOpen(below, name, under, flags, outFlags);
+  if (rc == SQLITE_OK && under->pMethods->iVersion >= 3) {
+    file->base.pMethods = &methods;
+    return SQLITE_OK;
+  }
+  if (under->pMethods != 0) under->pMethods->xClose(under);
+  close(fd);
+  file->base.pMethods = 0;
+  return rc == SQLITE_OK ? SQLITE_CANTOPEN : rc;
+}
+
+/* The file of the main database of a connection; 0 when it has no checksums. */
+static SumFile *mainFile(sqlite3 *db) {
+  sqlite3_file *file = 0;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == 0) return 0;
+  return file->pMethods == &methods ? (SumFile *)file : 0;
+}
+
+/* page_is_right(content, number, entry): 1 or 0; NULL when the entry of DB-sums does not know. */
+static void pageIsRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  int bytes = sqlite3_value_bytes(argv[0]);
+  const u8 *page = sqlite3_value_blob(argv[0]);
+  u32 number = (u32)sqlite3_value_int64(argv[1]);
+  const void *stored = sqlite3_value_blob(argv[2]);
+  Entry entry;
+  (void)argc;
+  if (page == 0 || !isPageSize(bytes) || stored == 0 || sqlite3_value_bytes(argv[2]) != (int)sizeof entry) return;
+  memcpy(&entry, stored, sizeof entry);
+  if (entry.check == checkOf(entry.sum, bytes, number))
+    sqlite3_result_int(context, entry.sum == sumOf(page, bytes, number));
+}
+
+/* page_checks(on): whether this connection checks what it reads; what is written gets its checksum all the same. */
+static void pageChecks(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  SumFile *file = mainFile(sqlite3_context_db_handle(context));
+  (void)argc;
+  if (file != 0) file->isUnchecked = sqlite3_value_int(argv[0]) == 0;
+}
+
+/* Looked at without a lock: a checkpoint may be writing to the page, so a wrong one is looked at again. */
+static int isBad(SumFile *file, u8 *page, u32 number) {
+  sqlite3_file *under = fileBelow(&file->base);
+  sqlite3_int64 offset = (sqlite3_int64)(number - 1) * file->pageBytes;
+  int attempt;
+  for (attempt = 0; attempt < RETRIES; attempt++) {
+    if (attempt > 0) sqlite3_sleep(20);
+    if (under->pMethods->xRead(under, page, file->pageBytes, offset) == SQLITE_OK && judge(file, page, number) != 0)
+      return 0;
+  }
+  return 1;
+}
+
+/*
+** page_scan(first, count): numbers of pages in the file that cannot be read or have a wrong checksum, with commas between;
+** NULL when this database has no checksums. The log may have a page anew, so a number is a reason to look closer.
+*/
+static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  sqlite3 *db = sqlite3_context_db_handle(context);
+  u32 number = (u32)sqlite3_value_int64(argv[0]);
+  u32 last = number + (u32)sqlite3_value_int64(argv[1]) - 1;
+  SumFile *file = mainFile(db);
+  sqlite3_int64 size = 0;
+  sqlite3_str *found;
+  u8 page[MAX_PAGE];
+  int bad = 0;
+  (void)argc;
+  if (file == 0 || file->pageBytes == 0 || sumFileSize(&file->base, &size) != SQLITE_OK) return;
+  size /= file->pageBytes;
+  if (last > size) last = (u32)size;
+  found = sqlite3_str_new(db);
+  for (; number <= last && bad < MAX_BAD; number++)
+    if (isBad(file, page, number)) sqlite3_str_appendf(found, bad++ == 0 ? "%u" : ",%u", number);
+  if (bad == 0) sqlite3_str_appendall(found, "");
+  sqlite3_result_text(context, sqlite3_str_length(found) > 0 ? sqlite3_str_value(found) : "", -1, SQLITE_TRANSIENT);
+  sqlite3_free(sqlite3_str_finish(found));
+}
+
+static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+  const int direct = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+  int rc = sqlite3_create_function(db, "page_is_right", 3, direct, 0, pageIsRight, 0, 0);
+  (void)error, (void)api;
+  if (rc == SQLITE_OK) rc = sqlite3_create_function(db, "page_checks", 1, direct, 0, pageChecks, 0, 0);
+  if (rc == SQLITE_OK) rc = sqlite3_create_function(db, "page_scan", 2, direct, 0, pageScan, 0, 0);
+  return rc;
+}
+
+/* For the whole process: every connection that any thread opens from now on goes through it. */
+__attribute__((visibility("default")))
+int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+  int rc;
+  SQLITE_EXTENSION_INIT2(api);
+  rc = addFunctions(db, error, api);
+  if (rc != SQLITE_OK || sqlite3_vfs_find("page-sums") != 0) return rc;
+  below = sqlite3_vfs_find(0);
+  shim = *below;
+  shim.pNext = 0;
+  shim.zName = "page-sums";
+  shim.szOsFile = below->szOsFile + (int)sizeof(SumFile);
+  shim.xOpen = sumOpen;
+  rc = sqlite3_vfs_register(&shim, 1);
+  if (rc == SQLITE_OK) rc = sqlite3_auto_extension((void (*)(void))addFunctions);
+  return rc == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : rc;
+}

@@ -1,0 +1,87 @@
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+
+const DATABASE = 'cartbarn.db'
+const LOG = 'cartbarn.db-wal'
+/** Checksums of the pages: those of the one database are wrong for another. */
+const SUMS = 'cartbarn.db-sums'
+/** A whole database under this name takes the place of the other: the step from one to the other is this name alone. */
+const SUCCESSOR = 'cartbarn.db-successor'
+
+/**
+ * Puts a database, which is on the disk, into the place of the one in the folder, which nobody has open, and keeps that
+ * one with its log in the folder `kept`. Killed at any moment, one or the other is in place once `finishReplacement`
+ * ran, as each start does.
+ */
+export function replaceDatabase(dataDir: string, path: string, kept: string): void {
+  mkdirSync(kept, { mode: 0o700 })
+  for (const name of [DATABASE, LOG, SUMS]) {
+    if (existsSync(join(dataDir, name))) linkOrCopy(join(dataDir, name), join(kept, name))
+  }
+  syncFolder(kept)
+  syncFolder(dataDir)
+  renameSync(path, join(dataDir, SUCCESSOR))
+  syncFolder(dataDir)
+  finishReplacement(dataDir)
+}
+
+/** Finishes a replacement that was begun. The folder must be locked. Throws what the file system throws. */
+export function finishReplacement(dataDir: string): void {
+  const successor = join(dataDir, SUCCESSOR)
+  if (!existsSync(successor)) return
+  // the log of the one would be applied to the other: it must be gone on the disk before
+  for (const name of [LOG, SUMS, `${DATABASE}-shm`]) rmSync(join(dataDir, name), { force: true })
+  syncFolder(dataDir)
+  renameSync(successor, join(dataDir, DATABASE))
+  syncFolder(dataDir)
+}
+
+/** The same file under a second name, or a copy where the file system has no links. */
+export function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch {
+    copyFileSync(from, to, constants.COPYFILE_FICLONE)
+    // checksums of pages are told by it whether they are of this file
+    const { atime, mtime } = statSync(from)
+    utimesSync(to, atime, mtime)
+    sync(to)
+  }
+}
+
+/** Copies the log that belongs to a database; nothing when there is none. */
+export function copyLog(dataDir: string, database: string): void {
+  const log = join(dataDir, LOG)
+  if (existsSync(log)) copyFileSync(log, `${database}-wal`, constants.COPYFILE_FICLONE)
+}
+
+/** Brings a file to the disk. */
+export function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function syncFolder(folder: string): void {
+  try {
+    sync(folder)
+  } catch (error) {
+    throw new Error(`the folder ${basename(folder)} cannot be synced`, { cause: error })
+  }
+}

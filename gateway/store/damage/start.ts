@@ -1,0 +1,95 @@
+import { type Connection, openReader } from '../db/connection.ts'
+import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
+import { putUnparseableAside } from './contents.ts'
+import { type Mended, type MendedFile, mendTables } from './mend.ts'
+import { TABLES } from './tables.ts'
+import { isAside, originOf } from './twin.ts'
+
+/**
+ * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is
+ * damaged is begun anew with what can be read, see `mendTables`. Says what was found.
+ */
+export function mendForStart(
+  file: MendedFile,
+  reads: readonly ((reading: Connection) => unknown)[],
+): Mended[] {
+  const found = [
+    ...asideBefore(file),
+    ...mendTables(file, tablesOfSize('small'), false),
+    ...mendUnparseable(file),
+  ]
+  const fault = faultOf(file, [...reads, newestBlocks])
+  if (fault === null) return found
+  const more = mendTables(file, tablesOfSize('large', 'huge'), false)
+  return [...found, ...(more.length === 0 ? [unplaced(fault)] : more)]
+}
+
+/** Tables with pages or rows that were put aside, now or before. */
+export function tablesAside(reading: Connection): string[] {
+  return reading
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .map(({ name }) => name)
+    .filter(isAside)
+}
+
+function asideBefore({ path }: MendedFile): Mended[] {
+  const reading = openReader(path)
+  try {
+    return [...Map.groupBy(tablesAside(reading), originOf)].map(([place, names]) => {
+      const { what = place } = TABLES[place] ?? {}
+      const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). npm run repair makes a database without them, of all that can be read.`
+      return { place, outcome: 'set_aside', detail }
+    })
+  } finally {
+    reading.close()
+  }
+}
+
+/** All tables of these sizes, in the order in which they are mended. */
+export function tablesOfSize(...sizes: string[]): string[] {
+  return Object.entries(TABLES)
+    .filter(([, { size }]) => sizes.includes(size))
+    .map(([table]) => table)
+}
+
+/** Damage that something met and that no check of the tables finds. */
+export function unplaced(fault: string): Mended {
+  const detail = `A page that is damaged is in the way (${fault}): it is in the history of telemetry, or in no table. What needs it is refused, the rest goes on. Stop the gateway and run npm run repair.`
+  return { place: 'file', outcome: 'unreadable', detail }
+}
+
+function mendUnparseable({ path, openWriter }: MendedFile): Mended[] {
+  const writing = openWriter(path)
+  try {
+    return putUnparseableAside(writing)
+  } catch (error) {
+    const code = storeFaultCode(error)
+    if (!isDamage(code)) throw error
+    return [unplaced(describeFault(error))]
+  } finally {
+    writing.close()
+  }
+}
+
+// of tables that are not checked
+function faultOf({ path }: MendedFile, reads: readonly ((reading: Connection) => unknown)[]): string | null {
+  const reading = openReader(path)
+  try {
+    for (const read of reads) read(reading)
+    return null
+  } catch (error) {
+    if (!isDamage(storeFaultCode(error))) throw error
+    return describeFault(error)
+  } finally {
+    reading.close()
+  }
+}
+
+// by the index alone
+function newestBlocks(reading: Connection): unknown {
+  return reading.all(
+    `SELECT (SELECT max(first_ms) FROM telemetry_block b
+       WHERE b.device_id = d.device_id AND b.stream = s.stream)
+     FROM device d, (SELECT 'gps' AS stream UNION ALL SELECT 'battery') s`,
+  )
+}

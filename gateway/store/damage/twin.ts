@@ -1,0 +1,66 @@
+import type { Connection } from '../db/connection.ts'
+import type { RootPair } from './swap-roots.ts'
+
+/** An empty table like another one, under a name of its own. */
+export interface Twin {
+  readonly table: string
+  /** The table and its indexes, each with what it is called in the twin. */
+  readonly pairs: readonly RootPair[]
+}
+
+/** What is put aside of a table is in tables of this name. */
+export function isAside(table: string): boolean {
+  return /^damaged_\w+_\d+$/.test(table)
+}
+
+/** The table that it was put aside of. */
+export function originOf(aside: string): string {
+  return aside.replace(/^damaged_(index_)?/, '').replace(/_\d+$/, '')
+}
+
+/** The next name that is free. */
+export function asideName(writing: Connection, table: string): string {
+  for (let n = 1; ; n++) {
+    const name = `damaged_${table}_${n}`
+    if (writing.get('SELECT 1 FROM sqlite_schema WHERE name = ?', name) === undefined) return name
+  }
+}
+
+/** Makes the twin of a table with all its indexes, and without triggers or references; the caller has the transaction. */
+export function makeTwin(writing: Connection, table: string): Twin {
+  const name = asideName(writing, table)
+  const parts = writing.all<{ type: string; name: string; sql: string | null }>(
+    "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND type IN ('table', 'index') ORDER BY rootpage",
+    table,
+  )
+  for (const { sql } of parts.filter(({ type }) => type === 'table')) {
+    // numbers are given by the table, and whoever refers to it looks for rows there
+    const plain = sql
+      ?.replaceAll(' AUTOINCREMENT', '')
+      .replaceAll(/ REFERENCES \w+ \(\w+\)( ON DELETE CASCADE)?/g, '')
+    writing.db.exec((plain ?? '').replace(/^CREATE TABLE \w+/, `CREATE TABLE ${name}`))
+  }
+  const pairs = parts.map((part) => ({ name: part.name, other: otherName(part, table, name) }))
+  for (const [i, { type, sql }] of parts.entries()) {
+    // the others came with the table
+    if (type === 'index' && sql !== null) writing.db.exec(indexSql(sql, pairs[i]?.other ?? '', name))
+  }
+  return { table: name, pairs }
+}
+
+/** The statement that makes an index, for another one on another table. */
+export function indexSql(sql: string, index: string, table: string): string {
+  return sql.replace(/ INDEX \w+ ON \w+/, ` INDEX ${index} ON ${table}`)
+}
+
+function otherName(
+  { type, name, sql }: { type: string; name: string; sql: string | null },
+  table: string,
+  twin: string,
+): string {
+  if (type === 'table') return twin
+  // SQLite's own have the name of the table in theirs
+  return sql === null
+    ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${twin}_`)
+    : `${twin}_${name}`
+}

@@ -1,0 +1,197 @@
+import type { TelemetryStream } from '#shared/ids.ts'
+import type { Connection } from '../db/connection.ts'
+import { isBroken, storeFaultCode } from '../db/fault.ts'
+import { Gaps, isLogged } from '../ledger/gaps.ts'
+import type { WriterTables } from './log-tail.ts'
+import type { ReaderTools } from './reader-tools.ts'
+
+/** What the index says of a block. */
+export interface IndexedBlock {
+  blockId: number
+  deviceId: number
+  stream: TelemetryStream
+  firstMs: number
+}
+
+/** Some of the blocks whose rows cannot be read. */
+export interface UnreachableBlocks {
+  found: IndexedBlock[]
+  /** Their table was set aside already. */
+  isAside: boolean
+  /** Where the search goes on; null at its end. */
+  next: BlockSearch | null
+}
+
+/** Rows that one job looks at: some milliseconds. */
+const ROWS_A_JOB = 4000
+
+const COLUMNS = 'block_id, device_id, stream, first_ms, last_ms, count, records'
+const ASIDE = 'damaged_telemetry_block_'
+const INDEX = 'telemetry_block_by_device'
+
+/** Takes a block out of the answers, and out of the file unless its table was set aside. Returns whether it was there. */
+export function removeBlock(connection: Connection, blockId: number): boolean {
+  if (connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId) > 0) return true
+  const hidden = connection.run(
+    'INSERT INTO hidden_block (block_id) SELECT block_id FROM stored_block WHERE block_id = ?',
+    blockId,
+  )
+  // as the trigger of the table does
+  if (hidden > 0) connection.run('DELETE FROM block_log WHERE block_id = ?', blockId)
+  return hidden > 0
+}
+
+/**
+ * Gives the table of blocks another name, and begins a new one: nothing can be added to a table whose last page is
+ * damaged, and nothing taken from one beside a damaged page. No page of it is read. Both are read from then on; a
+ * repair puts them together.
+ */
+export function setBlocksAside(connection: Connection): void {
+  const asides = blockTables(connection).slice(1)
+  const aside = `${ASIDE}${asides.length + 1}`
+  const parts = connection.all<{ type: string; name: string; sql: string }>(
+    `SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'telemetry_block' AND sql IS NOT NULL
+     ORDER BY type = 'table' DESC, name`,
+  )
+  connection.db.exec('DROP VIEW stored_block')
+  for (const { type, name } of parts) if (type === 'trigger') connection.db.exec(`DROP TRIGGER ${name}`)
+  connection.db.exec(`ALTER TABLE telemetry_block RENAME TO ${aside}`)
+  for (const { type, name, sql } of parts) {
+    // the index goes with the table that was set aside, and keeps its name
+    const isIndex = type === 'index'
+    connection.db.exec(isIndex ? sql.replace(name, `${INDEX}_${asides.length + 2}`) : sql)
+  }
+  // a number is never used twice
+  connection.run(
+    "INSERT INTO sqlite_sequence (name, seq) SELECT 'telemetry_block', seq FROM sqlite_sequence WHERE name = ?",
+    aside,
+  )
+  const frozen = [...asides, aside].map(
+    (name) =>
+      `UNION ALL SELECT ${COLUMNS} FROM ${name} WHERE block_id NOT IN (SELECT block_id FROM hidden_block)`,
+  )
+  connection.db.exec(`CREATE VIEW stored_block AS SELECT ${COLUMNS} FROM telemetry_block ${frozen.join(' ')}`)
+}
+
+/** The table of blocks, and those that were set aside, oldest first. */
+export function blockTables(connection: Connection): string[] {
+  const asides = connection.all<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '${ASIDE}%' ORDER BY length(name), name`,
+  )
+  return ['telemetry_block', ...asides.map(({ name }) => name)]
+}
+
+/** Where a search for unreachable blocks is. */
+export interface BlockSearch {
+  /** Of `blockTables`. */
+  table: number
+  after: number
+}
+
+/**
+ * Looks for blocks whose rows lie on pages that cannot be read, some at a time; a table's index says which blocks there
+ * are. Throws what SQLite throws when the index cannot be read either.
+ */
+export function findUnreachableBlocks(
+  { connection }: ReaderTools,
+  { table, after }: BlockSearch,
+): UnreachableBlocks {
+  const name = blockTables(connection)[table]
+  if (name === undefined) return { found: [], isAside: true, next: null }
+  const isAside = table > 0
+  const read = readOn(connection, name, after)
+  const nextTable = { table: table + 1, after: 0 }
+  if (!read.isDamaged)
+    return { found: [], isAside, next: read.isDone ? nextTable : { table, after: read.after } }
+  const index = connection.get<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+    name,
+  )
+  const indexed = `${name} INDEXED BY ${index?.name}`
+  const last = connection.get<{ id: number | null }>(`SELECT max(block_id) AS id FROM ${indexed}`)?.id ?? 0
+  const next = nextReadable(connection, name, read.after, last)
+  const between = connection.all<IndexedBlock>(
+    `SELECT block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs FROM ${indexed}
+     WHERE block_id > ? AND block_id < ? AND block_id NOT IN (SELECT block_id FROM hidden_block)
+     ORDER BY block_id`,
+    ...[read.after, next ?? Number.MAX_SAFE_INTEGER],
+  )
+  const found = between.filter(({ blockId }) => !isReachable(connection, name, blockId))
+  return { found, isAside, next: next === null ? nextTable : { table, after: next - 1 } }
+}
+
+/** Reads rows as long as it can. */
+function readOn(
+  connection: Connection,
+  table: string,
+  after: number,
+): { after: number; isDone: boolean; isDamaged: boolean } {
+  const rows = connection
+    .statement<{ blockId: number }>(
+      // a column of the row: an index would be read in its place
+      `SELECT block_id AS blockId, count FROM ${table} NOT INDEXED
+       WHERE block_id > ? ORDER BY block_id LIMIT ${ROWS_A_JOB}`,
+    )
+    .iterate(after)
+  let last = after
+  let read = 0
+  try {
+    for (const { blockId } of rows) {
+      last = blockId
+      read++
+    }
+  } catch (error) {
+    if (!isBroken(storeFaultCode(error))) throw error
+    return { after: last, isDone: false, isDamaged: true }
+  }
+  return { after: last, isDone: read < ROWS_A_JOB, isDamaged: false }
+}
+
+/** The first block found behind the damage that begins after a block, by steps that grow; null when there is none. */
+function nextReadable(connection: Connection, table: string, after: number, last: number): number | null {
+  for (let step = 1; after + step <= last; step *= 2) {
+    try {
+      const next = connection.get<{ blockId: number; count: number }>(
+        `SELECT block_id AS blockId, count FROM ${table} NOT INDEXED WHERE block_id > ? ORDER BY block_id LIMIT 1`,
+        after + step,
+      )
+      return next?.blockId ?? null
+    } catch (error) {
+      if (!isBroken(storeFaultCode(error))) throw error
+    }
+  }
+  return null
+}
+
+function isReachable(connection: Connection, table: string, blockId: number): boolean {
+  try {
+    connection.get(`SELECT count FROM ${table} WHERE block_id = ?`, blockId)
+    return true
+  } catch (error) {
+    if (!isBroken(storeFaultCode(error))) throw error
+    return false
+  }
+}
+
+/**
+ * Hides blocks whose rows cannot be read, and enters them among the damaged blocks: how many records they have, and
+ * when the last was measured, nobody knows any more, so the counts of their devices stay as they are.
+ */
+export function hideUnreachableBlocks(
+  connection: WriterTables,
+  { blocks, isAside, nowMs }: { blocks: readonly IndexedBlock[]; isAside: boolean; nowMs: number },
+): void {
+  if (!isAside) setBlocksAside(connection)
+  const gaps = new Gaps(connection)
+  for (const { blockId, deviceId, stream, firstMs } of blocks) {
+    connection.run('INSERT OR IGNORE INTO hidden_block (block_id) VALUES (?)', blockId)
+    connection.run(
+      `INSERT OR IGNORE INTO damaged_block
+         (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
+       VALUES (?, ?, ?, ?, ?, 0, 'unreadable_page', ?, x'')`,
+      ...[blockId, deviceId, stream, firstMs, firstMs, nowMs],
+    )
+    if (isLogged(connection, blockId)) gaps.add({ deviceId, stream, firstMs, lastMs: firstMs, count: 0 })
+  }
+  gaps.write('damage', nowMs)
+}

@@ -1,0 +1,135 @@
+import { createInterface } from 'node:readline/promises'
+import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/repair.ts'
+import {
+  CommandError,
+  type CommandIo,
+  EXIT,
+  pathFrom,
+  type RunCommand,
+  runCommand,
+} from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { describeError } from '#shared/errors.ts'
+import { systemClock } from '#shared/time.ts'
+import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
+
+type Salvaged = Parameters<RepairDialogue['table']>[0]
+type Rebuilt = Parameters<RepairDialogue['mayReplace']>[0]
+type Unreadable = Salvaged['unreadable'][number]
+type LostBlock = Rebuilt['lostBlocks'][number]
+
+/** Of one table, or of the lost blocks, at most so many are told one by one. */
+const MAX_LINES = 1000
+
+/** `cartbarn repair`: a new database from all that can be read of a damaged one. */
+export const repair: RunCommand = (argv, io) =>
+  runCommand('repair', io, async () => {
+    const command = createSettingsCommandLine('repair', io)
+      .description(
+        'Makes a new database from all that can be read of a damaged one and says what could not be read. It changes ' +
+          'nothing of the old one, and asks before it puts the new one in its place; the old one is then kept in a ' +
+          'folder beside it. The gateway must be stopped.',
+      )
+      .option('--data <dir>', 'the data folder [CARTBARN_DATA_DIR]')
+      .option('--yes', 'put the new database in its place without asking')
+    const { data, yes = false, config } = parseCommandLine(command, argv).opts()
+    const dataDir = pathFrom(io, data ?? readSettings(config, io).dataDir)
+    const repaired = await repairDatabase(dataDir, systemClock.nowMs(), dialogueOf(io, yes)).catch(
+      (error: unknown) => {
+        throw new CommandError(describeError(error), { cause: error })
+      },
+    )
+    io.stdout.write(`${resultOf(dataDir, repaired)}\n`)
+    return EXIT.ok
+  })
+
+function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
+  const say = (line: string) => io.stdout.write(`${line}\n`)
+  return {
+    space: (needed, free) =>
+      say(`A second database needs up to ${megabytes(needed)}; ${megabytes(free)} are free.`),
+    logDamage: say,
+    table: (salvaged) => {
+      for (const line of linesOf(salvaged)) say(line)
+    },
+    mayReplace: async (rebuilt, path) => {
+      for (const line of summaryOf(rebuilt)) say(line)
+      say(`The new database is whole: ${path}`)
+      return yes || (io.stderr.isTTY === true && (await ask(io)))
+    },
+  }
+}
+
+async function ask(io: CommandIo): Promise<boolean> {
+  const lines = createInterface({ input: io.stdin, output: io.stderr })
+  try {
+    const answer = await lines.question('Put it in the place of the old one, which is kept? [y/N] ', {
+      signal: io.signal,
+    })
+    return /^y(es)?$/i.test(answer.trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): string[] {
+  if (isComplete) return [`${table}: all ${rows} rows`]
+  const details = [
+    ...unreadable.map((one) => `  ${describeUnreadable(one)}`),
+    ...refused.map((key) => `  ${keyText(key)}: read, but it contradicts another row or is not a valid one`),
+  ]
+  return [`${table}: ${rows} rows, and some are missing:`, ...shortened(details)]
+}
+
+function describeUnreadable(unreadable: Unreadable): string {
+  if ('key' in unreadable) return `${keyText(unreadable.key)}: cannot be read`
+  const { after, before } = unreadable
+  if (after === null && before === null) return 'nothing of it can be read'
+  const from = after === null ? 'from the beginning' : `after ${keyText(after)}`
+  return `${from} ${before === null ? 'to the end' : `up to ${keyText(before)}`}: what was there cannot be read`
+}
+
+function keyText(key: Extract<Unreadable, { key: unknown }>['key']): string {
+  return key
+    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))
+    .join('/')
+}
+
+function summaryOf({ tables, lostBlocks, orphans }: Rebuilt): string[] {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  const damaged = tables.filter(({ isComplete }) => !isComplete)
+  return [
+    ...(lostBlocks.length === 0
+      ? []
+      : ['Telemetry that is gone:', ...shortened(lostBlocks.map((block) => `  ${describeBlock(block)}`))]),
+    ...[...orphans].map(([table, n]) => `${table}: ${n} rows were left out, as what they belong to is gone`),
+    damaged.length === 0
+      ? `All of the ${rows} rows of ${tables.length} tables could be read.`
+      : `${rows} rows could be read; of these tables some could not: ${damaged.map(({ table }) => table).join(', ')}.`,
+  ]
+}
+
+function describeBlock({ hardwareId, stream, firstMs, lastMs, count }: LostBlock): string {
+  const who = hardwareId ?? 'a device that is not known any more'
+  const many = count === null ? 'up to 2,048' : count
+  const until = lastMs === null ? 'on' : `to ${new Date(lastMs).toISOString()}`
+  return `${who}: ${many} records of ${stream} from ${new Date(firstMs).toISOString()} ${until}`
+}
+
+function resultOf(dataDir: string, { path, keptIn }: Repaired): string {
+  if (keptIn !== null)
+    return `It is in its place now. The old one is kept in ${keptIn}; delete that once you are sure. Start the gateway.`
+  return [
+    'It was not put in its place. To do so, with the gateway still stopped, call this command again with --yes, or:',
+    `  cd '${dataDir}' && mkdir damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db`,
+  ].join('\n')
+}
+
+function shortened(lines: readonly string[]): string[] {
+  if (lines.length <= MAX_LINES) return [...lines]
+  return [...lines.slice(0, MAX_LINES), `  and ${lines.length - MAX_LINES} more`]
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DAY_MS } from '#shared/time.ts'
+import { ClockCourse } from './course.ts'
+import { mayBeGone } from './readings.ts'
+import { playStory } from './story.ts'
+
+// one after a first start in 1970, one after a first start with the right time
+for (const seed of [102, 1018]) {
+  test(`nothing is missing and every wrong time is said in the story of seed ${seed}`, async () => {
+    const { acknowledged, missing, unsaid, steps } = await playStory(seed)
+    assert.ok(acknowledged > 100 && steps.length > 6)
+    assert.deepEqual({ missing, unsaid }, { missing: [], unsaid: [] })
+  })
+}
+
+test('what is gone without being old is found', async (t) => {
+  const course = await ClockCourse.open(0)
+  t.after(() => course.close())
+  await course.send(['satellite-1'], 10, 10 * DAY_MS)
+  await course.remove('satellite-1')
+  assert.equal((await course.findings()).missing.length, 10)
+})
+
+test('a reading may be gone once it is old, in truth, or by the time the gateway gave it', () => {
+  const nowMs = Date.UTC(2026, 4, 1)
+  const kept = { byRetentionMs: 60 * DAY_MS, purges: [] }
+  const reading = (trueDays: number, gatewayDays: number | null) => ({
+    ...{ hardwareId: 'x', voltageMv: 1, trueMs: nowMs - trueDays * DAY_MS },
+    saidMs: gatewayDays === null ? nowMs - trueDays * DAY_MS : null,
+    gatewayMs: nowMs - (gatewayDays ?? 0) * DAY_MS,
+  })
+  assert.equal(mayBeGone(reading(59, null), nowMs, kept), false)
+  assert.equal(mayBeGone(reading(61, null), nowMs, kept), true)
+  assert.equal(mayBeGone(reading(1, 61), nowMs, kept), true)
+  assert.equal(mayBeGone(reading(1, 59), nowMs, kept), false)
+  const purges = [{ atMs: nowMs, olderThanMs: 20 * DAY_MS }]
+  assert.equal(mayBeGone(reading(21, null), nowMs, { ...kept, purges }), true)
+})

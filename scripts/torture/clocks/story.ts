@@ -1,0 +1,142 @@
+import { createRandom, type Random } from '#shared/random.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { BEGIN_MS, ClockCourse, DEVICES, type Findings } from './course.ts'
+
+const YEAR_MS = 365 * DAY_MS
+/** Days of history that a device brings at the beginning: none of it is old in truth. */
+const HISTORY_DAYS = 50
+const STEPS = { least: 6, most: 12 }
+
+/** What happened to the clock, and what was found wrong at the end. */
+export interface Story extends Findings {
+  seed: number
+  steps: string[]
+}
+
+/** Plays a random story about a gateway's clock; the same seed gives the same story. */
+export async function playStory(seed: number): Promise<Story> {
+  const random = createRandom(seed, 'clocks')
+  const first = firstStart(random)
+  const course = await ClockCourse.open(first.offMs)
+  const steps = [first.name]
+  try {
+    await course.look(first.name)
+    await course.send(['satellite-1'], HISTORY_DAYS, HISTORY_DAYS * DAY_MS)
+    const count = random.integer(STEPS.least, STEPS.most)
+    for (let i = 0; i < count; i++) steps.push(await takeStep(course, random))
+    return { seed, steps, ...(await course.findings()) }
+  } finally {
+    await course.close()
+  }
+}
+
+// Nothing confirms the time of a first start.
+function firstStart(random: Random): { name: string; offMs: number } {
+  const chance = random.next()
+  if (chance < 0.7) return { name: 'first start with the right time', offMs: 0 }
+  if (chance < 0.85) return { name: 'first start in 1970', offMs: 5000 - BEGIN_MS }
+  const offMs = random.integer(1, 8) * YEAR_MS
+  return { name: `first start ${span(offMs)}`, offMs }
+}
+
+/** One thing happens to the clock; devices send, retention runs, and sometimes an admin purges. Returns what it was. */
+async function takeStep(course: ClockCourse, random: Random): Promise<string> {
+  const step = await changeClock(course, random)
+  await course.look(step)
+  const isOutage = random.chance(0.4)
+  // it comes back with what it measured meanwhile
+  const [count, spanMs] = isOutage ? [random.integer(2, 40), random.integer(1, 48) * HOUR_MS] : [1, 0]
+  await course.send(DEVICES, count, spanMs)
+  await course.runRetention()
+  if (random.chance(0.3)) await course.purge(random.integer(40, 100))
+  await course.look(`${step}, then devices`)
+  return isOutage ? `${step}, ${count} readings of ${span(spanMs)}` : step
+}
+
+type Change = (course: ClockCourse, random: Random) => string | Promise<string>
+
+const CHANGES: readonly [Change, ...Change[]] = [jump, jump, jump, restart, restart, putRight, goOn]
+
+function changeClock(course: ClockCourse, random: Random): string | Promise<string> {
+  return random.pick(CHANGES)(course, random)
+}
+
+/** Somebody or something sets the system clock while the gateway runs. */
+function jump(course: ClockCourse, random: Random): string {
+  if (random.chance(0.1)) {
+    course.setClock(5000 - course.trueMs)
+    return 'set to 1970'
+  }
+  const offMs = randomOffMs(random)
+  course.setClock(offMs)
+  return `set ${span(offMs)}`
+}
+
+/** From minutes to years, ahead or back; among them the whole hours of a wrong time zone. */
+function randomOffMs(random: Random): number {
+  const sizes: [number, ...number[]] = [
+    random.integer(6, 59) * MINUTE_MS,
+    random.integer(1, 12) * HOUR_MS,
+    random.integer(1, 12) * HOUR_MS,
+    random.integer(1, 25) * DAY_MS,
+    random.integer(40, 300) * DAY_MS,
+    random.integer(1, 10) * YEAR_MS,
+  ]
+  // beyond a gateway's first millisecond no two jumps meet
+  return (random.chance(0.5) ? 1 : -1) * random.pick(sizes) + random.integer(0, 999)
+}
+
+/** The gateway stops, and starts with a clock that was lost, stood still, was set meanwhile, or is right. */
+async function restart(course: ClockCourse, random: Random): Promise<string> {
+  const offline: [number, ...number[]] = [
+    random.integer(5, 300) * 1000,
+    random.integer(1, 14) * HOUR_MS,
+    random.integer(1, 20) * DAY_MS,
+    random.integer(40, 150) * DAY_MS,
+  ]
+  const offlineMs = random.pick(offline)
+  const wrongMs = randomOffMs(random)
+  const stoodAtMs = course.system.nowMs()
+  const clocks: [[string, number | null], ...[string, number | null][]] = [
+    ['the right time', 0],
+    ['its clock kept', null],
+    ['1970', 5000 - course.trueMs - offlineMs],
+    ['a clock that stood still', stoodAtMs - course.trueMs - offlineMs],
+    [span(wrongMs), wrongMs],
+  ]
+  // readings that it dates by a clock that stood still for months are taken for that old, as nobody can know better
+  const [what, offMs] = random.pick(clocks)
+  await course.restart(offlineMs, (system, trueMs) => (offMs === null ? system.nowMs() : trueMs + offMs))
+  return `restart after ${span(offlineMs)}, ${what}`
+}
+
+/** The clock is put right: by the network, or by a person, who may confirm it. */
+async function putRight(course: ClockCourse, random: Random): Promise<string> {
+  if (random.chance(0.4)) {
+    course.synchronize()
+    return 'synchronized'
+  }
+  course.setClock(0)
+  if (random.chance(0.5)) return 'set right'
+  await course.confirm()
+  return 'set right and confirmed'
+}
+
+function goOn(course: ClockCourse, random: Random): string {
+  const ms = random.integer(1, 72) * HOUR_MS + random.integer(0, 3_599_999)
+  course.passTime(ms)
+  return `${span(ms)} later`
+}
+
+function span(ms: number): string {
+  const size = Math.abs(ms)
+  const amount =
+    size >= 2 * YEAR_MS
+      ? `${Math.floor(size / YEAR_MS)} years`
+      : size >= 2 * DAY_MS
+        ? `${Math.floor(size / DAY_MS)} days`
+        : size >= 2 * HOUR_MS
+          ? `${Math.floor(size / HOUR_MS)} hours`
+          : `${Math.floor(size / MINUTE_MS)} minutes`
+  return ms < 0 ? `-${amount}` : amount
+}

@@ -1,0 +1,265 @@
+import { cpSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import { createDataFolder } from '../disk/recorded-folder.ts'
+import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { type Course, type CourseDevice, connectDevice, makeCourse } from './course.ts'
+import { type Comparison, compare } from './judge.ts'
+import { type Answers, askEverything } from './questions.ts'
+import { chooseStrike, namedPages, type Strike, strike, strikePage } from './strike.ts'
+
+const CASES = 1000
+const SHORT_CASES = 8
+const SHORT_PAGES = 8
+const PROGRESS_EVERY = 50
+const AT_ONCE = 2
+/** How long a gateway may take to notice by itself what it answered wrongly. */
+const NOTICE_LIMIT_MS = 15_000
+const ACKNOWLEDGEMENT_LIMIT_MS = 10_000
+
+/** What came of one piece of damage. */
+interface Outcome {
+  what: string
+  strike: Strike
+  /** Null when the gateway did not start. */
+  comparison: Comparison | null
+  /** `/health`, or what it said when it ended. */
+  said: string
+  isSaid: boolean
+  /** Devices that are still known and were not acknowledged. */
+  unacknowledged: string[]
+}
+
+/** What flash does to a stopped gateway's files: every answer is right, or it is said that it is not. */
+export const damage: TortureScenario = {
+  name: 'damage',
+  summary:
+    'flipped bits, zeros and noise in the files of a stopped gateway; no answer may be wrong without a word',
+  run: async (context) => {
+    const torture = new DamageTorture(context)
+    const { random, pages } = await torture.run()
+    print(random, pages)
+    return { figures: createFigures(random, pages), raw: { random, pages } }
+  },
+}
+
+class DamageTorture {
+  readonly #context: TortureContext
+  readonly #seed: number
+
+  constructor(context: TortureContext) {
+    this.#context = context
+    this.#seed = context.seed ?? Math.floor(Math.random() * 1e6)
+  }
+
+  async run(): Promise<{ random: Outcome[]; pages: Outcome[] }> {
+    const { bench, entry, isShort, cycles } = this.#context
+    printProgress(`  seed ${this.#seed}`)
+    const course = await makeCourse(bench, entry)
+    const twins = {
+      stopped: await this.#answersOf(course, course.folders.stopped),
+      killed: await this.#answersOf(course, course.folders.killed),
+    }
+    const again = compare(twins.stopped, await this.#answersOf(course, course.folders.stopped))
+    if (again.differing.length > 0)
+      throw new Error(`without any damage: ${JSON.stringify(again.differing.slice(0, 3))}`)
+    const named = namedPages(course.folders.stopped, this.#seed)
+    const chosen = isShort ? named.filter((_, n) => n % Math.ceil(named.length / SHORT_PAGES) === 0) : named
+    const pages = await this.#all(chosen, (page) =>
+      this.#suffer(course, twins.stopped, 'stopped', page.name, strikePage(page, this.#seed)),
+    )
+    const numbers = Array.from({ length: cycles ?? (isShort ? SHORT_CASES : CASES) }, (_, n) => n)
+    const random = await this.#all(numbers, (n) => {
+      // half of them hit the log, where the newest lies
+      const [folder, file] =
+        n % 2 === 0 ? (['stopped', 'cartbarn.db'] as const) : (['killed', 'cartbarn.db-wal'] as const)
+      const chosen = chooseStrike(course.folders[folder], file, this.#seed + n)
+      return this.#suffer(course, twins[folder], folder, `case ${n}`, chosen)
+    })
+    return { random, pages }
+  }
+
+  async #all<Item>(items: readonly Item[], suffer: (item: Item) => Promise<Outcome>): Promise<Outcome[]> {
+    let done = 0
+    return inParallel(items, AT_ONCE, async (item) => {
+      const outcome = await suffer(item)
+      if (isBad(outcome)) printProgress(describe(outcome))
+      if (++done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${items.length}`)
+      return outcome
+    })
+  }
+
+  async #answersOf(course: Course, folder: string): Promise<Answers> {
+    const dataDir = this.#copy(folder)
+    const gateway = await untilListening(this.#spawn(dataDir))
+    const answers = await askEverything(gateway, course)
+    await gateway.process.stop('SIGKILL')
+    rmSync(dataDir, { recursive: true })
+    for (const [question, { status, text }] of answers)
+      if (status !== 200) throw new Error(`${question}: ${status} ${text.slice(0, 200)} without any damage`)
+    return answers
+  }
+
+  async #suffer(
+    course: Course,
+    twin: Answers,
+    folder: 'stopped' | 'killed',
+    what: string,
+    chosen: Strike,
+  ): Promise<Outcome> {
+    const dataDir = this.#copy(course.folders[folder])
+    strike(dataDir, chosen)
+    const started = this.#spawn(dataDir)
+    let lastLine = ''
+    started.watchLines((line) => {
+      lastLine = line
+    })
+    const outcome: Outcome = {
+      ...{ what: `${what} (${folder})`, strike: chosen, comparison: null, said: '', isSaid: false },
+      unacknowledged: [],
+    }
+    try {
+      const gateway = await untilListening(started).catch(() => null)
+      if (gateway === null) {
+        outcome.said = `${lastLine} ${started.errorTail}`
+        outcome.isSaid = /repair/.test(outcome.said)
+        return outcome
+      }
+      const answers = await askEverything(gateway, course)
+      outcome.comparison = compare(twin, answers)
+      outcome.said = await this.#heardOf(gateway, outcome.comparison.differing.length > 0)
+      outcome.isSaid = /"damage(d_telemetry)?":/.test(outcome.said)
+      outcome.unacknowledged = await unacknowledged(gateway, course.devices)
+      return outcome
+    } finally {
+      await started.stop('SIGKILL')
+      rmSync(dataDir, { recursive: true })
+    }
+  }
+
+  /** What it says of damage; waits for it where something is wrong. */
+  async #heardOf(gateway: GatewayProcess, isAwaited: boolean): Promise<string> {
+    const untilMs = performance.now() + (isAwaited ? NOTICE_LIMIT_MS : 0)
+    for (;;) {
+      const health = await gateway.api.health().catch((error: unknown) => String(error))
+      if (/"damage(d_telemetry)?":/.test(health) || performance.now() >= untilMs) return health
+      await sleep(500)
+    }
+  }
+
+  #spawn(dataDir: string) {
+    const { bench, entry } = this.#context
+    return spawnGateway(bench, { entry, dataDir })
+  }
+
+  #copy(folder: string): string {
+    const dataDir = createDataFolder(this.#context.bench, 'damaged')
+    // with its times: another one would not be the same file
+    cpSync(folder, dataDir, { recursive: true, preserveTimestamps: true })
+    return dataDir
+  }
+}
+
+/** Devices that the gateway still knows, and that get no acknowledgement of telemetry and a lock event. */
+async function unacknowledged(gateway: GatewayProcess, devices: readonly CourseDevice[]): Promise<string[]> {
+  const known = new Set(await gateway.api.hardwareIds().catch(() => []))
+  const waiting = devices.filter(({ hardwareId }) => known.has(hardwareId))
+  const acknowledged = await Promise.all(waiting.map((device) => isAcknowledged(gateway, device)))
+  return waiting.filter((_, n) => !acknowledged[n]).map(({ hardwareId }) => hardwareId)
+}
+
+async function isAcknowledged(gateway: GatewayProcess, device: CourseDevice): Promise<boolean> {
+  const limit = sleep(ACKNOWLEDGEMENT_LIMIT_MS, false, { ref: false })
+  const send = async (): Promise<boolean> => {
+    const client = await connectDevice(gateway, device)
+    try {
+      const sample = { ts: Date.now(), lat: 36.5, long: -121.9 }
+      await client.publishAsync(`dev/${device.hardwareId}/tlm`, JSON.stringify(sample), { qos: 1 })
+      const event = { eid: `after-${Date.now()}`, event: 'lock', source: 'key', ts: Date.now() }
+      await client.publishAsync(`dev/${device.hardwareId}/evt`, JSON.stringify(event), { qos: 1 })
+      return true
+    } finally {
+      client.end(true)
+    }
+  }
+  return Promise.race([send().catch(() => false), limit])
+}
+
+/** An answer that is wrong and nobody says so, a start that fails without a way out, or a cart that waits for ever. */
+function isBad(outcome: Outcome): boolean {
+  return isSilentlyWrong(outcome) || isStuck(outcome) || outcome.unacknowledged.length > 0
+}
+
+function isSilentlyWrong({ comparison, isSaid }: Outcome): boolean {
+  if (comparison === null || isSaid) return false
+  return comparison.verdicts.less > 0 || comparison.verdicts.other > 0
+}
+
+function isStuck({ comparison, isSaid }: Outcome): boolean {
+  return comparison === null && !isSaid
+}
+
+function describe({
+  what,
+  strike: { file, kind, offset },
+  comparison,
+  said,
+  unacknowledged: waiting,
+}: Outcome) {
+  const differing = comparison?.differing
+    .slice(0, 3)
+    .map(({ question, verdict }) => `${question}: ${verdict}`)
+  const details = [differing?.join('; ') ?? 'not started', said.slice(0, 300), waiting.join(' ')]
+  return `  ${what}: ${kind} at ${offset} of ${file}: ${details.filter((text) => text !== '').join(' | ')}`
+}
+
+function count(outcomes: readonly Outcome[], holds: (outcome: Outcome) => boolean): number {
+  return outcomes.filter(holds).length
+}
+
+function print(random: readonly Outcome[], pages: readonly Outcome[]): void {
+  const rows = [
+    { name: 'at random', outcomes: random },
+    { name: 'a page of each table and index', outcomes: pages },
+  ].map(({ name, outcomes }) => [
+    name,
+    ...[
+      outcomes.length,
+      count(outcomes, ({ comparison }) => comparison?.differing.length === 0),
+      count(outcomes, ({ comparison, isSaid }) => isSaid && (comparison?.differing.length ?? 0) > 0),
+      count(outcomes, isSilentlyWrong),
+      count(outcomes, ({ comparison }) => (comparison?.verdicts.other ?? 0) > 0),
+      count(outcomes, ({ comparison }) => comparison === null),
+    ].map(formatCount),
+  ])
+  printTable(
+    'Damage',
+    ['where', 'cases', 'all right', 'differs, said', 'differs, not said', 'with other values', 'not started'],
+    rows,
+  )
+}
+
+function createFigures(random: readonly Outcome[], pages: readonly Outcome[]): Figure[] {
+  const all = [...random, ...pages]
+  return [
+    noneOf(
+      `damage: cases with an answer that is wrong without a word, of ${all.length}`,
+      count(all, isSilentlyWrong),
+    ),
+    noneOf('damage: starts that fail without naming the way out', count(all, isStuck)),
+    noneOf(
+      'damage: cases in which a known cart is not acknowledged',
+      count(all, (one) => one.unacknowledged.length > 0),
+    ),
+    noneOf(
+      'damage: a page of a table or an index, and the gateway does not start',
+      count(pages, ({ comparison }) => comparison === null),
+    ),
+    told(
+      'damage: answers with values that the undamaged twin does not have, all said',
+      formatCount(count(all, ({ comparison }) => (comparison?.verdicts.other ?? 0) > 0)),
+    ),
+  ]
+}

@@ -1,0 +1,71 @@
+import type { Answer, Answers } from './questions.ts'
+
+/** How an answer of a damaged gateway stands to that of its undamaged twin. */
+export type Verdict =
+  | 'the same'
+  /** No answer was given, or one that says that something could not be read. */
+  | 'refused'
+  /** Something is missing in it. */
+  | 'less'
+  /** It has something that the twin's does not have. */
+  | 'other'
+
+/** What a comparison of all answers found. */
+export interface Comparison {
+  verdicts: Record<Verdict, number>
+  /** The questions whose answers are not the same. */
+  differing: { question: string; verdict: Verdict }[]
+}
+
+/** Compares all answers with those of the undamaged twin. */
+export function compare(twin: Answers, damaged: Answers): Comparison {
+  const known = leavesOf([...twin.values()].map(({ text }) => text))
+  const comparison: Comparison = {
+    verdicts: { 'the same': 0, refused: 0, less: 0, other: 0 },
+    differing: [],
+  }
+  for (const [question, answer] of twin) {
+    const verdict = judge(answer, damaged.get(question), known)
+    comparison.verdicts[verdict]++
+    if (verdict !== 'the same') comparison.differing.push({ question, verdict })
+  }
+  return comparison
+}
+
+function judge(twin: Answer, damaged: Answer | undefined, known: ReadonlySet<string>): Verdict {
+  if (damaged === undefined) return 'refused'
+  if (damaged.status === twin.status && damaged.text === twin.text) return 'the same'
+  if (damaged.status === 0 || damaged.status >= 500 || damaged.isWarned) return 'refused'
+  // counts are right where something is missing: numbers of their own are looked at where they stand for something
+  for (const leaf of leavesOf([damaged.text])) if (!known.has(leaf) && !isCount(leaf)) return 'other'
+  return 'less'
+}
+
+const COUNT = /\.(total|count|records|gps|battery|devices|device_count|commands|[a-zA-Z]*Count|[a-z_]*count)=/
+
+/** Sums over what was read, which differ when something is missing. */
+function isCount(leaf: string): boolean {
+  return COUNT.test(leaf) || /summary|totals|pagination|telemetry/.test(leaf)
+}
+
+/** Every value in the texts with the names of the fields that lead to it. */
+function leavesOf(texts: readonly string[]): Set<string> {
+  const leaves = new Set<string>()
+  for (const text of texts) addLeaves(parse(text), '', leaves)
+  return leaves
+}
+
+function addLeaves(value: unknown, name: string, leaves: Set<string>): void {
+  if (Array.isArray(value)) for (const item of value) addLeaves(item, name, leaves)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value)) addLeaves(inner, `${name}.${key}`, leaves)
+  else leaves.add(`${name}=${String(value)}`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

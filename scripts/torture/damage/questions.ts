@@ -1,0 +1,122 @@
+import { connect, type MqttClient } from 'mqtt'
+import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import { toIso } from '#shared/time.ts'
+import { type Course, programOptions } from './course.ts'
+
+/** An answer: a JSON text without what differs from moment to moment, or why there is none. */
+export interface Answer {
+  status: number
+  text: string
+  /** It says itself that something may be missing in it. */
+  isWarned?: boolean
+}
+
+/** Answers by question. */
+export type Answers = ReadonlyMap<string, Answer>
+
+/** Fewer than the downloads that one user may have at once. */
+const AT_ONCE = 3
+/** Nothing more comes when nothing has come for so long. */
+const QUIET_MS = 250
+const REQUEST_LIMIT_MS = 20_000
+/** Of users: counted by the torture itself. Of devices and details: whether they are connected. */
+const VOLATILE = /^(usage|timestamp|is_online|mqtt|instance|request_id|updated_at|last_responded_at)$/
+
+/** Asks a gateway everything that a course can be asked. Never throws. */
+export async function askEverything(gateway: GatewayProcess, course: Course): Promise<Answers> {
+  const answers = new Map<string, Answer>()
+  await inParallel(questionsOf(course), AT_ONCE, async ({ path, key, name }) => {
+    answers.set(name, await ask(`http://127.0.0.1:${gateway.ports.http}${path}`, key))
+  })
+  const heard = await listen(gateway, course)
+  answers.set('retained messages', heard.retained)
+  answers.set('messages that waited', heard.waiting)
+  return answers
+}
+
+interface Question {
+  name: string
+  path: string
+  key: string
+}
+
+function questionsOf({ devices, users, groupIds, fromMs, toMs }: Course): Question[] {
+  const range = `from=${toIso(fromMs)}&to=${toIso(toMs)}`
+  const ids = devices.map(({ hardwareId }) => hardwareId)
+  const paths = [
+    ...['/devices?limit=1000', '/groups', '/users', '/device-types', '/audit-log?limit=1000', '/stats'],
+    ...['/lock-events?limit=1000', '/commands?limit=1000', '/geofence-events?limit=1000', '/mqtt/quarantine'],
+    `/trips?${range}`,
+    ...ids.flatMap((id) => [
+      ...['', '/details', '/config', '/gps/latest', '/battery/latest', '/telemetry/stats', '/commands'].map(
+        (end) => `/devices/${id}${end}`,
+      ),
+      ...[`/devices/${id}/gps?${range}`, `/devices/${id}/battery?${range}`, `/trips/${id}?${range}`],
+      ...[`/lock-events?limit=1000&hardware_id=${id}`, `/geofence-events?limit=1000&hardware_id=${id}`],
+    ]),
+    ...groupIds.flatMap((id) =>
+      ['', '/devices', '/config', '/geofences'].map((end) => `/groups/${id}${end}`),
+    ),
+    ...users.map(({ userId }) => `/users/${userId}`),
+  ]
+  return [
+    ...paths.map((path) => ({ name: path, path, key: ADMIN_KEY })),
+    ...users.map(({ key }, n) => ({ name: `devices of user ${n}`, path: '/devices', key })),
+    ...users.map(({ key }, n) => ({ name: `events of user ${n}`, path: '/lock-events?limit=1000', key })),
+  ]
+}
+
+async function ask(url: string, key: string): Promise<Answer> {
+  try {
+    const signal = AbortSignal.timeout(REQUEST_LIMIT_MS)
+    const response = await fetch(url, { headers: { 'x-api-key': key }, signal })
+    const isWarned = response.headers.has('cartbarn-warning')
+    return { status: response.status, text: steady(await response.text()), isWarned }
+  } catch (error) {
+    return { status: 0, text: String(error) }
+  }
+}
+
+function steady(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text, (name, value) => (VOLATILE.test(name) ? undefined : value)))
+  } catch {
+    return text
+  }
+}
+
+/** What the broker keeps for programs: retained messages, and those that wait for a kept session. */
+async function listen(
+  { ports }: GatewayProcess,
+  { program }: Course,
+): Promise<{ retained: Answer; waiting: Answer }> {
+  let client: MqttClient | undefined
+  try {
+    client = connect(`mqtt://127.0.0.1:${ports.mqtt}`, programOptions(program))
+    const retained: string[] = []
+    const waiting: string[] = []
+    let lastAtMs = performance.now()
+    client.on('message', (topic, payload, packet) => {
+      lastAtMs = performance.now()
+      ;(packet.retain ? retained : waiting).push(`${topic} ${payload.toString()}`)
+    })
+    const connected = Promise.withResolvers<void>()
+    client.once('connect', () => connected.resolve()).once('error', connected.reject)
+    client.once('close', () => connected.reject(new Error('closed')))
+    await connected.promise
+    await client.subscribeAsync('#', { qos: 1 })
+    while (performance.now() - lastAtMs < QUIET_MS)
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 5))
+    return {
+      retained: { status: 200, text: JSON.stringify(retained.sort()) },
+      // in their order
+      waiting: { status: 200, text: JSON.stringify(waiting.filter((line) => line.startsWith('board/'))) },
+    }
+  } catch (error) {
+    const answer = { status: 0, text: String(error) }
+    return { retained: answer, waiting: answer }
+  } finally {
+    client?.end(true)
+  }
+}

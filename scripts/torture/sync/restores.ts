@@ -1,0 +1,197 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
+import { formatCount, median, noneOf, printProgress, type ScenarioReport, told } from '#scripts/rig/report.ts'
+import { DAY_MS, HOUR_MS } from '#shared/time.ts'
+import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
+import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
+import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { TorturedHub } from './hub.ts'
+import { untilStatus } from './status.ts'
+import { Story } from './story.ts'
+import { StoryGateway } from './story-gateway.ts'
+
+const RUNS = 20
+const SHORT_RUNS = 1
+const DEVICES = 200
+const SHORT_DEVICES = 20
+const SITE = 'restored'
+const WARM_MS = 3_000
+const LIVE_MS = 20_000
+const SHORT_LIVE_MS = 3_000
+const IN_SYNC_LIMIT_MS = 120_000
+const CAUGHT_UP_LIMIT_MS = 600_000
+const POLL_MS = 100
+/** Until the gateway compares; one that has ended meanwhile is restarted all the same. */
+const COMPARING_LIMIT_MS = 20_000
+
+/** How old the copy is that is put back: what devices recorded in between comes after it was made. */
+const AGES = [
+  { name: '20 seconds', spanMs: 0, stepMs: 1 },
+  { name: 'an hour', spanMs: HOUR_MS, stepMs: 20_000 },
+  { name: 'a day', spanMs: DAY_MS, stepMs: 240_000 },
+] as const
+type Age = (typeof AGES)[number]
+
+interface Restore {
+  age: Age['name']
+  /** Rows that the hub had before and lacked when it was there again. */
+  lost: number
+  /** Rows the gateway sent again beside its streams. */
+  resent: number
+  caughtUpMs: number
+  problems: string[]
+}
+
+/** The database of a head office is put back while all devices of a course are at work. */
+export const restores: TortureScenario = {
+  name: 'restores',
+  summary:
+    'a head office put back to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
+  run: runRestores,
+}
+
+async function runRestores(context: TortureContext): Promise<ScenarioReport> {
+  const { isShort, cycles } = context
+  const count = cycles ?? (isShort ? SHORT_RUNS : RUNS)
+  const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
+  const all: Restore[] = []
+  try {
+    const key = await hub.addSite(SITE)
+    await hub.start()
+    const devices = isShort ? SHORT_DEVICES : DEVICES
+    const gateway = await StoryGateway.start(context, hub, SITE, key, devices)
+    for (let run = 0; run < count; run++) {
+      const age = AGES[(isShort ? 1 : run) % AGES.length] ?? AGES[0]
+      const liveMs = isShort ? SHORT_LIVE_MS : LIVE_MS
+      const restore = await restoreOnce(hub, gateway, { age, liveMs, restarts: run % 2 === 1 })
+      all.push(restore)
+      printProgress(describe(run + 1, restore))
+    }
+    await gateway.close()
+  } finally {
+    await hub.stop()
+  }
+  return { figures: createFigures(all), raw: all }
+}
+
+async function restoreOnce(
+  hub: TorturedHub,
+  gateway: StoryGateway,
+  { age, liveMs, restarts }: { age: Age; liveMs: number; restarts: boolean },
+): Promise<Restore> {
+  const story = new Story(age.name, hub)
+  await gateway.work()
+  await sleep(WARM_MS)
+  const putBack = await hub.keepBackup()
+  if (age.spanMs > 0) await gateway.addHistory(age.spanMs, age.stepMs)
+  await sleep(liveMs)
+  const before = await untilStatus(gateway.client, isAllThere, IN_SYNC_LIMIT_MS)
+  story.require(isAllThere(before), `not in sync before: ${before.explanation}`)
+  const had = await countRows(hub)
+  await putBack()
+  const startedAtMs = performance.now()
+  const lost = had - (await countRows(hub))
+  if (restarts) await restartBoth(hub, gateway)
+  const status = await untilCaughtUp(hub, gateway, story)
+  const caughtUpMs = performance.now() - startedAtMs
+  await gateway.rest()
+  await gateway.quiet()
+  await story.judge(gateway, 1)
+  const counts = status.details?.audit.last?.counts ?? []
+  const resent = counts.reduce((sum, each) => sum + each.resent, 0)
+  return { age: age.name, lost, resent, caughtUpMs, problems: story.problems }
+}
+
+/** Ends both sides while they compare. */
+async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<void> {
+  await untilStatus(gateway.client, ({ state }) => state === 'comparing', COMPARING_LIMIT_MS)
+  await gateway.stop()
+  await gateway.startAgain()
+  await sleep(WARM_MS)
+  for (const process of hub.processes) {
+    await process.end('SIGKILL')
+    await process.start()
+  }
+}
+
+/**
+ * Looks at both sides until both say that everything is there. Nobody may say so before the gateway was seen to compare,
+ * and before that comparison of everything has ended.
+ */
+async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Story): Promise<SyncStatusJson> {
+  const restoredAtMs = Date.now()
+  const giveUpAtMs = performance.now() + CAUGHT_UP_LIMIT_MS
+  const early = new Set<string>()
+  let status: SyncStatusJson
+  let isOver = false
+  do {
+    await sleep(POLL_MS)
+    // the site first: what the gateway says a moment later must bear it out
+    const site = await siteOf(hub, gateway)
+    status = await gateway.client.call('GET /sync/status')
+    const isCompared = hasComparedSince(status, restoredAtMs)
+    if (!isCompared && /all data is here/.test(site.explanation)) early.add('the hub')
+    if (!isCompared && isAllThere(status)) early.add('the gateway')
+    isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
+  } while (!isOver && performance.now() < giveUpAtMs)
+  for (const who of early) story.require(false, `${who} says too early that everything is there`)
+  story.require(isOver, `not caught up: ${status.explanation}`)
+  return status
+}
+
+function isAllThere({ state }: SyncStatusJson): boolean {
+  return state === 'in_sync'
+}
+
+function hasComparedSince({ details }: SyncStatusJson, sinceMs: number): boolean {
+  const last = details?.audit.last
+  if (last === null || last === undefined || !last.is_everything) return false
+  const isConfirmed = last.counts.every(({ rows, confirmed }) => rows === confirmed)
+  return Date.parse(last.ended_at) >= sinceMs && details?.audit.unconfirmed_rows === 0 && isConfirmed
+}
+
+async function siteOf(hub: TorturedHub, { site }: StoryGateway): Promise<SiteJson> {
+  const response = await fetch(`http://127.0.0.1:${hub.port}/sites/${site}`, {
+    headers: { 'X-API-Key': HUB_ADMIN_KEY },
+  })
+  if (response.status !== 200) throw new Error(`GET /sites/${site}: ${response.status}`)
+  return siteSchema.parse(await response.json())
+}
+
+/** Records and events at the hub. */
+async function countRows(hub: TorturedHub): Promise<number> {
+  const row = await hub.look((sql) =>
+    sql.get<{ rows: number }>(
+      `SELECT CAST((SELECT COALESCE(SUM(record_count), 0) FROM telemetry_block WHERE site_id = $1)
+            + (SELECT COALESCE(SUM(row_count), 0) FROM segment WHERE site_id = $1)
+            + (SELECT COUNT(*) FROM event WHERE site_id = $1) AS BIGINT) AS rows`,
+      [SITE],
+    ),
+  )
+  return Number(row?.rows ?? 0)
+}
+
+function describe(run: number, { age, lost, resent, caughtUpMs, problems }: Restore): string {
+  const rows = `${formatCount(lost)} rows lost, ${formatCount(resent)} sent again`
+  const words = `  ${run}: a copy of ${age} ago: ${rows}, caught up after ${seconds(caughtUpMs)}`
+  return [words, ...problems.map((problem) => `    WRONG: ${problem}`)].join('\n')
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}
+
+function createFigures(all: readonly Restore[]) {
+  const sum = (pick: (restore: Restore) => number) => all.reduce((total, each) => total + pick(each), 0)
+  const times = all.map(({ caughtUpMs }) => caughtUpMs)
+  return [
+    noneOf(
+      'restores: differences, and claims that came too early',
+      sum(({ problems }) => problems.length),
+    ),
+    told('restores: of a head office', formatCount(all.length)),
+    told('restores: rows that the head office lost', formatCount(sum(({ lost }) => lost))),
+    told('restores: caught up after, median', seconds(median(times))),
+    told('restores: caught up after, at most', seconds(Math.max(0, ...times))),
+  ]
+}
