@@ -16,6 +16,7 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { createLog } from '#shared/log.ts'
+import { createRandom } from '#shared/random.ts'
 import { silently } from '#testing/silently.ts'
 import { PageSums } from './page-sums.ts'
 
@@ -120,6 +121,24 @@ function writeAsAt(path: string, content: Buffer, mtimeMs: number): void {
 function entriesOf(path: string): number {
   return (statSync(`${path}-sums`).size - 512) / 8
 }
+
+test('what is overwritten and deleted is in no unused part of a page, wherever rows were moved', (t) => {
+  const { kept } = keep(t)
+  const { db } = kept
+  const random = createRandom('gaps')
+  const shuffled = Array.from({ length: 4000 }, (_, i) => i).sort(() => random.next() - 0.5)
+  db.pragma('secure_delete = ON')
+  db.exec('CREATE TABLE secret (id INTEGER PRIMARY KEY, name TEXT UNIQUE)')
+  const insert = db.prepare('INSERT INTO secret VALUES (?, ?)')
+  const update = db.prepare('UPDATE secret SET name = ? WHERE id = ?')
+  const remove = db.prepare('DELETE FROM secret WHERE id = ?')
+  for (const id of shuffled) insert.run(id, `${(id * 7919) % 4000} SECRET ${'*'.repeat(id % 300)}`)
+  for (const id of shuffled.slice(0, 3000)) update.run(`${id}`, id)
+  for (const id of shuffled.slice(3000)) remove.run(id)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  assert.ok(!readFileSync(kept.path).includes('SECRET'))
+  kept.readAll()
+})
 
 test('a bit, a sector of zeros, a page of zeros or of noise anywhere in the file is an error, never a wrong answer', (t) => {
   const { kept } = keep(t)

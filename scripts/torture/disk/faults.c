@@ -1,6 +1,6 @@
 /*
  * Makes the files below a folder fail like those of a bad disk. Loaded by LD_PRELOAD; DISK_FAULTS_DIR is the folder
- * and DISK_FAULTS_CONTROL a file of 4096 bytes that says, at any time, what goes wrong (`disk-faults.ts` writes it).
+ * and DISK_FAULTS_CONTROL a file of 4096 bytes that says, at any time, what goes wrong (`faults.ts` writes it).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -8,7 +8,7 @@ export type DiskRecord =
   | { kind: 'synced'; fd: number; sync: number }
   | { kind: 'unlink'; name: string }
 
-/** Lengths and places of `struct record` in disk-recorder.c. */
+/** Lengths and places of `struct record` in recorder.c. */
 const HEAD_BYTES = 24
 const FD_AT = 4
 const VALUE_AT = 8
@@ -18,7 +18,7 @@ const CREATES = 1
 const TRUNCATES = 2
 
 /**
- * Reads what disk-recorder.c wrote, oldest first. A last record that is not all there is left out: the process was
+ * Reads what recorder.c wrote, oldest first. A last record that is not all there is left out: the process was
  * killed before it could do what it was about to record.
  * Throws on calls that cannot be replayed. The bytes of a write are a view of `log`.
  */

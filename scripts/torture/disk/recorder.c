@@ -1,6 +1,6 @@
 /*
  * Writes down, in order and with their bytes, all changes a process makes to the files of one folder, so that what a
- * disk holds after a power cut can be worked out afterwards. Loaded by LD_PRELOAD; disk-log.ts reads what it writes.
+ * disk holds after a power cut can be worked out afterwards. Loaded by LD_PRELOAD; log.ts reads what it writes.
  *
  * TORTURE_FOLDER  the folder, an absolute path without links; only files directly in it are recorded
  * TORTURE_LOG     where to write, outside the folder
@@ -8,9 +8,10 @@
  *
  * One write() a record: what a process has written survives its SIGKILL. A change is recorded before it is made (only a
  * file that is opened, after it) and both under one lock, so at the end of a killed process the log and the files are
- * at most one change apart. What is not followed here (mapped writes, duplicated descriptors, copy_file_range) shows as a difference between the files of
- * the killed process and the log, which the caller compares. Files ending in -shm are left out: SQLite maps them and
- * makes them anew from the log at the first connection (https://sqlite.org/walformat.html#the_wal_index_file_format).
+ * at most one change apart. What is not followed here (mapped writes, duplicated descriptors, copy_file_range) shows as a
+ * difference between the files of the killed process and the log, which the caller compares. Files ending in -shm are
+ * left out: SQLite maps them and makes them anew from the log at the first connection
+ * (https://sqlite.org/walformat.html#the_wal_index_file_format).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -159,6 +161,21 @@ EXPORT int close(int fd) {
   pthread_mutex_unlock(&lock);
   errno = error;
   return result;
+}
+
+/*
+ * libuv closes files by syscall(SYS_close), so fs.close() comes through here (uv__close_nocancel in
+ * https://github.com/libuv/libuv/blob/v1.x/src/unix/core.c). Missed, the next socket of that number would be the file.
+ */
+EXPORT long syscall(long number, ...) {
+  static long (*function)(long, ...);
+  if (!function) function = (long (*)(long, ...))real("syscall");
+  va_list arguments;
+  va_start(arguments, number);
+  long a[6];
+  for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+  va_end(arguments);
+  return number == SYS_close ? close((int)a[0]) : function(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static ssize_t do_pwrite(pwrite_function function, int fd, const void *data, size_t length, off_t offset) {

@@ -2,8 +2,8 @@
 ** Checksums of all pages of an SQLite database, in a file beside it.
 **
 ** A VFS of SQLite (https://sqlite.org/vfs.html) over the one that is there. A database DB is checked when a file DB-sums
-** lies beside it; every other file is left to the VFS below. Nothing that is written to the database is changed, so any
-** other program can read it.
+** lies beside it; every other file is left to the VFS below. Of what is written to the database only the unused part of
+** a page becomes zeros (see withoutGap), so any other program can read it.
 **
 ** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for the size of a page and its complement at SIZE_AT: a header of
 ** the database that says otherwise is wrong. Then 8 bytes for each page: a checksum of its number and content, and
@@ -164,18 +164,51 @@ static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offse
   return rc;
 }
 
+static u32 readU16(const u8 *at) { return (u32)at[0] << 8 | at[1]; }
+
+/* Whether it is a page of the map of an auto_vacuum database: https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages */
+static int isPointerMap(u32 number, int bytes) {
+  u32 covered = (u32)bytes / 5 + 1;
+  u32 lockPage = 0x40000000u / (u32)bytes + 1;
+  u32 map = number < 2 ? 0 : (number - 2) / covered * covered + 2;
+  return number == (map == lockPage ? map + 1 : map);
+}
+
+/*
+** A page of a table or index with zeros between its list of cells and the first cell, made in `copy`; the page itself where
+** it is none. SQLite leaves old cells there when it moves rows between pages, also with secure_delete (rebuildPage in
+** its btree.c): what was erased would still be in the file. Layout: https://sqlite.org/fileformat2.html#b_tree_pages
+*/
+static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy) {
+  const u8 *header = number == 1 ? page + 100 : page;
+  int isLeaf = header[0] == 10 || header[0] == 13;
+  u32 cells, from, to, i;
+  if ((!isLeaf && header[0] != 2 && header[0] != 5) || isPointerMap(number, bytes)) return page;
+  cells = readU16(header + 3);
+  to = readU16(header + 5);
+  if (to == 0) to = MAX_PAGE;
+  from = (u32)(header - page) + (isLeaf ? 8 : 12) + 2 * cells;
+  if (to > (u32)bytes || from >= to) return page;
+  for (i = from - 2 * cells; i < from; i += 2)
+    if (readU16(page + i) < to || readU16(page + i) >= (u32)bytes) return page;
+  memcpy(copy, page, bytes);
+  memset(copy + from, 0, to - from);
+  return copy;
+}
+
 static int sumWrite(sqlite3_file *pFile, const void *from, int bytes, sqlite3_int64 offset) {
   SumFile *file = (SumFile *)pFile;
   sqlite3_file *under = fileBelow(pFile);
-  u32 number;
-  int rc = under->pMethods->xWrite(under, from, bytes, offset);
+  u8 copy[MAX_PAGE];
+  int isPage = isPageSize(bytes) && offset % bytes == 0;
+  u32 number = isPage ? (u32)(offset / bytes) + 1 : 0;
+  const u8 *written = isPage ? withoutGap(from, bytes, number, copy) : from;
+  int rc = under->pMethods->xWrite(under, written, bytes, offset);
   if (rc != SQLITE_OK) return rc;
   file->isUnsynced = 1;
-  if (!isPageSize(bytes) || offset % bytes != 0)
-    return ftruncate(file->fd, HEADER_BYTES) == 0 ? SQLITE_OK : SQLITE_IOERR_WRITE;
+  if (!isPage) return ftruncate(file->fd, HEADER_BYTES) == 0 ? SQLITE_OK : SQLITE_IOERR_WRITE;
   if (!noteSize(file, bytes)) return SQLITE_FULL;
-  number = (u32)(offset / bytes) + 1;
-  return writeEntry(file, number, sumOf(from, bytes, number)) ? SQLITE_OK : SQLITE_FULL;
+  return writeEntry(file, number, sumOf(written, bytes, number)) ? SQLITE_OK : SQLITE_FULL;
 }
 
 static int sumTruncate(sqlite3_file *pFile, sqlite3_int64 size) {
