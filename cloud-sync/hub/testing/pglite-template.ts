@@ -1,4 +1,4 @@
-import { existsSync, openAsBlob, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,5 +22,6 @@ export async function pgliteTemplate(): Promise<Blob> {
     writeFileSync(draft, Buffer.from(await dump.arrayBuffer()))
     renameSync(draft, path)
   }
-  return openAsBlob(path)
+  // not openAsBlob: another process may put its own in the place before this one is read
+  return new Blob([readFileSync(path)])
 }
