@@ -12,6 +12,7 @@ export const SYNC_STATES = [
   'forked',
   'stuck',
   'part_refused',
+  'hub_full',
   'unreadable',
   'two_gateways',
 ] as const

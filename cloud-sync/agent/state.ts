@@ -33,7 +33,8 @@ export function stateOf(situation: Situation): SyncState {
   if (link !== 'up') return link
   if (warnings.includes('two_gateways')) return 'two_gateways'
   if (troubles.some((trouble) => trouble.state === 'unreadable')) return 'unreadable'
-  if (troubles.length > 0) return 'part_refused'
+  if (troubles.some((trouble) => trouble.state === 'part_refused')) return 'part_refused'
+  if (troubles.length > 0) return 'hub_full'
   if (stuck.length > 0) return 'stuck'
   if (!hasBacklog(situation)) return situation.unconfirmedRows === 0 ? 'in_sync' : 'comparing'
   return identity.forkedFrom === null ? 'draining' : 'forked'
@@ -85,6 +86,8 @@ const WORDS: Record<SyncState, (situation: Situation) => string> = {
     `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The disk or the database is damaged: see the log output of the gateway, replace the disk if it reports more read errors, and restore a backup. The gateway retries automatically.`,
   part_refused: ({ troubles }) =>
     `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need an upgrade. The gateway retries automatically.`,
+  hub_full: ({ troubles }) =>
+    `Connected, but ${describeFull(troubles)}. States of devices, configurations and intents still go through. No data is lost as long as the disk of this gateway has room: the gateway keeps it, asks every few minutes, and sends it as soon as the head office has room. Ask an admin of the head office to raise its limit for this site.`,
   two_gateways: ({ site }) =>
     `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. No data is lost: the head office keeps what both send.`,
 }
@@ -98,6 +101,11 @@ function remarkOnComparison({ unconfirmedRows: rows }: Situation): string[] {
   return [
     `The gateway is comparing its data with the head office, and sends again what is missing there: ${open}. Until all are, retention deletes nothing.`,
   ]
+}
+
+function describeFull(troubles: Situation['troubles']): string {
+  const full = troubles.filter(({ state }) => state === 'hub_full')
+  return `the head office takes no more ${full.map(({ stream }) => stream).join(', ')}: ${full[0]?.detail}`
 }
 
 function describeTrouble({ stream, state, detail }: Situation['troubles'][number]): string {

@@ -1,6 +1,6 @@
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type { PushAnswer, SyncPart, SyncStream } from '#shared/wire/sync.ts'
+import { type PushAnswer, SITE_FULL, type SyncPart, type SyncStream } from '#shared/wire/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import { retry } from './outcome.ts'
@@ -174,6 +174,8 @@ export class StreamLane {
     for (const sender of senders) {
       if (outcome.kind === 'too_large')
         sender.tooLarge(largestOf(gathered, sender), wasAlone && parts.length === 1, outcome.detail)
+      else if (outcome.kind === 'rejected' && outcome.code === SITE_FULL)
+        sender.hubIsFull(wasAlone, outcome.detail)
       else if (outcome.kind === 'rejected') sender.rejected(wasAlone, outcome.detail)
       else if (outcome.kind === 'retry' && outcome.reason === 'timeout') sender.tookTooLong()
       // a hub that contradicts itself would be asked again for ever

@@ -6,7 +6,7 @@ import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 
 /** A problem of a stream that only people can solve. */
 export interface StreamTrouble {
-  readonly state: 'part_refused' | 'unreadable'
+  readonly state: 'part_refused' | 'unreadable' | 'hub_full'
   readonly detail: string
 }
 
@@ -56,9 +56,9 @@ export class StreamSender {
     return Math.max(0, this.#notBeforeMs - this.#clock.monotonicMs())
   }
 
-  /** How often its parts have been halved. */
+  /** How often its parts have been halved; a hub that is full is asked with as little as can be. */
   get shrink(): number {
-    return this.#shrink
+    return this.#trouble?.state === 'hub_full' ? LARGEST_SHRINK : this.#shrink
   }
 
   succeeded(): void {
@@ -96,6 +96,15 @@ export class StreamSender {
     this.#rejections++
     if (this.#rejections >= REJECTIONS) this.#give(`the head office refuses a part: ${detail}`)
     else this.hold()
+  }
+
+  /** The hub has no room for more of this stream: it is asked again, more and more rarely. */
+  hubIsFull(wasAlone: boolean, detail: string): void {
+    this.#isAlone = true
+    // another stream of the same request may have been too much
+    if (!wasAlone) return
+    this.#trouble = { state: 'hub_full', detail }
+    this.hold()
   }
 
   /** The gateway cannot read the next part; the other streams need not wait for it. */

@@ -51,6 +51,10 @@ const SETTINGS = {
     schema: count(0, 100_000_000).default(100_000),
     help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 is no limit',
   },
+  HUB_SITE_MAX_GB: {
+    schema: count(0, 1_000_000).default(100),
+    help: 'gigabytes that are kept of each site; past them its gateway keeps new positions and events; 0 is no limit',
+  },
   HUB_ERASED_KEEP_DAYS: {
     schema: count(0, 3_650).default(30),
     help: 'days for which an admin can put back the telemetry and devices that a site erased; 0 keeps nothing of them',
@@ -96,6 +100,8 @@ export interface HubConfig {
   trustedProxies: BlockList | undefined
   siteRequestsPerSecond: number
   siteRecordsPerSecond: number
+  /** Of what is kept of each site; 0 is no limit. */
+  siteMaxBytes: number
   /** 0 keeps nothing of what a site erases. */
   erasedKeepDays: number
   /** 0 keeps entries for ever. */
@@ -128,6 +134,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     trustedProxies: s.HUB_TRUSTED_PROXIES,
     siteRequestsPerSecond: s.HUB_SITE_REQUESTS_PER_SECOND,
     siteRecordsPerSecond: s.HUB_SITE_RECORDS_PER_SECOND,
+    siteMaxBytes: s.HUB_SITE_MAX_GB * 1e9,
     erasedKeepDays: s.HUB_ERASED_KEEP_DAYS,
     auditLogRetentionDays: s.HUB_AUDIT_LOG_RETENTION_DAYS,
     logLevel: s.HUB_LOG_LEVEL,

@@ -22,6 +22,7 @@ import { ControlSocket } from './control-socket.ts'
 import { IntentWatch } from './intent-watch.ts'
 import type { RepeatedTask } from './repeated-task.ts'
 import { createRetention } from './retention.ts'
+import { createStorageCount } from './storage-count.ts'
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>
@@ -31,6 +32,7 @@ export interface Hub extends Part {
   adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
   readonly retention: RepeatedTask
+  readonly storageCount: RepeatedTask
   /** Requests of gateways that were refused, by reason. */
   readonly refused: Tally
   /** Where it listens, once it is started. */
@@ -67,11 +69,13 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     { ...{ database, clock, log }, file: keyFile, dataDir: config.dataDir },
     config.adminApiKey,
   )
-  const { siteRequestsPerSecond, siteRecordsPerSecond } = config
+  const { siteRequestsPerSecond, siteRecordsPerSecond, siteMaxBytes } = config
   const budgets = new SiteBudgets(systemClock, {
     requestsPerSecond: siteRequestsPerSecond,
     recordsPerSecond: siteRecordsPerSecond,
+    maxBytes: siteMaxBytes,
   })
+  const storageCount = createStorageCount(database, clock, log, budgets)
   const siteKeys = new SiteKeys(database, systemClock, budgets.refused)
   const decoder = new PartDecoder(log)
   const app = createHubApp({
@@ -102,6 +106,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     database,
     compaction,
     retention,
+    storageCount,
     ...control,
     decoder,
     { stop: () => http.drain() },
@@ -116,6 +121,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     sites,
     intentWatch,
     retention,
+    storageCount,
     refused: budgets.refused,
     start: () => startAll(parts),
     stop: () => stopAll(parts),

@@ -60,6 +60,7 @@ const SITE_STATES = [
   'two_gateways',
   'never_seen',
   'silent',
+  'full',
   'quarantined',
   'behind',
   'comparing',
@@ -67,7 +68,7 @@ const SITE_STATES = [
 ] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
-    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it had; gateway and hub compare all of it.',
+    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. full: the hub keeps as much of the site as it may. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it had; gateway and hub compare all of it.',
 })
 export type SiteState = z.infer<typeof siteStateSchema>
 
@@ -83,9 +84,9 @@ export const siteSchema = z
       description: 'The state as a sentence, with details.',
       example: 'All is well: last heard of 4 seconds ago, everything is here.',
     }),
-    warnings: z.array(z.enum(['two_gateways', 'quarantined', 'clock'])).meta({
+    warnings: z.array(z.enum(['two_gateways', 'full', 'nearly_full', 'quarantined', 'clock'])).meta({
       description:
-        'Problems an operator should look at. clock: the clocks of gateway and hub differ by a minute or more.',
+        'Problems an operator should look at. nearly_full: the hub keeps more than 90 % of what it may of the site. clock: the clocks of gateway and hub differ by a minute or more.',
     }),
     devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
     freshness: z.object({
@@ -105,6 +106,18 @@ export const siteSchema = z
         'Rows that the hub may have lost, as after it was restored from a backup, until they were compared; null while they are not counted.',
       example: 0,
     }),
+    storage: z
+      .object({
+        bytes: z.number().int().meta({
+          description: 'Bytes the hub keeps of the site: as last counted, and what came since.',
+          example: 1_520_000_000,
+        }),
+        max_bytes: z.number().int().nullable().meta({
+          description: 'CARTBARN_HUB_SITE_MAX_GB in bytes; null for no limit.',
+          example: 100_000_000_000,
+        }),
+      })
+      .meta({ description: 'Includes what the site erased and the hub keeps aside.' }),
     gaps: z.object({
       count: z
         .number()

@@ -61,6 +61,9 @@ export const syncLimitsSchema = z.object({
 })
 export type SyncLimits = z.infer<typeof syncLimitsSchema>
 
+/** 400: the hub keeps as much of the site as it may. The other streams of the request may still go alone. */
+export const SITE_FULL = 'site_full'
+
 /** States of a site that the hub sees and the gateway cannot. */
 export const syncWarningSchema = z.enum(['two_gateways', 'quarantined'])
 export type SyncWarning = z.infer<typeof syncWarningSchema>

@@ -40,6 +40,10 @@ const OWN_CODES: ErrorCodes = {
     status: 409,
     meaning: 'The database that the file comes from has been replicated as another site.',
   },
+  site_full: {
+    status: 400,
+    meaning: 'The head office keeps as much of this site as it may (CARTBARN_HUB_SITE_MAX_GB).',
+  },
   site_exists: { status: 409, meaning: 'The site_id is taken.' },
   intent_over: { status: 409, meaning: 'The intent has a result already.' },
   intent_fetched: {

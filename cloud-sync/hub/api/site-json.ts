@@ -4,8 +4,8 @@ import { isoOrNull, toIso } from '#shared/time.ts'
 import type { SiteJson } from '#shared/wire/sites.ts'
 
 /** A site as lists and answers show it. */
-export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes): SiteJson {
-  const { state, explanation, warnings } = siteHealth(site, figures, times)
+export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteJson {
+  const { state, explanation, warnings } = siteHealth(site, figures, times, maxBytes)
   const { nowMs, startedAtMs } = times
   const { last_seen_ms: seenMs } = site
   return {
@@ -22,6 +22,7 @@ export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes)
     },
     backlog: { rows: site.backlog_rows, oldest: isoOrNull(site.backlog_oldest_ms) },
     unconfirmed_rows: unconfirmedRows(site, startedAtMs),
+    storage: { bytes: site.stored_bytes, max_bytes: maxBytes === 0 ? null : maxBytes },
     gaps: { count: figures.gapCount, rows: figures.gapRows },
     audit: figures.audit === null ? null : toAuditJson(figures.audit),
     clock: { offset_ms: site.clock_offset_ms, is_trusted: site.is_clock_trusted },

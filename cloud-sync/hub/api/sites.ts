@@ -33,11 +33,13 @@ import { toSiteJson } from './site-json.ts'
 export function createSitesApi({
   database,
   sites: all,
+  budgets,
   clock,
   erasedKeepDays,
   monotonicClock,
 }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
+  const importing = { database, clock, budgets, keepsErased: erasedKeepDays > 0 }
   const startedAtMonotonicMs = monotonicClock.monotonicMs()
 
   async function toJson(sites: readonly SiteRow[]): Promise<SiteJson[]> {
@@ -50,7 +52,7 @@ export function createSitesApi({
     const startedAtMs = nowMs - (monotonicClock.monotonicMs() - startedAtMonotonicMs)
     return sites.flatMap((site) => {
       const ofSite = figures.get(site.site_id)
-      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, { nowMs, startedAtMs })]
+      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, { nowMs, startedAtMs }, budgets.maxBytes)]
     })
   }
 
@@ -168,7 +170,7 @@ export function createSitesApi({
       await requireSite(database, c.var.user, site)
       const { body: file } = c.req.raw
       if (file === null) throw new InvalidRequestError('invalid_file', 'the file is missing')
-      return c.json(await importFile({ database, clock, keepsErased: erasedKeepDays > 0 }, site, file), 200)
+      return c.json(await importFile(importing, site, file), 200)
     },
   )
 

@@ -43,7 +43,8 @@ export function renderSync(): Html {
     when unpacked, ${LIMITS.parts} parts and ${LIMITS.records} rows; larger parts than 20,000 rows have at most 64 rows a
     byte. A body has 20 seconds to arrive. Answers name the limits of the hub; records_per_second is its rate for the site. Errors are problems as in the rest of the API: 401 missing_site_key, invalid_site_key or
     revoked_site_key, 403 wrong_site, 413 payload_too_large and body_timeout (send less in one request), 400 quarantine_full (the hub cannot read the data and its
-    quarantine is full), 429 and 503 with <code>Retry-After</code>.</p>
+    quarantine is full), 400 site_full (the hub keeps as much of the site as it may; notes and entities may still go, each in
+    a request without other streams), 429 and 503 with <code>Retry-After</code>.</p>
     <p>The streams are ${SYNC_STREAMS.join(', ')}. Each has a cursor: a sequence number and a hash. A part continues at
     the cursor: its <code>prev_hash</code> is the hash of the cursor, and its own <code>hash</code> is SHA-256 over the part
     and <code>prev_hash</code>. The hub refuses a part that it already has and answers with its cursors, so that no row is

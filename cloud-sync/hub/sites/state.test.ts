@@ -19,7 +19,9 @@ const WELL: SiteRow = {
   two_gateways_ms: null,
   reported_ms: NOW_MS - 5000,
   unconfirmed_rows: 0,
+  stored_bytes: 20e9,
 }
+const MAX_BYTES = 100e9
 const TIMES = { nowMs: NOW_MS, startedAtMs: NOW_MS - 60 * MINUTE_MS }
 const FIGURES: SiteFigures = {
   devices: 1,
@@ -44,6 +46,9 @@ for (const [state, words, site, figures] of [
     {},
   ],
   ['silent', /its key is revoked/, { last_seen_ms: NOW_MS - 3 * MINUTE_MS }, { keys: 0 }],
+  ['ok', /keeps 91.5 GB of this site, of 100 GB at most/, { stored_bytes: 91.5e9 }, {}],
+  ['full', /^The hub keeps 100 GB of this site.*Raise CARTBARN_HUB_SITE_MAX_GB/, { stored_bytes: 100e9 }, {}],
+  ['full', /delete its quarantine/, { stored_bytes: 100e9 }, { quarantined: 1 }],
   [
     'behind',
     /^1,000 records are still to come/,
@@ -81,7 +86,12 @@ for (const [state, words, site, figures] of [
 ] as const) {
   test(`${state}: ${words.source}`, () => {
     // the table has read-only literals; the code under test does not write to the figures
-    const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, TIMES)
+    const health = siteHealth(
+      { ...WELL, ...site },
+      { ...FIGURES, ...figures } as SiteFigures,
+      TIMES,
+      MAX_BYTES,
+    )
     assert.equal(health.state, state)
     assert.match(health.explanation, words)
   })
@@ -89,7 +99,7 @@ for (const [state, words, site, figures] of [
 
 test('the worst problem is the state, and the explanation lists all problems', () => {
   const site = { ...WELL, two_gateways_ms: NOW_MS, last_seen_ms: NOW_MS - 60 * MINUTE_MS }
-  const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, TIMES)
+  const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, TIMES, MAX_BYTES)
   assert.equal(state, 'two_gateways')
   for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/])
     assert.match(explanation, words)

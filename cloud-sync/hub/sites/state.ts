@@ -1,5 +1,6 @@
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { describeOffset, isOff } from '#shared/clock-offset.ts'
+import { inGb } from '#shared/in-gb.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { SiteJson, SiteState } from '#shared/wire/sites.ts'
 
@@ -8,6 +9,9 @@ const SILENT_MS = 2 * MINUTE_MS
 const BEHIND_MS = 10 * MINUTE_MS
 /** For how long the explanation mentions a restore. */
 const FORK_TOLD_MS = 7 * DAY_MS
+
+/** From this share of what may be kept on. */
+const NEARLY_FULL = 0.9
 
 /** For how long the state says that two gateways of one identity were seen. */
 export const TWO_GATEWAYS_SHOWN_MS = 600_000
@@ -25,8 +29,16 @@ export interface HubTimes {
   readonly startedAtMs: number
 }
 
-/** Derives the state of a site. The worst problem is the state; the explanation lists all problems. */
-export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes): SiteHealth {
+/**
+ * Derives the state of a site. The worst problem is the state; the explanation lists all problems. `maxBytes`: what may be
+ * kept of it; 0 is no limit.
+ */
+export function siteHealth(
+  site: SiteRow,
+  figures: SiteFigures,
+  times: HubTimes,
+  maxBytes: number,
+): SiteHealth {
   const { nowMs } = times
   const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
   const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
@@ -40,6 +52,9 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes)
   }
   if (silentMs === null) found.push(['never_seen', neverSeen(figures)])
   else if (silentMs > SILENT_MS) found.push(['silent', silent(site, figures)])
+  const isFull = maxBytes > 0 && site.stored_bytes >= maxBytes
+  const isNearlyFull = maxBytes > 0 && !isFull && site.stored_bytes >= maxBytes * NEARLY_FULL
+  if (isFull) found.push(['full', full(site, figures, maxBytes)])
   if (figures.quarantined > 0) {
     found.push([
       'quarantined',
@@ -50,6 +65,8 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes)
   if (silentMs !== null && silentMs <= SILENT_MS) found.push(...comparison(site, times))
   const words = found.map(([, sentence]) => sentence)
   if (found.length === 0) words.push(allIsWell(site, silentMs ?? 0))
+  if (isNearlyFull)
+    words.push(`The hub keeps ${inGb(site.stored_bytes)} of this site, of ${inGb(maxBytes)} at most.`)
   words.push(...remarks(site, figures, nowMs))
   const [worst] = found
   return {
@@ -58,6 +75,8 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes)
     warnings: [
       ...(isOff(site.clock_offset_ms) ? (['clock'] as const) : []),
       ...(isTwice ? (['two_gateways'] as const) : []),
+      ...(isFull ? (['full'] as const) : []),
+      ...(isNearlyFull ? (['nearly_full'] as const) : []),
       ...(figures.quarantined > 0 ? (['quarantined'] as const) : []),
     ],
   }
@@ -72,6 +91,11 @@ function neverSeen({ keys }: SiteFigures): string {
 function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures): string {
   const reason = keys === 0 ? 'its key is revoked' : 'it has no power or no network, or was stopped'
   return `Not connected since ${toIso(last_seen_ms ?? 0)}: ${reason}. The gateway works without the head office and sends all data later.`
+}
+
+function full(site: SiteRow, { quarantined }: SiteFigures, maxBytes: number): string {
+  const pieces = quarantined === 0 ? '' : ', delete its quarantine'
+  return `The hub keeps ${inGb(site.stored_bytes)} of this site, and may keep ${inGb(maxBytes)}: it takes no more positions and events of it, which its gateway keeps and sends later. Raise CARTBARN_HUB_SITE_MAX_GB${pieces} or delete what the site erased; if this is more than its devices can have sent, somebody may have its key.`
 }
 
 function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {

@@ -11,18 +11,19 @@ export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string):
   return row !== undefined
 }
 
-/** Stores the epoch; the number of entities that it had at its first hello does not change. */
+/** Stores the epoch, true for a new one; the number of entities that it had at its first hello does not change. */
 export async function recordEpoch(
   sql: Sql,
   siteId: string,
   { epoch, forked_from, ends }: Pick<Hello, 'epoch' | 'forked_from' | 'ends'>,
   nowMs: number,
-): Promise<void> {
-  await sql.run(
+): Promise<boolean> {
+  const inserted = await sql.run(
     `INSERT INTO site_epoch (site_id, epoch, forked_from, reason, first_seen_ms, last_seen_ms, entities_end)
        VALUES ($1, $2, $3, $4, $5, $5, $6) ON CONFLICT DO NOTHING`,
     [siteId, epoch, forked_from?.epoch ?? null, forked_from?.reason ?? null, nowMs, ends.entities],
   )
+  return inserted > 0
 }
 
 /**
@@ -53,10 +54,10 @@ export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Pr
   return row?.end ?? 0
 }
 
-/** Stores that this epoch and this instance of a gateway said hello. */
-export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<void> {
+/** Stores that this epoch, true for a new one, and this instance of a gateway said hello. */
+export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<boolean> {
   const { epoch, instance } = hello
-  await recordEpoch(sql, siteId, hello, nowMs)
+  const isNew = await recordEpoch(sql, siteId, hello, nowMs)
   await sql.run(
     // behind all before it, whatever the clocks of several hubs say
     `INSERT INTO site_instance (site_id, instance, epoch, first_seen_ms, last_seen_ms)
@@ -75,11 +76,19 @@ export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs:
             last_hello_ms = $6, last_seen_ms = $6 WHERE site_id = $1`,
     [siteId, epoch, hello.program, hello.clock_ms - nowMs, hello.clock_trusted, nowMs],
   )
+  return isNew
 }
 
-/** Deletes instances of gateways that ended long ago. */
+/** More starts of a gateway than any month has. */
+const MAX_INSTANCES = 1000
+
+/** Deletes instances of gateways that ended long ago, or behind many others. */
 export async function forgetInstances(sql: Sql, siteId: string, before: number): Promise<void> {
-  await sql.run('DELETE FROM site_instance WHERE site_id = $1 AND last_seen_ms < $2', [siteId, before])
+  await sql.run(
+    `DELETE FROM site_instance WHERE site_id = $1 AND (last_seen_ms < $2 OR instance NOT IN
+       (SELECT instance FROM site_instance WHERE site_id = $1 ORDER BY last_seen_ms DESC LIMIT $3))`,
+    [siteId, before, MAX_INSTANCES],
+  )
 }
 
 export interface Sender {

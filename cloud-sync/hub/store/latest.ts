@@ -71,6 +71,15 @@ export async function keepLatestOf(
   )
 }
 
+/** How many states of devices the hub has of a site, and how large they are. */
+export async function latestSize(sql: Sql, siteId: string): Promise<{ devices: number; bytes: number }> {
+  const size = await sql.get<{ devices: number; bytes: number }>(
+    `SELECT COUNT(*) AS devices, COALESCE(SUM(octet_length(body)), 0) AS bytes FROM site_latest WHERE site_id = $1`,
+    [siteId],
+  )
+  return size ?? { devices: 0, bytes: 0 }
+}
+
 function behind(atMs: number, reorderedMs: number): number {
   return Math.min(atMs + reorderedMs, Number.MAX_SAFE_INTEGER)
 }

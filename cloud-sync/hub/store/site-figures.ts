@@ -16,6 +16,7 @@ export interface SiteRow {
   two_gateways_ms: number | null
   reported_ms: number | null
   unconfirmed_rows: number | null
+  stored_bytes: number
 }
 
 export interface SiteEpochRow {
@@ -47,7 +48,7 @@ export interface AuditFigures {
 }
 
 const COLUMNS = `site_id, name, created_at_ms, program, clock_offset_ms, is_clock_trusted, last_seen_ms, backlog_rows,
-  backlog_oldest_ms, two_gateways_ms, reported_ms, unconfirmed_rows`
+  backlog_oldest_ms, two_gateways_ms, reported_ms, unconfirmed_rows, stored_bytes`
 
 export function findSite(sql: Sql, siteId: string): Promise<SiteRow | undefined> {
   return sql.get<SiteRow>(`SELECT ${COLUMNS} FROM site WHERE site_id = $1`, [siteId])

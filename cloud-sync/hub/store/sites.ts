@@ -8,10 +8,12 @@ export interface LockedSite {
   readonly intentSeq: number
   readonly intentsAfter: number
   readonly twoGatewaysMs: number | null
+  /** What is kept of it, with what this transaction adds at its beginning. */
+  readonly storedBytes: number
 }
 
 const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS "intentsAfter",
-  two_gateways_ms AS "twoGatewaysMs"`
+  two_gateways_ms AS "twoGatewaysMs", stored_bytes AS "storedBytes"`
 
 /**
  * Runs one transaction at a time for each site, over all hubs of a database: each takes this lock first, and no row of a
@@ -38,19 +40,23 @@ export interface HeardReport {
   readonly clockOffsetMs: number
 }
 
-/** As `inSite`, for a request of the gateway: the locking statement also stores the time and what the gateway reports. */
+/**
+ * As `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work is going
+ * to add, and what the gateway reports.
+ */
 export function inHeardSite<Result>(
   database: Database,
   siteId: string,
-  { nowMs, ...report }: { nowMs: number } & (HeardReport | { backlog?: undefined }),
+  { nowMs, ...report }: { nowMs: number } & (HeardReport | { backlog?: undefined; addedBytes?: number }),
   work: (sql: Sql, site: LockedSite) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (sql) => {
     const site =
       report.backlog === undefined
         ? await sql.get<LockedSite>(
-            `UPDATE site SET last_seen_ms = $2 WHERE site_id = $1 RETURNING ${LOCKED}`,
-            [siteId, nowMs],
+            `UPDATE site SET last_seen_ms = $2, stored_bytes = stored_bytes + $3 WHERE site_id = $1
+              RETURNING ${LOCKED}`,
+            [siteId, nowMs, report.addedBytes ?? 0],
           )
         : await sql.get<LockedSite>(
             `UPDATE site SET last_seen_ms = $2, reported_ms = $2, backlog_rows = $3, backlog_oldest_ms = $4,

@@ -5,6 +5,7 @@ import type { Database } from '#hub/store/database/database.ts'
 import { livingEntities } from '#hub/store/entities.ts'
 import { eventsBetween } from '#hub/store/events.ts'
 import { inHeardSite, inSite } from '#hub/store/sites.ts'
+import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { devicesBetween, readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
@@ -14,10 +15,11 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import type { Audit, AuditAnswer } from '#shared/wire/sync.ts'
 import { meetSender } from './senders.ts'
+import type { SiteBudgets } from './site-budgets.ts'
 
-/** Compares the rows of a gateway with those of the hub, group by group. */
+/** Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the outcome. */
 export async function answerAudit(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,
   audit: Audit,
 ): Promise<AuditAnswer> {
@@ -26,9 +28,10 @@ export async function answerAudit(
     throw new InvalidRequestError('invalid_body', `day_ms must not be ${day_ms} for ${kind}`)
   }
   const startedAtMs = clock.nowMs()
-  await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) =>
-    meetSender(sql, site, audit, startedAtMs),
-  )
+  await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) => {
+    budgets.requireRoom(site.storedBytes, [])
+    return meetSender(sql, site, audit, startedAtMs)
+  })
   const through = new Map(groups.map(({ group, through_ms }) => [group, through_ms]))
   const at = { dayMs: day_ms ?? 0, nowMs: clock.nowMs(), through }
   const sums = await sumsOf(database, siteId, audit, at)
@@ -58,6 +61,7 @@ export async function answerAudit(
   await inSite(database, siteId, async (sql) => {
     if (kind === 'entities') await forgetDeletedEntries(sql, siteId, audit.epoch, auditEntriesOf(groups))
     await replaceAuditResends(sql, siteId, day, resends)
+    await addStoredBytes(sql, siteId, (resends.length + 1 - known.size) * ROW_BYTES)
     await recordAudit(sql, siteId, {
       ...day,
       auditedAtMs: clock.nowMs(),

@@ -3,6 +3,7 @@ import type { Database } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
 import { forgetInstances, isEpochOfAnother, recordHello } from '#hub/store/epochs.ts'
 import { inSite } from '#hub/store/sites.ts'
+import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { ConflictError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import {
@@ -42,7 +43,7 @@ export class CursorConflictError extends ConflictError {
 
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 
-/** Registers a gateway. Throws `foreign_epoch`, or `ahead` when the hub has more of its epoch than it ever had. */
+/** Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` when the hub has more of its epoch than it ever had. */
 export async function sayHello(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,
@@ -63,7 +64,11 @@ export async function sayHello(
         cursors,
       )
     }
-    await recordHello(sql, siteId, hello, nowMs)
+    if (await recordHello(sql, siteId, hello, nowMs)) {
+      if (!budgets.hasReserve(site.storedBytes))
+        throw budgets.full('this hub has no room for another epoch of this site')
+      await addStoredBytes(sql, siteId, (1 + SYNC_STREAMS.length) * ROW_BYTES)
+    }
     await insertCursors(sql, siteId, epoch, nowMs)
     await forgetInstances(sql, siteId, nowMs - INSTANCES_KEPT_MS)
     const sender = await meetSender(sql, site, hello, nowMs)

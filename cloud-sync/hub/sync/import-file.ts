@@ -4,6 +4,7 @@ import type { Database } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
 import { entitiesEndOf, isEpochOfAnother, recordEpoch, recordFile, supersededAt } from '#hub/store/epochs.ts'
 import { inSite } from '#hub/store/sites.ts'
+import { addStoredBytes } from '#hub/store/stored-bytes.ts'
 import { ConflictError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { partHash } from '#shared/sync-hash.ts'
 import type { Clock } from '#shared/time.ts'
@@ -18,12 +19,15 @@ import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
 import { LIMITS } from './hello.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
+import { keptBytes } from './part-sizes.ts'
 import { moveAndApply } from './push.ts'
+import type { SiteBudgets } from './site-budgets.ts'
 import { putOlderStates, statesOf } from './take-latest.ts'
 
 interface ImportDeps {
   readonly database: Database
   readonly clock: Clock
+  readonly budgets: SiteBudgets
   /** What the file erases is kept aside for a time. */
   readonly keepsErased: boolean
 }
@@ -32,7 +36,8 @@ interface ImportDeps {
  * Imports a file that a gateway wrote (shared/wire/sync-file.ts) with the same compare-and-set as parts that a gateway
  * sends: some parts in each transaction, and parts that the hub has are skipped. When a file turns out to be damaged, the
  * parts before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a file
- * whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`.
+ * whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`,
+ * `site_full`.
  */
 export async function importFile(
   deps: ImportDeps,
@@ -191,9 +196,14 @@ class FileImport {
     if (parts.length === 0) return
     this.#waiting = []
     this.#waitingBytes = 0
-    const { database, clock, keepsErased } = this.#deps
+    const { database, clock, budgets, keepsErased } = this.#deps
     const target = { siteId: this.#siteId, epoch: this.#head.epoch, isPast: this.#isPast, keepsErased }
-    await inSite(database, this.#siteId, async (sql) => {
+    await inSite(database, this.#siteId, async (sql, { storedBytes }) => {
+      budgets.requireRoom(
+        storedBytes,
+        parts.map(({ part }) => part.stream),
+      )
+      await addStoredBytes(sql, this.#siteId, keptBytes(parts))
       const cursors = await readCursors(sql, target.siteId, target.epoch)
       const known = { ...EVERYTHING, entitiesEnd: this.#entitiesEnd, cursors }
       await moveAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, known)

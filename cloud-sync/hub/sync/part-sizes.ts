@@ -1,4 +1,6 @@
+import { RECORD_BYTES, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { AppError } from '#shared/errors.ts'
+import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import type { SyncPart } from '#shared/wire/sync.ts'
 import { LIMITS } from './hello.ts'
 import type { CheckedPart } from './part-content.ts'
@@ -31,6 +33,33 @@ export function piecesFault(parts: readonly CheckedPart[]): string | undefined {
 function piecesOf(content: CheckedPart['content']): number {
   if (content.type === 'runs') return content.runs.length
   return content.type === 'blocks' ? content.blocks.length : 0
+}
+
+/** A note may come with a gap or an erasure, and an erasure that is sent again may cut a block of each kind in two. */
+const RESENT_NOTE_BYTES = 32_768
+
+/** What the hub keeps when it has stored these parts, at most, but for unusual texts. */
+export function keptBytes(parts: readonly CheckedPart[]): number {
+  return parts.reduce((sum, part) => sum + keptOf(part), 0)
+}
+
+function keptOf({ part: { stream, is_resend }, data, content }: CheckedPart): number {
+  if (content.type === 'unreadable') return data.length + ROW_BYTES
+  if (content.type === 'rows') {
+    const rowBytes =
+      stream === 'notes' ? 2 * ROW_BYTES + (is_resend === true ? RESENT_NOTE_BYTES : 0) : ROW_BYTES
+    return data.length + content.rows.length * rowBytes
+  }
+  const pieces = content.type === 'runs' ? content.runs : content.blocks
+  let records = 0
+  let blocks = 1
+  for (const {
+    records: { atMs },
+  } of pieces) {
+    records += atMs.length
+    blocks += Math.ceil(atMs.length / MAX_BLOCK_RECORDS)
+  }
+  return Math.max(data.length, records * RECORD_BYTES) + blocks * ROW_BYTES
 }
 
 /** `data` is base64: four characters for three bytes. */

@@ -4,6 +4,7 @@ import type { Database, Sql } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
 import { insertQuarantine, type QuarantinedPiece, quarantineSize } from '#hub/store/quarantine.ts'
 import { inHeardSite } from '#hub/store/sites.ts'
+import { storedBytesOf } from '#hub/store/stored-bytes.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/sync.ts'
@@ -12,7 +13,7 @@ import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
 import { CursorConflictError, toldLimits } from './hello.ts'
 import type { CheckedPart } from './part-content.ts'
 import type { PartDecoder } from './part-decoder.ts'
-import { piecesFault, sizeFault, tooLarge } from './part-sizes.ts'
+import { keptBytes, piecesFault, sizeFault, tooLarge } from './part-sizes.ts'
 import { resentRows } from './resent-rows.ts'
 import { meetSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
@@ -28,7 +29,7 @@ export interface PushDeps {
 
 /**
  * Takes all parts or none, in the turn of the site. Throws why a part is invalid, `payload_too_large`, `rate_limited`,
- * `quarantine_full`, or `cursor` when they do not continue at the cursors.
+ * `site_full`, `quarantine_full`, or `cursor` when they do not continue at the cursors.
  */
 export async function takeParts(deps: PushDeps, siteId: string, push: Push): Promise<PushAnswer> {
   const { budgets } = deps
@@ -51,12 +52,17 @@ async function takeInTurn(
     siteId,
     push.parts.reduce((sum, { count }) => sum + count, 0),
   )
+  const streams = push.parts.map(({ stream }) => stream)
+  budgets.requireRoom(await storedBytesOf(database, siteId), streams)
   const parts = await decoder.check(push.parts)
   const fault = piecesFault(parts)
   if (fault !== undefined) throw budgets.refusal('push_too_large', tooLarge(fault))
   const { epoch } = push
   const nowMs = clock.nowMs()
-  return inHeardSite(database, siteId, { nowMs }, async (sql, site) => {
+  const addedBytes = keptBytes(parts)
+  return inHeardSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
+    // others of this site may have been stored meanwhile; a push that begins with room is taken whole
+    budgets.requireRoom(site.storedBytes - addedBytes, streams)
     const sender = await meetSender(sql, site, push, nowMs)
     const target = { siteId, epoch, nowMs, keepsErased }
     const { acked, quarantined } = await moveAndApply(sql, target, parts, sender)

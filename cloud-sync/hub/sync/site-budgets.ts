@@ -1,8 +1,10 @@
 import { Rates } from '#shared/budgets/rates.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
-import { AppError, RateLimitedError } from '#shared/errors.ts'
+import { AppError, InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
+import { inGb } from '#shared/in-gb.ts'
 import { Tally } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
+import { SITE_FULL, type SyncStream } from '#shared/wire/sync.ts'
 
 /** Pushes of a site that are decoded and stored at once; others of it wait. */
 const PUSHES = 2
@@ -17,6 +19,10 @@ const RETRY_S = 5
 const BURST_S = 5
 /** Requests of a site at once, in seconds of its rate. */
 const REQUESTS_BURST_S = 4
+/** What a full site may still send: what its gateway did, also for the head office, and what its configuration is. */
+const SMALL_STREAMS: readonly SyncStream[] = ['notes', 'entities']
+/** Room for these above the limit, as a share of it. */
+const SMALL_SHARE = 0.1
 
 /** What refused a request of a gateway, as the metrics name it. */
 export const SITE_REFUSALS = [
@@ -27,6 +33,7 @@ export const SITE_REFUSALS = [
   'body_timeout',
   'push_too_large',
   'quarantine_full',
+  'site_full',
   'wrong_site_key',
 ] as const
 export type SiteRefusal = (typeof SITE_REFUSALS)[number]
@@ -47,13 +54,15 @@ export interface BodyReservation {
 }
 
 /**
- * What one site may cost this hub: requests, records, bodies in memory and pushes at once. Whatever one site does, others
+ * What one site may cost this hub: requests, records, bodies in memory, pushes at once and bytes kept. Whatever one site does, others
  * are only refused when all sites together have no room for another body.
  */
 export class SiteBudgets {
   /** Requests that were refused, by reason. */
   readonly refused = new Tally(SITE_REFUSALS)
   readonly recordsPerSecond: number
+  /** What is kept of a site; 0 is no limit. */
+  readonly maxBytes: number
   readonly #clock: MonotonicClock
   readonly #requests: Rates
   readonly #sites = new Map<string, SiteUse>()
@@ -62,12 +71,14 @@ export class SiteBudgets {
   /** Rates of 0 are no limit. */
   constructor(
     clock: MonotonicClock,
-    { requestsPerSecond, recordsPerSecond }: { requestsPerSecond: number; recordsPerSecond: number },
+    limits: { requestsPerSecond: number; recordsPerSecond: number; maxBytes: number },
   ) {
+    const { requestsPerSecond, recordsPerSecond, maxBytes } = limits
     this.#clock = clock
     const allowance = { perSecond: requestsPerSecond, burst: REQUESTS_BURST_S * requestsPerSecond }
     this.#requests = new Rates(allowance, () => this.refused.add('site_requests'), clock)
     this.recordsPerSecond = recordsPerSecond
+    this.maxBytes = maxBytes
   }
 
   /** Counts a request. Throws `rate_limited`. */
@@ -131,6 +142,27 @@ export class SiteBudgets {
       throw this.refusal('site_records', new RateLimitedError(words, Math.max(1, Math.ceil(waitMs / 1000))))
     }
     records.spend(count)
+  }
+
+  /** Throws `site_full` for more of these streams when so many bytes of the site are kept: the gateway keeps the rest. */
+  requireRoom(storedBytes: number, streams: Iterable<SyncStream>): void {
+    const isSmall = [...streams].every((stream) => SMALL_STREAMS.includes(stream))
+    if (isSmall ? this.hasReserve(storedBytes) : !this.isFull(storedBytes)) return
+    throw this.full(`the hub keeps at most ${inGb(this.maxBytes)} of this site, and has that much`)
+  }
+
+  isFull(storedBytes: number): boolean {
+    return this.maxBytes > 0 && storedBytes >= this.maxBytes
+  }
+
+  /** Whether there is room for the little that a full site may still send. */
+  hasReserve(storedBytes: number): boolean {
+    return !this.isFull(storedBytes / (1 + SMALL_SHARE))
+  }
+
+  /** Counts the refusal. The status is one for which gateways of any version hold the stream, and no other. */
+  full(words: string): AppError {
+    return this.refusal('site_full', new InvalidRequestError(SITE_FULL, words))
   }
 
   /** Counts a refusal; returns its error. */

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import type { Database, Sql } from '#hub/store/database/database.ts'
 import { keepDevicesAside } from '#hub/store/erased.ts'
-import { keepLatestOf, putLatest } from '#hub/store/latest.ts'
+import { keepLatestOf, latestSize, putLatest } from '#hub/store/latest.ts'
 import { inHeardSite } from '#hub/store/sites.ts'
+import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import { type Latest, type latestAnswerSchema, SYNC_STREAMS, type SyncCursors } from '#shared/wire/sync.ts'
@@ -12,6 +13,9 @@ import type { SiteBudgets } from './site-budgets.ts'
 import { isStorable } from './synced-rows.ts'
 
 const MAX_ID_LENGTH = 64
+/** Of the states of a site: they are taken also when it is full. */
+const MAX_DEVICES = 20_000
+const MAX_BYTES = 64 << 20
 
 interface LatestDeps {
   readonly database: Database
@@ -21,7 +25,7 @@ interface LatestDeps {
   readonly keepsErased: boolean
 }
 
-/** Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged. */
+/** Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged, `site_full` for too many. */
 export async function takeLatest(
   { database, clock, budgets, keepsErased }: LatestDeps,
   siteId: string,
@@ -34,10 +38,18 @@ export async function takeLatest(
     const { cursors } = await meetSender(sql, site, latest, nowMs)
     requireAcked(cursors, latest.backlog.acked)
     await putLatest(sql, siteId, latest.at_ms, [...rows.values()])
-    if (latest.is_complete) {
+    // without room for what is forgotten it stays where it is
+    if (latest.is_complete && budgets.hasReserve(site.storedBytes)) {
       const forgotten = await keepLatestOf(sql, siteId, latest.at_ms, [...rows.keys()])
-      if (keepsErased) await keepDevicesAside(sql, siteId, forgotten, nowMs)
+      if (keepsErased) {
+        await keepDevicesAside(sql, siteId, forgotten, nowMs)
+        const bytes = forgotten.reduce((sum, { body }) => sum + Buffer.byteLength(body) + ROW_BYTES, 0)
+        await addStoredBytes(sql, siteId, bytes)
+      }
     }
+    const { devices, bytes } = await latestSize(sql, siteId)
+    if (devices > MAX_DEVICES || bytes > MAX_BYTES)
+      throw budgets.full(`the hub keeps the states of at most ${MAX_DEVICES} devices, in ${MAX_BYTES} bytes`)
     return { limits: toldLimits(budgets), intents_waiting: site.intentSeq > site.intentsAfter }
   })
 }

@@ -44,6 +44,7 @@ export const HUB_CONFIG: HubConfig = {
   trustedProxies: undefined,
   siteRequestsPerSecond: 0,
   siteRecordsPerSecond: 0,
+  siteMaxBytes: 0,
   erasedKeepDays: 30,
   auditLogRetentionDays: 400,
   logLevel: 'silent',

@@ -17,7 +17,10 @@ CREATE TABLE IF NOT EXISTS site (
   backlog_oldest_ms BIGINT,
   two_gateways_ms BIGINT, -- when two gateways of this identity were last seen
   reported_ms BIGINT, -- when the gateway last told of its backlog and what is not confirmed
-  unconfirmed_rows BIGINT -- null while they are not counted
+  unconfirmed_rows BIGINT, -- null while they are not counted
+  stored_bytes BIGINT NOT NULL DEFAULT 0, -- what is kept of it: as last counted, and what came since
+  counted_bytes BIGINT NOT NULL DEFAULT 0,
+  counted_at_ms BIGINT NOT NULL DEFAULT 0 -- 0 before the first time
 );
 
 CREATE TABLE IF NOT EXISTS site_key (

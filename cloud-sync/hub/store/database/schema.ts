@@ -3,7 +3,7 @@ import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
 /** The schema this program knows; a later one adds statements and raises it. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 /** What makes the tables of an earlier version those of this one: each statement may run again. */
 const UPGRADES = [
@@ -14,6 +14,9 @@ const UPGRADES = [
   'ALTER TABLE audit_entry ADD COLUMN IF NOT EXISTS row_sum TEXT',
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS reported_ms BIGINT',
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS unconfirmed_rows BIGINT',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS stored_bytes BIGINT NOT NULL DEFAULT 0',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_bytes BIGINT NOT NULL DEFAULT 0',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_at_ms BIGINT NOT NULL DEFAULT 0',
 ]
 
 /** The statements of `schema.sql`, in order. */
