@@ -36,6 +36,17 @@ const UNLIMITED = {
   CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '0',
 }
 
+/** The defaults of an installation, for a gateway that is to have limits after all. */
+export const LIMITED = {
+  CARTBARN_REQUESTS_PER_SECOND: '50',
+  CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
+  CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '2500',
+  CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '5',
+  CARTBARN_USER_MQTT_CONNECTIONS: '20',
+  CARTBARN_USER_MQTT_SESSIONS: '10',
+  CARTBARN_USER_MQTT_SUBSCRIPTIONS: '200',
+}
+
 /** A gateway under test, in its own process. */
 export interface GatewayProcess {
   process: BenchProcess

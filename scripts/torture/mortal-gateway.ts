@@ -37,9 +37,9 @@ export class MortalGateway {
     return spawnGateway(bench, { entry, ports: this.#ports, ...options, env: { ...this.#env, ...env } })
   }
 
-  /** One life, killed at a moment. */
-  async kill(dataDir: string): Promise<void> {
-    await this.#live(chooseMoment(), { dataDir })
+  /** One life, killed at a moment: by chance, unless one is given. */
+  async kill(dataDir: string, moment = chooseMoment()): Promise<void> {
+    await this.#live(moment, { dataDir })
   }
 
   /** One life, ended by a power cut. */

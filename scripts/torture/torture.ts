@@ -7,6 +7,7 @@ import { damage } from './damage/damage.ts'
 import { log } from './damage/log-check.ts'
 import { history } from './history/history.ts'
 import { kill } from './kill.ts'
+import { neighbours } from './neighbours/neighbours.ts'
 import { power } from './power.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 import { sessions } from './sessions/sessions.ts'
@@ -15,7 +16,7 @@ import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [
-  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks],
+  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks, neighbours],
 ]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
@@ -47,7 +48,7 @@ function parseOptions(
       'of the faults of sync, and of damage: the same seed, the same faults',
       wholeNumber(0),
     )
-    .option('--short', 'a few of each, in about a minute and a half')
+    .option('--short', 'a few of each, in about two minutes')
     .option(
       '--prove',
       'show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub that has lost ' +

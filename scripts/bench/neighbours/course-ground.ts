@@ -1,28 +1,17 @@
 import { rmSync } from 'node:fs'
 import { ForkedScript } from '#scripts/rig/calls.ts'
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { type GatewayProcess, LIMITED } from '#scripts/rig/gateway-process.ts'
 import { checkHistory } from '#scripts/rig/load/history-check.ts'
 import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
+import type { AttackPlan } from '#scripts/rig/neighbours/attack-plan.ts'
+import { type Neighbour, ROW_OF_GOOD_KEYS } from '#scripts/rig/neighbours/attacks.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { FilledFolder } from '../history/fill.ts'
-import type { AttackPlan } from './attack-plan.ts'
-import { type Neighbour, ROW_OF_GOOD_KEYS } from './attacks.ts'
 import { type Course, createCourse } from './course.ts'
 import type { RegularsFunctions } from './regulars.ts'
 import type { Ground, Noticed, Others, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
-/** The defaults of an installation; the rig starts gateways without limits. */
-const LIMITED = {
-  CARTBARN_REQUESTS_PER_SECOND: '50',
-  CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
-  CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '2500',
-  CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '5',
-  CARTBARN_USER_MQTT_CONNECTIONS: '20',
-  CARTBARN_USER_MQTT_SESSIONS: '10',
-  CARTBARN_USER_MQTT_SUBSCRIPTIONS: '200',
-}
-
 /** The course of all rows of a command; in a short look they share the gateway as well. */
 export class SharedCourse {
   readonly #context: ScenarioContext

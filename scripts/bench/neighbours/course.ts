@@ -1,4 +1,5 @@
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import type { AttackedCourse, Person } from '#scripts/rig/neighbours/attacks.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { FilledFolder, type FilledSample } from '../history/fill.ts'
 
@@ -12,31 +13,14 @@ const GAP_MS = 5000
 /** 1 May 2026. */
 const FROM_MS = 1_777_593_600_000
 
-/** A user who is no admin. */
-export interface Person extends BenchLogin {
-  /** What it may see. */
-  hardwareIds: string[]
-}
-
 /** A data folder with a fleet, people and a past; a gateway is started on it or on a copy. */
-export interface Course {
+export interface Course extends AttackedCourse {
   folder: FilledFolder
   fleet: BenchDevice[]
   /** Of an admin: connected, and unlocked. */
   unlocked: BenchDevice
-  /** A cart that is not what it seems. */
-  rogue: BenchDevice
   admin: BenchLogin
-  /** Sees one cart of the fleet. */
-  viewer: Person
-  /** Sees none. */
-  nobody: Person
-  /** Sees the fleet. */
-  captain: Person
   goodKeys: string[]
-  lockEvents: number
-  /** A history long enough that nobody has it in his buffers. */
-  longHistoryPath: string
 }
 
 /** Makes the course; no gateway runs on it yet. */

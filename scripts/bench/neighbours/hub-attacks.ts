@@ -1,9 +1,9 @@
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import type { SiteClient } from '#hub/testing/site-client.ts'
+import { postRequest } from '#scripts/rig/neighbours/attack-bytes.ts'
+import { type AttackPlan, planOf } from '#scripts/rig/neighbours/attack-plan.ts'
 import { FRAME_BYTES, FRAME_HEAD_BYTES, sealFrame } from '#shared/telemetry/part-frame.ts'
 import { VarintWriter } from '#shared/telemetry/varints.ts'
-import { postRequest } from './attack-bytes.ts'
-import { type AttackPlan, planOf } from './attack-plan.ts'
 
 /** One kind of neighbour of the sites of a hub; `site` is its own, and has said hello. */
 export interface HubNeighbour {

@@ -1,5 +1,5 @@
+import { NEIGHBOURS } from '#scripts/rig/neighbours/attacks.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
-import { NEIGHBOURS } from './attacks.ts'
 import { CourseGround, SharedCourse } from './course-ground.ts'
 import { HUB_NEIGHBOURS } from './hub-attacks.ts'
 import { HubGround, SharedHub } from './hub-ground.ts'

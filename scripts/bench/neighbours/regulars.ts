@@ -4,6 +4,7 @@ import { answerCalls } from '#scripts/rig/calls.ts'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 import type { LatencySummary } from '#scripts/rig/latency.ts'
 import { FLEET, MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
@@ -14,7 +15,6 @@ import {
   publishPacket,
   subscribeAllPacket,
 } from '#testing/mqtt-packets.ts'
-import { NEIGHBOUR_ADDRESS } from './attack-connection.ts'
 import { probe } from './probe.ts'
 
 /** The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away. */

@@ -1,4 +1,6 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
+import { type AttackPlan, type AttackResult, replayOf } from '#scripts/rig/neighbours/attack-plan.ts'
+import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import {
   atMost,
@@ -12,9 +14,7 @@ import {
   told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { type AttackPlan, type AttackResult, replayOf } from './attack-plan.ts'
 import type { DiscardFunctions } from './discard.ts'
-import type { AttackFunctions } from './generator.ts'
 
 const TARGET_RATIO = 2
 const TARGET_LONGEST_MS = 1000
@@ -101,8 +101,7 @@ async function measureSide(
   plan: AttackPlan,
   durationS: number,
 ): Promise<Side> {
-  const script = new URL('./generator.ts', import.meta.url)
-  const neighbour = new ForkedScript<AttackFunctions>(bench, 'neighbour', script)
+  const neighbour = startNeighbour(bench)
   const others = await ground.gather(durationS)
   const start = await neighbour.call('start', plan)
   await others.measure()

@@ -1,7 +1,28 @@
 import { connectPacket, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
+import type { BenchDevice, BenchLogin } from '../gateway-api.ts'
 import { getRequest, searchRequest, upgradeRequest, webSocketFrame } from './attack-bytes.ts'
 import { type AttackPlan, planOf } from './attack-plan.ts'
-import type { Course, Person } from './course.ts'
+
+/** A user who is no admin. */
+export interface Person extends BenchLogin {
+  /** What it may see. */
+  hardwareIds: string[]
+}
+
+/** What neighbours of a gateway use and ask for. */
+export interface AttackedCourse {
+  /** A cart that is not what it seems. */
+  rogue: BenchDevice
+  /** Sees one cart of the fleet. */
+  viewer: Person
+  /** Sees none. */
+  nobody: Person
+  /** Sees the fleet. */
+  captain: Person
+  lockEvents: number
+  /** A history long enough that nobody has it in his buffers. */
+  longHistoryPath: string
+}
 
 /** Where a message has a number that is a new one each time. */
 const NUMBER = '0000000000'
@@ -16,7 +37,7 @@ const METADATA = 'x'.repeat(3900)
 export interface Neighbour {
   name: string
   summary: string
-  plan(course: Course, ports: { http: number; mqtt: number }, isShort: boolean): AttackPlan
+  plan(course: AttackedCourse, ports: { http: number; mqtt: number }, isShort: boolean): AttackPlan
 }
 
 type Plan = Neighbour['plan']
@@ -141,7 +162,7 @@ const WIDE_FILTERS = [
 ]
 
 /** Sockets that in turn ask for a lock with much beside it, and subscribe to and unsubscribe from 200 devices. */
-function chatter(course: Course, port: number, connections: number): AttackPlan {
+function chatter(course: AttackedCourse, port: number, connections: number): AttackPlan {
   const { viewer, captain } = course
   const hardwareIds = captain.hardwareIds
   const messages = [

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerCalls } from '#scripts/rig/calls.ts'
-import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
+import { answerCalls } from '../calls.ts'
+import { ownCpuSeconds } from '../process-usage.ts'
 import { AttackConnection } from './attack-connection.ts'
 import { type AttackPlan, type AttackResult, LIFE_S } from './attack-plan.ts'
 

@@ -1,6 +1,6 @@
 import net from 'node:net'
-import { PacketReader } from '#scripts/rig/load/packet-reader.ts'
 import { DISCONNECT } from '#testing/mqtt-packets.ts'
+import { PacketReader } from '../load/packet-reader.ts'
 import type { AttackPlan } from './attack-plan.ts'
 
 /** Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */

@@ -1,0 +1,138 @@
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { SessionClient } from '../session-client.ts'
+
+const OWN_ADDRESS = '127.0.0.1'
+const REQUEST_GAP_MS = 200
+const SAMPLE_GAP_MS = 250
+/** No promise, but the end of patience: a request that has no answer by then never gets one. */
+export const PATIENCE_MS = 20_000
+/** Answers that a good key must never get. */
+const REFUSALS = [401, 403, 429]
+const MAX_EXAMPLES = 5
+
+/** What became of what the regulars asked and sent. */
+export interface RegularsResult {
+  answered: number
+  /** With a good key, and within its own limits. */
+  refused: number
+  /** By a gateway that lives: the requests of one that is killed end with it. */
+  unanswered: number
+  longestAnswerMs: number
+  samples: number
+  unacknowledged: number
+  /** Until the acknowledgement, starts of the gateway included. */
+  longestAcknowledgementMs: number
+  examples: string[]
+}
+
+/** Who is at the course every day: a cart, and people and programs with keys, some at the address of the neighbours. */
+export class Regulars {
+  readonly #port: number
+  readonly #cart: SessionClient
+  readonly #topic: string
+  readonly #sentAtMs = new Map<string, number>()
+  readonly #result: Omit<RegularsResult, 'unacknowledged'> = {
+    ...{ answered: 0, refused: 0, unanswered: 0, longestAnswerMs: 0 },
+    ...{ samples: 0, longestAcknowledgementMs: 0, examples: [] },
+  }
+  readonly #loops: Promise<void>[] = []
+  #isStopping = false
+
+  constructor(ports: { http: number; mqtt: number }, { hardwareId, password }: BenchDevice) {
+    this.#port = ports.http
+    this.#topic = `dev/${hardwareId}/tlm`
+    const login = { clientId: hardwareId, username: hardwareId, password }
+    this.#cart = new SessionClient({ port: ports.mqtt, ...login, isPersistent: false })
+    this.#cart.onAcknowledged = ({ payload }) => {
+      const tookMs = performance.now() - (this.#sentAtMs.get(payload) ?? performance.now())
+      this.#sentAtMs.delete(payload)
+      this.#result.longestAcknowledgementMs = Math.max(this.#result.longestAcknowledgementMs, tookMs)
+    }
+  }
+
+  /** Each key asks on and on; without one `/health` is asked. */
+  start(keys: readonly string[]): void {
+    this.#cart.goOnline()
+    this.#loops.push(this.#sendSamples())
+    this.#loops.push(this.#ask('/health', {}, OWN_ADDRESS))
+    for (const [i, key] of keys.entries()) {
+      const address = i % 2 === 0 ? OWN_ADDRESS : NEIGHBOUR_ADDRESS
+      this.#loops.push(this.#ask('/devices?limit=10', { 'X-API-Key': key }, address))
+    }
+  }
+
+  /** Ends, once the gateway that runs has acknowledged everything or its time is up. */
+  async stop(): Promise<RegularsResult> {
+    this.#isStopping = true
+    await Promise.all(this.#loops)
+    await waitUntil(() => this.#cart.unacknowledged === 0, PATIENCE_MS)
+    const { unacknowledged } = this.#cart
+    this.#cart.goOffline('politely')
+    return { ...this.#result, unacknowledged }
+  }
+
+  async #sendSamples(): Promise<void> {
+    while (!this.#isStopping) {
+      await sleep(SAMPLE_GAP_MS)
+      const payload = JSON.stringify({ ts: Date.now(), lat: 36.568, long: -121.948, speed: 5 })
+      this.#sentAtMs.set(payload, performance.now())
+      this.#result.samples++
+      this.#cart.publish({ topic: this.#topic, payload, qos: 1, retain: false })
+    }
+  }
+
+  async #ask(path: string, headers: Record<string, string>, localAddress: string): Promise<void> {
+    while (!this.#isStopping) {
+      await sleep(REQUEST_GAP_MS)
+      const startedAtMs = performance.now()
+      const outcome = await ask({ port: this.#port, path, headers, localAddress })
+      this.#note(`${path} from ${localAddress}`, outcome, performance.now() - startedAtMs)
+    }
+  }
+
+  #note(what: string, outcome: Outcome, tookMs: number): void {
+    const result = this.#result
+    // killed just now, or not started yet; or too many sockets of the neighbours, whose address this one shares
+    if (outcome === 'cut off') return
+    if (outcome === 'no answer') {
+      result.unanswered++
+      result.examples.push(`${what}: no answer`)
+    } else {
+      result.answered++
+      result.longestAnswerMs = Math.max(result.longestAnswerMs, tookMs)
+      if (!REFUSALS.includes(outcome)) return
+      result.refused++
+      result.examples.push(`${what}: ${outcome}`)
+    }
+    result.examples.splice(MAX_EXAMPLES)
+  }
+}
+
+type Outcome = number | 'cut off' | 'no answer'
+
+function ask(options: {
+  port: number
+  path: string
+  headers: Record<string, string>
+  localAddress: string
+}): Promise<Outcome> {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  const asking = request({ host: '127.0.0.1', agent: false, ...options })
+  const timer = setTimeout(() => {
+    resolve('no answer')
+    asking.destroy()
+  }, PATIENCE_MS)
+  asking.on('error', () => resolve('cut off'))
+  asking.on('response', (response) => {
+    response.on('error', () => resolve('cut off'))
+    response.on('end', () => resolve(response.statusCode ?? 'cut off'))
+    response.on('close', () => resolve('cut off'))
+    response.resume()
+  })
+  asking.end()
+  return promise.finally(() => clearTimeout(timer))
+}
