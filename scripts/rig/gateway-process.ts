@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GatewayApi } from './gateway-api.ts'
 import type { BenchProcess, Workbench } from './processes.ts'
 
-const START_LIMIT_MS = 30_000
+const START_LIMIT_MS = 60_000
 
 /** The key of the first admin of every gateway under test. */
 export const ADMIN_KEY = 'bench-admin-key-0123456789abcdef'

@@ -25,8 +25,9 @@ import {
   printTable,
   told,
 } from '#scripts/rig/report.ts'
-import { mustReach } from '#scripts/rig/wait-until.ts'
+import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
+import { startTimesMs } from '../death.ts'
 import { findDamage } from '../disk/integrity.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import { fleetFigures } from '../fleet-figures.ts'
@@ -44,6 +45,7 @@ const FLEET = { devices: 100, perDevicePerS: 2, lockDevices: 5 }
 const SHORT_FLEET = { devices: 20, perDevicePerS: 2, lockDevices: 2 }
 const GOOD_KEYS = 6
 const SAMPLES_A_MESSAGE = 500
+const LOOK_GAP_MS = 500
 const PAST_LIMIT_MS = 60_000
 /** Of a gateway with two cores: what it needs without neighbours is a fifth of it. */
 const MAX_MB = 1024
@@ -56,6 +58,7 @@ interface Outcome {
   /** What was refused in lives that were asked, by budget. */
   refused: Record<string, number>
   mostMb: number
+  startsMs: number[]
   damage: string[]
   regulars: RegularsResult
   load: LoadResult
@@ -89,7 +92,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
     async () => {
       await fleet.connected()
       await sleep(sizes.underAttackMs)
-      await watch.look()
+      await watch.look(isShort ? BUDGETS.short : 1)
     },
     LIMITED,
   )
@@ -117,7 +120,17 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const { check, load } = await fleet.finish(last)
   await last.process.stop()
   const { refused, mostMb } = watch
-  return { kills, refused: Object.fromEntries(refused), mostMb, damage, regulars: asked, load, check }
+  const startsMs = startTimesMs(gateway.lives)
+  return {
+    kills,
+    refused: Object.fromEntries(refused),
+    mostMb,
+    startsMs,
+    damage,
+    regulars: asked,
+    load,
+    check,
+  }
 }
 
 /** All kinds in turn, each time with others. */
@@ -197,11 +210,21 @@ class Watch {
     this.#client = new ApiClient({ url: `http://127.0.0.1:${port}`, apiKey: ADMIN_KEY })
   }
 
-  async look(): Promise<void> {
-    const text = await this.#client.call('GET /metrics')
-    for (const [, budget = '', count] of text.matchAll(BUDGET)) {
-      if (Number(count) > 0) this.refused.set(budget, (this.refused.get(budget) ?? 0) + Number(count))
-    }
+  /** On a slow machine neighbours need longer until so many budgets have refused them something. */
+  async look(budgets: number): Promise<void> {
+    let text = ''
+    let counts: [string, number][] = []
+    await waitUntil(
+      async () => {
+        text = await this.#client.call('GET /metrics')
+        counts = [...text.matchAll(BUDGET)].map(([, budget = '', count]) => [budget, Number(count)])
+        return counts.filter(([, count]) => count > 0).length >= budgets
+      },
+      PATIENCE_MS,
+      LOOK_GAP_MS,
+    )
+    for (const [budget, count] of counts)
+      if (count > 0) this.refused.set(budget, (this.refused.get(budget) ?? 0) + count)
     this.mostMb = Math.max(this.mostMb, Number(RESIDENT.exec(text)?.[1] ?? Number.NaN) / 1e6)
   }
 }
@@ -216,7 +239,7 @@ function print({ kills, regulars, refused }: Outcome): void {
 }
 
 function createFigures(
-  { refused, mostMb, damage, regulars, load, check }: Outcome,
+  { refused, mostMb, startsMs, damage, regulars, load, check }: Outcome,
   isShort: boolean,
 ): Figure[] {
   const { answered, longestAnswerMs, longestAcknowledgementMs } = regulars
@@ -230,6 +253,7 @@ function createFigures(
     atLeast('neighbours: budgets that refused them', budgets, isShort ? BUDGETS.short : BUDGETS.full),
     below('neighbours: most memory of the gateway', mostMb, MAX_MB, { unit: ' MB' }),
     noneOf('neighbours: damage found by integrity_check', damage.length),
+    told('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
     told('neighbours: longest answer to others', `${formatCount(longestAnswerMs)} ms`),
     told(
       'neighbours: longest until a PUBACK, starts included',
