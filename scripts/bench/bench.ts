@@ -17,6 +17,7 @@ import { runMemory } from './ingest/memory.ts'
 import { runSaturation } from './ingest/saturation.ts'
 import { runSteady } from './ingest/steady.ts'
 import { createNeighbourScenarios } from './neighbours/neighbours.ts'
+import { runEverything, runNamed } from './realtime/fan-out.ts'
 import { runDrain } from './sync/drain.ts'
 import { runLag } from './sync/lag.ts'
 import { runSites } from './sync/sites.ts'
@@ -69,6 +70,10 @@ const API: readonly Scenario[] = [
   scenario('counts', 'statistics over ten million records, one request after the other', runCounts),
   scenario('downloads', 'a whole history in each format: memory, and 200 devices beside it', runDownloads),
 ]
+const REALTIME: readonly Scenario[] = [
+  scenario('everything', '500 sockets on everything, 1,000 messages a second', runEverything),
+  scenario('named', 'the same, with sockets that name every device', runNamed),
+]
 const SYNC: readonly Scenario[] = [
   scenario('lag', '200 devices x 1/s: from the device to the hub, bytes a row', runLag),
   scenario('drain', 'ten days of backlog: the map first, then the rest; devices beside it', runDrain),
@@ -105,6 +110,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     'one careless or hostile client, and what all others notice of it',
     'runs of each row',
     createNeighbourScenarios(),
+  ),
+  benchmark(
+    'realtime',
+    'many readers of /realtime: delivered, CPU, what devices notice',
+    'not used',
+    REALTIME,
   ),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },

@@ -5,7 +5,16 @@ const TICKS_PER_SECOND = 100
 
 /** CPU seconds, user and system, that a process has used in all its threads. Linux only. */
 export function readCpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return readStat(`/proc/${pid}/stat`)
+}
+
+/** The same of its main thread alone, which is the one that runs the program's JavaScript. */
+export function readMainThreadCpuSeconds(pid: number): number {
+  return readStat(`/proc/${pid}/task/${pid}/stat`)
+}
+
+function readStat(path: string): number {
+  const stat = readFileSync(path, 'utf8')
   // The command name in brackets may hold spaces: count the fields after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
