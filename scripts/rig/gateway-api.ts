@@ -1,5 +1,6 @@
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import type { NewGeofences } from '#shared/wire/geofences.ts'
 import type { InputOf } from '#shared/wire/operations.ts'
 
 /** A registered device, as the load generator needs it. */
@@ -46,6 +47,15 @@ export class GatewayApi {
   /** Creates a user who sees these devices. */
   createUser(name: string, hardwareIds: string[]): Promise<BenchLogin> {
     return this.#createUser({ name, role: 'user', allowed_hardware_ids: hardwareIds })
+  }
+
+  /** Puts the devices into a group with these zones. */
+  async createZonedGroup(zones: NewGeofences, hardwareIds: string[]): Promise<void> {
+    const { group_id: groupId } = await this.#client.call('POST /groups', { body: { name: 'bench' } })
+    await this.#client.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body: zones })
+    await inParallel(hardwareIds, REGISTRATIONS_AT_ONCE, (id) =>
+      this.#client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } }),
+    )
   }
 
   /** Times (milliseconds) of the GPS records of a device from `fromMs` to `toMs`, both included. */

@@ -1,7 +1,7 @@
 import { LoadClient } from '#scripts/rig/load/client.ts'
 import { LoadMeter } from '#scripts/rig/load/meter.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import { createPace } from '#scripts/rig/load/pace.ts'
+import { createSaturatingPace } from '#scripts/rig/load/pace.ts'
 import { publishPacket } from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
@@ -54,7 +54,7 @@ export function floodTelemetry({ port, device }: NeighbourPlan, count: Count): v
     },
     new LoadMeter(),
   )
-  const pace = createPace({ kind: 'saturate', window: DEVICE_WINDOW }, [client])
+  const pace = createSaturatingPace([client], DEVICE_WINDOW)
   client.onReady = () => {
     count('connected')
     client.onReady = () => count('connected')

@@ -1,11 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import type { LoadPlan, LoadResult } from '#scripts/rig/load/plan.ts'
-import { LoadProcess } from '#scripts/rig/load/process.ts'
+import type { LatencySummary } from '#scripts/rig/latency.ts'
+import type { FullSpeedTotals } from '#scripts/rig/load/full-speed-generator.ts'
+import { startFullSpeed } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds, readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 
-const WINDOW = 64
-const WARMUP_S = 1
+/** Messages of a client that are not acknowledged yet. */
+export const WINDOW = 64
+/** Until a broker has compiled what it needs. */
+export const WARMUP_MS = 1000
 
 /** A broker to be saturated. */
 export interface SaturationTarget {
@@ -21,47 +25,39 @@ export interface SaturationTarget {
 /** What one saturated run came to. */
 export interface SaturationRun {
   perS: number
-  brokerCpuSPerMillion: number
-  generatorCpuSPerMillion: number
+  brokerCpuUs: number
+  generatorCpuUs: number
   /** 1 is a whole core: near it the run measures the generator, not the gateway. */
   generatorCpuShare: number
   /** Share of the machine's time that its host gave to others meanwhile. */
   stolenShare: number
   /** Main thread; null where it is not ours. */
   loopDelayP99Ms: number | null
-  load: LoadResult
+  sinceWrite: LatencySummary
+  /** Warm-up and draining included. */
+  totals: FullSpeedTotals
 }
 
 /** Loads a broker as fast as it acknowledges, after a short warm-up. */
 export async function saturate(bench: Workbench, target: SaturationTarget): Promise<SaturationRun> {
-  const load = new LoadProcess(bench, createPlan(target))
-  await load.connected()
-  await load.measuring()
+  const { port, devices: clients, notBeforeMs, durationS } = target
+  const load = await startFullSpeed(bench, { port, clients, notBeforeMs, window: WINDOW })
+  await sleep(WARMUP_MS)
   await target.readLoopDelayP99Ms?.()
-  const cpuBefore = readCpuSeconds(target.pid)
+  const cpuBeforeS = readCpuSeconds(target.pid)
   const machineBefore = readMachineTime()
-  const startedAtMs = performance.now()
-  await load.measured()
-  const cpuS = readCpuSeconds(target.pid) - cpuBefore
-  const cpuPerS = cpuS / ((performance.now() - startedAtMs) / 1000)
+  const measured = await load.call('measure', durationS)
+  const brokerCpuS = readCpuSeconds(target.pid) - cpuBeforeS
   const stolenShare = stolenSince(machineBefore)
   const loopDelayP99Ms = (await target.readLoopDelayP99Ms?.()) ?? null
-  const result = await load.result()
-
-  const { acknowledged, durationS, cpuS: generatorCpuS } = result.measured
-  const perS = acknowledged / durationS
+  const totals = await load.call('finish')
+  await load.stop()
+  const { acknowledged, sinceWrite } = measured
   return {
-    perS,
-    brokerCpuSPerMillion: (cpuPerS / perS) * 1e6,
-    generatorCpuSPerMillion: (generatorCpuS / acknowledged) * 1e6,
-    generatorCpuShare: generatorCpuS / durationS,
-    ...{ stolenShare, loopDelayP99Ms, load: result },
-  }
-}
-
-function createPlan({ port, devices, durationS, notBeforeMs }: SaturationTarget): LoadPlan {
-  return {
-    ...{ port, clients: devices, session: 'bare', mode: { kind: 'saturate', window: WINDOW } },
-    ...{ warmupS: WARMUP_S, durationS, notBeforeMs, keepsJournal: false },
+    perS: acknowledged / measured.durationS,
+    brokerCpuUs: (brokerCpuS / acknowledged) * 1e6,
+    generatorCpuUs: (measured.cpuS / acknowledged) * 1e6,
+    generatorCpuShare: measured.cpuS / measured.durationS,
+    ...{ stolenShare, loopDelayP99Ms, sinceWrite, totals },
   }
 }

@@ -4,10 +4,11 @@ import { findMosquitto, startMosquitto } from '#scripts/rig/mosquitto-process.ts
 import { printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
+import { BusyCourse } from './busy-course.ts'
 import { type SaturationRun, saturate } from './saturation-run.ts'
 
 /** The subjects that are saturated in turn. */
-export type SubjectName = 'gateway' | 'mosquitto' | 'gateway, slow fsync'
+export type SubjectName = 'gateway' | 'gateway, everything on' | 'mosquitto' | 'gateway, slow fsync'
 
 /** One run of one subject. */
 export interface SubjectRun extends SaturationRun {
@@ -15,30 +16,17 @@ export interface SubjectRun extends SaturationRun {
   clients: number
   /** Acknowledged samples that the gateway does not count as stored: 0, or something is wrong. */
   notStored: number | null
+  /** Frames that sockets got and rows that the head office has, where they are there. */
+  beside: { frames: number; rows: number } | null
 }
 
-/** Starts the subject, loads it with that many clients, and stops it. */
-export type MeasureSubject = (clients: number) => Promise<SubjectRun>
-
-/** The subjects this machine can measure; each keeps its data from one run to the next. */
-export async function createSubjects(
-  context: ScenarioContext,
-  maxClients: number,
-  durationS: number,
-): Promise<MeasureSubject[]> {
-  const program = findMosquitto()
-  const slowFsync = compileSlowFsync(context.bench)
-  if (program === undefined) printProgress('  no mosquitto here: nothing to compare with')
-  if (slowFsync === undefined) printProgress('  no C compiler here: no run with a slow fsync')
-
-  const options = { context, maxClients, durationS }
-  const subjects = [await createGatewaySubject({ ...options, subject: 'gateway' })]
-  if (program !== undefined) subjects.push(createMosquittoSubject({ ...options, program }))
-  if (slowFsync !== undefined) {
-    const slow = { ...options, subject: 'gateway, slow fsync', preload: slowFsync } as const
-    subjects.push(await createGatewaySubject(slow))
-  }
-  return subjects
+/** A broker that is saturated again and again. */
+export interface Subject {
+  name: SubjectName
+  /** Starts it, loads it with that many clients, and stops it; it keeps its data from one run to the next. */
+  measure(clients: number): Promise<SubjectRun>
+  /** What it needs beside itself. */
+  stop?(): Promise<void>
 }
 
 interface SubjectOptions {
@@ -47,56 +35,86 @@ interface SubjectOptions {
   durationS: number
 }
 
+/** The subjects this machine can measure. */
+export async function createSubjects(options: SubjectOptions): Promise<Subject[]> {
+  const { bench } = options.context
+  const program = findMosquitto()
+  const slowFsync = compileSlowFsync(bench)
+  if (program === undefined) printProgress('  no mosquitto here: nothing to compare with')
+  if (slowFsync === undefined) printProgress('  no C compiler here: no run with a slow fsync')
+
+  const busy = await BusyCourse.create(options.context)
+  return [
+    await createGatewaySubject('gateway', options),
+    await createGatewaySubject('gateway, everything on', options, { busy }),
+    ...(program === undefined ? [] : [createMosquittoSubject(program, options)]),
+    ...(slowFsync === undefined
+      ? []
+      : [await createGatewaySubject('gateway, slow fsync', options, { preload: slowFsync })]),
+  ]
+}
+
 async function createGatewaySubject(
-  options: SubjectOptions & { subject: SubjectName; preload?: string },
-): Promise<MeasureSubject> {
-  const { context, subject, durationS, preload } = options
+  name: SubjectName,
+  { context, maxClients, durationS }: SubjectOptions,
+  { preload, busy }: { preload?: string; busy?: BusyCourse } = {},
+): Promise<Subject> {
   const { bench, entry } = context
   const dataDir = bench.createFolder('saturation')
   const first = await startGateway(bench, { entry, dataDir })
-  const devices = await first.api.registerDevices(options.maxClients)
+  const devices = await first.api.registerDevices(maxClients)
+  await busy?.drawZones(first.api, devices)
   await first.process.stop()
   let notBeforeMs = 0
 
-  return async (clients) => {
-    const gateway = await startGateway(bench, { entry, dataDir, preload })
+  const measure = async (clients: number): Promise<SubjectRun> => {
+    const gateway = await startGateway(bench, { entry, dataDir, preload, ...(busy && { env: busy.env }) })
     const { api } = gateway
+    const used = devices.slice(0, clients)
+    await busy?.openSockets(gateway, used)
     const storedBefore = await api.gpsCount()
     const run = await saturate(bench, {
       pid: gateway.process.pid,
       port: gateway.ports.mqtt,
-      devices: devices.slice(0, clients),
-      durationS,
-      notBeforeMs,
+      ...{ devices: used, durationS, notBeforeMs },
       readLoopDelayP99Ms: () => readLoopDelayP99Ms(api),
     })
-    notBeforeMs = run.load.newestSampleMs + 1
+    notBeforeMs = run.totals.newestSampleMs + 1
     const stored = (await api.gpsCount()) - storedBefore
-    const notStored = Math.max(0, run.load.acknowledged - stored)
+    const beside = busy === undefined ? null : await countBeside(busy)
     await gateway.process.stop()
-    return { ...run, subject, clients, notStored }
+    const notStored = Math.max(0, run.totals.acknowledged - stored)
+    return { ...run, ...{ subject: name, clients, notStored, beside } }
   }
+  return { name, measure, stop: async () => busy?.stop() }
 }
 
-function createMosquittoSubject(options: SubjectOptions & { program: string }): MeasureSubject {
-  const { bench } = options.context
+async function countBeside(busy: BusyCourse): Promise<{ frames: number; rows: number }> {
+  return { frames: await busy.closeSockets(), rows: await busy.rowsAtHeadOffice() }
+}
+
+function createMosquittoSubject(
+  program: string,
+  { context: { bench }, maxClients, durationS }: SubjectOptions,
+): Subject {
   const folder = bench.createFolder('mosquitto')
-  const devices = createAnonymousDevices(options.maxClients)
-  return async (clients) => {
-    const mosquitto = await startMosquitto(bench, options.program, folder)
+  const devices = createAnonymousDevices(maxClients)
+  const measure = async (clients: number): Promise<SubjectRun> => {
+    const mosquitto = await startMosquitto(bench, program, folder)
     const run = await saturate(bench, {
       pid: mosquitto.process.pid,
       port: mosquitto.port,
       devices: devices.slice(0, clients),
-      durationS: options.durationS,
-      notBeforeMs: 0,
+      ...{ durationS, notBeforeMs: 0 },
     })
     await mosquitto.process.stop()
-    return { ...run, subject: 'mosquitto', clients, notStored: null }
+    return { ...run, ...{ subject: 'mosquitto', clients, notStored: null, beside: null } }
   }
+  return { name: 'mosquitto', measure }
 }
 
-function createAnonymousDevices(count: number): BenchDevice[] {
+/** Devices of a broker that lets anybody in. */
+export function createAnonymousDevices(count: number): BenchDevice[] {
   return Array.from({ length: count }, (_, i) => ({
     hardwareId: `bench-${String(i).padStart(5, '0')}`,
     password: 'not-checked',

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { startPostgres } from '#hub/testing/start-postgres.ts'
+import { type PostgresServerOptions, startPostgres } from '#hub/testing/start-postgres.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { HubProcess } from '#scripts/rig/hub-process.ts'
 import { formatCount } from '#scripts/rig/report.ts'
@@ -21,8 +21,11 @@ export class SyncGround {
     this.#stopPostgres = stopPostgres
   }
 
-  static async create({ bench }: ScenarioContext): Promise<SyncGround> {
-    const postgres = await startPostgres()
+  static async create(
+    { bench }: Pick<ScenarioContext, 'bench'>,
+    options: PostgresServerOptions = {},
+  ): Promise<SyncGround> {
+    const postgres = await startPostgres(options)
     const hub = new HubProcess(bench, {
       CARTBARN_HUB_DATABASE_URL: postgres.url,
       // how fast they are, not how fast one site may be

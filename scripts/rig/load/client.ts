@@ -15,6 +15,8 @@ export interface LoadClientSettings {
   port: number
   hardwareId: string
   password: string
+  /** Where it drives; without it where all others do. */
+  lane?: number
   /** With a last will, subscriptions and an `st` message. */
   asDevice: boolean
   /** Most messages without an acknowledgement. */
@@ -58,7 +60,7 @@ export class LoadClient {
     this.hardwareId = settings.hardwareId
     this.#settings = settings
     this.#meter = meter
-    this.#packets = new TelemetryPackets(settings.hardwareId, settings.window)
+    this.#packets = new TelemetryPackets(settings.hardwareId, settings.window, settings.lane)
     this.#window = new MessageWindow(settings.window)
     this.#newestSampleMs = settings.notBeforeMs - 1
   }

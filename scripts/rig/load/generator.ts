@@ -4,7 +4,7 @@ import { answerCalls } from '../calls.ts'
 import { waitUntil } from '../wait-until.ts'
 import { LoadClient } from './client.ts'
 import { LoadMeter } from './meter.ts'
-import { createPace } from './pace.ts'
+import { createSteadyPace } from './pace.ts'
 import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
 /** The load generator's process. */
@@ -13,8 +13,8 @@ const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
 const GOODBYE_MS = 200
 const MAX_AHEAD_MS = 270_000
-const PACED_BUFFER_S = 15
-const PACED_BUFFER_MIN = 16
+const BUFFER_S = 15
+const BUFFER_MIN = 16
 
 const events = new EventEmitter()
 /** Keeps what happens before it is asked for. */
@@ -27,13 +27,10 @@ const finished = Promise.withResolvers<LoadResult>()
 let clients: LoadClient[] = []
 
 function createClients(plan: LoadPlan, meter: LoadMeter): LoadClient[] {
-  const { mode, session, ...common } = plan
-  const window =
-    mode.kind === 'saturate'
-      ? mode.window
-      : Math.max(PACED_BUFFER_MIN, Math.ceil(mode.perClientPerS * PACED_BUFFER_S))
-  return plan.clients.map(({ hardwareId, password }) => {
-    const settings = { ...common, hardwareId, password, asDevice: session === 'device', window }
+  const { perClientPerS, session, ...common } = plan
+  const window = Math.max(BUFFER_MIN, Math.ceil(perClientPerS * BUFFER_S))
+  return plan.clients.map(({ hardwareId, password }, lane) => {
+    const settings = { ...common, hardwareId, password, lane, asDevice: session === 'device', window }
     return new LoadClient(settings, meter)
   })
 }
@@ -65,7 +62,7 @@ async function run(plan: LoadPlan): Promise<void> {
   clients = createClients(plan, meter)
   await connectAll()
 
-  const pace = createPace(plan.mode, clients)
+  const pace = createSteadyPace(clients, plan.perClientPerS)
   pace.start()
   await (plan.warmupS === null ? warm.promise : sleep(plan.warmupS * 1000))
   meter.startMeasuring()

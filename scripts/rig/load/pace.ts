@@ -1,5 +1,4 @@
 import type { LoadClient } from './client.ts'
-import type { LoadPlan } from './plan.ts'
 
 /** Decides when the clients send. */
 export interface Pace {
@@ -10,18 +9,11 @@ export interface Pace {
 /** Share of its window that a saturating client lets become free before it writes again. */
 const REFILL_SHARE = 1 / 2
 
-/** The pace of a plan's mode. */
-export function createPace(mode: LoadPlan['mode'], clients: readonly LoadClient[]): Pace {
-  return mode.kind === 'paced'
-    ? createSteadyPace(clients, mode.perClientPerS)
-    : createSaturatingPace(clients, mode.window)
-}
-
 /**
  * Sends in turn, evenly spread over time.
  * A message is due at its place in the schedule, whether or not the process could send it then.
  */
-function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number): Pace {
+export function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number): Pace {
   const gapMs = 1000 / (clients.length * perClientPerS)
   let timer: NodeJS.Timeout | undefined
   let startMs = 0
@@ -46,7 +38,7 @@ function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number)
 }
 
 /** Keeps every client's window full, refilling in portions: one write for many messages. */
-function createSaturatingPace(clients: readonly LoadClient[], window: number): Pace {
+export function createSaturatingPace(clients: readonly LoadClient[], window: number): Pace {
   const portion = Math.max(1, Math.floor(window * REFILL_SHARE))
   let isRunning = false
   const refill = (client: LoadClient) => {

@@ -1,14 +1,11 @@
 import type { BenchDevice } from '../gateway-api.ts'
 import type { LatencySummary } from '../latency.ts'
 
-/** When the devices send: evenly, or at once whenever fewer than `window` messages are unacknowledged. */
-export type LoadMode = { kind: 'paced'; perClientPerS: number } | { kind: 'saturate'; window: number }
-
-/** What a load generator does. */
+/** What a load generator does: devices that send at an even pace, as real ones do. */
 export interface LoadPlan {
   port: number
   clients: readonly BenchDevice[]
-  mode: LoadMode
+  perClientPerS: number
   /** `device`: with a last will, three subscriptions and an `st` message, as real ones connect. */
   session: 'bare' | 'device'
   /** null: until `measure` is called. */

@@ -2,6 +2,7 @@ import { ForkedScript } from '../calls.ts'
 import type { BenchDevice } from '../gateway-api.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
 import type { Workbench } from '../processes.ts'
+import type { FullSpeedFunctions, FullSpeedPlan } from './full-speed-generator.ts'
 import type { LoadFunctions } from './generator.ts'
 import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
@@ -74,8 +75,19 @@ export function startDeviceLoad(
 ): LoadProcess {
   return new LoadProcess(bench, {
     ...{ port: gateway.ports.mqtt, clients, session: 'device' },
-    mode: { kind: 'paced', perClientPerS: perDevicePerS },
+    perClientPerS: perDevicePerS,
     ...{ warmupS: 0, durationS: null, notBeforeMs: 0, keepsJournal: false },
     ...options,
   })
+}
+
+/** Devices that send as fast as they are acknowledged, in a process that costs little; resolves when all are sending. */
+export async function startFullSpeed(
+  bench: Workbench,
+  plan: FullSpeedPlan,
+): Promise<ForkedScript<FullSpeedFunctions>> {
+  const script = new URL('./full-speed-generator.ts', import.meta.url)
+  const load = new ForkedScript<FullSpeedFunctions>(bench, 'full-speed generator', script)
+  await load.call('start', plan)
+  return load
 }

@@ -53,3 +53,12 @@ test('a repeated message has the DUP flag until the slot is stamped again', () =
   packets.stamp(0, 1_765_967_400_002)
   assert.equal(decode(packets.bytes(0, 1)).header, 0x32)
 })
+
+test('the devices of a fleet drive on lanes side by side', () => {
+  const lats = [0, 1, 19, 20].map((lane) => {
+    const packets = new TelemetryPackets('cart-7', 1, lane)
+    packets.stamp(0, Date.UTC(2026, 0, 1))
+    return decode(packets.bytes(0, 1)).payload.lat
+  })
+  assert.deepEqual(lats, [36.568, 36.569, 36.587, 36.568])
+})

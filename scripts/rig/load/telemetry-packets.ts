@@ -5,6 +5,8 @@ const DUP_FLAG = 0x08
 
 const TS_DIGITS = 13
 const FIX_DIGITS = 4
+/** Side by side, each some 111 m north of the last. */
+const LANES = 20
 
 /**
  * The telemetry PUBLISH packets of one device, encoded once and then only patched.
@@ -20,9 +22,9 @@ export class TelemetryPackets {
   readonly #longDigitsAt: number
   readonly #header: number
 
-  constructor(hardwareId: string, slots: number) {
+  constructor(hardwareId: string, slots: number, lane = 0) {
     this.slots = slots
-    const packets = Array.from({ length: slots }, (_, slot) => encodeTemplate(hardwareId, slot))
+    const packets = Array.from({ length: slots }, (_, slot) => encodeTemplate(hardwareId, slot, lane % LANES))
     const first = packets[0] ?? Buffer.alloc(0)
     this.#bytes = Buffer.concat(packets)
     this.#packetLength = first.length
@@ -60,11 +62,11 @@ export class TelemetryPackets {
   }
 }
 
-function encodeTemplate(hardwareId: string, slot: number): Buffer {
+function encodeTemplate(hardwareId: string, slot: number, lane: number): Buffer {
   const ts = '0'.repeat(TS_DIGITS)
   const speed = (10 + (slot % 90) / 10).toFixed(1)
   const payload =
-    `{"ts":${ts},"lat":36.5680000,"long":-121.9480000,` +
+    `{"ts":${ts},"lat":36.5${68 + lane}0000,"long":-121.9480000,` +
     `"speed":${speed},"battery_voltage":51.27,"lock_status":1}`
   return publishPacket(`dev/${hardwareId}/tlm`, payload, { id: slot + 1 })
 }

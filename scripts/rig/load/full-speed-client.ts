@@ -1,0 +1,142 @@
+import type { BenchDevice } from '../gateway-api.ts'
+import { FLEET, MqttSocket } from './mqtt-socket.ts'
+import { TelemetryPackets } from './telemetry-packets.ts'
+
+/** While one half of the window is on its way back, the other is on its way there. */
+const CHUNKS = 2
+
+/** What the clients of a generator count together; times are `performance.now()`. */
+export interface FullSpeedMeter {
+  /** When the bytes arrived that are read now. */
+  nowMs: number
+  record(waitedMs: number): void
+}
+
+/** What a full-speed client needs to know. */
+export interface FullSpeedSettings {
+  port: number
+  /** Messages that are not acknowledged yet: an even number. */
+  window: number
+  /** No sample is older: the devices may have sent newer ones before. */
+  notBeforeMs: number
+}
+
+/**
+ * A device that sends as fast as it is acknowledged, for a fraction of what a real one costs: half a window is one write,
+ * and as acknowledgements come in the order of the messages [MQTT-4.6.0-2], counting them is enough. It does not come back
+ * after a lost connection.
+ */
+export class FullSpeedClient {
+  readonly hardwareId: string
+  readonly #device: BenchDevice
+  readonly #settings: FullSpeedSettings
+  readonly #meter: FullSpeedMeter
+  readonly #packets: TelemetryPackets
+  readonly #chunkMessages: number
+  readonly #writtenAtMs = new Float64Array(CHUNKS)
+  /** Of each chunk that was sent, the time of its first sample; the others follow a millisecond after the other. */
+  readonly #firstSampleMs: number[] = []
+  #socket: MqttSocket | undefined
+  #isSending = false
+  #isOpen = false
+  #acknowledged = 0
+  #newestSampleMs: number
+
+  constructor(device: BenchDevice, lane: number, settings: FullSpeedSettings, meter: FullSpeedMeter) {
+    this.hardwareId = device.hardwareId
+    this.#device = device
+    this.#settings = settings
+    this.#meter = meter
+    this.#packets = new TelemetryPackets(device.hardwareId, settings.window, lane)
+    this.#chunkMessages = settings.window / CHUNKS
+    this.#newestSampleMs = settings.notBeforeMs - 1
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged
+  }
+
+  get sent(): number {
+    return this.#firstSampleMs.length * this.#chunkMessages
+  }
+
+  get newestSampleMs(): number {
+    return this.#newestSampleMs
+  }
+
+  /** Nothing more will be acknowledged. */
+  get isDone(): boolean {
+    return !this.#isOpen || this.#acknowledged === this.sent
+  }
+
+  /** Times of the acknowledged samples, milliseconds since 1970. */
+  journal(): number[] {
+    return Array.from({ length: this.#acknowledged }, (_, i) => {
+      const first = this.#firstSampleMs[Math.floor(i / this.#chunkMessages)] ?? 0
+      return first + (i % this.#chunkMessages)
+    })
+  }
+
+  /** Rejects when the broker does not let it in. */
+  connect(): Promise<void> {
+    const { hardwareId, password } = this.#device
+    const login = { clientId: hardwareId, username: hardwareId, password, clean: true, keepaliveS: 0 }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#socket = new MqttSocket(
+      this.#settings.port,
+      login,
+      {
+        connack: (returnCode) => {
+          if (returnCode !== 0) return reject(new Error(`${hardwareId}: CONNACK ${returnCode}`))
+          this.#isOpen = true
+          resolve()
+        },
+        arrived: () => {
+          this.#meter.nowMs = performance.now()
+        },
+        puback: (packetId) => this.#onPuback(packetId),
+        failed: reject,
+        closed: () => {
+          this.#isOpen = false
+          reject(new Error(`${hardwareId}: closed`))
+        },
+      },
+      FLEET,
+    )
+    return promise
+  }
+
+  start(): void {
+    this.#isSending = true
+    for (let chunk = 0; chunk < CHUNKS; chunk++) this.#send(chunk)
+  }
+
+  /** Sends nothing more; what is on its way may still be acknowledged. */
+  finish(): void {
+    this.#isSending = false
+  }
+
+  cut(): void {
+    this.#socket?.cut()
+  }
+
+  #send(chunk: number): void {
+    const from = chunk * this.#chunkMessages
+    const firstMs = Math.max(Date.now(), this.#newestSampleMs + 1)
+    for (let i = 0; i < this.#chunkMessages; i++) this.#packets.stamp(from + i, firstMs + i)
+    this.#newestSampleMs = firstMs + this.#chunkMessages - 1
+    this.#firstSampleMs.push(firstMs)
+    this.#writtenAtMs[chunk] = performance.now()
+    this.#socket?.write(this.#packets.bytes(from, this.#chunkMessages))
+  }
+
+  #onPuback(packetId: number): void {
+    const slot = this.#acknowledged % this.#settings.window
+    if (packetId !== slot + 1)
+      throw new Error(`${this.hardwareId}: PUBACK ${packetId} instead of ${slot + 1}`)
+    const chunk = Math.floor(slot / this.#chunkMessages)
+    this.#acknowledged++
+    this.#meter.record(this.#meter.nowMs - (this.#writtenAtMs[chunk] ?? 0))
+    if (this.#isSending && this.#acknowledged % this.#chunkMessages === 0) this.#send(chunk)
+  }
+}
