@@ -10,10 +10,12 @@ import { runIdle } from './broker/idle.ts'
 import { runNeighbours } from './broker/neighbours.ts'
 import { runSoak } from './broker/soak.ts'
 import { runStorm } from './broker/storm.ts'
+import { runBareDisk, runBusyDisk } from './disk/disk.ts'
 import { runBlocks } from './history/blocks.ts'
 import { createHistoryScenarios } from './history/history.ts'
 import { runKill } from './ingest/kill.ts'
 import { runMemory } from './ingest/memory.ts'
+import { runPeers } from './ingest/peers/peers.ts'
 import { runSaturation } from './ingest/saturation.ts'
 import { runSteady } from './ingest/steady.ts'
 import { createNeighbourScenarios } from './neighbours/neighbours.ts'
@@ -48,6 +50,7 @@ const INGEST: readonly Scenario[] = [
     'at full speed: 50 and 500 clients, beside Mosquitto, with 10 ms fsyncs',
     runSaturation,
   ),
+  scenario('peers', 'beside Mosquitto alone, with a subscriber and SQLite, and with PostgreSQL', runPeers),
   scenario('kill', 'kill -9 at random moments; every acknowledged sample must be there, once', runKill),
   scenario('memory', '1,000 connected devices with will and subscriptions, a message each 10 s', runMemory),
 ]
@@ -73,6 +76,10 @@ const API: readonly Scenario[] = [
 const REALTIME: readonly Scenario[] = [
   scenario('everything', '500 sockets on everything, 1,000 messages a second', runEverything),
   scenario('named', 'the same, with sockets that name every device', runNamed),
+]
+const DISK: readonly Scenario[] = [
+  scenario('bare', '200 devices at 1 message a second, and nothing else', runBareDisk),
+  scenario('everything', 'the same with zones, 20 realtime sockets and a head office', runBusyDisk),
 ]
 const SYNC: readonly Scenario[] = [
   scenario('lag', '200 devices x 1/s: from the device to the hub, bytes a row', runLag),
@@ -117,6 +124,7 @@ const BENCHMARKS: readonly Benchmark[] = [
     'not used',
     REALTIME,
   ),
+  benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },
 ]

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux reports CPU time in hundredths of a second, whatever the kernel's own tick. */
 const TICKS_PER_SECOND = 100
@@ -14,10 +14,52 @@ export function readMainThreadCpuSeconds(pid: number): number {
 }
 
 function readStat(path: string): number {
-  const stat = readFileSync(path, 'utf8')
-  // The command name in brackets may hold spaces: count the fields after it.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = readStatFields(path)
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** What follows the command's name, which may hold spaces: state, parent and so on. */
+function readStatFields(path: string): string[] {
+  const stat = readFileSync(path, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** What processes and all that they started have used so far, also where it has ended and was waited for. */
+export interface TreeUsage {
+  cpuS: number
+  /** As `WrittenBytes.toDisk`. */
+  writtenBytes: number
+}
+
+/** Reads what the processes and their descendants have used. Linux only. */
+export function readTreeUsage(roots: readonly number[]): TreeUsage {
+  const usage: TreeUsage = { cpuS: 0, writtenBytes: 0 }
+  for (const pid of withDescendants(roots)) {
+    // user, system, and both of children that were waited for
+    const ticks = readStatFields(`/proc/${pid}/stat`).slice(11, 15).map(Number)
+    usage.cpuS += ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND
+    usage.writtenBytes += readWrittenBytes(pid).toDisk
+  }
+  return usage
+}
+
+/** The processes and all that they have started, and so on, as long as it runs. Linux only. */
+export function withDescendants(roots: readonly number[]): Set<number> {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      parents.set(Number(name), Number(readStatFields(`/proc/${name}/stat`)[1]))
+    } catch {
+      // it has just ended
+    }
+  }
+  const found = new Set(roots)
+  // a set yields what is added while it is walked
+  for (const pid of found) {
+    for (const [child, parent] of parents) if (parent === pid) found.add(child)
+  }
+  return found
 }
 
 /** Resident memory of a process in bytes. Linux only. */

@@ -59,6 +59,11 @@ export class PostgresServer {
     return this.#urlOf('postgres')
   }
 
+  /** Of the process that started all others, while it runs. */
+  get pid(): number {
+    return Number(readFileSync(join(this.#dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+  }
+
   /** Creates an empty database; returns its URL. */
   async createDatabase(): Promise<string> {
     const name = `test_${randomBytes(6).toString('hex')}`
@@ -84,8 +89,7 @@ export class PostgresServer {
 
   /** As if its machine were switched off. */
   async kill(): Promise<void> {
-    const pid = Number(readFileSync(join(this.#dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
-    process.kill(pid, 'SIGKILL')
+    process.kill(this.pid, 'SIGKILL')
     await this.#end(true)
   }
 

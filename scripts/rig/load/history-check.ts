@@ -1,6 +1,11 @@
 import { inParallel } from '#shared/in-parallel.ts'
-import type { GatewayApi } from '../gateway-api.ts'
 import type { Journal } from './plan.ts'
+
+/** Whoever has stored the samples. */
+export interface SampleHistory {
+  /** Times (milliseconds) of the positions of a device from `fromMs` to `toMs`, both included. */
+  gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]>
+}
 
 /** What a comparison of acknowledged samples with the history found. */
 export interface HistoryCheck {
@@ -21,12 +26,12 @@ const MAX_EXAMPLES = 10
  * Reads the history of every device in the journal and looks for every acknowledged sample.
  * Samples stored but not acknowledged are fine: the answer may have been lost.
  */
-export async function checkHistory(api: GatewayApi, journal: Journal): Promise<HistoryCheck> {
+export async function checkHistory(history: SampleHistory, journal: Journal): Promise<HistoryCheck> {
   const checks = await inParallel(
     Object.entries(journal),
     READS_AT_ONCE,
     async ([hardwareId, acknowledged]) =>
-      compareWithHistory(hardwareId, acknowledged, await readAround(api, hardwareId, acknowledged)),
+      compareWithHistory(hardwareId, acknowledged, await readAround(history, hardwareId, acknowledged)),
   )
   const sum = (pick: (check: HistoryCheck) => number) =>
     checks.reduce((total, check) => total + pick(check), 0)
@@ -40,12 +45,16 @@ export async function checkHistory(api: GatewayApi, journal: Journal): Promise<H
 }
 
 /** The history from the first to the last acknowledged sample. */
-async function readAround(api: GatewayApi, hardwareId: string, times: readonly number[]): Promise<number[]> {
+async function readAround(
+  history: SampleHistory,
+  hardwareId: string,
+  times: readonly number[],
+): Promise<number[]> {
   if (times.length === 0) return []
   // Acknowledged out of order after a reconnect: the ends of the list are not the extremes.
   const first = times.reduce((low, time) => Math.min(low, time))
   const last = times.reduce((high, time) => Math.max(high, time))
-  return api.gpsTimes(hardwareId, first, last)
+  return history.gpsTimes(hardwareId, first, last)
 }
 
 /** Compares one device's acknowledged samples with the times its history shows. Never throws. */

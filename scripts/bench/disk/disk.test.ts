@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lookShortly } from '../short-look.ts'
+import { runBareDisk, runBusyDisk } from './disk.ts'
+
+for (const [name, run] of Object.entries({ bare: runBareDisk, everything: runBusyDisk })) {
+  test(`a short look at ${name} says what is written, and all is acknowledged and delivered`, async (t) => {
+    const figures = await lookShortly(t, run)
+    const written = figures.find(({ name: figure }) => figure === `disk, ${name}: bytes of the process`)
+    assert.ok(Number.parseFloat(written?.reached ?? '') > 0)
+  })
+}
