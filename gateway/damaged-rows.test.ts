@@ -5,13 +5,15 @@ import { type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { describeError } from '#shared/errors.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { silently } from '#testing/silently.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// One bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. It is told, or the
-// answer is right: it is never served as if it were true.
+// A bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. One in a page is put right;
+// with another one in its page it is told, and never served as if it were true.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const PAGE_BYTES = 4096
 const ZONE = {
   type: 'Feature',
   id: 'green-7',
@@ -53,15 +55,26 @@ async function startCourse(t: TestContext): Promise<Course> {
   return { g, userKey, eventId: body.events[0].event_id }
 }
 
-/** Flips one bit of each place in the file where `before` is stored, so that `after` is. */
-function flip(g: TestGateway, before: string, after: string): void {
+/**
+ * Flips one bit of the first place in each page of the file where `before` is stored, so that `after` is; where one is not
+ * alone, also one of the last byte of the page.
+ */
+function flip(g: TestGateway, [before, after]: [string, string], isAlone: boolean): void {
   assert.equal(bitsBetween(before, after), 1)
   const path = join(g.config.dataDir, 'cartbarn.db')
   const file = readFileSync(path)
-  let places = 0
-  for (let at = file.indexOf(before); at >= 0; at = file.indexOf(before, at + 1), places++)
+  const pages = new Set<number>()
+  for (let at = file.indexOf(before); at >= 0; at = file.indexOf(before, at + 1)) {
+    const page = Math.floor(at / PAGE_BYTES)
+    if (isAlone && pages.has(page)) continue
     file.write(after, at, 'latin1')
-  assert.ok(places > 0, `${before} is not in the file`)
+    pages.add(page)
+  }
+  assert.ok(pages.size > 0, `${before} is not in the file`)
+  for (const page of isAlone ? [] : pages) {
+    const last = (page + 1) * PAGE_BYTES - 1
+    file[last] = (file[last] ?? 0) ^ 64
+  }
   // in place: a gateway that runs has it open
   silently(path, () => writeFileSync(path, file, { flag: 'r+' }))
 }
@@ -74,10 +87,14 @@ function bitsBetween(before: string, after: string): number {
 }
 
 const lockEvents = async ({ g }: Course) => (await g.request('GET', '/lock-events')).body
-const ownPosition = async ({ g, userKey }: Course) =>
-  (await g.request('GET', '/devices/cart-1', { key: userKey })).body
-const otherCart = async ({ g, userKey }: Course) =>
-  (await g.request('GET', '/devices/cart-3', { key: userKey })).body
+const ownPosition = async ({ g, userKey }: Course) => {
+  const { body } = await g.request('GET', '/devices/cart-1', { key: userKey })
+  return body.attributes ?? body
+}
+const otherCart = async ({ g, userKey }: Course) => {
+  const { request_id: _, ...body } = (await g.request('GET', '/devices/cart-3', { key: userKey })).body
+  return body
+}
 const ownRights = async ({ g }: Course) =>
   (await g.request('GET', '/users')).body.map?.(
     ({ role, allowed_hardware_ids }: Record<string, unknown>) => ({
@@ -115,10 +132,18 @@ const CASES: [
 ]
 
 for (const [what, read, flips] of CASES) {
-  test(`a bit of ${what} flips while the gateway is stopped: what is wrong is told, not served`, async (t) => {
+  test(`a bit of ${what} flips while the gateway is stopped: it is put right, and told`, async (t) => {
     const course = await startCourse(t)
     const before = await read(course)
-    const damaged = course.g.restart(() => flip(course.g, ...flips(course)))
+    await course.g.restart(() => flip(course.g, flips(course), true))
+    assert.deepEqual(await read(course), before)
+    for (const { outcome } of await untilTold(course)) assert.equal(outcome, 'mended')
+  })
+
+  test(`a bit of ${what} and another one of its page flip while the gateway is stopped: what is wrong is told, not served`, async (t) => {
+    const course = await startCourse(t)
+    const before = await read(course)
+    const damaged = course.g.restart(() => flip(course.g, flips(course), false))
     const told = await damaged.then(() => null, describeError)
     if (told !== null) return assert.match(told, /cannot be (used|read)|damaged/)
     const after = await read(course)
@@ -130,15 +155,37 @@ for (const [what, read, flips] of CASES) {
   })
 }
 
-test('a bit flips while the gateway runs: a page that is read after that is refused, the rest is served', async (t) => {
+test('a bit flips while the gateway runs: what was written is served, and it is told', async (t) => {
+  const course = await startCourse(t)
+  const before = await lockEvents(course)
+  await course.g.restart()
+  flip(course.g, ['unlockrfid', 'unlockrdid'], true)
+  assert.deepEqual(await lockEvents(course), before)
+  const [{ place, outcome } = {}] = await untilTold(course)
+  assert.deepEqual([place, outcome], ['lock_event', 'mended'])
+})
+
+test('two bits of a page flip while the gateway runs: it is refused when it is read after that, the rest is served', async (t) => {
   const course = await startCourse(t)
   await course.g.restart()
-  flip(course.g, 'unlockrfid', 'unlockrdid')
+  flip(course.g, ['unlockrfid', 'unlockrdid'], false)
   const refused = await course.g.request('GET', '/lock-events')
   assert.equal(refused.status, 503)
   const { status } = await course.g.request('GET', '/devices', { key: ADMIN_KEY })
   assert.equal(status, 200)
 })
+
+/** The damage in `/health`, once some is there. */
+async function untilTold({ g }: Course): Promise<{ place?: string; outcome?: string }[]> {
+  let damage: { place?: string; outcome?: string }[] = []
+  await eventually(async () => {
+    // the page of something that is read later is put right soon after the next write
+    await g.createUser({})
+    damage = (await g.request('GET', '/health')).body.damage ?? []
+    return damage.length > 0
+  }, 'it is told')
+  return damage
+}
 
 function isRefused(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'code' in answer

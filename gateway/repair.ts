@@ -14,6 +14,7 @@ import {
 } from '#store/damage/replace-database.ts'
 import type { Salvaged } from '#store/damage/salvage.ts'
 import { isUnreadable } from '#store/damage/unreadable.ts'
+import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/store.ts'
@@ -29,6 +30,8 @@ export interface RepairDialogue {
   space(neededBytes: number, freeBytes: number): void
   /** What was wrong with the log of the old database, in words. */
   logDamage(detail: string): void
+  /** Pages of the old database of which one bit was wrong; what was written there is in the new one. */
+  wrongBits(pages: readonly number[]): void
   table(salvaged: Salvaged): void
   /** The new database is whole, at this path: whether it is to be put into its place. */
   mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
@@ -91,6 +94,8 @@ function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDi
       dialogue.table(salvaged),
     )
     sync(path)
+    const pages = pagesWithWrongBit(from)
+    if (pages.length > 0) dialogue.wrongBits(pages)
     if (rebuilt.problems.length > 0)
       throw new Error(`the new database is not in order, so nothing was replaced: ${rebuilt.problems[0]}`)
     return rebuilt

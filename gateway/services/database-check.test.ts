@@ -67,10 +67,13 @@ function pageOfBlock(file: Buffer): number {
   throw new Error('the block has no page of its own')
 }
 
-/** Flips a bit of the last byte of `text`, where it is first. */
+/** Flips a bit of the last two bytes of `text`, where it is first: one alone would be put right. */
 function flipAfter(file: Buffer, text: string): void {
-  const at = file.indexOf(text) + text.length - 1
-  file[at] = (file[at] ?? 0) ^ 1
+  flipTwo(file, file.indexOf(text) + text.length - 2)
+}
+
+function flipTwo(file: Buffer, at: number): void {
+  for (const one of [at, at + 1]) file[one] = (file[one] ?? 0) ^ 8
 }
 
 test('of a database that is whole a check says when it was done, and nothing else', async (t) => {
@@ -81,7 +84,7 @@ test('of a database that is whole a check says when it was done, and nothing els
   assert.deepEqual(store.damage.all, [])
 })
 
-test('a bit of a row that nobody reads flips: the check names its table', async (t) => {
+test('two bits of a row that nobody reads flip: the check names its table', async (t) => {
   const { store, check } = await startHarmed(t, (file) => flipAfter(file, 'identity-1234unlockrfi'))
   await check.run(false)
   assert.deepEqual(check.last?.damaged, ['lock_event'])
@@ -93,12 +96,12 @@ test('a bit of a row that nobody reads flips: the check names its table', async 
   assert.match(finding?.detail ?? '', /npm run repair/)
 })
 
-test('a bit of a page that no table is checked for flips: the check of the whole file names the page', async (t) => {
+test('two bits of a page that no table is checked for flip: the check of the whole file names the page', async (t) => {
   let page = 0
   const { store, check } = await startHarmed(t, (file) => {
     const at = pageOfBlock(file)
     page = Math.floor(at / 4096) + 1
-    file[at] = (file[at] ?? 0) ^ 8
+    flipTwo(file, at)
   })
   await check.run(false)
   assert.deepEqual(check.last?.damaged, [])
@@ -118,8 +121,7 @@ for (const [how, read] of [
 ] as const) {
   test(`a page of telemetry with a wrong checksum is told when it is read ${how}, and what is on it is judged by its own`, async (t) => {
     const { store } = await startHarmed(t, (file) => {
-      const at = pageOfBlock(file)
-      file[at] = (file[at] ?? 0) ^ 8
+      flipTwo(file, pageOfBlock(file))
     })
     const unreadable = new Promise((resolve) => store.on('unreadable', resolve))
     await read(store)

@@ -18,6 +18,7 @@ import { PageSums } from './damage/page-sums.ts'
 import { isDiskReadable } from './damage/readable-disk.ts'
 import { finishReplacement } from './damage/replace-database.ts'
 import { mendForStart } from './damage/start.ts'
+import { pagesWithWrongBit, putPagesRight } from './damage/wrong-bits.ts'
 import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from './db/fault.ts'
@@ -145,6 +146,19 @@ export class Store<Message extends Appendable = Appendable>
       this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
     this.#connection = openReader(this.#path)
     this.#pageSums.opened()
+    this.#putPagesRight(this.#connection)
+  }
+
+  /** After `opened`: what another program than the gateway has changed since has other checksums. */
+  #putPagesRight(reading: Connection): void {
+    if (pagesWithWrongBit(reading).length === 0) return
+    const writing = openWriter(this.#path)
+    try {
+      for (const found of putPagesRight(writing))
+        this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
+    } finally {
+      writing.close()
+    }
   }
 
   /** Stores what is queued, then closes. */

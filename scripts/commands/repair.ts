@@ -49,6 +49,10 @@ function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
     space: (needed, free) =>
       say(`A second database needs up to ${megabytes(needed)}; ${megabytes(free)} are free.`),
     logDamage: say,
+    wrongBits: (pages) =>
+      say(
+        `Of these pages one bit was wrong; their checksums say which, so nothing of them is missing: ${pages.join(', ')}`,
+      ),
     table: (salvaged) => {
       for (const line of linesOf(salvaged)) say(line)
     },

@@ -1,4 +1,4 @@
-import { openReader } from '../db/connection.ts'
+import { hasPageSums, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
@@ -35,14 +35,14 @@ export function checkTable({ connection }: ReaderTools, table: string): string |
 
 /**
  * Compares `count` pages of the file, from number `first` on, with their checksums: numbers of those that differ, and
- * whether there are more pages. The write-ahead log may have such a page anew. Null when there are no checksums.
+ * whether there are more pages. One wrong bit is none, as `putPagesRight` sees to it. The write-ahead log may have such a page
+ * anew. Null when there are no checksums.
  */
 export function scanPages(
   { connection }: ReaderTools,
   { first, count }: { first: number; count: number },
 ): { wrong: number[]; isDone: boolean } | null {
-  const isChecking = connection.get("SELECT 1 FROM pragma_function_list WHERE name = 'page_scan'")
-  if (isChecking === undefined) return null
+  if (!hasPageSums(connection.db)) return null
   const row = connection.get<{ wrong: string | null }>('SELECT page_scan(?, ?) AS wrong', first, count)
   if (row === undefined || row.wrong === null) return null
   const wrong = row.wrong === '' ? [] : row.wrong.split(',').map(Number)

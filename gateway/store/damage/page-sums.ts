@@ -20,8 +20,8 @@ const STATE_AT = 64
 /** Size of the database, and when it was last written, at the last stop: 8 bytes each, little-endian. */
 const FILE_AT = 80
 const FILE_MARK_BYTES = 16
-const ENTRY_BYTES = 8
-const MAGIC = 'cartbarn page sums 1\n'
+const ENTRY_BYTES = 16
+const MAGIC = 'cartbarn page sums 2\n'
 /** So many pages, spread over the file, tell another database from this one with damage. */
 const SAMPLE_PAGES = 64
 /** Below so many checked pages nothing is concluded from them. */

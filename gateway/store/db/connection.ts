@@ -66,9 +66,12 @@ export function openUncheckedReader(path: string): Connection {
 
 /** Before anything is read: what is in the cache then is used by whatever the connection does later. */
 export function stopChecking(db: Database.Database): void {
-  const isChecking = db.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'page_checks'").get()
-  // of `store/damage/page-sums`, which is not there on every system
-  if (isChecking !== undefined) db.prepare('SELECT page_checks(0)').get()
+  if (hasPageSums(db)) db.prepare('SELECT page_checks(0)').get()
+}
+
+/** Whether the functions of `store/damage/page-sums` are there, which they are not on every system. */
+export function hasPageSums(db: Database.Database): boolean {
+  return db.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'page_checks'").get() !== undefined
 }
 
 function openReadonly(path: string): Database.Database {

@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs'
+import type { Mended } from '../damage/mend.ts'
+import { putPagesRight } from '../damage/wrong-bits.ts'
 import type { Connection } from '../db/connection.ts'
 import { DatabaseMovedError, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
@@ -172,6 +174,12 @@ export class WriterConnection {
     this.#opened ??= open(this.#path, this.#checksPages)
     this.#opened.connection.db.pragma('wal_checkpoint(TRUNCATE)')
     this.close()
+  }
+
+  /** Puts pages right of which reads found one bit wrong; says which. Nothing while it is closed. */
+  putPagesRight(): Mended[] {
+    const { connection } = this.#opened ?? {}
+    return connection === undefined ? [] : putPagesRight(connection)
   }
 
   close(): void {

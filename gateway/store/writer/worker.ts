@@ -21,13 +21,13 @@ const freeSpace = new FreeSpace(connection)
 const mender = new RunningMender({ path, openWriter })
 
 /** How soon after a write free space is looked for. */
-const FREE_SPACE_MS = 1000
+const TIDY_MS = 1000
 /** After a failure it waits for the next write after so long: the disk is in trouble and has better things to do. */
-const FREE_SPACE_RETRY_MS = 60_000
+const TIDY_RETRY_MS = 60_000
 
 let failedRun = -1
 let hasSetAside = false
-let freeSpaceTimer: NodeJS.Timeout | undefined
+let tidyTimer: NodeJS.Timeout | undefined
 
 function perform(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
@@ -139,16 +139,18 @@ function checkpointIfDue(): void {
   }
 }
 
-function giveBackSpace(): void {
-  freeSpaceTimer = undefined
+function tidyUp(): void {
+  tidyTimer = undefined
   try {
+    const found = connection.putPagesRight()
+    if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
     const pauseMs = freeSpace.step()
-    if (pauseMs !== null) freeSpaceTimer = setTimeout(giveBackSpace, pauseMs)
+    if (pauseMs !== null) tidyTimer = setTimeout(tidyUp, pauseMs)
   } catch (error) {
     report({ kind: 'giving_back_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
-    freeSpaceTimer = setTimeout(() => {
-      freeSpaceTimer = undefined
-    }, FREE_SPACE_RETRY_MS)
+    tidyTimer = setTimeout(() => {
+      tidyTimer = undefined
+    }, TIDY_RETRY_MS)
   }
   checkpointIfDue()
 }
@@ -165,5 +167,5 @@ parentPort?.on('message', (request: WriterRequest) => {
   }
   // no caller waits for these: requests before are on the disk and answered
   checkpointIfDue()
-  if (freeSpaceTimer === undefined) freeSpaceTimer = setTimeout(giveBackSpace, FREE_SPACE_MS)
+  if (tidyTimer === undefined) tidyTimer = setTimeout(tidyUp, TIDY_MS)
 })

@@ -4,6 +4,8 @@ import Database from 'better-sqlite3'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
+import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
+import { Connection } from '#store/db/connection.ts'
 
 const MAX_PROBLEMS = 5
 
@@ -31,10 +33,10 @@ function checkDatabase(path: string): string[] {
   try {
     // one column of text a row, 'ok' alone when there is nothing to say
     const rows = db.pragma('integrity_check') as { integrity_check: string }[]
-    return rows
-      .map((row) => row.integrity_check)
-      .filter((text) => text !== 'ok')
-      .slice(0, MAX_PROBLEMS)
+    const problems = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
+    // it was read as it should be, but a checksum that a cut left wrong would look like that too
+    const pages = pagesWithWrongBit(new Connection(db)).map((page) => `page ${page} has a wrong bit`)
+    return [...problems, ...pages].slice(0, MAX_PROBLEMS)
   } catch (error) {
     return [String(error)]
   } finally {

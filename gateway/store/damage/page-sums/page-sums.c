@@ -5,10 +5,15 @@
 ** lies beside it; every other file is left to the VFS below. Of what is written to the database only the unused part of
 ** a page becomes zeros (see withoutGap), so any other program can read it.
 **
-** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for the size of a page and its complement at SIZE_AT: a header of
-** the database that says otherwise is wrong. Then 8 bytes for each page: a checksum of its number and content, and
-** the same once more, mixed with number and size. Where the two do not agree the checksum is not known: the page is
-** not checked, and its checksum is noted when it is read. So damage to this file never makes a good page a bad one.
+** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for two things. At SIZE_AT the size of a page and its complement: a
+** header of the database that says otherwise is wrong. At NOTES_AT the numbers of pages that were read with one wrong bit,
+** each with its complement.
+** Then 16 bytes for each page: a checksum of its number and content, and the same once more, mixed with number and size.
+** Where the two do not agree the checksum is not known: the page is not checked, and its checksum is noted when it is
+** read. So damage to this file never makes a good page a bad one.
+**
+** A page of which one bit is wrong is put right as it is read (see wrongBit): whoever asks gets what was written. Its
+** number is noted, so that page_put_right() can write the bit into the file.
 **
 ** A checksum may be noted when a page is read because SQLite reads a page of the database only in a transaction in which
 ** no checkpoint writes to that page. Checksums reach the disk before a checkpoint is over; what a power cut leaves of an
@@ -27,11 +32,18 @@ typedef unsigned char u8;
 
 #define HEADER_BYTES 512
 #define SIZE_AT 128
+#define NOTES_AT 256
+#define NOTES 32
 #define MIN_PAGE 512
 #define MAX_PAGE 65536
-#define MIX 0x9E3779B97F4A7C15ull
 #define MAX_BAD 64
 #define RETRIES 3
+
+/* Of XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), and what undoes a multiplication by them. */
+#define PRIME_1 0x9E3779B185EBCA87ull
+#define PRIME_2 0xC2B2AE3D27D4EB4Full
+#define INVERSE_1 0x887493432badb37ull
+#define INVERSE_2 0xba79078168d4bafull
 
 /* The SHA-256 of this file, so that a test can tell what a binary was made of. */
 #ifndef SOURCE_SHA256
@@ -48,8 +60,8 @@ typedef struct SumFile {
 } SumFile;
 
 typedef struct Entry {
-  u32 sum;
-  u32 check;
+  u64 sum;
+  u64 check;
 } Entry;
 
 static sqlite3_vfs *below;
@@ -59,28 +71,69 @@ static sqlite3_file *fileBelow(sqlite3_file *file) {
   return (sqlite3_file *)(((SumFile *)file) + 1);
 }
 
-static u32 sumOf(const u8 *page, int bytes, u32 number) {
-  u64 lanes[4] = {number, number + 1ull, number + 2ull, number + 3ull};
-  u64 word, all;
+static u64 turnLeft(u64 value, int bits) { return value << bits | value >> (64 - bits); }
+
+/* Mixes a word into a sum. Of sum before, word and sum after each two say what the third is: no change of a word is lost. */
+static u64 withWord(u64 sum, u64 word) { return turnLeft(sum + word * PRIME_2, 31) * PRIME_1; }
+static u64 withoutWord(u64 sum, u64 word) { return turnLeft(sum * INVERSE_1, 33) - word * PRIME_2; }
+static u64 wordBetween(u64 before, u64 after) { return (turnLeft(after * INVERSE_1, 33) - before) * INVERSE_2; }
+
+/* Every fourth word of 8 bytes is in the same lane. */
+static void sumLanes(const u8 *page, int bytes, u32 number, u64 lanes[4]) {
+  u64 word;
   int at, lane;
+  lanes[0] = number + PRIME_1 + PRIME_2;
+  lanes[1] = number + PRIME_2;
+  lanes[2] = number;
+  lanes[3] = number - PRIME_1;
   for (at = 0; at < bytes; at += 32) {
     for (lane = 0; lane < 4; lane++) {
       memcpy(&word, page + at + lane * 8, 8);
-      /* each step maps different states to different states: a change of one word is never lost */
-      lanes[lane] = (lanes[lane] ^ word) * MIX;
-      lanes[lane] ^= lanes[lane] >> 32;
+      lanes[lane] = withWord(lanes[lane], word);
     }
   }
-  all = lanes[0];
-  for (lane = 1; lane < 4; lane++) {
-    all = (all ^ lanes[lane]) * MIX;
-    all ^= all >> 29;
-  }
-  return (u32)(all >> 32) ^ (u32)all;
 }
 
-static u32 checkOf(u32 sum, int bytes, u32 number) {
-  return sum ^ (u32)((((u64)number << 20) + (u64)bytes + 1) * MIX >> 32);
+static u64 sumOf(const u8 *page, int bytes, u32 number) {
+  u64 lanes[4], all = (u64)bytes;
+  int lane;
+  sumLanes(page, bytes, number, lanes);
+  for (lane = 0; lane < 4; lane++) all = withWord(all, lanes[lane]);
+  return all;
+}
+
+/*
+** The one bit (counted from the first of the first byte) whose change gives the page this sum; -1 when no bit does, or more
+** than one. From the end back, each word is compared with the only one that would lead to the sum if all others are right:
+** as much work as two sums. A page with other damage has 512 such words of 4 KB, each like random, and 64 of 2^64 values differ
+** in one bit from what is there: one in some 2^49 such pages is put "right" wrongly.
+*/
+static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum) {
+  u64 lanes[4], alls[5], word, change, is, must;
+  int lane, at, found = -1;
+  sumLanes(page, bytes, number, lanes);
+  alls[0] = (u64)bytes;
+  for (lane = 0; lane < 4; lane++) alls[lane + 1] = withWord(alls[lane], lanes[lane]);
+  for (lane = 3; lane >= 0; lane--) {
+    is = lanes[lane];
+    must = wordBetween(alls[lane], sum);
+    for (at = bytes - 32 + lane * 8; at >= 0; at -= 32) {
+      memcpy(&word, page + at, 8);
+      is = withoutWord(is, word);
+      change = wordBetween(is, must) ^ word;
+      if (change != 0 && (change & (change - 1)) == 0) {
+        if (found >= 0) return -1;
+        found = at * 8 + __builtin_ctzll(change);
+      }
+      must = withoutWord(must, word);
+    }
+    sum = withoutWord(sum, lanes[lane]);
+  }
+  return found;
+}
+
+static u64 checkOf(u64 sum, int bytes, u32 number) {
+  return withWord(((u64)number << 20) + (u64)bytes, sum);
 }
 
 static sqlite3_int64 offsetOf(u32 number) {
@@ -97,7 +150,7 @@ static int readEntry(SumFile *file, u32 number, Entry *entry) {
   return entry->check == checkOf(entry->sum, file->pageBytes, number);
 }
 
-static int writeEntry(SumFile *file, u32 number, u32 sum) {
+static int writeEntry(SumFile *file, u32 number, u64 sum) {
   Entry entry = {sum, checkOf(sum, file->pageBytes, number)};
   return pwrite(file->fd, &entry, sizeof entry, offsetOf(number)) == sizeof entry;
 }
@@ -118,31 +171,75 @@ static int noteSize(SumFile *file, int bytes) {
   return pwrite(file->fd, size, sizeof size, SIZE_AT) == sizeof size;
 }
 
-/* The checksum of a page that was read: 1 right, 0 wrong, -1 not known. */
-static int judge(SumFile *file, const u8 *page, u32 number) {
+static sqlite3_int64 placeOfNote(u32 number) {
+  return NOTES_AT + (sqlite3_int64)(number % NOTES * 2 * sizeof number);
+}
+
+/* Best effort, as two pages may have the same place: the other one is noted when it is read next. */
+static void noteWrongBit(SumFile *file, u32 number) {
+  u32 note[2] = {number, ~number};
+  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
+}
+
+static void forgetWrongBit(SumFile *file, u32 number) {
+  u32 note[2] = {0, 0};
+  if (pread(file->fd, note, sizeof note, placeOfNote(number)) != sizeof note || note[0] != number) return;
+  memset(note, 0, sizeof note);
+  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
+}
+
+static void flip(u8 *page, int bit) { page[bit >> 3] ^= (u8)(1 << (bit & 7)); }
+
+typedef enum Verdict { RIGHT, UNKNOWN, ONE_BIT, WRONG } Verdict;
+
+/* What the checksum says of a page that was read; of one with one wrong bit also which. */
+static Verdict judge(SumFile *file, const u8 *page, u32 number, int *bit) {
   Entry entry;
-  if (!readEntry(file, number, &entry)) return -1;
-  return entry.sum == sumOf(page, file->pageBytes, number);
+  if (!readEntry(file, number, &entry)) return UNKNOWN;
+  if (entry.sum == sumOf(page, file->pageBytes, number)) return RIGHT;
+  *bit = wrongBit(page, file->pageBytes, number, entry.sum);
+  return *bit < 0 ? WRONG : ONE_BIT;
 }
 
 static int readPage(SumFile *file, u8 *page, u32 number) {
   sqlite3_file *under = fileBelow(&file->base);
   sqlite3_int64 offset = (sqlite3_int64)(number - 1) * file->pageBytes;
-  int verdict, rc, attempt;
+  Verdict verdict = UNKNOWN;
+  int bit = -1, rc, attempt;
+  /* twice: a cable or a controller may have been wrong, not the disk */
   for (attempt = 0; attempt < 2; attempt++) {
     rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
-    if (rc != SQLITE_OK || file->isUnchecked) return rc;
-    verdict = judge(file, page, number);
-    if (verdict == 1) return SQLITE_OK;
-    if (verdict == -1) {
+    if (rc != SQLITE_OK) return rc;
+    verdict = judge(file, page, number, &bit);
+    if (verdict == RIGHT) return SQLITE_OK;
+    if (verdict == UNKNOWN) {
       /* best effort: it is noted at the next reading else */
-      (void)writeEntry(file, number, sumOf(page, file->pageBytes, number));
+      if (!file->isUnchecked) (void)writeEntry(file, number, sumOf(page, file->pageBytes, number));
       return SQLITE_OK;
     }
-    /* once more: a cable or a controller may have been wrong, not the disk */
   }
+  if (verdict == ONE_BIT) {
+    flip(page, bit);
+    noteWrongBit(file, number);
+    return SQLITE_OK;
+  }
+  if (file->isUnchecked) return SQLITE_OK;
   sqlite3_log(SQLITE_IOERR_DATA, "page %u has a wrong checksum", number);
   return SQLITE_IOERR_DATA;
+}
+
+/* The header of the database as it is looked at without a lock: an unfinished page may be there, but is not one bit off. */
+static int readHeader(SumFile *file, u8 *to, int bytes) {
+  sqlite3_file *under = fileBelow(&file->base);
+  u8 page[MAX_PAGE];
+  int bit;
+  if (file->pageBytes >= bytes && under->pMethods->xRead(under, page, file->pageBytes, 0) == SQLITE_OK &&
+      judge(file, page, 1, &bit) == ONE_BIT) {
+    flip(page, bit);
+    memcpy(to, page, bytes);
+    return SQLITE_OK;
+  }
+  return under->pMethods->xRead(under, to, bytes, 0);
 }
 
 static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offset) {
@@ -155,8 +252,9 @@ static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offse
     if (file->pageBytes == bytes) return readPage(file, to, (u32)(offset / bytes) + 1);
     if (offset == 0 && !file->isUnchecked) return SQLITE_IOERR_DATA;
   }
-  /* the beginning of an overflow page; the header is looked at without a lock, and the whole page soon after */
-  if (offset == 0 || file->pageBytes == 0 || bytes > file->pageBytes || offset % file->pageBytes != 0)
+  if (offset == 0) return readHeader(file, to, bytes);
+  /* the beginning of an overflow page */
+  if (file->pageBytes == 0 || bytes > file->pageBytes || offset % file->pageBytes != 0)
     return under->pMethods->xRead(under, to, bytes, offset);
   rc = readPage(file, whole, (u32)(offset / file->pageBytes) + 1);
   if (rc == SQLITE_OK) memcpy(to, whole, bytes);
@@ -316,18 +414,102 @@ static SumFile *mainFile(sqlite3 *db) {
   return file->pMethods == &methods ? (SumFile *)file : 0;
 }
 
+/* A page and its entry of DB-sums, as arguments of a function; 0 when the entry does not know. */
+static const u8 *pageAndEntry(sqlite3_value **argv, int *bytes, u32 *number, Entry *entry) {
+  const u8 *page = sqlite3_value_blob(argv[0]);
+  const void *stored = sqlite3_value_blob(argv[2]);
+  *bytes = sqlite3_value_bytes(argv[0]);
+  *number = (u32)sqlite3_value_int64(argv[1]);
+  if (page == 0 || !isPageSize(*bytes) || stored == 0 || sqlite3_value_bytes(argv[2]) != (int)sizeof *entry) return 0;
+  memcpy(entry, stored, sizeof *entry);
+  return entry->check == checkOf(entry->sum, *bytes, *number) ? page : 0;
+}
+
 /* page_is_right(content, number, entry): 1 or 0; NULL when the entry of DB-sums does not know. */
 static void pageIsRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  int bytes = sqlite3_value_bytes(argv[0]);
-  const u8 *page = sqlite3_value_blob(argv[0]);
-  u32 number = (u32)sqlite3_value_int64(argv[1]);
-  const void *stored = sqlite3_value_blob(argv[2]);
   Entry entry;
+  u32 number;
+  int bytes;
+  const u8 *page = pageAndEntry(argv, &bytes, &number, &entry);
   (void)argc;
-  if (page == 0 || !isPageSize(bytes) || stored == 0 || sqlite3_value_bytes(argv[2]) != (int)sizeof entry) return;
-  memcpy(&entry, stored, sizeof entry);
-  if (entry.check == checkOf(entry.sum, bytes, number))
-    sqlite3_result_int(context, entry.sum == sumOf(page, bytes, number));
+  if (page != 0) sqlite3_result_int(context, entry.sum == sumOf(page, bytes, number));
+}
+
+/* page_wrong_bit(content, number, entry): the bit, see wrongBit; NULL when there is no such bit, or the entry does not know. */
+static void pageWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  Entry entry;
+  u32 number;
+  int bytes;
+  const u8 *page = pageAndEntry(argv, &bytes, &number, &entry);
+  int bit = page == 0 ? -1 : wrongBit(page, bytes, number, entry.sum);
+  (void)argc;
+  if (bit >= 0) sqlite3_result_int(context, bit);
+}
+
+/* pages_with_wrong_bit(): numbers of the pages that were noted, with commas between; NULL without checksums. */
+static void pagesWithWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  sqlite3 *db = sqlite3_context_db_handle(context);
+  SumFile *file = mainFile(db);
+  u32 notes[NOTES][2];
+  sqlite3_str *found;
+  int i, count = 0;
+  (void)argc, (void)argv;
+  if (file == 0 || pread(file->fd, notes, sizeof notes, NOTES_AT) != sizeof notes) return;
+  found = sqlite3_str_new(db);
+  for (i = 0; i < NOTES; i++)
+    if (notes[i][0] == ~notes[i][1]) sqlite3_str_appendf(found, count++ == 0 ? "%u" : ",%u", notes[i][0]);
+  sqlite3_result_text(context, count > 0 ? sqlite3_str_value(found) : "", -1, SQLITE_TRANSIENT);
+  sqlite3_free(sqlite3_str_finish(found));
+}
+
+/*
+** page_put_right(number): writes the wrong bit of a page into the file, and syncs it; its note goes. 1 when that was done, 0
+** when it is right (it was written anew), NULL when it cannot be: more than a bit is wrong. Nobody may copy the log into the database
+** meanwhile. Killed at any moment, the page is as it was or right: it is one byte.
+*/
+static void pagePutRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  SumFile *file = mainFile(sqlite3_context_db_handle(context));
+  u32 number = (u32)sqlite3_value_int64(argv[0]);
+  sqlite3_file *under;
+  sqlite3_int64 offset;
+  u8 page[MAX_PAGE];
+  Verdict verdict;
+  int bit = 0, rc;
+  (void)argc;
+  if (file == 0 || file->pageBytes == 0 || number == 0) return;
+  under = fileBelow(&file->base);
+  offset = (sqlite3_int64)(number - 1) * file->pageBytes;
+  rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
+  verdict = rc == SQLITE_OK ? judge(file, page, number, &bit) : RIGHT;
+  if (verdict == ONE_BIT) {
+    flip(page, bit);
+    rc = under->pMethods->xWrite(under, page + (bit >> 3), 1, offset + (bit >> 3));
+    if (rc == SQLITE_OK) rc = under->pMethods->xSync(under, SQLITE_SYNC_NORMAL);
+  }
+  /* it does not exist any more */
+  if (rc == SQLITE_IOERR_SHORT_READ) rc = SQLITE_OK;
+  if (rc != SQLITE_OK) {
+    sqlite3_result_error_code(context, rc);
+    return;
+  }
+  forgetWrongBit(file, number);
+  if (verdict != WRONG) sqlite3_result_int(context, verdict == ONE_BIT);
+}
+
+/* page_content(number): a page as it is in the file, whatever the log has, but for one wrong bit; NULL without checksums. */
+static void pageContent(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  SumFile *file = mainFile(sqlite3_context_db_handle(context));
+  u32 number = (u32)sqlite3_value_int64(argv[0]);
+  sqlite3_file *under;
+  u8 page[MAX_PAGE];
+  int bit = -1;
+  (void)argc;
+  if (file == 0 || file->pageBytes == 0 || number == 0) return;
+  under = fileBelow(&file->base);
+  if (under->pMethods->xRead(under, page, file->pageBytes, (sqlite3_int64)(number - 1) * file->pageBytes) != SQLITE_OK)
+    return;
+  if (judge(file, page, number, &bit) == ONE_BIT) flip(page, bit);
+  sqlite3_result_blob(context, page, file->pageBytes, SQLITE_TRANSIENT);
 }
 
 /* page_checks(on): whether this connection checks what it reads; what is written gets its checksum all the same. */
@@ -337,22 +519,29 @@ static void pageChecks(sqlite3_context *context, int argc, sqlite3_value **argv)
   if (file != 0) file->isUnchecked = sqlite3_value_int(argv[0]) == 0;
 }
 
-/* Looked at without a lock: a checkpoint may be writing to the page, so a wrong one is looked at again. */
+/*
+** Looked at without a lock: a checkpoint may be writing to the page, so a wrong one is looked at again. Of a page with one
+** wrong bit only that is noted.
+*/
 static int isBad(SumFile *file, u8 *page, u32 number) {
   sqlite3_file *under = fileBelow(&file->base);
   sqlite3_int64 offset = (sqlite3_int64)(number - 1) * file->pageBytes;
-  int attempt;
+  Verdict verdict = WRONG;
+  int attempt, bit;
   for (attempt = 0; attempt < RETRIES; attempt++) {
     if (attempt > 0) sqlite3_sleep(20);
-    if (under->pMethods->xRead(under, page, file->pageBytes, offset) == SQLITE_OK && judge(file, page, number) != 0)
-      return 0;
+    verdict = under->pMethods->xRead(under, page, file->pageBytes, offset) == SQLITE_OK
+                  ? judge(file, page, number, &bit)
+                  : WRONG;
+    if (verdict == RIGHT || verdict == UNKNOWN) return 0;
   }
-  return 1;
+  if (verdict == ONE_BIT) noteWrongBit(file, number);
+  return verdict != ONE_BIT;
 }
 
 /*
-** page_scan(first, count): numbers of pages in the file that cannot be read or have a wrong checksum, with commas between;
-** NULL when this database has no checksums. The log may have a page anew, so a number is a reason to look closer.
+** page_scan(first, count): numbers of pages in the file that cannot be read or are wrong in more than a bit, with commas
+** between; NULL when this database has no checksums. The log may have a page anew, so a number is a reason to look closer.
 */
 static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3 *db = sqlite3_context_db_handle(context);
@@ -376,11 +565,25 @@ static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
 }
 
 static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+  static const struct {
+    const char *name;
+    int arguments;
+    void (*call)(sqlite3_context *, int, sqlite3_value **);
+  } functions[] = {
+    {"page_is_right", 3, pageIsRight},
+    {"page_wrong_bit", 3, pageWrongBit},
+    {"pages_with_wrong_bit", 0, pagesWithWrongBit},
+    {"page_put_right", 1, pagePutRight},
+    {"page_content", 1, pageContent},
+    {"page_checks", 1, pageChecks},
+    {"page_scan", 2, pageScan},
+  };
   const int direct = SQLITE_UTF8 | SQLITE_DIRECTONLY;
-  int rc = sqlite3_create_function(db, "page_is_right", 3, direct, 0, pageIsRight, 0, 0);
+  int rc = SQLITE_OK;
+  size_t i;
   (void)error, (void)api;
-  if (rc == SQLITE_OK) rc = sqlite3_create_function(db, "page_checks", 1, direct, 0, pageChecks, 0, 0);
-  if (rc == SQLITE_OK) rc = sqlite3_create_function(db, "page_scan", 2, direct, 0, pageScan, 0, 0);
+  for (i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
+    rc = sqlite3_create_function(db, functions[i].name, functions[i].arguments, direct, 0, functions[i].call, 0, 0);
   return rc;
 }
 
