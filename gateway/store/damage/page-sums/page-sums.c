@@ -2,8 +2,8 @@
 ** Checksums of all pages of an SQLite database, in a file beside it.
 **
 ** A VFS of SQLite (https://sqlite.org/vfs.html) over the one that is there. A database DB is checked when a file DB-sums
-** lies beside it; every other file is left to the VFS below. Of what is written to the database only the unused part of
-** a page becomes zeros (see withoutGap), so any other program can read it.
+** lies beside it; of other files only the write-ahead log is not left to the VFS below (see LogFile). Of what is written to
+** the database only the unused part of a page becomes zeros (see withoutGap), so any other program can read it.
 **
 ** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for two things. At SIZE_AT the size of a page and its complement: a
 ** header of the database that says otherwise is wrong. At NOTES_AT the numbers of pages that were read with one wrong bit,
@@ -376,6 +376,57 @@ static const sqlite3_io_methods methods = {
   sumFetch, sumUnfetch
 };
 
+/*
+** The write-ahead log is synced by fdatasync(), which SQLite as it is built here does not use: fsync() also writes the
+** time of the last change, a journal commit of the file system for each transaction, and as many bytes again. The log keeps
+** its size from one checkpoint to the next. No lock is lost with the second descriptor: SQLite locks no byte of the log.
+*/
+typedef struct LogFile {
+  sqlite3_file base;
+  int fd;
+  int isEntered; /* its name is in the folder for good: the VFS below sees to that with the first sync */
+} LogFile;
+
+static int logRead(sqlite3_file *file, void *to, int bytes, sqlite3_int64 offset) {
+  BELOW(xRead(under, to, bytes, offset));
+}
+static int logWrite(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 offset) {
+  BELOW(xWrite(under, from, bytes, offset));
+}
+static int logTruncate(sqlite3_file *file, sqlite3_int64 size) { BELOW(xTruncate(under, size)); }
+static int logCharacteristics(sqlite3_file *file) { BELOW(xDeviceCharacteristics(under)); }
+
+static int logSync(sqlite3_file *pFile, int flags) {
+  LogFile *file = (LogFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  int rc;
+  if (file->isEntered) return fdatasync(file->fd) == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
+  rc = under->pMethods->xSync(under, flags);
+  file->isEntered = rc == SQLITE_OK && file->fd >= 0;
+  return rc;
+}
+
+static int logClose(sqlite3_file *pFile) {
+  LogFile *file = (LogFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  if (file->fd >= 0) close(file->fd);
+  return under->pMethods->xClose(under);
+}
+
+static const sqlite3_io_methods logMethods = {
+  1, logClose, logRead, logWrite, logTruncate, logSync, sumFileSize, sumLock, sumUnlock, sumCheckReserved,
+  sumFileControl, sumSectorSize, logCharacteristics, 0, 0, 0, 0, 0, 0
+};
+
+static int openLog(const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
+  LogFile *file = (LogFile *)pFile;
+  int rc = below->xOpen(below, name, fileBelow(pFile), flags, outFlags);
+  file->isEntered = 0;
+  file->fd = rc == SQLITE_OK ? open(name, O_RDWR | O_CLOEXEC) : -1;
+  file->base.pMethods = rc == SQLITE_OK ? &logMethods : 0;
+  return rc;
+}
+
 /* The descriptor of the file of checksums, -1 when there is none. */
 static int openSums(const char *name) {
   char *path = sqlite3_mprintf("%s-sums", name);
@@ -392,6 +443,7 @@ static int sumOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *pFile, int 
   int fd = name != 0 && (flags & SQLITE_OPEN_MAIN_DB) ? openSums(name) : -1;
   int rc;
   (void)vfs;
+  if (name != 0 && (flags & SQLITE_OPEN_WAL)) return openLog(name, pFile, flags, outFlags);
   if (fd < 0) return below->xOpen(below, name, pFile, flags, outFlags);
   memset(file, 0, sizeof *file);
   file->fd = fd;
