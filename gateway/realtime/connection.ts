@@ -1,7 +1,9 @@
+import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
-import type { Caller } from '#domain/access.ts'
+import { type Caller, canSee, seesCodes } from '#domain/access.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
+import { Frame, type PendingFrames } from './frames.ts'
 import type { Watcher } from './subscriptions.ts'
 
 export const CLOSE = {
@@ -14,10 +16,34 @@ export const CLOSE = {
 
 /** Unread bytes after which a reader is too slow to keep. */
 const MAX_UNREAD_BYTES = 1_048_576
+/** What is due beyond this is written at once: pieces that are longer cost no less, and count as unread all together. */
+const MAX_JOINED_BYTES = 262_144
 /** How long a closed connection may take to say goodbye. */
 const GOODBYE_MS = 5_000
 const WINDOW_MS = 10_000
 const MESSAGES_A_WINDOW = 500
+
+/**
+ * How ws has to be set up for connections that write beside it. Without compression, which for each socket would cost more
+ * than all else, ws writes what it sends at once; and it is not to answer pings before what is due.
+ */
+export const WEB_SOCKET_SETTINGS = { perMessageDeflate: false, autoPong: false } as const
+
+/**
+ * A WebSocket, and the stream beneath it, to which joined frames are written: ws has no word for several at once.
+ * `ws-contract.test.ts` says what of ws this relies on.
+ */
+export interface Channel {
+  webSocket: WebSocket
+  stream: Duplex
+}
+
+interface Source {
+  /** Makes due what happened before: what is sent must not overtake it. */
+  settle(): void
+  /** The client does not read what it is sent. */
+  tooSlow(): void
+}
 
 /** One client of `/realtime`. */
 export class RealtimeConnection implements Watcher {
@@ -29,38 +55,80 @@ export class RealtimeConnection implements Watcher {
   readonly watched = new Set<string>()
   watchesAll = false
   readonly #socket: WebSocket
+  readonly #stream: Duplex
+  readonly #source: Source
+  #pending: PendingFrames | undefined
   #missedPongs = 0
   #windowEndsAtMs = 0
   #messages = 0
 
-  constructor(socket: WebSocket, caller: Caller, address: string) {
-    this.#socket = socket
+  constructor({ webSocket, stream }: Channel, caller: Caller, address: string, source: Source) {
+    this.#socket = webSocket
+    this.#stream = stream
+    this.#source = source
     this.address = address
     this.caller = caller
     this.userId = caller.userId
-    socket.on('pong', () => {
+    webSocket.on('pong', () => {
       this.#missedPongs = 0
+    })
+    // not by ws, which would answer before what is due
+    webSocket.on('ping', (data) => {
+      source.settle()
+      this.flush()
+      webSocket.pong(data)
     })
   }
 
-  /** Returns false when the reader was too slow and is gone. */
-  send(message: ServerMessage): boolean {
-    return this.sendFrame(encodeFrame(message))
+  /** Bytes that were written and that the client has not taken. */
+  get unreadBytes(): number {
+    return this.#stream.writableLength
   }
 
-  /** Sends what `encodeFrame` made; returns false when the reader was too slow and is gone. */
-  sendFrame(frame: Buffer): boolean {
-    if (this.#socket.readyState !== WebSocket.OPEN) return true
-    if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) {
-      this.close(CLOSE.slow, 'too slow')
-      return false
+  /** Sends a message behind all that is due, now. */
+  send(message: ServerMessage): void {
+    this.#source.settle()
+    this.enqueue(new Frame(message))
+    this.flush()
+  }
+
+  /** Sends a frame, or what of it this caller may see, with the next `flush`. */
+  enqueue(frame: Frame): void {
+    const shown = seesCodes(this.caller) ? frame : frame.masked
+    const pending = this.#pending === undefined ? shown.alone : this.#pending.followedBy(shown)
+    this.#pending = pending
+    if (pending.bytes > MAX_JOINED_BYTES) this.flush()
+  }
+
+  /** Writes what is due, in one piece. */
+  flush(): void {
+    const pending = this.#pending
+    if (pending === undefined) return
+    this.#pending = undefined
+    if (this.#socket.readyState !== WebSocket.OPEN) return
+    if (this.unreadBytes > MAX_UNREAD_BYTES) this.#source.tooSlow()
+    else this.#stream.write(pending.join())
+  }
+
+  /** Holds what is due to what `caller` may see, as all that comes. */
+  narrow(caller: Caller): void {
+    this.caller = caller
+    const due = this.#pending?.frames() ?? []
+    this.#pending = undefined
+    for (const frame of due) {
+      if (frame.hardwareId === null || canSee(caller, frame.hardwareId)) this.enqueue(frame)
     }
-    this.#socket.send(frame, { binary: false })
-    return true
   }
 
+  /** Closes without what is due: `flush` sends that. */
   close(code: number, reason: string): void {
+    this.#pending = undefined
     closeWebSocket(this.#socket, code, reason)
+  }
+
+  /** Ends the connection without a word. */
+  terminate(): void {
+    this.#socket.terminate()
   }
 
   /** Asks for a sign of life; ends the connection when the last two were not answered. */
@@ -87,9 +155,4 @@ export class RealtimeConnection implements Watcher {
 export function closeWebSocket(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason)
   setTimeout(() => socket.terminate(), GOODBYE_MS).unref()
-}
-
-/** A message as it goes over the wire: made once, sent to many. */
-export function encodeFrame(message: ServerMessage): Buffer {
-  return Buffer.from(JSON.stringify(message))
 }

@@ -82,6 +82,18 @@ describe('a socket without a key in its address', () => {
     assert.ok(tookMs > 9_900 && tookMs < 14_000, `${tookMs} ms`)
   })
 
+  test('has its pings answered, before it logs in and after', async () => {
+    const client = await open()
+    for (const payload of ['before', 'after']) {
+      const answered = once(client.socket, 'pong')
+      client.socket.ping(payload)
+      assert.equal(String((await answered)[0]), payload)
+      authenticate(client)
+      await client.next(payload === 'before' ? 'connected' : 'error')
+    }
+    client.terminate()
+  })
+
   test('logs in once', async () => {
     const client = await open()
     authenticate(client)

@@ -7,7 +7,7 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError, RateLimitedError, UnauthenticatedError } from '#shared/errors.ts'
 import type { Tally } from '#shared/tally.ts'
 import { parseMessage } from './client-message.ts'
-import { CLOSE, closeWebSocket, encodeFrame } from './connection.ts'
+import { CLOSE, closeWebSocket } from './connection.ts'
 
 /** How long a client may take to say whose it is. */
 const AUTHENTICATE_MS = 10_000
@@ -59,11 +59,14 @@ export class HalfOpen {
       () => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'),
       AUTHENTICATE_MS,
     )
+    const pong = (data: Buffer) => webSocket.pong(data)
     const over = () => {
       clearTimeout(timer)
+      webSocket.off('ping', pong)
       this.#waiting.delete(webSocket)
     }
     this.#waiting.add(webSocket)
+    webSocket.on('ping', pong)
     webSocket.once('close', over)
     webSocket.once('message', (data, isBinary) => {
       // what arrives after the close frame was sent is not for us any more
@@ -91,7 +94,7 @@ export class HalfOpen {
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const { kind, code, message } = error
-      webSocket.send(encodeFrame({ type: 'error', code, message }), { binary: false })
+      webSocket.send(JSON.stringify({ type: 'error', code, message }))
       const isNobody = kind !== 'rate_limited'
       this.#close(
         webSocket,

@@ -6,9 +6,8 @@ import type { CommandRequest } from '#services/commands/request.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import { AppError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { toIso } from '#shared/time.ts'
 import { fieldErrors } from '#shared/wire/field-errors.ts'
-import { type ClientCommand, commandFieldsSchema, type ServerMessage } from '#shared/wire/realtime.ts'
+import { type ClientCommand, commandFieldsSchema } from '#shared/wire/realtime.ts'
 import type { RealtimeConnection } from './connection.ts'
 
 interface RealtimeCommandsDeps {
@@ -77,20 +76,6 @@ export class RealtimeCommands {
     const reason = error instanceof Error ? error.stack : String(error)
     this.#deps.log.error({ reason }, 'could not perform a command of a realtime client')
     return { code: 'internal_error', message: 'the gateway failed; its log has the reason' }
-  }
-}
-
-/** The status of a command, for the connections that are notified. */
-export function statusMessage(command: Command, atMs: number): ServerMessage {
-  const { commandId, hardwareId, status, error } = command
-  return {
-    type: 'command_status',
-    commandId,
-    hardwareId,
-    command: command.command,
-    status,
-    ...(error === null ? {} : { error }),
-    timestamp: toIso(atMs),
   }
 }
 

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get } from 'node:http'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { WebSocket, WebSocketServer } from 'ws'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { RealtimeConnection } from './connection.ts'
 
 const clock = new FakeClock()
 const NOW = clock.nowMs()
@@ -421,6 +419,21 @@ describe('bad messages', () => {
   })
 })
 
+test('what was told before an unsubscribe arrives before its answer, and nothing behind it', async () => {
+  const cart = await Cart.connect()
+  const watcher = await watcherOf(cart.hardwareId)
+  for (let speed = 1; speed <= 20; speed++) {
+    await cart.send('tlm', { ts: NOW - 1_000 + speed, speed })
+    watcher.send({ type: 'unsubscribe', hardwareIds: [cart.hardwareId] })
+    watcher.send({ type: 'subscribe', hardwareIds: [cart.hardwareId] })
+    const [data, ...answers] = [await watcher.next(), await watcher.next(), await watcher.next()]
+    assert.deepEqual(
+      [data.payload, ...answers.map(({ type }) => type)],
+      [{ speed }, 'unsubscribed', 'subscribed'],
+    )
+  }
+})
+
 test('a reader that does not read is closed with 1013 and delays no other', async () => {
   const cart = await Cart.connect()
   const [slow, fast] = [await watcherOf(cart.hardwareId), await watcherOf(cart.hardwareId)]
@@ -591,45 +604,6 @@ describe('keys', () => {
     assert.deepEqual(await watcher.flush(), [])
     await cart.send('tlm', { speed: 1 })
     assert.equal((await watcher.next()).type, 'device_data')
-  })
-})
-
-describe('signs of life', () => {
-  /** A connection to a client that answers pings, or does not. */
-  async function connectionTo(t: TestContext, autoPong: boolean) {
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-    t.after(() => server.close())
-    await once(server, 'listening')
-    const address = server.address()
-    assert.ok(typeof address === 'object' && address !== null)
-    const client = new WebSocket(`ws://127.0.0.1:${address.port}`, { autoPong })
-    const [[socket]] = await Promise.all([once(server, 'connection'), once(client, 'open')])
-    t.after(() => client.terminate())
-    const caller = { userId: 'u', role: 'user' as const, allowedHardwareIds: null }
-    return { client, socket, connection: new RealtimeConnection(socket, caller, '127.0.0.1') }
-  }
-
-  test('a client that left two pings unanswered is cut off at the third', async (t) => {
-    const { client, connection } = await connectionTo(t, false)
-    const closed = once(client, 'close')
-    for (let i = 0; i < 2; i++) {
-      const pinged = once(client, 'ping')
-      connection.ping()
-      await pinged
-    }
-    assert.equal(client.readyState, WebSocket.OPEN)
-    connection.ping()
-    assert.deepEqual((await closed)[0], 1006)
-  })
-
-  test('a client that answers stays', async (t) => {
-    const { client, socket, connection } = await connectionTo(t, true)
-    for (let i = 0; i < 5; i++) {
-      const answered = once(socket, 'pong')
-      connection.ping()
-      await answered
-    }
-    assert.equal(client.readyState, WebSocket.OPEN)
   })
 })
 

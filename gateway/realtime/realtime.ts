@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
-import { type Caller, canSee, isAdmin, seesCodes } from '#domain/access.ts'
+import { WebSocketServer } from 'ws'
+import { type Caller, canSee, isAdmin } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -12,15 +12,21 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { maskCode } from '#shared/masked-codes.ts'
 import { Tally } from '#shared/tally.ts'
-import { toIso } from '#shared/time.ts'
-import type { ClientMessage, ServerMessage } from '#shared/wire/realtime.ts'
+import type { ClientMessage } from '#shared/wire/realtime.ts'
 import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
-import { CLOSE, closeWebSocket, encodeFrame, RealtimeConnection } from './connection.ts'
+import { type Channel, CLOSE, closeWebSocket, RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
+import {
+  tellBackfilled,
+  tellCommand,
+  tellCrossing,
+  tellLock,
+  tellPresence,
+  tellReported,
+} from './device-messages.ts'
+import { FanOut } from './fan-out.ts'
 import { HalfOpen } from './half-open.ts'
-import { RealtimeCommands, statusMessage } from './realtime-commands.ts'
-import { Subscriptions } from './subscriptions.ts'
+import { RealtimeCommands } from './realtime-commands.ts'
 
 const MAX_MESSAGE_BYTES = 65_536
 const MAX_ECHOED_CHARS = 1_024
@@ -46,80 +52,41 @@ interface RealtimeDeps {
 export class Realtime implements Part {
   /** Connections closed by the gateway, by reason. */
   readonly closed = new Tally()
-  sentFrames = 0
   readonly #deps: RealtimeDeps
   readonly #server = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
+    ...WEB_SOCKET_SETTINGS,
   })
-  readonly #connections = new Set<RealtimeConnection>()
-  readonly #subscriptions = new Subscriptions<RealtimeConnection>()
+  readonly #fanOut: FanOut
   readonly #commands: RealtimeCommands
   readonly #halfOpen: HalfOpen
   #pingTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RealtimeDeps) {
     this.#deps = deps
+    this.#fanOut = new FanOut({ log: deps.log, onExcess: (connection) => this.#giveUp(connection) })
     this.#commands = new RealtimeCommands(deps)
     this.#halfOpen = new HalfOpen({ keyGuard: deps.keyGuard, slots: deps.halfOpen, closed: this.closed })
   }
 
   async start(): Promise<void> {
     const { events } = this.#deps
-    events.on('reported', ({ hardwareId, values, atMs, updatedAtMs, lastRespondedAtMs }) => {
-      this.#tell(hardwareId, () => ({
-        type: 'device_data',
-        hardwareId,
-        payload: values,
-        timestamp: toIso(atMs),
-        updated_at: toIso(updatedAtMs),
-        last_responded_at: toIso(lastRespondedAtMs),
-      }))
+    const fanOut = this.#fanOut
+    events.on('reported', (event) => fanOut.tell(event.hardwareId, tellReported(event)))
+    events.on('backfilled', (event) => fanOut.tell(event.hardwareId, tellBackfilled(event)))
+    events.on('presenceChanged', (event) => fanOut.tell(event.hardwareId, tellPresence(event)))
+    events.on('lockChanged', (event) => fanOut.tell(event.hardwareId, tellLock(event)))
+    events.on('zoneCrossed', (event) => fanOut.tell(event.hardwareId, tellCrossing(event)))
+    events.on('commandMoved', (event) => {
+      const { command } = event
+      const audience = this.#commands.audienceOf(command, fanOut.connections)
+      fanOut.tellOnly(audience, command.hardwareId, tellCommand(event))
     })
-    events.on('backfilled', ({ hardwareId, fromMs, toMs, count }) => {
-      this.#tell(hardwareId, () => ({
-        type: 'device_backfill',
-        hardwareId,
-        from: toIso(fromMs),
-        to: toIso(toMs),
-        count,
-      }))
+    events.on('deviceRemoved', ({ hardwareId }) => {
+      fanOut.settle()
+      fanOut.subscriptions.forget(hardwareId)
     })
-    events.on('presenceChanged', ({ hardwareId, isOnline, atMs }) => {
-      this.#tell(hardwareId, () => ({
-        type: 'device_status',
-        hardwareId,
-        payload: { is_online: isOnline },
-        timestamp: toIso(atMs),
-      }))
-    })
-    events.on('lockChanged', ({ hardwareId, event, eventId, source, code, metadataJson, atMs }) => {
-      const message = (shownCode: string | null): ServerMessage => ({
-        type: event === 'lock' ? 'device_locked' : 'device_unlocked',
-        hardwareId,
-        eventId,
-        source,
-        ...(shownCode === null ? {} : { code: shownCode }),
-        ...(metadataJson === null ? {} : { metadata: JSON.parse(metadataJson) }),
-        timestamp: toIso(atMs),
-      })
-      const masked = code === null ? undefined : () => message(maskCode(code))
-      this.#tell(hardwareId, () => message(code), masked)
-    })
-    events.on('zoneCrossed', ({ event, atMs, ...crossed }) => {
-      this.#tell(crossed.hardwareId, () => ({
-        type: `geofence_${event}`,
-        ...crossed,
-        timestamp: toIso(atMs),
-      }))
-    })
-    events.on('commandMoved', ({ command, atMs }) => {
-      for (const connection of this.#commands.audienceOf(command, this.#connections)) {
-        if (!connection.send(statusMessage(command, atMs))) this.#closeFor(connection, CLOSE.slow, 'too slow')
-      }
-    })
-    events.on('deviceRemoved', ({ hardwareId }) => this.#subscriptions.forget(hardwareId))
     events.on('keyRevoked', ({ userId }) => this.#closeAll(userId))
     events.on('scopeChanged', ({ userId }) => this.#narrowAll(userId))
     this.#pingTimer = setInterval(() => this.pingAll(), PING_MS)
@@ -128,30 +95,31 @@ export class Realtime implements Part {
   async stop(): Promise<void> {
     clearInterval(this.#pingTimer)
     const reason = 'the gateway is stopping'
-    for (const connection of this.#connections) connection.close(CLOSE.shutdown, reason)
+    this.#fanOut.stop()
+    for (const connection of this.#fanOut.connections) connection.close(CLOSE.shutdown, reason)
     this.#halfOpen.closeAll(CLOSE.shutdown, reason)
     this.#server.close()
   }
 
   /** Turns an upgrade request whose key is good into a connection. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void {
-    this.#upgrade(request, socket, head, (webSocket) => this.#open(webSocket, caller, address))
+    this.#upgrade(request, socket, head, (channel) => this.#open(channel, caller, address))
   }
 
   /** Turns an upgrade request without a key into a connection that has to begin with one. Throws `rate_limited`. */
   acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const release = this.#halfOpen.take(socket, address)
-    this.#upgrade(request, socket, head, (webSocket) => {
-      this.#halfOpen.wait(webSocket, address, (caller) => {
+    this.#upgrade(request, socket, head, (channel) => {
+      this.#halfOpen.wait(channel.webSocket, address, (caller) => {
         release()
-        this.#open(webSocket, caller, address)
+        this.#open(channel, caller, address)
       })
     })
   }
 
   /** Asks every client for a sign of life; one that missed two is cut off. */
   pingAll(): void {
-    for (const connection of this.#connections) connection.ping()
+    for (const connection of this.#fanOut.connections) connection.ping()
   }
 
   summary(): {
@@ -163,45 +131,49 @@ export class Realtime implements Part {
     const subscriptionsByDevice: Record<string, number> = Object.create(null)
     for (const { row } of this.#deps.fleet.all()) {
       let count = 0
-      this.#subscriptions.forEachWatcher(row.hardwareId, () => count++)
+      this.#fanOut.subscriptions.forEachWatcher(row.hardwareId, () => count++)
       if (count > 0) subscriptionsByDevice[row.hardwareId] = count
     }
     const totalDevicesWatched = Object.keys(subscriptionsByDevice).length
-    return { totalConnections: this.#connections.size, totalDevicesWatched, subscriptionsByDevice }
+    return { totalConnections: this.#fanOut.connections.size, totalDevicesWatched, subscriptionsByDevice }
   }
 
   get connectionCount(): number {
-    return this.#connections.size
+    return this.#fanOut.connections.size
   }
 
-  #upgrade(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    onOpen: (webSocket: WebSocket) => void,
-  ): void {
+  /** About devices. */
+  get sentFrames(): number {
+    return this.#fanOut.sentFrames
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, onOpen: (channel: Channel) => void): void {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.on('error', (error) =>
         this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
       )
-      onOpen(webSocket)
+      onOpen({ webSocket, stream: socket })
     })
   }
 
-  #open(webSocket: WebSocket, caller: Caller, address: string): void {
+  #open(channel: Channel, caller: Caller, address: string): void {
     const { sockets } = this.#deps
+    const { webSocket } = channel
     if (!sockets.take(caller.userId, { mayUseReserve: isAdmin(caller) })) {
       this.closed.add('too_many_connections')
       closeWebSocket(webSocket, CLOSE.slow, 'too many connections')
       return
     }
-    const connection = new RealtimeConnection(webSocket, caller, address)
+    const connection: RealtimeConnection = new RealtimeConnection(channel, caller, address, {
+      settle: () => this.#fanOut.settle(),
+      tooSlow: () => this.#closeFor(connection, CLOSE.slow, 'too slow'),
+    })
     webSocket.on('close', () => {
       sockets.release(caller.userId)
-      this.#connections.delete(connection)
-      this.#subscriptions.clear(connection)
+      this.#fanOut.connections.delete(connection)
+      this.#fanOut.subscriptions.clear(connection)
     })
-    this.#connections.add(connection)
+    this.#fanOut.connections.add(connection)
     webSocket.on('message', (data, isBinary) => {
       // what arrives after the close frame was sent is not for us any more
       if (webSocket.readyState !== webSocket.OPEN) return
@@ -237,6 +209,8 @@ export class Realtime implements Part {
   }
 
   #perform(connection: RealtimeConnection, message: ClientMessage): void {
+    // what it watches now was told before what it watches then
+    this.#fanOut.settle()
     const echo = message.id === undefined ? {} : { id: message.id }
     switch (message.type) {
       case 'subscribe':
@@ -244,8 +218,8 @@ export class Realtime implements Part {
         break
       case 'unsubscribe':
         for (const hardwareId of message.hardwareIds) {
-          if (hardwareId === EVERYTHING) this.#subscriptions.clear(connection)
-          else this.#subscriptions.remove(connection, hardwareId)
+          if (hardwareId === EVERYTHING) this.#fanOut.subscriptions.clear(connection)
+          else this.#fanOut.subscriptions.remove(connection, hardwareId)
         }
         connection.send({ type: 'unsubscribed', hardwareIds: message.hardwareIds, ...echo })
         break
@@ -264,12 +238,12 @@ export class Realtime implements Part {
     const hardwareIds: string[] = []
     const denied: string[] = []
     for (const hardwareId of new Set(wanted)) {
-      if (hardwareId === EVERYTHING) this.#subscriptions.addAll(connection)
+      if (hardwareId === EVERYTHING) this.#fanOut.subscriptions.addAll(connection)
       else if (
         this.#deps.fleet.byHardwareId(hardwareId) !== undefined &&
         canSee(connection.caller, hardwareId)
       ) {
-        this.#subscriptions.add(connection, hardwareId)
+        this.#fanOut.subscriptions.add(connection, hardwareId)
       } else {
         denied.push(hardwareId)
         continue
@@ -279,20 +253,8 @@ export class Realtime implements Part {
     return { hardwareIds, denied }
   }
 
-  /** `masked` is what those are told who do not see codes, where there is a code. */
-  #tell(hardwareId: string, message: () => ServerMessage, masked?: () => ServerMessage): void {
-    if (!this.#subscriptions.isWatched(hardwareId)) return
-    const frame = encodeFrame(message())
-    const maskedFrame = masked === undefined ? frame : encodeFrame(masked())
-    this.#subscriptions.forEachWatcher(hardwareId, (connection) => {
-      this.sentFrames++
-      const isSent = connection.sendFrame(seesCodes(connection.caller) ? frame : maskedFrame)
-      if (!isSent) this.#closeFor(connection, CLOSE.slow, 'too slow')
-    })
-  }
-
   #closeAll(userId: string): void {
-    for (const connection of this.#connections) {
+    for (const connection of this.#fanOut.connections) {
       if (connection.userId === userId) this.#closeFor(connection, CLOSE.unauthenticated, 'key revoked')
     }
   }
@@ -300,17 +262,24 @@ export class Realtime implements Part {
   #narrowAll(userId: string): void {
     const caller = this.#deps.users.callerOf(userId)
     if (caller === undefined) return
-    for (const connection of this.#connections) {
+    for (const connection of this.#fanOut.connections) {
       if (connection.userId !== userId) continue
-      connection.caller = caller
-      const lost = this.#subscriptions.narrow(connection)
+      connection.narrow(caller)
+      const lost = this.#fanOut.subscriptions.narrow(connection)
       if (lost.length > 0) connection.send({ type: 'unsubscribed', hardwareIds: lost, reason: 'scope' })
     }
   }
 
   #closeFor(connection: RealtimeConnection, code: number, reason: string): void {
     this.closed.add(reason.replaceAll(' ', '_'))
-    this.#subscriptions.clear(connection)
+    this.#fanOut.subscriptions.clear(connection)
     connection.close(code, reason)
+  }
+
+  /** Takes back the memory at once: a client that does not read does not hear why either. */
+  #giveUp(connection: RealtimeConnection): void {
+    this.closed.add('queues_full')
+    this.#fanOut.subscriptions.clear(connection)
+    connection.terminate()
   }
 }

@@ -1,0 +1,92 @@
+import type { GatewayEvents } from '#gateway/events.ts'
+import { maskCode } from '#shared/masked-codes.ts'
+import { toIso } from '#shared/time.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
+import type { Telling } from './fan-out.ts'
+
+// What watchers are told of each event. Generators, because it is made when its turn comes, behind the acknowledgements.
+
+/** Of a reading that moved the state of its device. */
+export function* tellReported({
+  hardwareId,
+  values,
+  atMs,
+  updatedAtMs,
+  lastRespondedAtMs,
+}: GatewayEvents['reported']): Generator<Telling> {
+  yield {
+    message: {
+      type: 'device_data',
+      hardwareId,
+      payload: values,
+      timestamp: toIso(atMs),
+      updated_at: toIso(updatedAtMs),
+      last_responded_at: toIso(lastRespondedAtMs),
+    },
+  }
+}
+
+/** Of readings that went to history only. */
+export function* tellBackfilled({
+  hardwareId,
+  fromMs,
+  toMs,
+  count,
+}: GatewayEvents['backfilled']): Generator<Telling> {
+  yield { message: { type: 'device_backfill', hardwareId, from: toIso(fromMs), to: toIso(toMs), count } }
+}
+
+/** Of a device that connects or is gone. */
+export function* tellPresence({
+  hardwareId,
+  isOnline,
+  atMs,
+}: GatewayEvents['presenceChanged']): Generator<Telling> {
+  const payload = { is_online: isOnline }
+  yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
+}
+
+/** Of a lock event; with its code masked for those who do not see codes. */
+export function* tellLock(event: GatewayEvents['lockChanged']): Generator<Telling> {
+  const { code } = event
+  yield {
+    message: lockMessage(event, code),
+    masked: code === null ? undefined : lockMessage(event, maskCode(code)),
+  }
+}
+
+function lockMessage(
+  { hardwareId, event, eventId, source, metadataJson, atMs }: GatewayEvents['lockChanged'],
+  shownCode: string | null,
+): ServerMessage {
+  return {
+    type: event === 'lock' ? 'device_locked' : 'device_unlocked',
+    hardwareId,
+    eventId,
+    source,
+    ...(shownCode === null ? {} : { code: shownCode }),
+    ...(metadataJson === null ? {} : { metadata: JSON.parse(metadataJson) }),
+    timestamp: toIso(atMs),
+  }
+}
+
+/** Of a device that enters or leaves a zone. */
+export function* tellCrossing({ event, atMs, ...crossed }: GatewayEvents['zoneCrossed']): Generator<Telling> {
+  yield { message: { type: `geofence_${event}`, ...crossed, timestamp: toIso(atMs) } }
+}
+
+/** Of the status of a command. */
+export function* tellCommand({ command, atMs }: GatewayEvents['commandMoved']): Generator<Telling> {
+  const { commandId, hardwareId, status, error } = command
+  yield {
+    message: {
+      type: 'command_status',
+      commandId,
+      hardwareId,
+      command: command.command,
+      status,
+      ...(error === null ? {} : { error }),
+      timestamp: toIso(atMs),
+    },
+  }
+}

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, type TestContext, test } from 'node:test'
+import type { Caller } from '#domain/access.ts'
+import { createLog } from '#shared/log.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
+import { Channels, type Received } from '#testing/channels.ts'
+import { RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
+import { FanOut, type Telling } from './fan-out.ts'
+
+const ADMIN: Caller = { userId: 'admin', role: 'admin', allowedHardwareIds: null }
+const EVERYTHING = '*'
+/** So long that it is not over before the test. */
+const NEVER = 3_600_000
+
+type Limits = ConstructorParameters<typeof FanOut>[0]['limits']
+
+/** A fan-out to real sockets; a second write to them does not come by itself unless the limits say so. */
+async function start(t: TestContext, limits: Limits = {}) {
+  const errors: unknown[] = []
+  const given: RealtimeConnection[] = []
+  const fanOut = new FanOut({
+    log: createLog('error', { write: (line) => void errors.push(line) }),
+    onExcess: (connection) => {
+      given.push(connection)
+      connection.terminate()
+    },
+    limits: { pauseMs: NEVER, ...limits },
+  })
+  t.after(() => fanOut.stop())
+  const channels = await Channels.open(t, WEB_SOCKET_SETTINGS)
+  const connect = async (hardwareIds: readonly string[] = [EVERYTHING], caller = ADMIN) => {
+    const channel = await channels.connect()
+    const connection = new RealtimeConnection(channel, caller, '127.0.0.1', {
+      settle: () => fanOut.settle(),
+      tooSlow: () => connection.close(1013, 'too slow'),
+    })
+    fanOut.connections.add(connection)
+    channel.webSocket.on('close', () => fanOut.connections.delete(connection))
+    for (const each of hardwareIds) {
+      if (each === EVERYTHING) fanOut.subscriptions.addAll(connection)
+      else fanOut.subscriptions.add(connection, each)
+    }
+    return { ...channel, connection, write: t.mock.method(channel.stream, 'write') }
+  }
+  let count = 0
+  /** Tells of a device; returns what its watchers get. */
+  const tell = (hardwareId = 'a') => {
+    const message = status(hardwareId, ++count)
+    fanOut.tell(hardwareId, [{ message }].values())
+    return { text: JSON.stringify(message) }
+  }
+  /** Begins a pause that does not end. */
+  const pause = async () => {
+    const reader = await connect()
+    const first = tell('pause')
+    await eventually(() => reader.received.length === 1, 'the first goes at once')
+    assert.deepEqual(reader.received, [first])
+    reader.client.terminate()
+    await once(reader.webSocket, 'close')
+    fanOut.subscriptions.clear(reader.connection)
+  }
+  return { fanOut, connect, tell, pause, errors, given }
+}
+
+function status(hardwareId: string, count: number): ServerMessage {
+  return {
+    type: 'device_status',
+    hardwareId,
+    payload: { is_online: true },
+    timestamp: new Date(count).toISOString(),
+  }
+}
+
+async function connectMany<Reader>(count: number, connect: () => Promise<Reader>): Promise<Reader[]> {
+  const readers: Reader[] = []
+  while (readers.length < count) readers.push(await connect())
+  return readers
+}
+
+/** All that came to a reader until an answer sent now. */
+async function receivedBy(reader: {
+  connection: RealtimeConnection
+  received: Received[]
+}): Promise<Received[]> {
+  const mark = { type: 'pong', id: 'mark' } as const
+  const text = JSON.stringify(mark)
+  const before = reader.received.length
+  reader.connection.send(mark)
+  const isMark = (each: Received) => 'text' in each && each.text === text
+  await eventually(() => reader.received.slice(before).some(isMark), 'the answer comes')
+  return reader.received.filter((each) => !isMark(each))
+}
+
+describe('when it is written', () => {
+  test('nothing is, or is even made, in the turn in which it is told; the first goes in the next', async (t) => {
+    const { fanOut, connect, tell } = await start(t)
+    const reader = await connect()
+    const isAsked = t.mock.fn()
+    function* tellings(): Generator<Telling> {
+      isAsked()
+      yield { message: status('a', 0) }
+    }
+    fanOut.tell('a', tellings())
+    const second = tell()
+    assert.deepEqual([isAsked.mock.callCount(), reader.write.mock.callCount()], [0, 0])
+    await eventually(() => reader.received.length === 2, 'both go at once')
+    assert.deepEqual(reader.received, [{ text: JSON.stringify(status('a', 0)) }, second])
+    assert.equal(reader.write.mock.callCount(), 1)
+  })
+
+  test('what follows waits for the end of the pause, and goes in one write', async (t) => {
+    const { connect, tell, pause } = await start(t)
+    await pause()
+    const reader = await connect()
+    const told = [tell('a'), tell('b'), tell('a')]
+    await new Promise(setImmediate)
+    assert.equal(reader.write.mock.callCount(), 0)
+    assert.deepEqual(await receivedBy(reader), told)
+    assert.equal(reader.write.mock.callCount(), 1)
+  })
+
+  test('a pause ends by itself, and the first after it goes at once again', async (t) => {
+    const { connect, tell } = await start(t, { pauseMs: 20 })
+    const reader = await connect()
+    const told: Received[] = []
+    for (let i = 0; i < 20; i++) {
+      told.push(tell(), tell())
+      if (i % 4 !== 0) continue
+      await eventually(() => reader.received.length === told.length, 'all that was told comes')
+    }
+    await eventually(() => reader.received.length === told.length, 'all that was told comes')
+    assert.deepEqual(reader.received, told)
+    assert.ok(reader.write.mock.callCount() <= 20)
+  })
+
+  test('others have their turn between two messages and between two sockets', async (t) => {
+    const { fanOut, connect } = await start(t, { sliceMs: 0 })
+    const readers = await connectMany(20, connect)
+    const messages = Array.from({ length: 20 }, (_, i) => status('a', i))
+    let asked = 0
+    function* tellings(): Generator<Telling> {
+      for (const message of messages) {
+        asked++
+        yield { message }
+      }
+    }
+    fanOut.tell('a', tellings())
+    const written = () => readers.filter(({ write }) => write.mock.callCount() > 0).length
+    const seen = new Set<string>()
+    while (written() < readers.length) {
+      seen.add(`${asked} made, ${written()} written`)
+      await new Promise(setImmediate)
+    }
+    assert.ok(seen.size >= 30, `seen ${[...seen]}`)
+    const texts = messages.map((message) => ({ text: JSON.stringify(message) }))
+    for (const reader of readers) assert.deepEqual(await receivedBy(reader), texts)
+  })
+
+  test('what is told while it is written is written next', async (t) => {
+    const { connect, tell } = await start(t, { sliceMs: 0, pauseMs: 1 })
+    const readers = await connectMany(10, connect)
+    const told: Received[] = []
+    for (let i = 0; i < 100; i++) {
+      told.push(tell())
+      if (i % 3 === 0) await new Promise(setImmediate)
+    }
+    for (const reader of readers)
+      await eventually(() => reader.received.length === told.length, 'all that was told comes')
+    for (const reader of readers) assert.deepEqual(reader.received, told)
+  })
+
+  test('a stop writes what is due', async (t) => {
+    const { fanOut, connect, tell, pause } = await start(t)
+    await pause()
+    const reader = await connect()
+    const told = tell()
+    fanOut.stop()
+    reader.connection.close(1001, 'stopping')
+    await once(reader.client, 'close')
+    assert.deepEqual(reader.received, [told, { closed: 1001 }])
+  })
+})
+
+describe('who gets it', () => {
+  test('sockets to which the same is due are written the same bytes, however they subscribed', async (t) => {
+    const { connect, tell } = await start(t)
+    const other = await connect(['a'])
+    const same = [await connect(), await connect(['a', 'b']), await connect(['b', 'a', 'c'])]
+    const told = [tell('a'), tell('b')]
+    await eventually(() => same.every(({ received }) => received.length === 2), 'both come')
+    for (const { received } of same) assert.deepEqual(received, told)
+    assert.deepEqual(await receivedBy(other), told.slice(0, 1))
+    const pieces = same.map(({ write }) => write.mock.calls[0]?.arguments[0])
+    assert.equal(new Set(pieces).size, 1)
+  })
+
+  test('who joins gets what is told from then on; who leaves, what was told until then', async (t) => {
+    const { fanOut, connect, tell, pause } = await start(t)
+    await pause()
+    const [staying, leaving] = [await connect(['a']), await connect(['a'])]
+    const first = tell()
+    fanOut.settle()
+    fanOut.subscriptions.remove(leaving.connection, 'a')
+    const joining = await connect([])
+    fanOut.settle()
+    fanOut.subscriptions.add(joining.connection, 'a')
+    const second = tell()
+    fanOut.settle()
+    fanOut.subscriptions.addAll(leaving.connection)
+    const third = tell('b')
+    const fourth = tell()
+    assert.deepEqual(await receivedBy(staying), [first, second, fourth])
+    assert.deepEqual(await receivedBy(leaving), [first, third, fourth])
+    assert.deepEqual(await receivedBy(joining), [second, fourth])
+  })
+
+  test('a scope that is narrowed holds for what was told before, made into frames or not', async (t) => {
+    const { fanOut, connect, tell, pause } = await start(t)
+    await pause()
+    const scope = (...ids: string[]): Caller => ({
+      ...{ userId: 'u', role: 'user', allowedHardwareIds: new Set(ids) },
+    })
+    for (const hardwareIds of [['a', 'b'], [EVERYTHING]]) {
+      const reader = await connect(hardwareIds, scope('a', 'b'))
+      const other = await connect(hardwareIds)
+      const told = [tell('a'), tell('b')]
+      fanOut.settle()
+      told.push(tell('b'), tell('a'))
+      reader.connection.narrow(scope('b'))
+      fanOut.subscriptions.narrow(reader.connection)
+      assert.deepEqual(await receivedBy(reader), [told[1], told[2]])
+      assert.deepEqual(await receivedBy(other), told)
+    }
+  })
+
+  test('a revoked key is sent nothing that was told before', async (t) => {
+    const { fanOut, connect, tell, pause } = await start(t)
+    await pause()
+    const [reader, other] = [await connect(), await connect()]
+    const told = [tell()]
+    fanOut.settle()
+    told.push(tell())
+    fanOut.subscriptions.clear(reader.connection)
+    reader.connection.close(4401, 'key revoked')
+    assert.deepEqual(await receivedBy(other), told)
+    await eventually(() => reader.received.length > 0, 'the revoked one is closed')
+    assert.deepEqual(reader.received, [{ closed: 4401 }])
+  })
+
+  test('what concerns only some goes to them alone, in order, and not to whom it is hidden by now', async (t) => {
+    const { fanOut, connect, tell, pause } = await start(t)
+    await pause()
+    const user: Caller = { userId: 'u', role: 'user', allowedHardwareIds: new Set(['a']) }
+    const [one, two] = [await connect(['a'], user), await connect(['a'], user)]
+    const told = [tell()]
+    const message = status('a', 99)
+    fanOut.tellOnly([one.connection], 'a', [{ message }].values())
+    told.push(tell())
+    const text = { text: JSON.stringify(message) }
+    assert.deepEqual(await receivedBy(one), [told[0], text, told[1]])
+    assert.deepEqual(await receivedBy(two), told)
+    fanOut.tellOnly([one.connection, two.connection], 'a', [{ message }].values())
+    two.connection.narrow({ ...user, allowedHardwareIds: null })
+    assert.deepEqual((await receivedBy(one)).at(-1), text)
+    assert.deepEqual(await receivedBy(two), told)
+  })
+})
+
+test('news that cannot be told are logged, and the others are told', async (t) => {
+  const { fanOut, connect, tell, errors } = await start(t)
+  const reader = await connect()
+  const told = [tell()]
+  function* tellings(): Generator<Telling> {
+    yield { message: status('a', 98) }
+    throw new Error('no such time')
+  }
+  fanOut.tell('a', tellings())
+  told.push({ text: JSON.stringify(status('a', 98)) }, tell())
+  assert.deepEqual(await receivedBy(reader), told)
+  assert.equal(errors.length, 1)
+})
+
+test('much more than is told at once is told in order, each once', async (t) => {
+  const { fanOut, connect, pause } = await start(t)
+  await pause()
+  const reader = await connect()
+  const messages = Array.from({ length: 10_000 }, (_, i) => status('a', i))
+  for (let i = 0; i < messages.length; i += 4)
+    fanOut.tell(
+      'a',
+      messages
+        .slice(i, i + 4)
+        .map((message) => ({ message }))
+        .values(),
+    )
+  assert.deepEqual(
+    await receivedBy(reader),
+    messages.map((message) => ({ text: JSON.stringify(message) })),
+  )
+})
+
+test('of more unread bytes than all may leave, the owner of most loses a socket', async (t) => {
+  const { fanOut, connect, tell, given } = await start(t, { unreadBytes: 2_000, pauseMs: 1 })
+  const of = (userId: string) => connect([EVERYTHING], { ...ADMIN, userId })
+  const [greedy, greedyToo, modest] = [await of('greedy'), await of('greedy'), await of('modest')]
+  // they do not read
+  for (const { stream } of [greedy, greedyToo, modest]) stream.cork()
+  greedyToo.connection.send({ type: 'pong', id: 'x'.repeat(500) })
+  while (given.length === 0) {
+    const before = modest.write.mock.callCount()
+    tell()
+    await eventually(() => modest.write.mock.callCount() > before, 'it is written')
+  }
+  assert.deepEqual(given, [greedyToo.connection])
+  await once(greedyToo.client, 'close')
+  for (const { stream } of [greedy, modest]) stream.uncork()
+  assert.deepEqual(await receivedBy(greedy), await receivedBy(modest))
+  assert.equal(fanOut.connections.size, 2)
+})
