@@ -10,6 +10,11 @@ import { Subscriptions } from './subscriptions.ts'
 /** Beyond this one is told for each that comes: memory has an end, and who causes it may be slowed down then. */
 const MAX_WAITING = 2_000
 
+/** How much longer than it works a fan-out rests: however many readers there are, most of the time is the devices'. */
+const REST = 4
+/** But not longer than this: on a machine that is busy with others it works long for little. */
+const MAX_REST_MS = 100
+
 interface Limits {
   /** Between two writes to a socket: nobody sees it on a map, and a write costs more than all else. */
   pauseMs: number
@@ -103,8 +108,8 @@ export class FanOut {
     const startedAtMs = performance.now()
     this.#isDue = false
     const workedMs = await this.#write()
-    // half of the time is for others, however many readers there are
-    const restMs = Math.max(this.#limits.pauseMs - (performance.now() - startedAtMs), workedMs)
+    const leftMs = this.#limits.pauseMs - (performance.now() - startedAtMs)
+    const restMs = Math.max(leftMs, Math.min(REST * workedMs, MAX_REST_MS))
     this.#timer = setTimeout(() => {
       if (this.#isDue) void this.#run()
       else this.#isAwake = false
