@@ -1,18 +1,22 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
+import { RawPages } from '#store/damage/raw-pages.ts'
 import { type Rebuilt, rebuildDatabase } from '#store/damage/rebuild-database.ts'
 import {
   copyLog,
   finishReplacement,
   linkOrCopy,
+  moveDatabase,
   replaceDatabase,
-  sync,
+  sumsOf,
+  syncDatabase,
 } from '#store/damage/replace-database.ts'
 import type { Salvaged } from '#store/damage/salvage.ts'
+import { makeSchemaAnew, type SchemaAnew } from '#store/damage/schema-anew.ts'
 import { isUnreadable } from '#store/damage/unreadable.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
@@ -28,10 +32,14 @@ const WORK = 'repair-unfinished'
 export interface RepairDialogue {
   /** Bytes the new database may need, and those that are free. */
   space(neededBytes: number, freeBytes: number): void
+  /** The extension that keeps checksums of pages is not there for this system: nothing is known of what they would show. */
+  noChecksums(): void
   /** What was wrong with the log of the old database, in words. */
   logDamage(detail: string): void
   /** Pages of the old database of which one bit was wrong; what was written there is in the new one. */
   wrongBits(pages: readonly number[]): void
+  /** The list of the tables was damaged, and made anew. */
+  schemaDamage(schema: SchemaAnew): void
   table(salvaged: Salvaged): void
   /** The new database is whole, at this path: whether it is to be put into its place. */
   mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
@@ -55,6 +63,14 @@ export async function repairDatabase(
 ): Promise<Repaired> {
   if (!existsSync(databasePath(dataDir)))
     throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  try {
+    return await repairLocked(dataDir, atMs, dialogue)
+  } catch (error) {
+    throw withWayOut(error, dataDir)
+  }
+}
+
+async function repairLocked(dataDir: string, atMs: number, dialogue: RepairDialogue): Promise<Repaired> {
   const lock = new DataLock(dataDir)
   lock.take()
   const work = join(dataDir, WORK)
@@ -65,7 +81,7 @@ export async function repairDatabase(
     const rebuilt = rebuild(dataDir, work, atMs, dialogue)
     const path = join(dataDir, REPAIRED)
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
-    renameSync(join(work, REPAIRED), path)
+    moveDatabase(join(work, REPAIRED), path)
     if (!(await dialogue.mayReplace(rebuilt, path))) return { path, keptIn: null }
     const keptIn = join(dataDir, `damaged-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
     replaceDatabase(dataDir, path, keptIn)
@@ -79,6 +95,10 @@ export async function repairDatabase(
 function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDialogue): Rebuilt {
   requireSpace(dataDir, dialogue)
   mkdirSync(work, { mode: 0o700 })
+  const path = join(work, REPAIRED)
+  const sums = new PageSums(path, createLog('silent'))
+  sums.prepare()
+  if (!existsSync(sumsOf(path))) dialogue.noChecksums()
   const old = join(work, 'old.db')
   // a second name: SQLite makes its own files beside that, and opens it to be read only
   linkOrCopy(databasePath(dataDir), old)
@@ -86,46 +106,62 @@ function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDi
   checkPages(dataDir, old)
   const logDamage = checkLog(old, atMs)
   if (logDamage !== null) dialogue.logDamage(logDamage.detail)
-  const from = openOld(old)
-  const unchecked = openUncheckedReader(old)
-  const path = join(work, REPAIRED)
+  const pages = new RawPages(old)
+  const open: { close(): void }[] = [pages]
   try {
-    const rebuilt = rebuildDatabase({ checked: from, unchecked }, path, (salvaged) =>
+    const checked = openOld(old, pages, dialogue)
+    open.push(checked)
+    const unchecked = openUncheckedReader(old)
+    open.push(unchecked)
+    const rebuilt = rebuildDatabase({ checked, unchecked, pages }, path, (salvaged) =>
       dialogue.table(salvaged),
     )
-    sync(path)
-    const pages = pagesWithWrongBit(from)
-    if (pages.length > 0) dialogue.wrongBits(pages)
+    // while it is made they are noted as it is written
+    sums.closed()
+    syncDatabase(path)
+    const wrong = pagesWithWrongBit(checked)
+    if (wrong.length > 0) dialogue.wrongBits(wrong)
     if (rebuilt.problems.length > 0)
       throw new Error(`the new database is not in order, so nothing was replaced: ${rebuilt.problems[0]}`)
     return rebuilt
   } finally {
-    from.close()
-    unchecked.close()
+    for (const one of open.reverse()) one.close()
   }
 }
 
 // a copy: checksums that are of no use are made anew
 function checkPages(dataDir: string, old: string): void {
-  const sums = `${databasePath(dataDir)}-sums`
+  const sums = sumsOf(databasePath(dataDir))
   if (!existsSync(sums)) return
-  copyFileSync(sums, `${old}-sums`)
+  copyFileSync(sums, sumsOf(old))
   new PageSums(old, createLog('silent')).prepare()
 }
 
-function openOld(path: string): Connection {
-  let from: Connection | undefined
+function openOld(path: string, pages: RawPages, dialogue: RepairDialogue): Connection {
   try {
-    from = openReader(path)
+    return openReadable(path)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    const schema = makeSchemaAnew(pages, path, `${path}-schema`)
+    if (schema === null)
+      throw new Error(
+        `the list of the tables itself cannot be read (${describeError(error)}), so nothing in the database can be found: put a backup in its place`,
+        { cause: error },
+      )
+    dialogue.schemaDamage(schema)
+    rmSync(`${path}-shm`, { force: true })
+    return openReadable(path)
+  }
+}
+
+function openReadable(path: string): Connection {
+  const from = openReader(path)
+  try {
     from.all('SELECT name FROM sqlite_schema')
     return from
   } catch (error) {
-    from?.close()
-    if (!isUnreadable(error)) throw error
-    throw new Error(
-      `the list of the tables itself cannot be read (${describeError(error)}), so nothing in the database can be found: put a backup in its place`,
-      { cause: error },
-    )
+    from.close()
+    throw error
   }
 }
 
@@ -139,8 +175,26 @@ function requireSpace(dataDir: string, dialogue: RepairDialogue): void {
   dialogue.space(neededBytes, freeBytes)
   if (freeBytes < neededBytes)
     throw new Error(
-      `not enough space for a second database: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}`,
+      `not enough space for a second database: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}; ${orElsewhere('free some')}`,
     )
+}
+
+function orElsewhere(cure: string): string {
+  return `${cure}, or copy cartbarn.db* to a folder on another disk and repair it there with --data`
+}
+
+/** What a person can do about a disk that takes nothing. */
+function withWayOut(error: unknown, dataDir: string): unknown {
+  const fault = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : ''
+  const [problem, cure] = /^(SQLITE_FULL|ENOSPC|EDQUOT)/.test(code)
+    ? ['the disk is full', 'free some space']
+    : /^(SQLITE_READONLY|SQLITE_CANTOPEN|EROFS|EACCES|EPERM)/.test(code)
+      ? ['the folder cannot be written', 'make it writable for this user']
+      : []
+  if (problem === undefined || cure === undefined) return error
+  const text = `${problem} (${dataDir}): nothing was replaced; ${orElsewhere(cure)}`
+  return new Error(text, { cause: error })
 }
 
 function megabytes(bytes: number): string {

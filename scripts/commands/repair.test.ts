@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   copyFileSync,
@@ -21,7 +21,8 @@ import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { toIso } from '#shared/time.ts'
-import { PageSums } from '#store/damage/page-sums.ts'
+import { ENTRY_BYTES, HEADER_BYTES, PageSums } from '#store/damage/page-sums.ts'
+import { finishReplacement } from '#store/damage/replace-database.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { migrate } from '#store/migrate.ts'
 import { removeBlock, setBlocksAside } from '#store/telemetry/blocks-aside.ts'
@@ -43,7 +44,7 @@ after(() => {
 const COUNTED = 'WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000)'
 const whole = join(folder, 'whole.db')
 makeWhole()
-const { pages, contents, tables } = describeWhole()
+const { pages, contents, tables, schemaPages } = describeWhole()
 
 function makeWhole(): void {
   const table = new BlockTable(whole)
@@ -77,6 +78,7 @@ function describeWhole() {
     tables: names,
     pages: new Map(names.map((name) => [name, pagesOf(db, name)])),
     contents: new Map(names.map((name) => [name, contentOf(db, name)])),
+    schemaPages: pagesOf(db, 'sqlite_schema').map(({ page }) => page),
   }
   db.close()
   return described
@@ -377,7 +379,7 @@ test('it refuses while a gateway runs, in an empty folder, and without the list 
   assert.match(running.err, /another cartbarn is using the data folder/)
   const nowhere = await run(join(data, 'nowhere'))
   assert.match(nowhere.err, /has no database of a gateway/)
-  spoilPage(join(data, 'cartbarn.db'), 1, SPOILT_PAGES.noise())
+  for (const page of schemaPages) spoilPage(join(data, 'cartbarn.db'), page, SPOILT_PAGES.noise())
   const lost = await run(data)
   assert.match(lost.err, /put a backup in its place/)
   assert.ok(!existsSync(join(data, 'repair-unfinished')))
@@ -422,6 +424,131 @@ test('a database of an older version is repaired, upgraded and started with', as
   db.close()
   const gateway = await startGateway({ CARTBARN_DATA_DIR: data })
   await gateway.stop()
+})
+
+/** All pages that have a checksum have a right one, and every page has one. */
+function assertSums(path: string): void {
+  const db = new Database(path, { readonly: true })
+  const pageCount = Number(db.pragma('page_count', { simple: true }))
+  const isRight = db.prepare<[Buffer, number, Buffer], number | null>('SELECT page_is_right(?, ?, ?)').pluck()
+  const [content, sums] = [readFileSync(path), readFileSync(`${path}-sums`)]
+  for (let page = 1; page <= pageCount; page++) {
+    const bytes = content.subarray((page - 1) * 4096, page * 4096)
+    const at = HEADER_BYTES + (page - 1) * ENTRY_BYTES
+    const sum = sums.subarray(at, at + ENTRY_BYTES)
+    assert.equal(isRight.get(bytes, page, sum), 1, `page ${page}`)
+  }
+  db.close()
+}
+
+/** What a start says of the checksums that it finds. */
+function saidOfSums(path: string): string[] {
+  const said: string[] = []
+  const sums = new PageSums(path, createLog('warn', { write: (line: string) => said.push(line) }))
+  sums.prepare()
+  sums.closed()
+  return said
+}
+
+test('the new database has a checksum of each page before it is read for the first time', async (t) => {
+  const data = dataFolder(t)
+  const path = join(data, 'cartbarn.db')
+  assert.equal((await run(data, '--yes')).code, 0)
+  assert.ok(!readdirSync(data).some((name) => name !== 'cartbarn.db-sums' && name.endsWith('-sums')))
+  assert.deepEqual(saidOfSums(path), [])
+  assertSums(path)
+  flipBits(path, 'e1500cart', 2)
+  const db = new Database(path, { readonly: true })
+  assert.throws(() => db.prepare('SELECT * FROM lock_event NOT INDEXED').all(), { code: 'SQLITE_IOERR_DATA' })
+  db.close()
+})
+
+test('the new database that was not put in its place has its checksums beside it', async (t) => {
+  const data = dataFolder(t)
+  const { out } = await run(data)
+  const path = join(data, 'cartbarn-repaired.db')
+  const [, move = ''] = /^ {2}(cd .*)$/m.exec(out) ?? []
+  assert.equal(spawnSync('sh', ['-c', move]).status, 0)
+  assert.ok(!existsSync(path))
+  assert.deepEqual(saidOfSums(join(data, 'cartbarn.db')), [])
+  assertSums(join(data, 'cartbarn.db'))
+})
+
+/** Kills the process before the nth time that a database or its checksums get or lose a name in the data folder. */
+const KILLER = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  let left = Number(process.env.KILL_BEFORE)
+  for (const name of ['renameSync', 'rmSync']) {
+    const real = fs[name]
+    fs[name] = (...args) => {
+      const target = args.findLast((arg) => typeof arg === 'string')
+      const isStep = /cartbarn(-repaired)?\\.db(-successor)?(-sums|-wal)?$/.test(target) && !/unfinished/.test(target)
+      if (isStep && --left === 0) for (;;) process.kill(process.pid, 'SIGKILL')
+      return real(...args)
+    }
+  }
+  syncBuiltinESMExports()`)}`
+
+test('killed at any step, the one or the other is in place with checksums that are its own', async (t) => {
+  const kept = mkdtempSync(join(folder, 'small-'))
+  const setup = openForSetup(join(kept, 'cartbarn.db'))
+  migrate(setup)
+  setup.run("INSERT INTO removed_device VALUES ('cart-1', 1)")
+  setup.close()
+  keepSums(join(kept, 'cartbarn.db'))
+  let replaced = 0
+  let steps = 0
+  for (let step = 1; steps === 0; step++) {
+    const data = mkdtempSync(join(folder, 'step-'))
+    t.after(() => rmSync(data, { recursive: true, force: true }))
+    cpSync(kept, data, { recursive: true, preserveTimestamps: true })
+    const path = join(data, 'cartbarn.db')
+    const { signal, status } = spawnSync(
+      process.execPath,
+      ['--import', KILLER, ENTRY, 'repair', '--data', data, '--yes'],
+      { env: { ...process.env, KILL_BEFORE: String(step) } },
+    )
+    finishReplacement(data)
+    // no false alarm: none of the pages is taken for damaged, and what is there is not of another database
+    assert.deepEqual(saidOfSums(path), [], `step ${step}`)
+    const isNew = epochOf(path) !== epochOf(join(kept, 'cartbarn.db'))
+    if (isNew) replaced++
+    assert.deepEqual(
+      readdirSync(data).filter((name) => name.includes('successor')),
+      [],
+    )
+    if (signal === null) {
+      assert.deepEqual([status, isNew], [0, true])
+      steps = step
+    }
+  }
+  assert.ok(replaced > 2 && steps > 6, `${replaced} of ${steps} times`)
+})
+
+function epochOf(path: string): unknown {
+  const db = new Database(path, { readonly: true })
+  assert.deepEqual(db.pragma('integrity_check'), [{ integrity_check: 'ok' }])
+  const sql = 'SELECT epoch FROM sync_identity, removed_device'
+  const epoch = db.prepare(sql).pluck().get()
+  assert.ok(epoch !== undefined)
+  db.close()
+  return epoch
+}
+
+test('it says when this system has no checksums of pages', (t) => {
+  const data = dataFolder(t)
+  const elsewhere = `data:text/javascript,${encodeURIComponent(`
+    import os from 'node:os'
+    import { syncBuiltinESMExports } from 'node:module'
+    os.arch = () => 'unknown'
+    syncBuiltinESMExports()`)}`
+  const argv = ['--import', elsewhere, ENTRY, 'repair', '--data', data, '--yes']
+  const { status, stdout } = spawnSync(process.execPath, argv, { encoding: 'utf8' })
+  assert.equal(status, 0)
+  assert.match(stdout, /^There are no checksums of pages on this system/m)
+  assert.ok(!existsSync(join(data, 'cartbarn.db-sums')))
+  assert.equal(lostRows(join(data, 'cartbarn.db')), 0)
 })
 
 test('killed at any moment, one of the two databases is in place', async (t) => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/repair.ts'
 import {
@@ -48,11 +49,14 @@ function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
   return {
     space: (needed, free) =>
       say(`A second database needs up to ${megabytes(needed)}; ${megabytes(free)} are free.`),
+    noChecksums: () =>
+      say('There are no checksums of pages on this system: wrong values on a page may pass for right ones.'),
     logDamage: say,
     wrongBits: (pages) =>
       say(
         `Of these pages one bit was wrong; their checksums say which, so nothing of them is missing: ${pages.join(', ')}`,
       ),
+    schemaDamage: (schema) => say(schemaText(schema)),
     table: (salvaged) => {
       for (const line of linesOf(salvaged)) say(line)
     },
@@ -76,6 +80,15 @@ async function ask(io: CommandIo): Promise<boolean> {
   }
 }
 
+function schemaText({ found, lost }: Parameters<RepairDialogue['schemaDamage']>[0]): string {
+  const text = 'The list of the tables was damaged. It was made anew'
+  if (lost.length > 0)
+    return `${text}, but which pages belong to these tables cannot be told: ${lost.join(', ')}.`
+  return found.length > 0
+    ? `${text}; these were found by their pages: ${found.join(', ')}.`
+    : `${text}; all is in it.`
+}
+
 function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): string[] {
   if (isComplete) return [`${table}: all ${rows} rows`]
   const details = [
@@ -87,9 +100,10 @@ function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): st
 
 function describeUnreadable(unreadable: Unreadable): string {
   if ('key' in unreadable) return `${keyText(unreadable.key)}: cannot be read`
-  const { after, before } = unreadable
+  const { after, isAfterIncluded = false, before } = unreadable
   if (after === null && before === null) return 'nothing of it can be read'
-  const from = after === null ? 'from the beginning' : `after ${keyText(after)}`
+  const start = isAfterIncluded ? 'from' : 'after'
+  const from = after === null ? 'from the beginning' : `${start} ${keyText(after)}`
   return `${from} ${before === null ? 'to the end' : `up to ${keyText(before)}`}: what was there cannot be read`
 }
 
@@ -125,7 +139,7 @@ function resultOf(dataDir: string, { path, keptIn }: Repaired): string {
     return `It is in its place now. The old one is kept in ${keptIn}; delete that once you are sure. Start the gateway.`
   return [
     'It was not put in its place. To do so, with the gateway still stopped, call this command again with --yes, or:',
-    `  cd '${dataDir}' && mkdir damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db`,
+    `  cd '${dataDir}' && mkdir damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db${existsSync(`${path}-sums`) ? ` && mv '${path}-sums' cartbarn.db-sums` : ''}`,
   ].join('\n')
 }
 

@@ -15,12 +15,12 @@ import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 
 /** Of the file of checksums: what it is, and whether a gateway has it open. The rest is described in `page-sums.c`. */
-const HEADER_BYTES = 512
+export const HEADER_BYTES = 512
 const STATE_AT = 64
 /** Size of the database, and when it was last written, at the last stop: 8 bytes each, little-endian. */
 const FILE_AT = 80
 const FILE_MARK_BYTES = 16
-const ENTRY_BYTES = 16
+export const ENTRY_BYTES = 16
 const MAGIC = 'cartbarn page sums 2\n'
 /** So many pages, spread over the file, tell another database from this one with damage. */
 const SAMPLE_PAGES = 64

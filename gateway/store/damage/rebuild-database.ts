@@ -6,7 +6,9 @@ import { migrate } from '../migrate.ts'
 import { blockTables } from '../telemetry/blocks-aside.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
 import { enterAll, keepNumbersUnused, recountDevices, removeOrphans } from './after-salvage.ts'
+import { salvageBelow } from './below-damage.ts'
 import { type LostBlock, lostBlocks } from './lost-blocks.ts'
+import type { RawPages } from './raw-pages.ts'
 import { type Salvaged, salvageTable } from './salvage.ts'
 import type { Key } from './salvage-keys.ts'
 import { quoted } from './table-reader.ts'
@@ -23,12 +25,14 @@ export interface Rebuilt {
   readonly problems: readonly string[]
 }
 
-/** The old database, opened twice. */
+/** The old database, opened twice, and its pages. */
 export interface OldDatabase {
   /** A page with a wrong checksum is unreadable to it. */
   readonly checked: Connection
   /** Takes pages as they are: for tables whose rows say themselves whether they are right. */
   readonly unchecked: Connection
+  /** For what SQLite cannot reach. */
+  readonly pages: RawPages
 }
 
 /** Rows of these are referred to by others, or say which of others are wanted. */
@@ -82,7 +86,7 @@ function openNew(path: string): WriterTables {
 }
 
 function copyTables(
-  { checked, unchecked }: OldDatabase,
+  old: OldDatabase,
   to: WriterTables,
   onTable: (salvaged: Salvaged) => void,
 ): readonly Salvaged[] {
@@ -94,29 +98,46 @@ function copyTables(
   const singles = keepDefaults(to)
   const salvaged = tablesOf(to).map((table) => {
     to.db.exec(`DELETE FROM ${quoted(table)}`)
-    const from = TABLES[table]?.hasOwnSums ? unchecked : checked
-    const one = table === 'telemetry_block' ? salvageBlocks(from, to) : salvageTable(from, to, table)
+    const one = table === 'telemetry_block' ? salvageBlocks(old, to) : salvageAll(old, to, table)
     onTable(one)
     return one
   })
   // no block is in a table that was set aside
   if (tablesOf(to).includes('hidden_block')) to.db.exec('DELETE FROM hidden_block')
   for (const single of singles) single()
-  keepNumbersUnused(checked, to, salvaged)
+  keepNumbersUnused(old.checked, to, salvaged)
   for (const { sql } of triggers) to.db.exec(sql)
   return salvaged
 }
 
+/** By SQLite as far as it comes, then from the pages that it cannot reach. */
+function salvageAll(
+  { checked, unchecked, pages }: OldDatabase,
+  to: Connection,
+  table: string,
+  source = table,
+  isWanted: (key: Key) => boolean = () => true,
+): Salvaged {
+  const takesWrong = TABLES[table]?.hasOwnSums === true
+  const salvaged = salvageTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
+  if (!salvaged.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return salvaged
+  const root = checked.get<{ root: number }>(
+    "SELECT rootpage AS root FROM sqlite_schema WHERE name = ? AND type = 'table'",
+    source,
+  )?.root
+  return root === undefined ? salvaged : salvageBelow(pages, to, salvaged, { root, takesWrong, isWanted })
+}
+
 /** Puts the table of blocks and those that were set aside together: of a block that is in two, the newer one counts. */
-function salvageBlocks(from: Connection, to: Connection): Salvaged {
-  const [newest = 'telemetry_block', ...asides] = blockTables(from)
-  const first = salvageTable(from, to, newest)
+function salvageBlocks(old: OldDatabase, to: Connection): Salvaged {
+  const [newest = 'telemetry_block', ...asides] = blockTables(old.checked)
+  const first = salvageAll(old, to, newest)
   if (asides.length === 0) return first
   const isStored = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
   const isHidden = to.statement('SELECT 1 FROM hidden_block WHERE block_id = ?')
   const isWanted = ([blockId = null]: Key) =>
     isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
-  const others = asides.reverse().map((aside) => salvageTable(from, to, 'telemetry_block', aside, isWanted))
+  const others = asides.reverse().map((aside) => salvageAll(old, to, 'telemetry_block', aside, isWanted))
   const all = [first, ...others]
   return {
     table: first.table,

@@ -33,7 +33,7 @@ export function replaceDatabase(dataDir: string, path: string, kept: string): vo
   }
   syncFolder(kept)
   syncFolder(dataDir)
-  renameSync(path, join(dataDir, SUCCESSOR))
+  moveDatabase(path, join(dataDir, SUCCESSOR))
   syncFolder(dataDir)
   finishReplacement(dataDir)
 }
@@ -41,12 +41,35 @@ export function replaceDatabase(dataDir: string, path: string, kept: string): vo
 /** Finishes a replacement that was begun. The folder must be locked. Throws what the file system throws. */
 export function finishReplacement(dataDir: string): void {
   const successor = join(dataDir, SUCCESSOR)
-  if (!existsSync(successor)) return
+  if (!existsSync(successor)) {
+    // of one that was killed before it began
+    rmSync(sumsOf(successor), { force: true })
+    return
+  }
   // the log of the one would be applied to the other: it must be gone on the disk before
   for (const name of [LOG, SUMS, `${DATABASE}-shm`]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
-  renameSync(successor, join(dataDir, DATABASE))
+  moveDatabase(successor, join(dataDir, DATABASE))
   syncFolder(dataDir)
+}
+
+/** Moves a database that nobody has open. Its checksums go first: without them they are made anew. */
+export function moveDatabase(from: string, to: string): void {
+  if (existsSync(sumsOf(from))) renameSync(sumsOf(from), sumsOf(to))
+  // of another one
+  else rmSync(sumsOf(to), { force: true })
+  renameSync(from, to)
+}
+
+/** Brings a database that nobody has open to the disk, with its checksums. */
+export function syncDatabase(path: string): void {
+  sync(path)
+  if (existsSync(sumsOf(path))) sync(sumsOf(path))
+}
+
+/** Where the checksums of the pages of a database are. */
+export function sumsOf(path: string): string {
+  return `${path}-sums`
 }
 
 /** The same file under a second name, or a copy where the file system has no links. */
@@ -68,8 +91,7 @@ export function copyLog(dataDir: string, database: string): void {
   if (existsSync(log)) copyFileSync(log, `${database}-wal`, constants.COPYFILE_FICLONE)
 }
 
-/** Brings a file to the disk. */
-export function sync(path: string): void {
+function sync(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)

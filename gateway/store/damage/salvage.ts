@@ -8,7 +8,7 @@ import { isUnreadable } from './unreadable.ts'
  * What could not be read: a row whose key is known, or whatever was between two keys (null: from the beginning, to the
  * end), of which nobody knows how many rows it was; it can be none.
  */
-export type Unreadable = { readonly key: Key } | { readonly after: Key | null; readonly before: Key | null }
+export type Unreadable = { readonly key: Key } | Bounds
 
 /** What was copied out of a table, and what was not. */
 export interface Salvaged {
@@ -58,7 +58,8 @@ export function salvageTable(
   return { table, rows, unreadable, refused, isComplete: unreadable.length + refused.length === 0 }
 }
 
-class TableCopy {
+/** Where rows are copied to. */
+export class TableCopy {
   rows = 0
   readonly refused: Key[] = []
   readonly columns: readonly string[]
@@ -151,11 +152,11 @@ class Salvage {
   }
 
   // what was cut in the middle, and is unreadable on both sides of it, is one
-  #addGap({ after, before }: Bounds): void {
+  #addGap(bounds: Bounds): void {
     const last = this.#unreadable.at(-1)
-    if (last !== undefined && 'before' in last && isSame(last.before, after))
-      this.#unreadable.splice(-1, 1, { after: last.after, before })
-    else this.#unreadable.push({ after, before })
+    if (last !== undefined && 'before' in last && isSame(last.before, bounds.after))
+      this.#unreadable.splice(-1, 1, { ...last, before: bounds.before })
+    else this.#unreadable.push(bounds)
   }
 }
 

@@ -76,11 +76,17 @@ export function hasPageSums(db: Database.Database): boolean {
 
 function openReadonly(path: string): Database.Database {
   const db = new Database(path, { readonly: true, fileMustExist: true })
-  db.pragma('busy_timeout = 5000')
-  db.pragma('cache_size = -8192')
-  // a full /tmp is no reason not to answer
-  db.pragma('temp_store = MEMORY')
-  return db
+  try {
+    db.pragma('busy_timeout = 5000')
+    // reads the schema, which may be damaged
+    db.pragma('cache_size = -8192')
+    // a full /tmp is no reason not to answer
+    db.pragma('temp_store = MEMORY')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** Bytes of the database: in use, and free for what is written next. */

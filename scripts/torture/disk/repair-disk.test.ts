@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { BlockTable } from '#testing/block-table.ts'
+import { compileDiskFaults, type DiskFault, DiskFaults } from './faults.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-repair-disk-'))
+const disk = join(folder, 'disk')
+const library = compileDiskFaults(folder)
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A data folder with a database of some 2 MB. */
+function makeData(data: string): void {
+  const table = new BlockTable(join(data, 'cartbarn.db'))
+  const device = table.newDevice()
+  for (let i = 0; i < 150; i++)
+    table.addBlock(
+      device,
+      'gps',
+      Array.from({ length: 600 }, (_, j) => (i * 600 + j) * 1000),
+    )
+  table.connection.db.pragma('wal_checkpoint(TRUNCATE)')
+  table.close()
+}
+
+const filesOf = (data: string) => readdirSync(data).filter((name) => !name.endsWith('.lock'))
+
+function repair(data: string, env: Record<string, string> = {}): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [ENTRY, 'repair', '--data', data, '--yes'], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
+}
+
+/** One sentence with the way out; the old database as it was, and nothing beside it. */
+function assertRefused(data: string, before: Buffer, answer: SpawnSyncReturns<string>, reason: RegExp): void {
+  assert.equal(answer.status, 1, answer.stderr)
+  assert.match(answer.stderr, reason)
+  assert.match(
+    answer.stderr,
+    /, or copy cartbarn\.db\* to a folder on another disk and repair it there with --data\n$/,
+  )
+  assert.equal(answer.stderr.trim().split('\n').length, 1, answer.stderr)
+  assert.deepEqual(filesOf(data), ['cartbarn.db'])
+  assert.ok(readFileSync(join(data, 'cartbarn.db')).equals(before))
+}
+
+describe('repair on a disk that takes nothing', { skip: library === undefined && 'no C compiler' }, () => {
+  function withFault(t: TestContext, fault: DiskFault, reason: RegExp): void {
+    const data = mkdtempSync(join(folder, 'data-'))
+    makeData(data)
+    const before = readFileSync(join(data, 'cartbarn.db'))
+    const faults = new DiskFaults(library ?? '', mkdtempSync(join(folder, 'control-')), data)
+    t.after(() => faults.close())
+    faults.set(fault)
+    assertRefused(data, before, repair(data, faults.env), reason)
+    faults.clear()
+    assert.equal(repair(data, faults.env).status, 0)
+  }
+
+  test('a folder that cannot be written', (t) =>
+    withFault(t, { write: 'EROFS' }, /cannot be written .*: nothing was replaced; make it writable/))
+
+  test('a disk that gets full while the new database is made', (t) =>
+    withFault(
+      t,
+      { write: 'ENOSPC', suffix: 'cartbarn-repaired.db' },
+      /the disk is full .*: nothing was replaced; free some space/,
+    ))
+})
+
+const mount = (...args: string[]) => spawnSync('mount', args, { stdio: 'ignore' }).status === 0
+
+describe('repair on a disk that is really small or read-only', () => {
+  let isMounted = false
+  before(() => {
+    spawnSync('mkdir', [disk])
+    // root may, in a container perhaps not
+    isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk)
+    if (!isMounted) return
+    const made = mkdtempSync(join(folder, 'made-'))
+    makeData(made)
+    copyFileSync(join(made, 'cartbarn.db'), join(disk, 'cartbarn.db'))
+  })
+  after(() => {
+    if (isMounted) spawnSync('umount', [disk])
+  })
+
+  test('there is not enough space, and it says how much', (t) => {
+    if (!isMounted) return t.skip('no right to mount')
+    const before = readFileSync(join(disk, 'cartbarn.db'))
+    const filler = join(disk, 'filler')
+    writeFileSync(filler, Buffer.alloc(6_000_000 - before.length - 600_000))
+    const answer = repair(disk)
+    rmSync(filler)
+    assertRefused(
+      disk,
+      before,
+      answer,
+      /not enough space .* it needs \d MB and \d MB are free in .*; free some/,
+    )
+  })
+
+  test('a read-only disk', (t) => {
+    if (!isMounted) return t.skip('no right to mount')
+    const before = readFileSync(join(disk, 'cartbarn.db'))
+    assert.ok(mount('-o', 'remount,ro', disk))
+    const answer = repair(disk)
+    assert.ok(mount('-o', 'remount,rw', disk))
+    assertRefused(disk, before, answer, /cannot be written .*: nothing was replaced; make it writable/)
+  })
+})
