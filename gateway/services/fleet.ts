@@ -1,20 +1,16 @@
-import { emptyState, type LatestBattery, type LatestGps, type LatestState } from '#domain/latest-state.ts'
+import { emptyState, type LatestBattery, type LatestGps } from '#domain/latest-state.ts'
 import { DamagedError, NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Registration } from '#shared/registrations.ts'
-import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
+import { UNWATCHED } from '#shared/zones/watch.ts'
 import type { DeviceRow } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
+import type { DeviceState } from '#store/telemetry/device-state.ts'
 
-/** What is known of a device from its own messages. Replaced as a whole after each commit that moved it. */
-export interface Reported {
-  state: LatestState
-  updatedAtMs: number
-  lastRespondedAtMs: number | null
+/** What is known of a device, with its newest records. Replaced as a whole after each commit that moved it. */
+export interface Reported extends DeviceState {
   gps: LatestGps | null
   battery: LatestBattery | null
-  /** Where it is among the zones of its group; never changed, only replaced. */
-  watch: WatchState
 }
 
 /** A registered device, as all of the gateway shares it. */
@@ -87,17 +83,11 @@ export class Fleet {
 
   /** Records after `untilMs` were dated by a wrong clock: they are the latest only of a device without any other. */
   load(source: RecordSource & Pick<Store['read'], 'devices'>, untilMs: number): void {
-    for (const stored of source.devices()) {
-      const { latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, ...row } = stored
+    for (const { row, known } of source.devices()) {
       this.#insert(row, {
-        // written by this program only
-        state: { ...emptyState(), ...JSON.parse(latestJson) },
-        updatedAtMs: stateUpdatedAtMs,
-        lastRespondedAtMs,
+        ...known,
         gps: unlessDamaged(() => latestGpsOf(source, row.deviceId, untilMs)),
         battery: unlessDamaged(() => latestBatteryOf(source, row.deviceId, untilMs)),
-        // written by this program only
-        watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
       })
     }
   }

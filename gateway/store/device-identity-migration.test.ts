@@ -53,7 +53,7 @@ test('devices that share a password have that of the enrolment: it opens no more
     INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (1, '{}', 1), (2, '{}', 1), (3, '{}', 1);
   `,
   )
-  const rows = listDevices(connection).map(({ hardwareId, mqttPasswordHash, isOnSharedKey }) => [
+  const rows = listDevices(connection).map(({ row: { hardwareId, mqttPasswordHash, isOnSharedKey } }) => [
     hardwareId,
     mqttPasswordHash,
     isOnSharedKey,

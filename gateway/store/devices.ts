@@ -6,7 +6,9 @@ import type { Connection } from './db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
+import { type DeviceState, STATE_COLUMNS, type StateRow, stateOfRow } from './telemetry/device-state.ts'
 import { markErasure } from './telemetry/erasure.ts'
+import { type NewRecords, readUnsaved, UnsavedRecords } from './telemetry/unsaved-states.ts'
 
 /** A device as it is registered. */
 export interface DeviceRow {
@@ -23,12 +25,10 @@ export interface DeviceRow {
   updatedAtMs: number
 }
 
-/** A device with what it last reported, as the start reads it. */
-export interface DeviceStateRow extends DeviceRow {
-  latestJson: string
-  stateUpdatedAtMs: number
-  lastRespondedAtMs: number | null
-  watchJson: string | null
+/** A device with what is known of it from its messages, as the start reads it. */
+export interface StoredDevice {
+  row: DeviceRow
+  known: DeviceState
 }
 
 export interface StreamCounts {
@@ -49,12 +49,19 @@ const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.
   d.device_type AS deviceType, d.name, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
   d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
 
-export function listDevices(connection: Connection): DeviceStateRow[] {
-  return connection
-    .all<Stored<DeviceStateRow>>(`SELECT ${DEVICE_COLUMNS}, s.latest AS latestJson,
-      s.updated_at_ms AS stateUpdatedAtMs, s.last_responded_at_ms AS lastRespondedAtMs, s.watch AS watchJson
-    FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
-    .map((row) => ({ ...row, isOnSharedKey: row.isOnSharedKey === 1 }))
+export function listDevices(connection: Connection): StoredDevice[] {
+  return connection.snapshot(() => {
+    const { states } = readUnsaved(connection)
+    return connection
+      .all<Stored<DeviceRow> & StateRow>(`SELECT ${DEVICE_COLUMNS}, ${STATE_COLUMNS}
+        FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
+      .map(({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, isOnSharedKey, ...row }) => ({
+        row: { ...row, isOnSharedKey: isOnSharedKey === 1 },
+        known:
+          states.get(row.deviceId) ??
+          stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson }),
+      }))
+  })
 }
 
 interface CountsRow {
@@ -66,29 +73,59 @@ interface CountsRow {
   batteryLastMs: number | null
 }
 
-export function deviceCounts(connection: Connection, deviceId: number): DeviceCounts {
-  const row = connection.get<CountsRow>(
-    `SELECT gps_count AS gpsCount, gps_first_ms AS gpsFirstMs, gps_last_ms AS gpsLastMs,
-       battery_count AS batteryCount, battery_first_ms AS batteryFirstMs, battery_last_ms AS batteryLastMs
-     FROM device_state WHERE device_id = ?`,
-    deviceId,
-  )
+/** `unsaved` is of the same connection. */
+export function deviceCounts(
+  connection: Connection,
+  deviceId: number,
+  unsaved = new UnsavedRecords(connection),
+): DeviceCounts {
+  return connection.snapshot(() => {
+    const row = connection.get<CountsRow>(
+      `SELECT gps_count AS gpsCount, gps_first_ms AS gpsFirstMs, gps_last_ms AS gpsLastMs,
+         battery_count AS batteryCount, battery_first_ms AS batteryFirstMs, battery_last_ms AS batteryLastMs
+       FROM device_state WHERE device_id = ?`,
+      deviceId,
+    )
+    const nothing = { count: 0, firstMs: null, lastMs: null }
+    if (row === undefined) return { gps: nothing, battery: nothing }
+    const records = unsaved.counts().byDevice.get(deviceId)
+    const gps = { count: row.gpsCount, firstMs: row.gpsFirstMs, lastMs: row.gpsLastMs }
+    const battery = { count: row.batteryCount, firstMs: row.batteryFirstMs, lastMs: row.batteryLastMs }
+    return { gps: withNew(gps, records?.gps), battery: withNew(battery, records?.battery) }
+  })
+}
+
+function withNew(counts: StreamCounts, records: NewRecords | undefined): StreamCounts {
+  if (records === undefined || records.count === 0) return counts
   return {
-    gps: { count: row?.gpsCount ?? 0, firstMs: row?.gpsFirstMs ?? null, lastMs: row?.gpsLastMs ?? null },
-    battery: {
-      count: row?.batteryCount ?? 0,
-      firstMs: row?.batteryFirstMs ?? null,
-      lastMs: row?.batteryLastMs ?? null,
-    },
+    count: counts.count + records.count,
+    firstMs: Math.min(counts.firstMs ?? records.firstMs, records.firstMs),
+    lastMs: Math.max(counts.lastMs ?? records.lastMs, records.lastMs),
   }
 }
 
 /** Records kept of the whole fleet: a sum over devices, whatever the size of the history. */
-export function fleetCounts(connection: Connection): { gps: number; battery: number } {
-  const row = connection.get<{ gps: number; battery: number }>(
-    'SELECT ifnull(sum(gps_count), 0) AS gps, ifnull(sum(battery_count), 0) AS battery FROM device_state',
-  )
-  return row ?? { gps: 0, battery: 0 }
+export function fleetCounts(
+  connection: Connection,
+  unsaved = new UnsavedRecords(connection),
+): { gps: number; battery: number } {
+  return connection.snapshot(() => {
+    const total = connection.get<{ gps: number; battery: number }>(
+      'SELECT ifnull(sum(gps_count), 0) AS gps, ifnull(sum(battery_count), 0) AS battery FROM device_state',
+    ) ?? { gps: 0, battery: 0 }
+    const { byDevice } = unsaved.counts()
+    // the log has records of devices that are gone
+    const registered = connection.all<{ deviceId: number }>(
+      'SELECT device_id AS deviceId FROM device_state WHERE device_id IN (SELECT value FROM json_each(?))',
+      JSON.stringify([...byDevice.keys()]),
+    )
+    for (const { deviceId } of registered) {
+      const { gps, battery } = byDevice.get(deviceId) ?? {}
+      total.gps += gps?.count ?? 0
+      total.battery += battery?.count ?? 0
+    }
+    return total
+  })
 }
 
 export interface NewDevice {

@@ -3,9 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { emptyState } from '#domain/latest-state.ts'
+import { UNWATCHED } from '#shared/zones/watch.ts'
 import { createDevice, listDevices } from './devices.ts'
 import { type GeofenceEventRow, listGeofenceEvents } from './geofence-events.ts'
 import { migrate } from './migrate.ts'
+import type { DeviceState } from './telemetry/device-state.ts'
+import { encodeStateChanges } from './telemetry/state-changes.ts'
 import type { AppendBatch } from './writer/append.ts'
 import { append } from './writer/append.ts'
 import { openForSetup } from './writer/open.ts'
@@ -36,13 +40,16 @@ test('a batch that is written twice leaves what it leaves when it is written onc
   const named = { hardwareId: 'cart', deviceType: 'teebox', name: null, groupId: null }
   const newDevice = { ...named, mqttPasswordHash: '', nowMs: 0, publication }
   const { deviceId } = createDevice(connection, newDevice)
-  const state = { deviceId, latestJson: '{}', updatedAtMs: 1, lastRespondedAtMs: null }
+  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+  const watch = { ...UNWATCHED, zones: [{ id: 'green', isInside: true }] }
+  const changes = (after: Partial<DeviceState>) =>
+    encodeStateChanges([{ deviceId, before, after: { ...before, updatedAtMs: 1, ...after } }])
   const nothing = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
   const empty = { samples: new Float64Array(0), ...nothing }
   const exit: GeofenceEventRow = { ...ENTER, eventId: 'e2', event: 'exit', atMs: 2000 }
   const batch: AppendBatch = {
     ...empty,
-    states: [{ ...state, watchJson: '{"zones":[]}' }],
+    stateChanges: changes({ watch }),
     geofenceEvents: [ENTER, exit],
   }
   for (let i = 0; i < 2; i++) {
@@ -53,9 +60,9 @@ test('a batch that is written twice leaves what it leaves when it is written onc
     ])
   }
   // a batch that says nothing of the zones leaves what is known of them
-  append(connection, { ...empty, states: [state] })
+  append(connection, { ...empty, stateChanges: changes({}) })
   assert.deepEqual(
-    listDevices(connection).map(({ watchJson }) => watchJson),
-    ['{"zones":[]}'],
+    listDevices(connection).map(({ known }) => known.watch),
+    [watch],
   )
 })

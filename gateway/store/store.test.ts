@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
+import { emptyState } from '#domain/latest-state.ts'
 import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
+import { UNWATCHED } from '#shared/zones/watch.ts'
 import { Store } from './store.ts'
+import { encodeStateChanges } from './telemetry/state-changes.ts'
 import { BATTERY_STORED, GPS_STORED } from './telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult, NewLockEvent } from './writer/append.ts'
 import { type Appendable, type Appender, CommitQueue } from './writer/commit-queue.ts'
@@ -49,6 +52,14 @@ function gpsRow(deviceId: number, atMs: number): Row {
   return [deviceId, atMs, 481_234_567, -115_000_000, 12_345, Number.NaN]
 }
 
+const UNSEEN = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+const SEEN = {
+  ...UNSEEN,
+  state: { ...emptyState(), values: { speed: 1 }, atMs: { speed: NOW_MS } },
+  updatedAtMs: NOW_MS,
+  lastRespondedAtMs: NOW_MS,
+}
+
 class Recorder implements Appender<Message> {
   readonly results: AppendResult[] = []
   readonly refusals: string[] = []
@@ -59,12 +70,9 @@ class Recorder implements Appender<Message> {
     const deviceIds = new Set(samples.map(([deviceId]) => deviceId))
     return {
       samples: Float64Array.from(samples.flat()),
-      states: [...deviceIds].map((deviceId) => ({
-        deviceId,
-        latestJson: '{"values":{"speed":1}}',
-        updatedAtMs: NOW_MS,
-        lastRespondedAtMs: NOW_MS,
-      })),
+      stateChanges: encodeStateChanges(
+        [...deviceIds].map((deviceId) => ({ deviceId, before: UNSEEN, after: SEEN })),
+      ),
       lockEvents: messages.flatMap((one) => one.lockEvents),
       commandAcks: [],
       sessionChanges: messages.flatMap((one) => one.sessionChanges),

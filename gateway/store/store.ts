@@ -42,6 +42,7 @@ import { logEnds } from './telemetry/log-samples.ts'
 import { TelemetryReader } from './telemetry/reader.ts'
 import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
+import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { listUsers } from './users.ts'
 import { type Appendable, CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'
@@ -85,6 +86,7 @@ export class Store<Message extends Appendable = Appendable>
   readonly #originNow: () => DatedOrigin
   #connection: Connection | undefined
   #telemetry: TelemetryReader | undefined
+  #unsaved: UnsavedRecords | undefined
 
   /** `originNow` says who is behind a write that is asked for now; the gateway itself unless told. */
   constructor(
@@ -168,6 +170,7 @@ export class Store<Message extends Appendable = Appendable>
     this.#connection?.close()
     this.#connection = undefined
     this.#telemetry = undefined
+    this.#unsaved = undefined
     await this.#writer.stop()
     this.#pageSums.closed()
     this.#lock.release()
@@ -215,13 +218,14 @@ export class Store<Message extends Appendable = Appendable>
 
   /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
   readonly read = {
-    devices: () => this.#read(listDevices),
+    devices: () => this.#read((from) => this.#orUnchecked(() => listDevices(from), listDevices)),
     removedDevices: () => this.#read(listRemovedDevices),
     deviceTypes: () => this.#read(listDeviceTypes),
     configs: () => this.#read(loadConfigs),
     groups: () => this.#read(listGroups),
-    deviceCounts: (deviceId: number) => this.#read((from) => deviceCounts(from, deviceId)),
-    fleetCounts: () => this.#read(fleetCounts),
+    deviceCounts: (deviceId: number) =>
+      this.#readCounts((from, unsaved) => deviceCounts(from, deviceId, unsaved)),
+    fleetCounts: () => this.#readCounts(fleetCounts),
     latestGps: (deviceId: number, untilMs = LATEST_MS) =>
       this.#readTelemetry((from) => latestGps(from, deviceId, untilMs)),
     latestBattery: (deviceId: number, untilMs = LATEST_MS) =>
@@ -263,6 +267,17 @@ export class Store<Message extends Appendable = Appendable>
       return this.#orUnchecked(
         () => take(known),
         (unchecked) => take(new TelemetryReader(unchecked)),
+      )
+    })
+  }
+
+  #readCounts<Result>(read: (from: Connection, unsaved: UnsavedRecords) => Result): Result {
+    return this.#read((from) => {
+      this.#unsaved ??= new UnsavedRecords(from)
+      const known = this.#unsaved
+      return this.#orUnchecked(
+        () => read(from, known),
+        (unchecked) => read(unchecked, new UnsavedRecords(unchecked)),
       )
     })
   }

@@ -26,7 +26,7 @@ before(async () => {
   store.queue.attach({
     encode: (messages): AppendBatch => ({
       samples: Float64Array.from(messages.flatMap(({ atMs }) => [deviceId, atMs, 1, 2, 3, Number.NaN])),
-      states: [],
+      stateChanges: new Uint8Array(),
       lockEvents: [],
       quarantined: [],
       commandAcks: [],

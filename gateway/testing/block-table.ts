@@ -14,7 +14,9 @@ import {
 } from '#store/telemetry/batch.ts'
 import { CUT_LOG } from '#store/telemetry/log-row.ts'
 import type { WriterTables } from '#store/telemetry/log-tail.ts'
+import { saveStates } from '#store/telemetry/save-states.ts'
 import { openForSetup, openWriter } from '#store/writer/open.ts'
+import { nextSeq } from './telemetry-tables.ts'
 
 const KINDS = { gps: GPS, battery: BATTERY }
 const BITS = { gps: HAS_GPS, battery: HAS_BATTERY }
@@ -68,10 +70,9 @@ export class BlockTable {
     return this.connection.get<{ id: number }>('SELECT max(block_id) AS id FROM telemetry_block')?.id ?? 0
   }
 
-  /** Adds records to the log, counted. */
+  /** Adds records to the log. */
   log(deviceId: number, stream: TelemetryStream, times: readonly number[]): void {
     if (times.length === 0) return
-    this.#count(deviceId, stream, times)
     const batch = allocateBatch(times.length)
     const kind = KINDS[stream]
     for (const [i, atMs] of times.entries()) {
@@ -82,8 +83,8 @@ export class BlockTable {
       else for (const [c] of kind.rules.entries()) gpsColumn(batch, c)[i] = sampleValue(atMs, c)
     }
     this.connection.run(
-      'INSERT INTO telemetry_log (samples) VALUES (?)',
-      // as the log's own rows: a sequence number of the first sample, with gaps
+      'INSERT INTO telemetry_log (first_seq, samples) VALUES (?, ?)',
+      nextSeq(this.connection),
       encodeBatch(batch),
     )
     this.connection.tail.forget()
@@ -102,8 +103,9 @@ export class BlockTable {
           }
         }
       }
+      saveStates(this.connection)
+      this.connection.run(CUT_LOG, nextSeq(this.connection))
       this.connection.run('DELETE FROM telemetry_log')
-      this.connection.run(CUT_LOG, 1)
       this.connection.tail.forget()
     })()
   }

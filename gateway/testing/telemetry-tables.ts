@@ -88,7 +88,8 @@ export function appendToLog(connection: Connection, samples: readonly TestSample
   return firstSeq
 }
 
-function nextSeq(connection: Connection): number {
+/** The sequence number that the next sample in the log gets. */
+export function nextSeq(connection: Connection): number {
   const { next } = connection.get<{ next: number }>('SELECT next_seq AS next FROM telemetry_log_end') ?? {
     next: 1,
   }

@@ -1,6 +1,7 @@
 import { countDrop, lockStatusValue, markUnverified, mergeValues, packSample } from '#domain/latest-state.ts'
 import type { LockEvent } from '#domain/lock-event.ts'
 import type { LockEventIdentity } from '#store/lock-events.ts'
+import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Device, Reported } from '../fleet.ts'
@@ -18,8 +19,6 @@ interface DraftsDeps {
 interface EncodedBatch {
   live: UplinkMessage[]
   drafts: Map<Device, Reported>
-  /** Those of the devices that are known to be somewhere else among the zones. */
-  watched: Set<Device>
   lockEvents: { device: Device; event: LockEvent }[]
 }
 
@@ -39,13 +38,13 @@ export class Drafts {
   /** Makes the rows of a transaction out of messages. */
   encode(messages: readonly QueuedMessage[]): AppendBatch {
     const live = messages.filter(isUplink).filter(({ device }) => device.isRegistered)
-    const encoded: EncodedBatch = { live, drafts: new Map(), watched: new Set(), lockEvents: [] }
+    const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
     this.#pending.push(encoded)
     const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
     const batch: AppendBatch = {
       samples,
-      states: [],
+      stateChanges: new Uint8Array(),
       lockEvents: [],
       quarantined: [],
       commandAcks: [],
@@ -65,17 +64,12 @@ export class Drafts {
       }
       encodeRest(message, encoded, batch)
     }
-    for (const [device, { state, updatedAtMs, lastRespondedAtMs, watch }] of encoded.drafts) {
-      const latestJson = JSON.stringify(state)
-      const watched = encoded.watched.has(device) ? { watchJson: JSON.stringify(watch) } : {}
-      batch.states.push({
-        deviceId: device.row.deviceId,
-        latestJson,
-        updatedAtMs,
-        lastRespondedAtMs,
-        ...watched,
-      })
-    }
+    const changes = Array.from(encoded.drafts, ([device, after]) => ({
+      deviceId: device.row.deviceId,
+      before: this.#newest(device, encoded.drafts),
+      after,
+    }))
+    batch.stateChanges = encodeStateChanges(changes)
     return batch
   }
 
@@ -107,7 +101,7 @@ export class Drafts {
   }
 
   /** Moves the draft of the message's device on, and notes in the message what there will be to announce. */
-  #draft(message: UplinkMessage, { drafts, watched }: EncodedBatch): void {
+  #draft(message: UplinkMessage, { drafts }: EncodedBatch): void {
     const { device, receivedAtMs, latestMs, content, isResponse } = message
     let draft = drafts.get(device)
     if (draft === undefined) {
@@ -119,10 +113,7 @@ export class Drafts {
     message.late = late
     const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), message)
     message.crossings = seen.events
-    if (seen.state !== draft.watch) {
-      draft.watch = seen.state
-      watched.add(device)
-    }
+    draft.watch = seen.state
     const reported = new Set<string>()
     for (const event of content.lockEvents) {
       // an event that comes again without a time would otherwise set the lock to what it was then

@@ -933,7 +933,8 @@ describe('while the disk is not written to', () => {
 
 test('[MQTT-4.8.0-2] what the store refuses is not acknowledged: the connection ends, and the neighbours are stored', async () => {
   const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
-  db.exec(`CREATE TRIGGER refuse_speed BEFORE UPDATE ON device_state WHEN new.latest LIKE '%66.6%'
+  // 66,600 in the column of speeds
+  db.exec(`CREATE TRIGGER refuse_speed BEFORE INSERT ON telemetry_log WHEN instr(new.samples, x'28040100') > 0
     BEGIN SELECT RAISE(ABORT, 'refused'); END`)
   try {
     const neighbour = await Cart.connect()

@@ -5,6 +5,7 @@ import { forkEpoch } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
 import { blockTables } from '../telemetry/blocks-aside.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
+import { saveStates } from '../telemetry/save-states.ts'
 import { enterAll, keepNumbersUnused, recountDevices, removeOrphans } from './after-salvage.ts'
 import { salvageBelow } from './below-damage.ts'
 import { type LostBlock, lostBlocks } from './lost-blocks.ts'
@@ -62,7 +63,10 @@ export function rebuildDatabase(
          SELECT device_id, ?, updated_at_ms FROM device WHERE device_id NOT IN (SELECT device_id FROM device_state)`,
       JSON.stringify(emptyState()),
     )
-    if (!isComplete('telemetry_block', 'telemetry_log', 'device_state')) recountDevices(to)
+    if (!isComplete('telemetry_block', 'telemetry_log', 'telemetry_log_end', 'device_state')) {
+      saveStates(to)
+      recountDevices(to)
+    }
     enterAll(to, isComplete('block_log'))
     forkEpoch(to, { reason: 'repaired' })
     const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)

@@ -216,9 +216,17 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     size: 'small',
     meaning: 'Numbers go on far above any that may have been given.',
     afterLoss: [
-      `INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts)
-         VALUES (1, ${LOG_NUMBER} + ${NUMBERS_LEFT_OUT}, unixepoch())`,
+      // of what is in the log nothing is counted twice
+      `INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts, saved_seq)
+         VALUES (1, ${LOG_NUMBER} + ${NUMBERS_LEFT_OUT}, unixepoch(),
+           ifnull((SELECT max(first_seq) FROM telemetry_log), 0))`,
     ],
+  },
+  state_change: {
+    what: 'the newest states of devices that sent nothing else',
+    size: 'small',
+    hasOwnSums: true,
+    meaning: `Devices that are missing in it show their state of up to a minute before. ${REPEATED}`,
   },
   telemetry_log: {
     what: 'the newest telemetry',

@@ -1,5 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { WriterTables } from './log-tail.ts'
+import { saveStates } from './save-states.ts'
 
 /**
  * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that took
@@ -10,6 +11,8 @@ export function uncountRecords(
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
   removed: number,
 ): boolean {
+  // records that are not counted yet cannot be taken from the counts
+  saveStates(connection)
   const { firstMs, lastMs } = boundsOf(connection, stream, deviceId)
   const changed = connection.run(
     `UPDATE device_state SET ${stream}_count = max(0, ${stream}_count - ?), ${stream}_first_ms = ?, ${stream}_last_ms = ?

@@ -6,6 +6,7 @@ import { blockBeginningBy } from './block-rows.ts'
 import { removeBlock } from './blocks-aside.ts'
 import { CUT_LOG } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
+import { saveStates } from './save-states.ts'
 
 /** A block to be stored. */
 export interface NewBlock {
@@ -122,6 +123,8 @@ export function dropLog(
     dropped.push(row.samples)
     if (bytes >= DROPPED_BYTES) break
   }
+  // they say what became of devices
+  saveStates(connection)
   // numbers are not used again, not even when this was the end of the log
   connection.run(CUT_LOG, throughSeq + 1)
   if (lastSeq === null) return { isDone: true }

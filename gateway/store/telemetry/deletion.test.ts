@@ -127,6 +127,7 @@ test('whatever the blocks and the cutoff, wherever it is interrupted: what is ol
 function reset(table: BlockTable): void {
   table.connection.run('DELETE FROM telemetry_block')
   table.connection.run('DELETE FROM telemetry_log')
+  table.connection.run('UPDATE telemetry_log_end SET saved_seq = 0')
   table.connection.tail.forget()
   table.connection.run(
     `UPDATE device_state SET gps_count = 0, gps_first_ms = NULL, gps_last_ms = NULL,

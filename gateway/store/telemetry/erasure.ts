@@ -8,6 +8,8 @@ import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
 import { CUT_LOG, decodeLogRow } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
+import { saveStates } from './save-states.ts'
+import { applyStateChanges } from './state-changes.ts'
 import { syncEnds } from './stream-ends.ts'
 
 /** The records of one device that are to go. */
@@ -28,6 +30,8 @@ const ROWS_A_STATEMENT = 200
  */
 export function beginErasure(connection: WriterTables, erasure: Erasure): DeletedRecords {
   const { deviceId, streams, nowMs } = erasure
+  // what is taken from the log was counted, and nothing of it is needed for the states any more
+  saveStates(connection)
   const taken = eraseFromLog(connection, erasure)
   if (taken.gps + taken.battery > 0) {
     connection.run(CUT_LOG, 0)
@@ -75,22 +79,42 @@ function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecord
   const taken = { gps: 0, battery: 0 }
   let afterSeq = -1
   for (;;) {
-    const rows = connection.all<{ firstSeq: number; samples: Uint8Array }>(
-      `SELECT first_seq AS firstSeq, samples FROM telemetry_log WHERE first_seq > ?
+    const rows = connection.all<{ firstSeq: number; samples: Uint8Array; changes: Uint8Array | null }>(
+      `SELECT first_seq AS firstSeq, samples, state_changes AS changes FROM telemetry_log WHERE first_seq > ?
        ORDER BY first_seq LIMIT ${ROWS_A_STATEMENT}`,
       afterSeq,
     )
-    for (const { firstSeq, samples } of rows) {
+    for (const { firstSeq, samples, changes } of rows) {
       afterSeq = firstSeq
       const batch = readable(samples)
-      if (batch !== null && eraseFrom(batch, erasure, taken))
+      const isTaken = batch !== null && eraseFrom(batch, erasure, taken)
+      if (isTaken)
         connection.run(
           'UPDATE telemetry_log SET samples = ? WHERE first_seq = ?',
           encodeBatch(batch),
           firstSeq,
         )
+      // where the device was is written there too
+      if (changes !== null && (isTaken || changesState(changes, erasure.deviceId)))
+        connection.run('UPDATE telemetry_log SET state_changes = NULL WHERE first_seq = ?', firstSeq)
     }
     if (rows.length < ROWS_A_STATEMENT) return taken
+  }
+}
+
+/** Whether the changes are of the device, or cannot be read. */
+function changesState(changes: Uint8Array, deviceId: number): boolean {
+  let isOf = false
+  const noState = (of: number) => {
+    isOf ||= of === deviceId
+    return undefined
+  }
+  try {
+    applyStateChanges(changes, noState)
+    return isOf
+  } catch (error) {
+    if (error instanceof DamagedBlockError || error instanceof NewerBlockError) return true
+    throw error
   }
 }
 

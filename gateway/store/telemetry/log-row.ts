@@ -5,6 +5,7 @@ import { syncCursors } from '../ledger/cursors.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { decodeBatch, sampleCountOf, type TelemetryBatch } from './batch.ts'
 import type { WriterTables } from './log-tail.ts'
+import { saveStates } from './save-states.ts'
 
 /** To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew. */
 export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
@@ -50,6 +51,8 @@ export function setAsideLogRow(
   if (row === undefined) return false
   const reason = damageOf(row.samples)
   if (reason === null) return false
+  // what stands beside the samples may be whole
+  saveStates(connection)
   // as old as its discovery, so that it is kept as long as what is stored now
   connection.run(
     `INSERT INTO damaged_block (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)

@@ -11,6 +11,8 @@ import {
 } from './batch.ts'
 import { BlockTimes } from './block-times.ts'
 
+const NO_CHANGES = new Uint8Array()
+
 /** The times of a device's stream: those in the log, ascending, and the newest of all that is stored. */
 interface StoredTimes {
   logged: number[]
@@ -35,18 +37,19 @@ export class LogTail {
   }
 
   /**
-   * Appends those samples of the batch that are new to the log, as one row. Returns each sample's `HAS_GPS` and
-   * `HAS_BATTERY` bits of what was new.
+   * Appends those samples of the batch that are new to the log, as one row, with what changed in the states of devices;
+   * no row when none is new. Returns each sample's `HAS_GPS` and `HAS_BATTERY` bits of what was new.
    */
-  append(batch: TelemetryBatch): Uint8Array {
+  append(batch: TelemetryBatch, stateChanges: Uint8Array = NO_CHANGES): Uint8Array {
     this.#isTouched = true
     const streams = batch.streams.map((has, i) => this.#remember(batch, i, has))
     const fresh = withoutStored(batch, streams)
     if (fresh === null) return streams
     this.#connection.run(
-      'INSERT INTO telemetry_log (first_seq, samples) VALUES (?, ?)',
+      'INSERT INTO telemetry_log (first_seq, samples, state_changes) VALUES (?, ?, ?)',
       this.#nextSeq,
       encodeBatch(fresh),
+      stateChanges.length === 0 ? null : stateChanges,
     )
     this.#nextSeq += fresh.count
     return streams

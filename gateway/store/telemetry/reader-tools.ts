@@ -1,6 +1,7 @@
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { Connection } from '../db/connection.ts'
 import { TelemetryReader } from './reader.ts'
+import { UnsavedRecords } from './unsaved-states.ts'
 
 /** Room for the fixes of one device, 20 bytes each, that a thread keeps from job to job. */
 const KEPT_FIXES_MAX = 1_000_000
@@ -9,11 +10,13 @@ const KEPT_FIXES_MAX = 1_000_000
 export class ReaderTools {
   readonly connection: Connection
   readonly telemetry: TelemetryReader
+  readonly unsaved: UnsavedRecords
   #fixes: GpsRecords | undefined
 
   constructor(connection: Connection) {
     this.connection = connection
     this.telemetry = new TelemetryReader(connection)
+    this.unsaved = new UnsavedRecords(connection)
   }
 
   /** Columns for at least so many fixes; what they held before is lost, and the next who asks may get the same ones. */

@@ -3,6 +3,7 @@ import { isBlockTime } from '#shared/telemetry/block-header.ts'
 import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { allocateBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
 import type { WriterTables } from './log-tail.ts'
+import { keepStateChanges } from './save-states.ts'
 
 /** Numbers of a sample in `AppendBatch.samples`: device id, at_ms, lat E7, long E7, speed milli km/h, voltage mV. */
 export const SAMPLE_NUMBERS = 6
@@ -10,68 +11,21 @@ export const SAMPLE_NUMBERS = 6
 export const GPS_STORED = HAS_GPS
 export const BATTERY_STORED = HAS_BATTERY
 
-/** Adds what is new to the counts of a device; its values are those of `countsOf`. */
-export const COUNT_RECORDS = `gps_count = gps_count + ?,
-    gps_first_ms = min(ifnull(gps_first_ms, ?), ifnull(?, gps_first_ms)),
-    gps_last_ms = max(ifnull(gps_last_ms, ?), ifnull(?, gps_last_ms)),
-    battery_count = battery_count + ?,
-    battery_first_ms = min(ifnull(battery_first_ms, ?), ifnull(?, battery_first_ms)),
-    battery_last_ms = max(ifnull(battery_last_ms, ?), ifnull(?, battery_last_ms))`
-const UPDATE_COUNTS = `UPDATE device_state SET ${COUNT_RECORDS} WHERE device_id = ?`
-
-/** New records of a device's stream within one batch. */
-class StreamDelta {
-  count = 0
-  firstMs: number | null = null
-  lastMs: number | null = null
-
-  add(atMs: number): void {
-    this.count++
-    this.firstMs = this.firstMs === null ? atMs : Math.min(this.firstMs, atMs)
-    this.lastMs = this.lastMs === null ? atMs : Math.max(this.lastMs, atMs)
-  }
-}
-
-const NOTHING_NEW: Readonly<StreamDelta> = new StreamDelta()
-
-/** New records of a device within one batch. */
-export interface DeviceDelta {
-  gps: StreamDelta
-  battery: StreamDelta
-}
+const NO_CHANGES = new Uint8Array()
 
 /**
- * Stores samples that move no state, and counts those that are new; the caller has the transaction.
- * Returns what is `AppendResult.sampleFlags` there.
+ * Stores those samples that are new, and beside them what changed in the states of devices (`encodeStateChanges`); the
+ * caller has the transaction. Returns what is `AppendResult.sampleFlags` there.
  */
-export function storeSamples(connection: WriterTables, samples: Float64Array): Uint8Array {
-  const deltas = new Map<number, DeviceDelta>()
-  const flags = appendSamples(connection, samples, deltas)
-  for (const [deviceId, delta] of deltas) connection.run(UPDATE_COUNTS, ...countsOf(delta), deviceId)
-  return flags
-}
-
-/** Stores those samples that are new and adds them to `deltas`. Returns the bits of `AppendResult.sampleFlags`. */
-export function appendSamples(
-  { tail }: WriterTables,
+export function storeSamples(
+  connection: WriterTables,
   samples: Float64Array,
-  deltas: Map<number, DeviceDelta>,
+  stateChanges: Uint8Array = NO_CHANGES,
 ): Uint8Array {
-  if (samples.length === 0) return new Uint8Array()
-  const batch = toBatch(samples)
-  const flags = tail.append(batch)
-  for (let i = 0; i < batch.count; i++) {
-    const deviceId = batch.deviceId[i] ?? 0
-    const atMs = batch.atMs[i] ?? 0
-    const stored = flags[i] ?? 0
-    let delta = deltas.get(deviceId)
-    if (delta === undefined) {
-      delta = { gps: new StreamDelta(), battery: new StreamDelta() }
-      deltas.set(deviceId, delta)
-    }
-    if ((stored & GPS_STORED) !== 0) delta.gps.add(atMs)
-    if ((stored & BATTERY_STORED) !== 0) delta.battery.add(atMs)
-  }
+  const flags =
+    samples.length === 0 ? new Uint8Array() : connection.tail.append(toBatch(samples), stateChanges)
+  const isLogged = flags.some((stored) => stored !== 0)
+  if (!isLogged && stateChanges.length > 0) keepStateChanges(connection, stateChanges)
   return flags
 }
 
@@ -109,17 +63,6 @@ function take(value: number | undefined, rule: ColumnRule | undefined): number {
     throw new RangeError(`value ${value}`)
   if (value < rule.min || value > rule.max) throw new RangeError(`${rule.name} ${value}`)
   return value
-}
-
-/** The values of `COUNT_RECORDS`. */
-export function countsOf(delta: DeviceDelta | undefined): (number | null)[] {
-  return [delta?.gps ?? NOTHING_NEW, delta?.battery ?? NOTHING_NEW].flatMap(({ count, firstMs, lastMs }) => [
-    count,
-    firstMs,
-    firstMs,
-    lastMs,
-    lastMs,
-  ])
 }
 
 /** Records of one device, packed as in `AppendBatch.samples`. */

@@ -3,6 +3,7 @@ import type { TripConfig } from '#shared/trips/config.ts'
 import { withReason } from '#shared/trips/found.ts'
 import { toActiveTripJson } from '#shared/trips/json.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
+import { deviceCounts } from '../devices.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { readTrack } from './track.ts'
 
@@ -51,10 +52,6 @@ function findActive(
   return activeTrip(trackFrom(fromMs), config, query)
 }
 
-function newestRecordMs({ connection }: ReaderTools, deviceId: number): number | null {
-  const row = connection.get<{ newestMs: number | null }>(
-    'SELECT gps_last_ms AS newestMs FROM device_state WHERE device_id = ?',
-    deviceId,
-  )
-  return row?.newestMs ?? null
+function newestRecordMs({ connection, unsaved }: ReaderTools, deviceId: number): number | null {
+  return deviceCounts(connection, deviceId, unsaved).gps.lastMs
 }

@@ -6,13 +6,14 @@ import { type LockEventIdentity, storedIdentity } from '../lock-events.ts'
 import { applySessionChange } from '../mqtt-sessions.ts'
 import { insertQuarantined, type NewQuarantineEntry } from '../quarantine.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
-import { appendSamples, COUNT_RECORDS, countsOf, type DeviceDelta } from '../telemetry/store-samples.ts'
+import { storeSamples } from '../telemetry/store-samples.ts'
 
 /** What devices sent, of many messages, for one transaction. */
 export interface AppendBatch {
   /** `SAMPLE_NUMBERS` a sample; NaN is absent. */
   samples: Float64Array
-  states: StateUpdate[]
+  /** What they change in the states of devices, by `encodeStateChanges`. */
+  stateChanges: Uint8Array
   lockEvents: NewLockEvent[]
   quarantined: NewQuarantineEntry[]
   commandAcks: NewCommandAck[]
@@ -20,16 +21,6 @@ export interface AppendBatch {
   sessionChanges: SessionChange[]
   /** Zones entered and left; absent for none, as in most batches. */
   geofenceEvents?: GeofenceEventRow[]
-}
-
-/** The state of a device after the batch; one a device. */
-export interface StateUpdate {
-  deviceId: number
-  latestJson: string
-  updatedAtMs: number
-  lastRespondedAtMs: number | null
-  /** What is known of the device and its zones; absent when that did not change. */
-  watchJson?: string | null
 }
 
 export interface NewLockEvent extends LockEventIdentity {
@@ -54,15 +45,9 @@ export interface AppendResult {
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
   (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const UPDATE_STATE = `UPDATE device_state SET
-    latest = ?, updated_at_ms = ?, last_responded_at_ms = ?, watch = iif(?, ?, watch),
-    ${COUNT_RECORDS}
-  WHERE device_id = ?`
 /** Writes a batch; the caller has the transaction. */
 export function append(connection: WriterTables, batch: AppendBatch): AppendResult {
-  const deltas = new Map<number, DeviceDelta>()
-  const sampleFlags = appendSamples(connection, batch.samples, deltas)
-  for (const state of batch.states) updateState(connection, state, deltas.get(state.deviceId))
+  const sampleFlags = storeSamples(connection, batch.samples, batch.stateChanges)
   const lockEventMetadata = batch.lockEvents.map((event) => metadataFor(connection, event))
   const lockEventStored = batch.lockEvents.map((event, i) =>
     insertLockEvent(connection, event, lockEventMetadata[i] ?? null),
@@ -72,19 +57,6 @@ export function append(connection: WriterTables, batch: AppendBatch): AppendResu
   for (const event of batch.geofenceEvents ?? []) insertGeofenceEvent(connection, event)
   for (const change of batch.sessionChanges) applySessionChange(connection, change)
   return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks }
-}
-
-function updateState(connection: Connection, state: StateUpdate, delta: DeviceDelta | undefined): void {
-  connection.run(
-    UPDATE_STATE,
-    state.latestJson,
-    state.updatedAtMs,
-    state.lastRespondedAtMs,
-    Number(state.watchJson !== undefined),
-    state.watchJson ?? null,
-    ...countsOf(delta),
-    state.deviceId,
-  )
 }
 
 function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockEvent): string | null {

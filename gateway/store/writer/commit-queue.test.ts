@@ -80,7 +80,8 @@ class FakeAppender implements Appender<Message> {
   encode(messages: readonly Message[]): AppendBatch {
     this.#encoded.push(idsOf(messages))
     const samples = Float64Array.from(idsOf(messages))
-    return { samples, states: [], lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
+    const nothing = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }
+    return { samples, stateChanges: new Uint8Array(), ...nothing }
   }
 
   committed(messages: readonly Message[]): void {

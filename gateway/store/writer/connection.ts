@@ -2,8 +2,9 @@ import { statSync } from 'node:fs'
 import type { Mended } from '../damage/mend.ts'
 import { putPagesRight } from '../damage/wrong-bits.ts'
 import type { Connection } from '../db/connection.ts'
-import { DatabaseMovedError, isDamage, storeFaultCode } from '../db/fault.ts'
+import { DatabaseMovedError, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
+import { saveStates } from '../telemetry/save-states.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
 
 /** The log is copied into the database from this size on: 16 MB. */
@@ -168,8 +169,25 @@ export class WriterConnection {
     }
   }
 
-  /** Empties the log into the database and closes. */
+  /** Brings the states of devices up to the end of the telemetry log. Throws what SQLite throws. */
+  saveStates(): void {
+    try {
+      this.transaction(saveStates)
+    } catch (error) {
+      // the log has checksums of its own
+      if (!isWrongSum(storeFaultCode(error))) throw error
+      this.withoutChecks(() => this.transaction(saveStates))
+    }
+  }
+
+  /** Saves the states of devices, empties the log into the database and closes. */
   finish(): void {
+    try {
+      this.saveStates()
+    } catch (error) {
+      // the log has them; what is wrong with the disk is said by what follows
+      if (storeFaultCode(error) === null) throw error
+    }
     this.#requireUnmoved()
     this.#opened ??= open(this.#path, this.#checksPages)
     this.#opened.connection.db.pragma('wal_checkpoint(TRUNCATE)')

@@ -43,4 +43,5 @@ export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
   | { kind: 'damage_found'; found: Mended[]; faultCode: null }
   | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }
+  | { kind: 'saving_failed'; message: string; faultCode: string | null }
   | { kind: 'giving_back_failed'; message: string; faultCode: string | null }

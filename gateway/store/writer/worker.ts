@@ -4,6 +4,7 @@ import { RunningMender } from '../damage/running-mender.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { setBlocksAside } from '../telemetry/blocks-aside.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
+import { type ImportInput, SAMPLE_NUMBERS } from '../telemetry/store-samples.ts'
 import { append } from './append.ts'
 import { WriterConnection } from './connection.ts'
 import { FreeSpace } from './free-space.ts'
@@ -25,9 +26,18 @@ const TIDY_MS = 1000
 /** After a failure it waits for the next write after so long: the disk is in trouble and has better things to do. */
 const TIDY_RETRY_MS = 60_000
 
+/** The states of devices are saved this long after the first change, or when so many samples came since. */
+const SAVE_STATES_MS = 60_000
+const SAVE_STATES_SAMPLES = 65_536
+
 let failedRun = -1
 let hasSetAside = false
 let tidyTimer: NodeJS.Timeout | undefined
+let saveStatesTimer: NodeJS.Timeout | undefined
+let unsavedSamples = 0
+
+// what the last life left in the log
+saveStatesLater()
 
 function perform(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
@@ -155,6 +165,38 @@ function tidyUp(): void {
   checkpointIfDue()
 }
 
+function saveStatesLater(): void {
+  saveStatesTimer ??= setTimeout(saveStates, SAVE_STATES_MS)
+}
+
+function saveStates(): void {
+  clearTimeout(saveStatesTimer)
+  saveStatesTimer = undefined
+  unsavedSamples = 0
+  try {
+    connection.saveStates()
+  } catch (error) {
+    report({ kind: 'saving_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+    saveStatesLater()
+  }
+}
+
+function saveStatesIfDue(request: WriterRequest): void {
+  const numbers = numbersIn(request)
+  if (numbers === null) return
+  saveStatesLater()
+  unsavedSamples += numbers / SAMPLE_NUMBERS
+  if (unsavedSamples >= SAVE_STATES_SAMPLES) saveStates()
+}
+
+/** Of how many numbers the samples are that it adds to the log; null when it adds nothing at all. */
+function numbersIn(request: WriterRequest): number | null {
+  if (request.kind === 'append') return request.batch.samples.length
+  if (request.kind !== 'write' || request.name !== 'importTelemetry') return null
+  // the name says what the input is
+  return (request.input as ImportInput).samples.length
+}
+
 parentPort?.on('message', (request: WriterRequest) => {
   const startedAtMs = performance.now()
   try {
@@ -166,6 +208,7 @@ parentPort?.on('message', (request: WriterRequest) => {
     report({ kind: 'answer', answer: failureOf(error), tookMs, faultCode: storeFaultCode(error) })
   }
   // no caller waits for these: requests before are on the disk and answered
+  saveStatesIfDue(request)
   checkpointIfDue()
   if (tidyTimer === undefined) tidyTimer = setTimeout(tidyUp, TIDY_MS)
 })

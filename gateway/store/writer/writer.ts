@@ -8,6 +8,7 @@ import { startThread } from '#shared/thread.ts'
 import { systemClock } from '#shared/time.ts'
 import { DamageFindings } from '../damage/findings.ts'
 import { isDamage } from '../db/fault.ts'
+import type { AppendBatch } from './append.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 
@@ -30,6 +31,12 @@ class FaultTally extends Tally {
     super.add(code, count)
     if (isDamage(code)) this.onDamage()
   }
+}
+
+/** What is handed over, not copied. */
+function buffersOf({ samples, stateChanges }: AppendBatch): ArrayBuffer[] {
+  // neither is shared: both were made for this batch
+  return [samples.buffer, stateChanges.buffer] as ArrayBuffer[]
 }
 
 /** Runs the writer thread, which answers in order. A thread that dies is started again for the next request. */
@@ -85,10 +92,7 @@ export class Writer implements Part {
     const worker = this.#worker ?? this.#spawn()
     return new Promise((resolve, reject) => {
       this.#pending.push({ resolve, reject })
-      worker.postMessage(
-        request,
-        request.kind === 'append' ? [request.batch.samples.buffer as ArrayBuffer] : [],
-      )
+      worker.postMessage(request, request.kind === 'append' ? buffersOf(request.batch) : [])
     })
   }
 
@@ -120,6 +124,10 @@ export class Writer implements Part {
         { reason: report.message },
         'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
       )
+      return
+    }
+    if (report.kind === 'saving_failed') {
+      this.#log.warn({ reason: report.message }, 'could not save the states of devices; the log has them')
       return
     }
     if (report.kind === 'giving_back_failed') {

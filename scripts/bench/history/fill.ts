@@ -1,4 +1,5 @@
 import { cpSync } from 'node:fs'
+import { emptyState } from '#domain/latest-state.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import { readDatabase } from '#scripts/rig/read-database.ts'
@@ -6,7 +7,9 @@ import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { createLog } from '#shared/log.ts'
+import { UNWATCHED } from '#shared/zones/watch.ts'
 import { databasePath } from '#store/store.ts'
+import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, NewLockEvent } from '#store/writer/append.ts'
 import { Writer } from '#store/writer/writer.ts'
@@ -154,14 +157,14 @@ export class FilledFolder {
 async function append(writer: Writer, samples: Float64Array): Promise<void> {
   const deviceIds = new Set<number>()
   for (let at = 0; at < samples.length; at += SAMPLE_NUMBERS) deviceIds.add(samples[at] ?? 0)
-  const states = [...deviceIds].map((deviceId) => ({
-    ...{ deviceId, latestJson: '{}', updatedAtMs: 0, lastRespondedAtMs: null },
-  }))
-  await appendBatch(writer, { samples, states })
+  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+  const after = { ...before, updatedAtMs: 1, lastRespondedAtMs: 1 }
+  const changes = [...deviceIds].map((deviceId) => ({ deviceId, before, after }))
+  await appendBatch(writer, { samples, stateChanges: encodeStateChanges(changes) })
 }
 
 async function appendBatch(writer: Writer, content: Partial<AppendBatch>): Promise<void> {
-  const nothing = { samples: new Float64Array(), states: [], lockEvents: [] }
+  const nothing = { samples: new Float64Array(), stateChanges: new Uint8Array(), lockEvents: [] }
   const nothingElse = { quarantined: [], commandAcks: [], sessionChanges: [] }
   const batch = { ...nothing, ...nothingElse, ...content }
   const answer = await writer.perform({ kind: 'append', batch, run: 0 })

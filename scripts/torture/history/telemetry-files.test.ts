@@ -38,7 +38,9 @@ function addLogRow(firstSeq: number, times: number[]): void {
   db.prepare('INSERT INTO telemetry_log (first_seq, samples) VALUES (?, ?)').run(firstSeq, encodeBatch(batch))
 }
 
+/** Has the row of the device say that it counts all there is, and this many. */
 function count(records: number): void {
+  db.exec('UPDATE telemetry_log_end SET saved_seq = ifnull((SELECT max(first_seq) FROM telemetry_log), 0)')
   db.prepare('UPDATE device_state SET battery_count = ?').run(records)
 }
 
@@ -80,4 +82,11 @@ test('a count that is not the number of records is a fault', () => {
   addLogRow(1, [2000, 3000])
   count(4)
   assert.deepEqual(inspectDatabase(db).faults, ['3 battery records of device 7, 4 counted'])
+})
+
+test('records of the log that the row does not count yet count as well', () => {
+  addBlock([1000, 2000])
+  count(2)
+  addLogRow(1, [3000])
+  assert.deepEqual(inspectDatabase(db).faults, [])
 })

@@ -5,7 +5,10 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { Connection } from '#store/db/connection.ts'
+import { deviceCounts } from '#store/devices.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
+import { UnsavedRecords } from '#store/telemetry/unsaved-states.ts'
 
 /** What the files of a gateway that is not running say of its telemetry. */
 export interface TelemetryFiles {
@@ -148,16 +151,15 @@ function inspectCounts(
   logged: RecordTimes,
   faults: string[],
 ): void {
-  const counts = db
-    .prepare<[], Record<TelemetryStream, number> & { deviceId: number }>(
-      'SELECT device_id AS deviceId, gps_count AS gps, battery_count AS battery FROM device_state',
-    )
-    .all()
-  for (const row of counts) {
+  const connection = new Connection(db)
+  const unsaved = new UnsavedRecords(connection)
+  const ids = db.prepare<[], number>('SELECT device_id FROM device_state').pluck().all()
+  for (const deviceId of ids) {
+    const counts = deviceCounts(connection, deviceId, unsaved)
     for (const stream of ['gps', 'battery'] as const) {
-      const there = new Set([...sealed.of(row.deviceId, stream), ...logged.of(row.deviceId, stream)]).size
-      if (there !== row[stream])
-        faults.push(`${there} ${stream} records of device ${row.deviceId}, ${row[stream]} counted`)
+      const there = new Set([...sealed.of(deviceId, stream), ...logged.of(deviceId, stream)]).size
+      const { count } = counts[stream]
+      if (there !== count) faults.push(`${there} ${stream} records of device ${deviceId}, ${count} counted`)
     }
   }
 }

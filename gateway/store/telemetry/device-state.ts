@@ -1,0 +1,40 @@
+import { emptyState, type LatestState } from '#domain/latest-state.ts'
+import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
+
+/** What is known of a device from its own messages, as it is stored. */
+export interface DeviceState {
+  state: LatestState
+  /** When its last message came. */
+  updatedAtMs: number
+  /** The same without last wills, which the broker sends. */
+  lastRespondedAtMs: number | null
+  /** Where it is among the zones of its group; never changed, only replaced. */
+  watch: WatchState
+}
+
+/** The columns of `device_state` with what a device last said. */
+export interface StateRow {
+  latestJson: string
+  stateUpdatedAtMs: number
+  lastRespondedAtMs: number | null
+  watchJson: string | null
+}
+
+/** Their SQL, of `device_state AS s`. */
+export const STATE_COLUMNS = `s.latest AS latestJson, s.updated_at_ms AS stateUpdatedAtMs,
+  s.last_responded_at_ms AS lastRespondedAtMs, s.watch AS watchJson`
+
+export function stateOfRow({
+  latestJson,
+  stateUpdatedAtMs,
+  lastRespondedAtMs,
+  watchJson,
+}: StateRow): DeviceState {
+  return {
+    // both were written by this program only
+    state: { ...emptyState(), ...JSON.parse(latestJson) },
+    updatedAtMs: stateUpdatedAtMs,
+    lastRespondedAtMs,
+    watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
+  }
+}
