@@ -184,6 +184,10 @@ const SETTINGS = {
     schema: count(1_000, 1_000_000).default(5_000),
     help: 'rows waiting for the disk before devices are made to wait',
   },
+  COMMIT_MS: {
+    schema: count(0, 1_000).default(25),
+    help: 'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later acknowledgements; 0 is none',
+  },
   SEAL_SAMPLES: {
     schema: count(256, 100_000_000).default(32_768),
     help: 'samples in the log, or 128 a device if that is more, before they are put into blocks',
@@ -294,6 +298,7 @@ export interface Config {
   mqttTopicLevels: number
   mqttConnectTimeoutS: number
   writeQueueRows: number
+  commitMs: number
   sealSamples: number
   readerThreads: number
   retentionDays: number
@@ -374,6 +379,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     mqttTopicLevels: s.MQTT_TOPIC_LEVELS,
     mqttConnectTimeoutS: s.MQTT_CONNECT_TIMEOUT_S,
     writeQueueRows: s.WRITE_QUEUE_ROWS,
+    commitMs: s.COMMIT_MS,
     sealSamples: s.SEAL_SAMPLES,
     readerThreads: s.READER_THREADS,
     retentionDays: s.RETENTION_DAYS,

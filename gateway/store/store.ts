@@ -55,6 +55,8 @@ export interface StoreOptions {
   readerThreads: number
   /** Rows that may wait for the disk; see `CommitQueue.isFull`. */
   writeQueueRows: number
+  /** Transactions of messages begin at least so long apart while little comes; 0 unless told. */
+  commitMs?: number
 }
 
 interface StoreEvents {
@@ -109,7 +111,7 @@ export class Store<Message extends Appendable = Appendable>
       (fault) => this.#reportTelemetry(fault),
       (fault) => this.#mend(fault),
     )
-    this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log)
+    this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log, options.commitMs)
   }
 
   /** Makes or upgrades the database and starts the threads. Throws when the file cannot be used. */

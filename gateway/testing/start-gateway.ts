@@ -242,6 +242,7 @@ export async function startGateway(
     CARTBARN_USER_MQTT_SESSIONS: '1000',
     CARTBARN_USER_MQTT_SUBSCRIPTIONS: '10000',
     CARTBARN_READER_THREADS: '1',
+    CARTBARN_COMMIT_MS: '0',
     ...settings,
   })
   const gateway = new TestGateway(config, overrides)

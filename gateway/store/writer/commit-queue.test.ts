@@ -4,6 +4,7 @@ import { SqliteError } from 'better-sqlite3'
 import fc from 'fast-check'
 import { AppError, UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import type { AppendBatch } from './append.ts'
 import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
 import type { WriterAnswer, WriterRequest } from './messages.ts'
@@ -111,11 +112,11 @@ let queue: CommitQueue<Message>
 /** Messages that may be acknowledged, in order. */
 let acknowledged: number[]
 
-function fresh(maxRows = 10_000): void {
+function fresh(maxRows = 10_000, pauseMs = 0): void {
   acknowledged = []
   writer = new FakeWriter()
   appender = new FakeAppender()
-  queue = new CommitQueue<Message>(writer, maxRows, createLog('silent'))
+  queue = new CommitQueue<Message>(writer, maxRows, createLog('silent'), pauseMs)
   queue.attach(appender)
 }
 beforeEach(() => fresh())
@@ -176,6 +177,65 @@ test('a transaction holds 1000 rows, or one message that is larger', async () =>
   for (const [id, rows] of [400, 400, 400, 1500, 1, 999, 1].entries()) appendRows(id, rows)
   await settle()
   assert.deepEqual(writer.transactions, [[0, 1], [2], [3], [4, 5], [6]])
+})
+
+/** Longer than any test. */
+const LONG_MS = 600_000
+
+test('with a pause the first message after a silence goes at once, and what comes soon after it waits', async () => {
+  fresh(10_000, LONG_MS)
+  append(1)
+  await settle()
+  append(2)
+  await settle()
+  append(3)
+  await settle()
+  assert.deepEqual([writer.transactions, acknowledged], [[[1]], [1]])
+  assert.equal(queue.waitingRows, 2)
+  await queue.stop()
+})
+
+test('what waits for the end of a pause goes when it is over', async () => {
+  fresh(10_000, 20)
+  append(1)
+  await settle()
+  append(2, 3)
+  await eventually(() => acknowledged.length === 3, 'acknowledged')
+  assert.deepEqual(writer.transactions.flat(), [1, 2, 3])
+})
+
+test('an API write ends the pause, and takes what waits with it', async () => {
+  fresh(10_000, LONG_MS)
+  append(1)
+  await settle()
+  append(2)
+  await settle()
+  assert.equal(await queue.write(WRITE), 'done')
+  append(3)
+  await settle()
+  assert.deepEqual(writer.transactions, [[1], [2], 'write'])
+  await queue.stop()
+})
+
+test('many rows end the pause', async () => {
+  fresh(10_000, LONG_MS)
+  append(1)
+  await settle()
+  appendRows(2, 199)
+  await settle()
+  append(3)
+  await settle()
+  assert.deepEqual(writer.transactions, [[1], [2, 3]])
+})
+
+test('a stop ends the pause: what waits is stored', async () => {
+  fresh(10_000, LONG_MS)
+  append(1)
+  await settle()
+  append(2)
+  await settle()
+  await queue.stop()
+  assert.deepEqual([writer.transactions, acknowledged], [[[1], [2]], [1, 2]])
 })
 
 test('a write has its place in the order and a transaction of its own', async () => {

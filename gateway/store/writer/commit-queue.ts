@@ -82,7 +82,10 @@ export interface StoreHealth {
 
 /** Group commit stops growing here: larger transactions gain nothing and make everybody in them wait. */
 const MAX_BATCH_ROWS = 1000
-/** With this many rows waiting the next batch is handed over while the last is being written. */
+/**
+ * With this many rows waiting the next batch is handed over while the last is being written, and without a pause: what a
+ * transaction costs beside its rows is little by then.
+ */
 const OVERLAP_ROWS = 200
 /** Acknowledgements a turn of the event loop. */
 const ACKNOWLEDGEMENTS_A_TURN = 50
@@ -96,6 +99,10 @@ const STOP_MS = 5_000
  * The one FIFO in front of the one writer. All messages that arrived while the last transaction ran share the next;
  * a write of the API has a transaction of its own, at its place in the order.
  *
+ * Each transaction writes whole pages, however few its rows are. So transactions of messages begin at least `pauseMs`
+ * apart while little comes; the first message after a longer silence, many rows and whatever an API write waits for go
+ * at once.
+ *
  * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
  * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
  * is probed, so that it becomes usable again without a request. A damaged page is no such fault: only the messages and
@@ -105,6 +112,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   readonly #writer: WriterPort
   readonly #log: Log
   readonly #maxRows: number
+  readonly #pauseMs: number
   readonly #items = new Fifo<Item<Message>>()
   readonly #inFlight: InFlight<Message>[] = []
   #appender: Appender<Message> | undefined
@@ -112,6 +120,10 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #rowsInFlight = 0
   #run = 0
   #isRunning = false
+  /** Writes that wait among the items. */
+  #writes = 0
+  #isGathering = false
+  #handedOverAtMs = Number.NEGATIVE_INFINITY
   #hasEncodingFailed = false
   #isStopping = false
   #fault: string | null = null
@@ -119,10 +131,11 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #wake: (() => void) | undefined
   #idle: Promise<void> = Promise.resolve()
 
-  constructor(writer: WriterPort, maxRows: number, log: Log) {
+  constructor(writer: WriterPort, maxRows: number, log: Log, pauseMs = 0) {
     super()
     this.#writer = writer
     this.#maxRows = maxRows
+    this.#pauseMs = pauseMs
     this.#log = log
   }
 
@@ -147,6 +160,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     this.#rows += message.rows
     this.#items.push({ kind: 'append', message })
     this.#start()
+    this.#goOn()
   }
 
   /**
@@ -160,7 +174,9 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     }
     return new Promise((resolve, reject) => {
       this.#items.push({ kind: 'write', request, onWritten, resolve, reject })
+      this.#writes++
       this.#start()
+      this.#goOn()
     })
   }
 
@@ -198,12 +214,28 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       const oldest = this.#inFlight.shift()
       if (oldest !== undefined) {
         if (!(await this.#settle(oldest))) break
-      } else {
+      } else if (this.#items.peek()?.kind === 'write') {
         const item = this.#items.take()
+        this.#writes--
         if (item?.kind === 'write') await this.#perform(item)
+      } else if (this.#items.length > 0) {
+        this.#isGathering = true
+        await this.#pause(this.#dueInMs)
+        this.#isGathering = false
       }
     }
     this.#isRunning = false
+  }
+
+  /** In how long the next batch may be handed over. */
+  get #dueInMs(): number {
+    const isHurried = this.#writes > 0 || this.#isStopping || this.#rows - this.#rowsInFlight >= OVERLAP_ROWS
+    return isHurried ? 0 : Math.max(0, this.#handedOverAtMs + this.#pauseMs - performance.now())
+  }
+
+  /** Ends the pause between two batches if there is no reason for it any more. */
+  #goOn(): void {
+    if (this.#isGathering && this.#dueInMs === 0) this.#wake?.()
   }
 
   get #isToBeProbed(): boolean {
@@ -214,7 +246,9 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #fill(): void {
     while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
       const isBusy = this.#inFlight.length > 0
+      if (!isBusy && this.#dueInMs > 0) return
       if (isBusy && (this.#inFlight.length > 1 || this.#rows - this.#rowsInFlight < OVERLAP_ROWS)) return
+      this.#handedOverAtMs = performance.now()
       const messages = this.#takeMessages()
       this.#inFlight.push({ messages, answer: this.#send(this.#encode(messages)) })
     }
@@ -461,15 +495,16 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
     for (let remaining = this.#items.length; remaining > 0; remaining--) {
       const item = this.#items.take()
+      if (item?.kind === 'write') this.#writes--
       if (item?.kind === 'append') this.#items.push(item)
       else item?.reject(new UnavailableError('the store cannot be written', this.#fault))
     }
   }
 
-  async #pause(): Promise<void> {
+  async #pause(ms = RETRY_MS): Promise<void> {
     if (this.#isStopping) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, RETRY_MS)
+      const timer = setTimeout(resolve, ms)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()
