@@ -138,13 +138,14 @@ test('a position, speed and voltage of a cart take some twenty bytes', () => {
   }
   const change = (deviceId: number) => ({
     deviceId,
-    before: at({ lat: 51.1234567, long: -0.7654321, speed: 11.2, battery_voltage: 48.1 }, T),
+    before: at({ lat: 51.1234567, long: -0.7654321, speed: 11.2, battery_voltage: 48.1, lock_status: 1 }, T),
     after: at(
       {
         lat: (511_200_000 + deviceId * 977) / 1e7,
         long: (-7_600_000 - deviceId * 991) / 1e7,
         speed: 12.345,
         battery_voltage: 48.05,
+        lock_status: 1,
       },
       T + 1000 + deviceId,
     ),

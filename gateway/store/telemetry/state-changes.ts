@@ -9,10 +9,11 @@ import type { DeviceState } from './device-state.ts'
 // The content of the frame (part-frame.ts), numbers and texts as in varints.ts, signs folded (packed-bits.ts):
 //   the number of devices
 //   of each: its device_id; the flags below; updatedAtMs, as the difference from that of the device before;
-//     with any of POSITION, SPEED and VOLTAGE: how long before that they were measured;
+//     how long before that the values below were measured;
 //     with POSITION latitude and longitude, as differences from the position before; with SPEED and VOLTAGE these;
+//     with SAME a bit for each value in the order of the state, the first the lowest: 1 if it was measured again, the same;
 //     with REST a JSON object, `Rest`.
-// Nothing in it is relative to the state before: to read it twice is to read it once.
+// To read it twice is to read it once.
 const FORMAT = { letter: 'd', version: 1 } as const
 
 /** `lastRespondedAtMs` is `updatedAtMs`. */
@@ -22,9 +23,10 @@ const SPEED = 4
 const VOLTAGE = 8
 /** The position is also the last one that was looked at among the zones. */
 const WATCHED = 16
-const REST = 32
+const SAME = 32
+const REST = 64
 
-const NUMBERS_A_DEVICE = 9
+const NUMBERS_A_DEVICE = 10
 /** Differences of integers below it are short enough for a varint. */
 const MOST = 2 ** 31
 
@@ -37,8 +39,8 @@ export interface StateChange {
 
 /** What the numbers do not say; absent is unchanged. */
 interface Rest {
-  /** Attributes, in their order, with their times. */
-  values?: [key: string, value: Scalar, atMs: number][]
+  /** Values in their order, with their times; without one they were measured with the others. */
+  values?: [key: string, value: Scalar, atMs?: number][]
   lastRespondedAtMs?: number | null
   state?: Partial<Omit<DeviceState['state'], 'values' | 'atMs'>>
   watch?: Partial<WatchState>
@@ -51,6 +53,8 @@ interface Measured {
   longE7: number | null
   speedMilliKmh: number | null
   voltageMv: number | null
+  /** The bits of SAME. */
+  same: number
 }
 
 interface Entry {
@@ -79,7 +83,7 @@ export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array 
     out.write(flags)
     out.write(fold(updatedAtMs - lastMs))
     lastMs = updatedAtMs
-    if ((flags & (POSITION | SPEED | VOLTAGE)) !== 0) out.write(fold(updatedAtMs - measured.atMs))
+    out.write(fold(updatedAtMs - measured.atMs))
     if ((flags & POSITION) !== 0) {
       const { latE7, longE7 } = measured
       out.write(fold((latE7 ?? 0) - lastLatE7))
@@ -89,6 +93,7 @@ export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array 
     }
     if ((flags & SPEED) !== 0) out.write(fold(measured.speedMilliKmh ?? 0))
     if ((flags & VOLTAGE) !== 0) out.write(fold(measured.voltageMv ?? 0))
+    if ((flags & SAME) !== 0) out.write(measured.same)
     if ((flags & REST) !== 0) out.writeText(rest)
   }
   const bytes = new Uint8Array(FRAME_BYTES + out.written.length)
@@ -99,15 +104,12 @@ export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array 
 function entryOf(change: StateChange): Entry {
   const { before, after } = change
   const measured = measuredOf(change)
-  let flags = 0
-  if (measured.latE7 !== null) flags |= POSITION
-  if (measured.speedMilliKmh !== null) flags |= SPEED
-  if (measured.voltageMv !== null) flags |= VOLTAGE
+  let flags = flagsOf(measured)
   const rest: Rest = {}
   if (after.lastRespondedAtMs === after.updatedAtMs) flags |= RESPONDED
   else if (after.lastRespondedAtMs !== before.lastRespondedAtMs)
     rest.lastRespondedAtMs = after.lastRespondedAtMs
-  const values = otherValues(change, flags)
+  const values = otherValues(change, measured, flags)
   if (values.length > 0) rest.values = values
   if (after.watch !== before.watch) {
     const watch = changesOf(before.watch, after.watch)
@@ -125,12 +127,10 @@ function entryOf(change: StateChange): Entry {
 
 function measuredOf({ before, after }: StateChange): Measured {
   const { values, atMs: times } = after.state
+  // a key that is new keeps its place among the others, which only the rest can tell
   const isMoved = (key: string) =>
-    // a key that is new keeps its place among the others, which only the rest can tell
-    Object.hasOwn(before.state.values, key) &&
-    (before.state.atMs[key] !== times[key] || before.state.values[key] !== values[key])
-  const timed = ['lat', 'speed', 'battery_voltage'].find(isMoved)
-  const atMs = timed === undefined ? 0 : (times[timed] ?? 0)
+    Object.hasOwn(before.state.values, key) && isChanged({ before, after }, key)
+  const atMs = times[LEADERS.find(isMoved) ?? ''] ?? after.updatedAtMs
   const whole = (key: string, to: (value: number) => number, from: (stored: number) => number) => {
     if (times[key] !== atMs || !isMoved(key)) return null
     const value = values[key]
@@ -140,35 +140,61 @@ function measuredOf({ before, after }: StateChange): Measured {
   }
   const latE7 = whole('lat', toE7, fromE7)
   const longE7 = latE7 === null ? null : whole('long', toE7, fromE7)
-  return {
+  const measured: Measured = {
     atMs,
     latE7: longE7 === null ? null : latE7,
     longE7,
     speedMilliKmh: whole('speed', toMilli, fromMilli),
     voltageMv: whole('battery_voltage', toMilli, fromMilli),
+    same: 0,
   }
+  const flags = flagsOf(measured)
+  let bit = 1
+  for (const key in before.state.values) {
+    const isAgain = times[key] === atMs && before.state.atMs[key] !== atMs
+    if (isAgain && (flags & (FLAG_OF[key] ?? 0)) === 0 && values[key] === before.state.values[key])
+      measured.same += bit
+    bit *= 2
+  }
+  return measured
 }
 
-const FLAG_OF = new Map([
-  ['lat', POSITION],
-  ['long', POSITION],
-  ['speed', SPEED],
-  ['battery_voltage', VOLTAGE],
-])
+/** Whose time that of the others mostly is. */
+const LEADERS = ['lat', 'speed', 'battery_voltage', 'lock_status']
 
-function otherValues({ before, after }: StateChange, flags: number): [string, Scalar, number][] {
-  const others: [string, Scalar, number][] = []
+const FLAG_OF: Readonly<Record<string, number>> = Object.assign(Object.create(null), {
+  lat: POSITION,
+  long: POSITION,
+  speed: SPEED,
+  battery_voltage: VOLTAGE,
+})
+
+function flagsOf({ latE7, speedMilliKmh, voltageMv, same }: Omit<Measured, 'atMs' | 'longE7'>): number {
+  return (
+    (latE7 === null ? 0 : POSITION) |
+    (speedMilliKmh === null ? 0 : SPEED) |
+    (voltageMv === null ? 0 : VOLTAGE) |
+    (same === 0 ? 0 : SAME)
+  )
+}
+
+function isChanged({ before, after }: Pick<StateChange, 'before' | 'after'>, key: string): boolean {
+  return (
+    before.state.atMs[key] !== after.state.atMs[key] || before.state.values[key] !== after.state.values[key]
+  )
+}
+
+function otherValues(change: StateChange, measured: Measured, flags: number): NonNullable<Rest['values']> {
+  const others: NonNullable<Rest['values']> = []
+  const { before, after } = change
   const { values, atMs } = after.state
   for (const key in values) {
-    if ((flags & (FLAG_OF.get(key) ?? 0)) !== 0) continue
+    if ((flags & (FLAG_OF[key] ?? 0)) !== 0) continue
     const [value, at = 0] = [values[key], atMs[key]]
-    const isKnown = Object.hasOwn(before.state.values, key)
-    if (
-      value === undefined ||
-      (isKnown && before.state.values[key] === value && before.state.atMs[key] === at)
-    )
-      continue
-    others.push([key, value, at])
+    const isNew = !Object.hasOwn(before.state.values, key)
+    if (value === undefined || (!isNew && !isChanged(change, key))) continue
+    const isSaid = !isNew && at === measured.atMs && value === before.state.values[key]
+    if (!isSaid) others.push(at === measured.atMs ? [key, value] : [key, value, at])
   }
   return others
 }
@@ -224,13 +250,14 @@ export function applyStateChanges(
     const known = stateOf(reader.read())
     const flags = reader.read()
     updatedAtMs += unfoldWide(reader.read())
-    const atMs = (flags & (POSITION | SPEED | VOLTAGE)) === 0 ? 0 : updatedAtMs - unfoldWide(reader.read())
+    const atMs = updatedAtMs - unfoldWide(reader.read())
     if ((flags & POSITION) !== 0) {
       latE7 += unfoldWide(reader.read())
       longE7 += unfoldWide(reader.read())
     }
     const speed = (flags & SPEED) === 0 ? 0 : unfoldWide(reader.read())
     const voltage = (flags & VOLTAGE) === 0 ? 0 : unfoldWide(reader.read())
+    const same = (flags & SAME) === 0 ? 0 : reader.read()
     const rest = (flags & REST) === 0 ? '' : reader.readText()
     if (known === undefined) continue
     known.updatedAtMs = updatedAtMs
@@ -242,13 +269,26 @@ export function applyStateChanges(
     if ((flags & SPEED) !== 0) setValue(known, 'speed', fromMilli(speed), atMs)
     if ((flags & VOLTAGE) !== 0) setValue(known, 'battery_voltage', fromMilli(voltage), atMs)
     if ((flags & WATCHED) !== 0) known.watch = { ...known.watch, last: { atMs, latE7, longE7 } }
+    if (same > 0) measureAgain(known, same, atMs)
     // written by this program only
-    if (rest !== '') applyRest(known, JSON.parse(rest))
+    if (rest !== '') applyRest(known, atMs, JSON.parse(rest))
   }
 }
 
-function applyRest(known: DeviceState, { values, lastRespondedAtMs, state, watch }: Rest): void {
-  for (const [key, value, atMs] of values ?? []) setValue(known, key, value, atMs)
+function measureAgain({ state }: DeviceState, same: number, atMs: number): void {
+  let bits = same
+  for (const key in state.values) {
+    if (bits % 2 === 1) state.atMs[key] = atMs
+    bits = Math.floor(bits / 2)
+  }
+}
+
+function applyRest(
+  known: DeviceState,
+  measuredAtMs: number,
+  { values, lastRespondedAtMs, state, watch }: Rest,
+): void {
+  for (const [key, value, atMs = measuredAtMs] of values ?? []) setValue(known, key, value, atMs)
   if (lastRespondedAtMs !== undefined) known.lastRespondedAtMs = lastRespondedAtMs
   if (state !== undefined) Object.assign(known.state, state)
   if (watch !== undefined) known.watch = { ...known.watch, ...watch }

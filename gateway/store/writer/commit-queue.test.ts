@@ -28,6 +28,13 @@ const WRITE: WriterRequest = {
   origin: { atMs: 0, userId: null, address: null },
 }
 
+/** Of a loop of the gateway. */
+const PATIENT_WRITE: WriterRequest = {
+  ...WRITE,
+  name: 'dropLog',
+  input: { fromSeq: 0, throughSeq: 0, limit: 1 },
+}
+
 type Transaction = number[] | 'write'
 
 /** A disk of which the test says when and how it answers; like the real one it answers in order. */
@@ -217,6 +224,18 @@ test('an API write ends the pause, and takes what waits with it', async () => {
   await queue.stop()
 })
 
+test('a write that can wait does not end the pause: it comes behind what waits', async () => {
+  fresh(10_000, 20)
+  append(1)
+  await settle()
+  append(2)
+  const written = queue.write(PATIENT_WRITE)
+  append(3)
+  assert.equal(await written, 'done')
+  await eventually(() => acknowledged.length === 3, 'acknowledged')
+  assert.deepEqual(writer.transactions, [[1], [2], 'write', [3]])
+})
+
 test('many rows end the pause', async () => {
   fresh(10_000, LONG_MS)
   append(1)
@@ -235,7 +254,13 @@ test('a stop ends the pause: what waits is stored', async () => {
   append(2)
   await settle()
   await queue.stop()
-  assert.deepEqual([writer.transactions, acknowledged], [[[1], [2]], [1, 2]])
+  assert.deepEqual(
+    [writer.transactions, acknowledged],
+    [
+      [[1], [2]],
+      [1, 2],
+    ],
+  )
 })
 
 test('a write has its place in the order and a transaction of its own', async () => {

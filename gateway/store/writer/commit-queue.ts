@@ -6,6 +6,7 @@ import type { Log } from '#shared/log.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { WriterAnswer, WriterRequest } from './messages.ts'
+import type { WriteName } from './writes.ts'
 
 /** Something that was sent, waiting for the disk. */
 export interface Appendable {
@@ -120,8 +121,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #rowsInFlight = 0
   #run = 0
   #isRunning = false
-  /** Writes that wait among the items. */
-  #writes = 0
+  /** Writes among the items that somebody waits for. */
+  #hurriedWrites = 0
   #isGathering = false
   #handedOverAtMs = Number.NEGATIVE_INFINITY
   #hasEncodingFailed = false
@@ -174,7 +175,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     }
     return new Promise((resolve, reject) => {
       this.#items.push({ kind: 'write', request, onWritten, resolve, reject })
-      this.#writes++
+      if (isHurried(request)) this.#hurriedWrites++
       this.#start()
       this.#goOn()
     })
@@ -216,8 +217,9 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
         if (!(await this.#settle(oldest))) break
       } else if (this.#items.peek()?.kind === 'write') {
         const item = this.#items.take()
-        this.#writes--
-        if (item?.kind === 'write') await this.#perform(item)
+        if (item?.kind !== 'write') continue
+        if (isHurried(item.request)) this.#hurriedWrites--
+        await this.#perform(item)
       } else if (this.#items.length > 0) {
         this.#isGathering = true
         await this.#pause(this.#dueInMs)
@@ -229,8 +231,9 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
 
   /** In how long the next batch may be handed over. */
   get #dueInMs(): number {
-    const isHurried = this.#writes > 0 || this.#isStopping || this.#rows - this.#rowsInFlight >= OVERLAP_ROWS
-    return isHurried ? 0 : Math.max(0, this.#handedOverAtMs + this.#pauseMs - performance.now())
+    const isMuch = this.#rows - this.#rowsInFlight >= OVERLAP_ROWS
+    if (isMuch || this.#hurriedWrites > 0 || this.#isStopping) return 0
+    return Math.max(0, this.#handedOverAtMs + this.#pauseMs - performance.now())
   }
 
   /** Ends the pause between two batches if there is no reason for it any more. */
@@ -495,7 +498,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
     for (let remaining = this.#items.length; remaining > 0; remaining--) {
       const item = this.#items.take()
-      if (item?.kind === 'write') this.#writes--
+      if (item?.kind === 'write' && isHurried(item.request)) this.#hurriedWrites--
       if (item?.kind === 'append') this.#items.push(item)
       else item?.reject(new UnavailableError('the store cannot be written', this.#fault))
     }
@@ -512,4 +515,14 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     })
     this.#wake = undefined
   }
+}
+
+/** Writes of the gateway's own loops, which nobody waits for: what devices send may gather before them. */
+const PATIENT_WRITES: ReadonlySet<WriteName> = new Set<WriteName>([
+  ...(['acknowledge', 'recordUsage', 'recordClockMark', 'replaceBlocks', 'dropLog'] as const),
+  ...(['purgeTelemetryStep', 'deleteDeviceTelemetryStep', 'deleteSentBlocks'] as const),
+])
+
+function isHurried(request: WriterRequest): boolean {
+  return request.kind !== 'write' || !PATIENT_WRITES.has(request.name)
 }
