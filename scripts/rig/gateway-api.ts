@@ -21,6 +21,13 @@ export interface Sealing {
   workS: number
 }
 
+/** What a gateway shows of a device beside its newest GPS record. */
+export interface ShownState {
+  attributes: Record<string, string | number | boolean>
+  counted: { count: number; lastAt: string | null }
+  newest: { timestamp: string; lat: number; long: number; speed?: number | undefined } | null
+}
+
 const REGISTRATIONS_AT_ONCE = 8
 /** The most the gateway gives at once. */
 const PAGE = 1000
@@ -112,6 +119,15 @@ export class GatewayApi {
       path: { id: hardwareId },
     })
     return [...Object.keys(attributes), ...Object.keys(dropped)]
+  }
+
+  async shownState(hardwareId: string): Promise<ShownState> {
+    const path = { id: hardwareId }
+    const { attributes, telemetry } = await this.#client.call('GET /devices/{id}/details', { path })
+    const query = { order: 'desc', limit: 1 } as const
+    const [newest = null] = await this.#client.call('GET /devices/{id}/gps', { path, query })
+    const { count, last_at: lastAt } = telemetry.gps
+    return { attributes, counted: { count, lastAt }, newest }
   }
 
   /** Resolves when the gateway says that it is well. */

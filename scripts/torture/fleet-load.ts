@@ -5,6 +5,7 @@ import type { Journal, LoadResult } from '#scripts/rig/load/plan.ts'
 import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { findWrongStates } from './device-states.ts'
 import { LockDevices, type LockEventCheck } from './lock-devices.ts'
 
 /** How much a fleet sends. */
@@ -19,6 +20,8 @@ export interface FleetCheck {
   /** Registrations that were answered with 201 and are gone. */
   lostDevices: number
   history: HistoryCheck
+  /** Carts whose state does not end where their history ends. */
+  wrongStates: number
   lockEvents: LockEventCheck
 }
 
@@ -30,11 +33,13 @@ export class FleetLoad {
   readonly #load: LoadProcess
   readonly #locks: LockDevices
   readonly #hardwareIds: string[]
+  readonly #cartIds: string[]
   /** Samples of each device that `checkNew` has looked for. */
   readonly #looked = new Map<string, number>()
 
   private constructor(bench: Workbench, gateway: GatewayProcess, fleet: Fleet, perDevicePerS: number) {
     this.#hardwareIds = [...fleet.carts, ...fleet.locks].map(({ hardwareId }) => hardwareId)
+    this.#cartIds = fleet.carts.map(({ hardwareId }) => hardwareId)
     this.#load = startDeviceLoad(bench, gateway, fleet.carts, perDevicePerS, { keepsJournal: true })
     this.#locks = new LockDevices(fleet.locks, gateway.ports.mqtt, LOCK_EVENTS_PER_DEVICE_PER_S)
   }
@@ -76,6 +81,11 @@ export class FleetLoad {
     return { check, load }
   }
 
+  /** Carts whose state is not that of their newest record; for a gateway that no cart sends to. */
+  async countWrongStates({ api }: GatewayProcess): Promise<number> {
+    return (await findWrongStates(api, this.#cartIds)).length
+  }
+
   /** Ends it at once. */
   abandon(): void {
     this.#locks.close()
@@ -93,7 +103,9 @@ export class FleetLoad {
       history.acknowledged += count
       history.missing += count
     }
-    return { lostDevices: lost.length, history, lockEvents: await this.#locks.check(api) }
+    const present = this.#cartIds.filter((hardwareId) => registered.has(hardwareId))
+    const { length: wrongStates } = await findWrongStates(api, present)
+    return { lostDevices: lost.length, history, wrongStates, lockEvents: await this.#locks.check(api) }
   }
 }
 

@@ -32,6 +32,8 @@ interface Outcome {
   integrityChecks: number
   load: LoadResult
   check: FleetCheck
+  /** Carts with another state after one more kill, without a message since. */
+  wrongStates: number
 }
 
 /** A process may end at any moment. */
@@ -71,8 +73,12 @@ async function torture(context: TortureContext): Promise<Outcome> {
   await fleet.connected()
   await sleep(LAST_LIFE_MS)
   const { check, load } = await fleet.finish(last)
-  await last.process.stop()
-  return { lives, damage, integrityChecks, load, check }
+  // nothing is sent any more that would put a state right
+  await last.process.stop('SIGKILL')
+  const again = await untilListening(gateway.spawn({ dataDir }))
+  const wrongStates = await fleet.countWrongStates(again)
+  await again.process.stop()
+  return { lives, damage, integrityChecks, load, check, wrongStates }
 }
 
 /** How many lives ended in which moment. */
@@ -96,10 +102,15 @@ function print({ lives, load, check: { history, lockEvents } }: Outcome): void {
   for (const example of history.examples) printProgress(`  missing: ${example}`)
 }
 
-function createFigures({ lives, damage, integrityChecks, load, check }: Outcome): Figure[] {
+function createFigures(outcome: Outcome): Figure[] {
+  const { lives, damage, integrityChecks, load, check, wrongStates } = outcome
   const startsMs = startTimesMs(lives)
   return [
     ...fleetFigures('kill', check),
+    noneOf(
+      'kill: carts with a state that is not that of their newest record, after one more kill',
+      wrongStates,
+    ),
     noneOf('kill: never acknowledged', load.sent - load.acknowledged),
     noneOf(`kill: damage found by integrity_check, ${integrityChecks} times`, damage.length),
     told('kill: listening again, median', `${formatCount(median(startsMs))} ms`),

@@ -35,11 +35,12 @@ test('what was acknowledged before a power cut is there after it', async (t) => 
 
   folder.cut('none')
   const gateway = await startGateway(bench, { entry: ENTRY, dataDir: folder.path })
-  const { lostDevices, history, lockEvents } = await fleet.checkNew(gateway)
+  const { lostDevices, history, wrongStates, lockEvents } = await fleet.checkNew(gateway)
   fleet.abandon()
   await gateway.process.stop()
   assert.ok(history.acknowledged > 0)
   assert.equal(lostDevices, 0)
+  assert.equal(wrongStates, 0)
   assert.equal(history.missing + history.duplicates, 0)
   assert.equal(lockEvents.missing + lockEvents.twice, 0)
 })

@@ -73,7 +73,8 @@ async function prove(context: TortureContext, library: string): Promise<Scenario
 }
 
 function lostOf(check: FleetCheck | null): number {
-  return check === null ? 0 : check.history.missing + check.lockEvents.missing + check.lostDevices
+  if (check === null) return 0
+  return check.history.missing + check.lockEvents.missing + check.lostDevices + check.wrongStates
 }
 
 function describe({ life, cut, damage, check }: CutOutcome): string {
