@@ -1,3 +1,4 @@
+import type { LatestState } from '#domain/latest-state.ts'
 import type { Scalar } from '#domain/telemetry.ts'
 import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
 import { fold, unfoldWide } from '#shared/telemetry/packed-bits.ts'
@@ -10,7 +11,7 @@ import type { DeviceState } from './device-state.ts'
 //   the number of devices
 //   of each: its device_id; the flags below; updatedAtMs, as the difference from that of the device before;
 //     how long before that the values below were measured;
-//     with POSITION latitude and longitude, as differences from the position before; with SPEED and VOLTAGE these;
+//     with LAT and LONG these, as differences from those of the last device that had them; with SPEED and VOLTAGE these;
 //     with SAME a bit for each value in the order of the state, the first the lowest: 1 if it was measured again, the same;
 //     with REST a JSON object, `Rest`.
 // To read it twice is to read it once.
@@ -18,13 +19,14 @@ const FORMAT = { letter: 'd', version: 1 } as const
 
 /** `lastRespondedAtMs` is `updatedAtMs`. */
 const RESPONDED = 1
-const POSITION = 2
-const SPEED = 4
-const VOLTAGE = 8
-/** The position is also the last one that was looked at among the zones. */
-const WATCHED = 16
-const SAME = 32
-const REST = 64
+const LAT = 2
+const LONG = 4
+const SPEED = 8
+const VOLTAGE = 16
+/** The position as it is now, with its time, is also the last that was looked at among the zones. */
+const WATCHED = 32
+const SAME = 64
+const REST = 128
 
 const NUMBERS_A_DEVICE = 10
 /** Differences of integers below it are short enough for a varint. */
@@ -42,191 +44,206 @@ interface Rest {
   /** Values in their order, with their times; without one they were measured with the others. */
   values?: [key: string, value: Scalar, atMs?: number][]
   lastRespondedAtMs?: number | null
-  state?: Partial<Omit<DeviceState['state'], 'values' | 'atMs'>>
+  state?: Partial<Omit<LatestState, 'values' | 'atMs'>>
   watch?: Partial<WatchState>
-}
-
-/** Values that nearly every message has, as integers; null where an integer would not give back the same value. */
-interface Measured {
-  atMs: number
-  latE7: number | null
-  longE7: number | null
-  speedMilliKmh: number | null
-  voltageMv: number | null
-  /** The bits of SAME. */
-  same: number
 }
 
 interface Entry {
   change: StateChange
   flags: number
-  measured: Measured
+  /** When the values were measured. */
+  atMs: number
+  latE7: number
+  longE7: number
+  speedMilliKmh: number
+  voltageMv: number
+  same: number
   rest: string
 }
 
-/** Writes what transactions changed; empty bytes for no changes. */
+/** Writes what a transaction changed; empty bytes for no changes. */
 export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array {
   if (changes.length === 0) return new Uint8Array()
-  let restBytes = 0
-  const entries = changes.map((change) => {
-    const entry = entryOf(change)
-    restBytes += entry.rest.length
-    return entry
-  })
+  const entries = changes.map(entryOf)
+  const restBytes = entries.reduce((sum, { rest }) => sum + rest.length, 0)
   const numbers = 1 + entries.length * NUMBERS_A_DEVICE
   const out = new VarintWriter(numbers * MAX_NUMBER_BYTES + restBytes)
-  out.write(entries.length)
-  let [lastMs, lastLatE7, lastLongE7] = [0, 0, 0]
-  for (const { change, flags, measured, rest } of entries) {
-    const { updatedAtMs } = change.after
-    out.write(change.deviceId)
-    out.write(flags)
-    out.write(fold(updatedAtMs - lastMs))
-    lastMs = updatedAtMs
-    out.write(fold(updatedAtMs - measured.atMs))
-    if ((flags & POSITION) !== 0) {
-      const { latE7, longE7 } = measured
-      out.write(fold((latE7 ?? 0) - lastLatE7))
-      out.write(fold((longE7 ?? 0) - lastLongE7))
-      lastLatE7 = latE7 ?? 0
-      lastLongE7 = longE7 ?? 0
-    }
-    if ((flags & SPEED) !== 0) out.write(fold(measured.speedMilliKmh ?? 0))
-    if ((flags & VOLTAGE) !== 0) out.write(fold(measured.voltageMv ?? 0))
-    if ((flags & SAME) !== 0) out.write(measured.same)
-    if ((flags & REST) !== 0) out.writeText(rest)
-  }
+  writeEntries(out, entries)
   const bytes = new Uint8Array(FRAME_BYTES + out.written.length)
   bytes.set(out.written, FRAME_HEAD_BYTES)
   return sealFrame(FORMAT, bytes, FRAME_HEAD_BYTES + out.written.length)
 }
 
-function entryOf(change: StateChange): Entry {
-  const { before, after } = change
-  const measured = measuredOf(change)
-  let flags = flagsOf(measured)
-  const rest: Rest = {}
-  if (after.lastRespondedAtMs === after.updatedAtMs) flags |= RESPONDED
-  else if (after.lastRespondedAtMs !== before.lastRespondedAtMs)
-    rest.lastRespondedAtMs = after.lastRespondedAtMs
-  const values = otherValues(change, measured, flags)
-  if (values.length > 0) rest.values = values
-  if (after.watch !== before.watch) {
-    const watch = changesOf(before.watch, after.watch)
-    if (watch.last && isMeasured(watch.last, measured)) {
-      flags |= WATCHED
-      delete watch.last
+function writeEntries(out: VarintWriter, entries: readonly Entry[]): void {
+  out.write(entries.length)
+  let lastMs = 0
+  let lastLatE7 = 0
+  let lastLongE7 = 0
+  for (const { change, flags, atMs, latE7, longE7, speedMilliKmh, voltageMv, same, rest } of entries) {
+    const { updatedAtMs } = change.after
+    out.write(change.deviceId)
+    out.write(flags)
+    out.write(fold(updatedAtMs - lastMs))
+    lastMs = updatedAtMs
+    out.write(fold(updatedAtMs - atMs))
+    if ((flags & LAT) !== 0) {
+      out.write(fold(latE7 - lastLatE7))
+      lastLatE7 = latE7
     }
-    if (!isEmpty(watch)) rest.watch = watch
+    if ((flags & LONG) !== 0) {
+      out.write(fold(longE7 - lastLongE7))
+      lastLongE7 = longE7
+    }
+    if ((flags & SPEED) !== 0) out.write(fold(speedMilliKmh))
+    if ((flags & VOLTAGE) !== 0) out.write(fold(voltageMv))
+    if ((flags & SAME) !== 0) out.write(same)
+    if ((flags & REST) !== 0) out.writeText(rest)
   }
-  const { values: _, atMs: __, ...state } = changesOf(before.state, after.state)
-  if (!isEmpty(state)) rest.state = state
-  if (isEmpty(rest)) return { change, flags, measured, rest: '' }
-  return { change, flags: flags | REST, measured, rest: toAscii(JSON.stringify(rest)) }
 }
 
-function measuredOf({ before, after }: StateChange): Measured {
-  const { values, atMs: times } = after.state
-  // a key that is new keeps its place among the others, which only the rest can tell
-  const isMoved = (key: string) =>
-    Object.hasOwn(before.state.values, key) && isChanged({ before, after }, key)
-  const atMs = times[LEADERS.find(isMoved) ?? ''] ?? after.updatedAtMs
-  const whole = (key: string, to: (value: number) => number, from: (stored: number) => number) => {
-    if (times[key] !== atMs || !isMoved(key)) return null
-    const value = values[key]
-    if (typeof value !== 'number') return null
-    const stored = to(value)
-    return Math.abs(stored) < MOST && from(stored) === value ? stored : null
-  }
-  const latE7 = whole('lat', toE7, fromE7)
-  const longE7 = latE7 === null ? null : whole('long', toE7, fromE7)
-  const measured: Measured = {
+function entryOf(change: StateChange): Entry {
+  const { before, after } = change
+  const atMs = measuredAtMs(change)
+  const entry = {
+    change,
+    flags: 0,
     atMs,
-    latE7: longE7 === null ? null : latE7,
-    longE7,
-    speedMilliKmh: whole('speed', toMilli, fromMilli),
-    voltageMv: whole('battery_voltage', toMilli, fromMilli),
+    latE7: 0,
+    longE7: 0,
+    speedMilliKmh: 0,
+    voltageMv: 0,
     same: 0,
+    rest: '',
   }
-  const flags = flagsOf(measured)
-  let bit = 1
-  for (const key in before.state.values) {
-    const isAgain = times[key] === atMs && before.state.atMs[key] !== atMs
-    if (isAgain && (flags & (FLAG_OF[key] ?? 0)) === 0 && values[key] === before.state.values[key])
-      measured.same += bit
-    bit *= 2
+  const rest: Rest = {}
+  noteValues(entry, rest)
+  if (after.lastRespondedAtMs === after.updatedAtMs) entry.flags |= RESPONDED
+  else if (after.lastRespondedAtMs !== before.lastRespondedAtMs)
+    rest.lastRespondedAtMs = after.lastRespondedAtMs
+  if (after.watch !== before.watch) noteWatch(entry, rest)
+  noteState(change, rest)
+  for (const _ in rest) {
+    entry.flags |= REST
+    entry.rest = toAscii(JSON.stringify(rest))
+    break
   }
-  return measured
+  return entry
+}
+
+/** The time of the values that came with the newest message, of those that were known before. */
+function measuredAtMs({ before, after }: StateChange): number {
+  const [known, times] = [before.state.atMs, after.state.atMs]
+  for (const key of LEADERS) {
+    const atMs = times[key]
+    if (atMs !== undefined && known[key] !== undefined && known[key] !== atMs) return atMs
+  }
+  return after.updatedAtMs
 }
 
 /** Whose time that of the others mostly is. */
-const LEADERS = ['lat', 'speed', 'battery_voltage', 'lock_status']
+const LEADERS = ['lat', 'speed', 'battery_voltage', 'lock_status'] as const
 
-const FLAG_OF: Readonly<Record<string, number>> = Object.assign(Object.create(null), {
-  lat: POSITION,
-  long: POSITION,
-  speed: SPEED,
-  battery_voltage: VOLTAGE,
-})
-
-function flagsOf({ latE7, speedMilliKmh, voltageMv, same }: Omit<Measured, 'atMs' | 'longE7'>): number {
-  return (
-    (latE7 === null ? 0 : POSITION) |
-    (speedMilliKmh === null ? 0 : SPEED) |
-    (voltageMv === null ? 0 : VOLTAGE) |
-    (same === 0 ? 0 : SAME)
-  )
-}
-
-function isChanged({ before, after }: Pick<StateChange, 'before' | 'after'>, key: string): boolean {
-  return (
-    before.state.atMs[key] !== after.state.atMs[key] || before.state.values[key] !== after.state.values[key]
-  )
-}
-
-function otherValues(change: StateChange, measured: Measured, flags: number): NonNullable<Rest['values']> {
-  const others: NonNullable<Rest['values']> = []
-  const { before, after } = change
+// runs for each device of each transaction: no more objects than it needs
+function noteValues(entry: Entry, rest: Rest): void {
+  const { before, after } = entry.change
   const { values, atMs } = after.state
+  const known = before.state
+  let bit = 1
   for (const key in values) {
-    if ((flags & (FLAG_OF[key] ?? 0)) !== 0) continue
-    const [value, at = 0] = [values[key], atMs[key]]
-    const isNew = !Object.hasOwn(before.state.values, key)
-    if (value === undefined || (!isNew && !isChanged(change, key))) continue
-    const isSaid = !isNew && at === measured.atMs && value === before.state.values[key]
-    if (!isSaid) others.push(at === measured.atMs ? [key, value] : [key, value, at])
+    const place = bit
+    bit *= 2
+    const value = values[key]
+    const at = atMs[key]
+    const knownAt: unknown = known.atMs[key]
+    // names that every object inherits are no times
+    const isKnown = typeof knownAt === 'number'
+    const isSame = isKnown && value === known.values[key]
+    if (value === undefined || at === undefined || (isSame && at === knownAt)) continue
+    // a key that is new gets its place among the others by the rest
+    if (isKnown && at === entry.atMs) {
+      if (isSame) {
+        entry.same += place
+        entry.flags |= SAME
+        continue
+      }
+      if (typeof value === 'number' && isWhole(entry, key, value)) continue
+    }
+    rest.values ??= []
+    rest.values.push(at === entry.atMs ? [key, value] : [key, value, at])
   }
-  return others
 }
 
-function isMeasured(fix: { atMs: number; latE7: number; longE7: number }, measured: Measured): boolean {
-  return fix.atMs === measured.atMs && fix.latE7 === measured.latE7 && fix.longE7 === measured.longE7
-}
-
-/** The fields of `after` that are not as in `before`. */
-function changesOf<T extends object>(before: T, after: T): Partial<T> {
-  const changes: Partial<T> = {}
-  for (const key in after) {
-    const [old, now] = [before[key], after[key]]
-    if (!isSame(old, now)) changes[key] = now
+/** Notes a value that an integer gives back as it is; false for others. */
+function isWhole(entry: Entry, key: string, value: number): boolean {
+  if (key === 'lat' || key === 'long') {
+    const stored = toE7(value)
+    if (fromE7(stored) !== value || Math.abs(stored) >= MOST) return false
+    if (key === 'lat') entry.latE7 = stored
+    else entry.longE7 = stored
+    entry.flags |= key === 'lat' ? LAT : LONG
+    return true
   }
-  return changes
+  if (key !== 'speed' && key !== 'battery_voltage') return false
+  const stored = toMilli(value)
+  if (fromMilli(stored) !== value || Math.abs(stored) >= MOST) return false
+  if (key === 'speed') entry.speedMilliKmh = stored
+  else entry.voltageMv = stored
+  entry.flags |= key === 'speed' ? SPEED : VOLTAGE
+  return true
 }
 
-/** Of JSON: whether both are the same. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  const [fields, others] = [Object.entries(a), Object.entries(b)]
-  // they were made in the same order
+function noteWatch(entry: Entry, rest: Rest): void {
+  const [known, watch] = [entry.change.before.watch, entry.change.after.watch]
+  const changes: Partial<WatchState> = {}
+  if (watch.last !== known.last) {
+    if (isLatest(watch.last, entry.change.after.state)) entry.flags |= WATCHED
+    else changes.last = watch.last
+  }
+  if (watch.fingerprints !== known.fingerprints) changes.fingerprints = watch.fingerprints
+  const isInNone = watch.zones.length === 0 && known.zones.length === 0
+  if (!isInNone && JSON.stringify(watch.zones) !== JSON.stringify(known.zones)) changes.zones = watch.zones
+  for (const _ in changes) {
+    rest.watch = changes
+    break
+  }
+}
+
+function isLatest(last: WatchState['last'], state: LatestState): boolean {
+  if (last === null) return false
+  const latest = positionOf(state)
   return (
-    fields.length === others.length &&
-    fields.every(([key, value], i) => others[i]?.[0] === key && isSame(value, others[i]?.[1]))
+    latest !== null &&
+    last.atMs === latest.atMs &&
+    last.latE7 === latest.latE7 &&
+    last.longE7 === latest.longE7
   )
 }
 
-function isEmpty(record: object): boolean {
-  for (const _ in record) return false
+function positionOf({ values, atMs }: LatestState): NonNullable<WatchState['last']> | null {
+  const { lat, long } = values
+  if (typeof lat !== 'number' || typeof long !== 'number' || atMs.lat === undefined) return null
+  return { atMs: atMs.lat, latE7: toE7(lat), longE7: toE7(long) }
+}
+
+function noteState({ before: { state: known }, after: { state } }: StateChange, rest: Rest): void {
+  const changes: NonNullable<Rest['state']> = {}
+  if (state.status !== known.status) changes.status = state.status
+  if (!hasSame(state.dropped, known.dropped)) changes.dropped = state.dropped
+  if (state.unverified !== undefined && state.unverified !== known.unverified)
+    changes.unverified = state.unverified
+  if (state.asksForTime !== undefined && state.asksForTime !== known.asksForTime)
+    changes.asksForTime = state.asksForTime
+  if (state.applied.cfg !== known.applied.cfg || state.applied.sz !== known.applied.sz)
+    changes.applied = state.applied
+  for (const _ in changes) {
+    rest.state = changes
+    break
+  }
+}
+
+/** Whether all counters of `counts` are as they were; none of them ever goes. */
+function hasSame(counts: Record<string, number>, known: Record<string, number>): boolean {
+  for (const reason in counts) if (counts[reason] !== known[reason]) return false
   return true
 }
 
@@ -235,7 +252,7 @@ function toAscii(json: string): string {
 }
 
 /**
- * Does what `encodeStateChanges` wrote to the states that `stateOf` returns, those of devices it does not know are left
+ * Does what `encodeStateChanges` wrote to the states that `stateOf` returns; those of devices it does not know are left
  * out. Throws `DamagedBlockError`, or `NewerBlockError` for those of a later version.
  */
 export function applyStateChanges(
@@ -244,38 +261,36 @@ export function applyStateChanges(
 ): void {
   const content = openFrame(FORMAT, bytes)
   const reader = new VarintReader(Buffer.from(content.buffer, content.byteOffset, content.byteLength))
-  const count = reader.read()
-  let [updatedAtMs, latE7, longE7] = [0, 0, 0]
-  for (let i = 0; i < count; i++) {
+  let updatedAtMs = 0
+  let latE7 = 0
+  let longE7 = 0
+  for (let left = reader.read(); left > 0; left--) {
     const known = stateOf(reader.read())
     const flags = reader.read()
     updatedAtMs += unfoldWide(reader.read())
     const atMs = updatedAtMs - unfoldWide(reader.read())
-    if ((flags & POSITION) !== 0) {
-      latE7 += unfoldWide(reader.read())
-      longE7 += unfoldWide(reader.read())
-    }
-    const speed = (flags & SPEED) === 0 ? 0 : unfoldWide(reader.read())
-    const voltage = (flags & VOLTAGE) === 0 ? 0 : unfoldWide(reader.read())
+    if ((flags & LAT) !== 0) latE7 += unfoldWide(reader.read())
+    if ((flags & LONG) !== 0) longE7 += unfoldWide(reader.read())
+    const speedMilliKmh = (flags & SPEED) === 0 ? 0 : unfoldWide(reader.read())
+    const voltageMv = (flags & VOLTAGE) === 0 ? 0 : unfoldWide(reader.read())
     const same = (flags & SAME) === 0 ? 0 : reader.read()
     const rest = (flags & REST) === 0 ? '' : reader.readText()
     if (known === undefined) continue
+    const { state } = known
     known.updatedAtMs = updatedAtMs
     if ((flags & RESPONDED) !== 0) known.lastRespondedAtMs = updatedAtMs
-    if ((flags & POSITION) !== 0) {
-      setValue(known, 'lat', fromE7(latE7), atMs)
-      setValue(known, 'long', fromE7(longE7), atMs)
-    }
-    if ((flags & SPEED) !== 0) setValue(known, 'speed', fromMilli(speed), atMs)
-    if ((flags & VOLTAGE) !== 0) setValue(known, 'battery_voltage', fromMilli(voltage), atMs)
-    if ((flags & WATCHED) !== 0) known.watch = { ...known.watch, last: { atMs, latE7, longE7 } }
-    if (same > 0) measureAgain(known, same, atMs)
+    if ((flags & LAT) !== 0) setValue(state, 'lat', fromE7(latE7), atMs)
+    if ((flags & LONG) !== 0) setValue(state, 'long', fromE7(longE7), atMs)
+    if ((flags & SPEED) !== 0) setValue(state, 'speed', fromMilli(speedMilliKmh), atMs)
+    if ((flags & VOLTAGE) !== 0) setValue(state, 'battery_voltage', fromMilli(voltageMv), atMs)
+    if (same > 0) measureAgain(state, same, atMs)
     // written by this program only
     if (rest !== '') applyRest(known, atMs, JSON.parse(rest))
+    if ((flags & WATCHED) !== 0) known.watch = { ...known.watch, last: positionOf(state) }
   }
 }
 
-function measureAgain({ state }: DeviceState, same: number, atMs: number): void {
+function measureAgain(state: LatestState, same: number, atMs: number): void {
   let bits = same
   for (const key in state.values) {
     if (bits % 2 === 1) state.atMs[key] = atMs
@@ -288,13 +303,13 @@ function applyRest(
   measuredAtMs: number,
   { values, lastRespondedAtMs, state, watch }: Rest,
 ): void {
-  for (const [key, value, atMs = measuredAtMs] of values ?? []) setValue(known, key, value, atMs)
+  for (const [key, value, atMs = measuredAtMs] of values ?? []) setValue(known.state, key, value, atMs)
   if (lastRespondedAtMs !== undefined) known.lastRespondedAtMs = lastRespondedAtMs
   if (state !== undefined) Object.assign(known.state, state)
   if (watch !== undefined) known.watch = { ...known.watch, ...watch }
 }
 
-function setValue({ state }: DeviceState, key: string, value: Scalar, atMs: number): void {
+function setValue(state: LatestState, key: string, value: Scalar, atMs: number): void {
   state.values[key] = value
   state.atMs[key] = atMs
 }
