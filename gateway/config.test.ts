@@ -66,7 +66,7 @@ test('without any setting the defaults hold', () => {
     mqttTopicLevels: 12,
     mqttConnectTimeoutS: 10,
     writeQueueRows: 5_000,
-    commitMs: 25,
+    commitMs: 50,
     sealSamples: 32_768,
     readerThreads: 0,
     retentionDays: 400,

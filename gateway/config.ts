@@ -185,7 +185,7 @@ const SETTINGS = {
     help: 'rows waiting for the disk before devices are made to wait',
   },
   COMMIT_MS: {
-    schema: count(0, 1_000).default(25),
+    schema: count(0, 1_000).default(50),
     help: 'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later acknowledgements; 0 is none',
   },
   SEAL_SAMPLES: {

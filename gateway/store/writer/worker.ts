@@ -28,7 +28,7 @@ const TIDY_RETRY_MS = 60_000
 
 /** The states of devices are saved this long after the first change, or when so many samples came since. */
 const SAVE_STATES_MS = 60_000
-const SAVE_STATES_SAMPLES = 65_536
+const SAVE_STATES_SAMPLES = 32_768
 
 let failedRun = -1
 let hasSetAside = false
