@@ -276,11 +276,17 @@ export class Store<Message extends Appendable = Appendable>
   #readCounts<Result>(read: (from: Connection, unsaved: UnsavedRecords) => Result): Result {
     return this.#read((from) => {
       this.#unsaved ??= new UnsavedRecords(from)
-      const known = this.#unsaved
-      return this.#orUnchecked(
-        () => read(from, known),
-        (unchecked) => read(unchecked, new UnsavedRecords(unchecked)),
-      )
+      try {
+        return read(from, this.#unsaved)
+      } catch (error) {
+        if (!isWrongSum(storeFaultCode(error))) throw error
+        // only the log has checksums of its own: the rows are read as before, and may be what is wrong
+        return this.#withUnchecked((unchecked) => {
+          const result = read(from, new UnsavedRecords(unchecked))
+          this.#reportTelemetry(describeFault(error))
+          return result
+        })
+      }
     })
   }
 
@@ -299,12 +305,16 @@ export class Store<Message extends Appendable = Appendable>
     } catch (error) {
       if (!isWrongSum(storeFaultCode(error))) throw error
       this.#reportTelemetry(describeFault(error))
-      const unchecked = openUncheckedReader(this.#path)
-      try {
-        return readUnchecked(unchecked)
-      } finally {
-        unchecked.close()
-      }
+      return this.#withUnchecked(readUnchecked)
+    }
+  }
+
+  #withUnchecked<Result>(read: (connection: Connection) => Result): Result {
+    const unchecked = openUncheckedReader(this.#path)
+    try {
+      return read(unchecked)
+    } finally {
+      unchecked.close()
     }
   }
 
