@@ -7,18 +7,27 @@ import type { AuditKind } from '#shared/wire/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/commands.ts'
 
+/** What a reading changed in the state of its device: the values that moved, and when it was taken. */
+export interface Move {
+  atMs: number
+  values: Record<string, Scalar>
+}
+
+/** A device and its readings that moved its state, in order; there is at least one. */
+export interface ReportedRun {
+  readonly hardwareId: string
+  /** May be worked out when it is asked for: not to be asked for what nobody wants to know. */
+  readonly moves: readonly Move[]
+  readonly updatedAtMs: number
+  readonly lastRespondedAtMs: number
+}
+
 /** What happened, told after it is on the disk. Times are milliseconds since 1970. */
 export interface GatewayEvents {
   /** A message of a device was taken: also one that moved nothing but when it was last heard of. */
   heard: { hardwareId: string }
-  /** A reading moved the device's state; `values` are the ones that moved. */
-  reported: {
-    hardwareId: string
-    values: Record<string, Scalar>
-    atMs: number
-    updatedAtMs: number
-    lastRespondedAtMs: number
-  }
+  /** Readings that came together moved the device's state, one after the other. */
+  reported: ReportedRun
   /** Readings that went to history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
   lockChanged: {

@@ -6,23 +6,16 @@ import type { Telling } from './fan-out.ts'
 
 // What watchers are told of each event. Generators, because it is made when its turn comes, behind the acknowledgements.
 
-/** Of a reading that moved the state of its device. */
-export function* tellReported({
-  hardwareId,
-  values,
-  atMs,
-  updatedAtMs,
-  lastRespondedAtMs,
-}: GatewayEvents['reported']): Generator<Telling> {
-  yield {
-    message: {
-      type: 'device_data',
-      hardwareId,
-      payload: values,
-      timestamp: toIso(atMs),
-      updated_at: toIso(updatedAtMs),
-      last_responded_at: toIso(lastRespondedAtMs),
-    },
+/** Of readings that moved the state of their device, one after the other. */
+export function* tellReported(run: GatewayEvents['reported']): Generator<Telling> {
+  const { hardwareId } = run
+  const updated_at = toIso(run.updatedAtMs)
+  const last_responded_at = toIso(run.lastRespondedAtMs)
+  for (const { atMs, values } of run.moves) {
+    const timestamp = toIso(atMs)
+    yield {
+      message: { type: 'device_data', hardwareId, payload: values, timestamp, updated_at, last_responded_at },
+    }
   }
 }
 

@@ -43,9 +43,9 @@ export class Announce {
     for (const [i, sample] of content.samples.entries()) {
       if (isRepeated(sample, flags[i] ?? 0)) dropped.add('duplicate')
     }
-    for (const { atMs, values } of moves) {
+    if (moves.length > 0) {
       const lastRespondedAtMs = receivedAtMs
-      events.emit('reported', { hardwareId, values, atMs, updatedAtMs: receivedAtMs, lastRespondedAtMs })
+      events.emit('reported', { hardwareId, moves, updatedAtMs: receivedAtMs, lastRespondedAtMs })
     }
     if (late.length === 0) return
     const storedMs = late.filter((i) => flags[i] !== 0).map((i) => content.samples[i]?.atMs ?? 0)

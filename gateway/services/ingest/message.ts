@@ -1,4 +1,5 @@
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
+import type { Move } from '#gateway/events.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { AckResult } from '#store/commands.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
@@ -6,7 +7,6 @@ import type { NewQuarantineEntry } from '#store/quarantine.ts'
 import type { Appendable } from '#store/writer/commit-queue.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
-import type { Move } from './reported-draft.ts'
 import type { UplinkContent } from './uplink-parser.ts'
 
 /** A message as the broker hands it over. */

@@ -1,14 +1,9 @@
 import { copyState, mergeValues } from '#domain/latest-state.ts'
 import type { Sample, Scalar } from '#domain/telemetry.ts'
+import type { Move } from '#gateway/events.ts'
 import { isNewer } from '#shared/time.ts'
 import type { Reported } from '../fleet.ts'
 import { LIVE_MS } from './zone-crossings.ts'
-
-/** What a reading changed in the state of its device. */
-export interface Move {
-  atMs: number
-  values: Record<string, Scalar>
-}
 
 const NO_NEWS = { moves: [], late: [] } as const
 
