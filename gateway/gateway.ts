@@ -17,7 +17,7 @@ import { Erasures } from '#services/erasures.ts'
 import { EventGrowth } from '#services/event-growth.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
-import type { QueuedMessage } from '#services/ingest/message.ts'
+import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { KeyGuard } from '#services/key-guard.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import { Origins } from '#services/origins.ts'
@@ -73,6 +73,8 @@ export interface Overrides {
   clock?: Clock & MonotonicClock
   /** Stands for what the system says of its clock. */
   isTimeSynchronized?: (systemMs: number) => boolean
+  /** False sends everything through Aedes: to show that it comes to the same. */
+  hasFastLane?: boolean
 }
 
 /** How long the body of a request may take. */
@@ -101,7 +103,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const brake = new AgeBrake(clock)
   const clockMark = new ClockMark({ ...base, brake })
 
-  const mqtt = createMqtt({ config, budgets, addresses, ...base })
+  const { hasFastLane = true } = overrides
+  const mqtt = createMqtt({ config, budgets, addresses, hasFastLane, ...base })
   const { broker } = mqtt
   const configuration = createConfiguration({ ...base, fleet, users, downlink: broker, builtInTypes })
   const { geofences, geofenceTokens, groups, deviceTypes, publisher } = configuration

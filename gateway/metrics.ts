@@ -255,6 +255,14 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ mqtt }) => mqtt.received.byQos.entries(),
     'qos',
   ),
+  cartbarn_mqtt_received_messages_by_way_total: counter(
+    'MQTT PUBLISH packets that the broker received, by way: fast was read in place, slow went through Aedes.',
+    ({ mqtt: { received } }) => [
+      ['fast', received.onFastLane],
+      ['slow', received.messages - received.onFastLane],
+    ],
+    'way',
+  ),
   cartbarn_mqtt_sent_messages_total: counter(
     'MQTT PUBLISH packets that the broker sent, by QoS.',
     ({ mqtt }) => mqtt.sent.byQos.entries(),

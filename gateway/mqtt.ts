@@ -25,13 +25,14 @@ interface MqttDeps {
   store: Pick<Store, 'read' | 'queue'>
   clock: Clock
   log: Log
+  hasFastLane: boolean
 }
 
 /** The broker and its listeners; undefined are those that no setting asks for. */
 export type Mqtt = ReturnType<typeof createMqtt>
 
 /** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
-export function createMqtt({ config, budgets, addresses, store, clock, log }: MqttDeps) {
+export function createMqtt({ config, budgets, addresses, store, clock, log, hasFastLane }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
   // all that are open, counted over all listeners
@@ -47,7 +48,7 @@ export function createMqtt({ config, budgets, addresses, store, clock, log }: Mq
     },
     gate,
     budgets: budgets.mqtt,
-    options: brokerOptions(config),
+    options: { ...brokerOptions(config), hasFastLane },
     clock,
     log,
   })
@@ -81,7 +82,7 @@ export function createMqtt({ config, budgets, addresses, store, clock, log }: Mq
   }
 }
 
-function brokerOptions(config: Config): BrokerOptions {
+function brokerOptions(config: Config): Omit<BrokerOptions, 'hasFastLane'> {
   return {
     maxPayloadBytes: config.mqttPacketBytes,
     maxUnreadBytes: config.mqttSlowReaderBytes,

@@ -1,7 +1,7 @@
 import type { Configuration } from '#services/configuration.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Enrolment } from '#services/enrolment.ts'
-import type { QueuedMessage } from '#services/ingest/message.ts'
+import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { Users } from '#services/users.ts'

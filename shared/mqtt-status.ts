@@ -50,6 +50,8 @@ export interface MqttClientStatus {
 /** PUBLISH packets of all clients since the start. */
 export interface MqttTraffic extends MqttFlow {
   byQos: [number, number, number]
+  /** Those that were read in place, and not by Aedes. */
+  onFastLane: number
   /** Packets of every kind, and all their bytes. */
   packets: number
   packetBytes: number

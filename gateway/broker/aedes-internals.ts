@@ -18,6 +18,11 @@ interface ClientInternals {
   _parser: {
     parse(chunk: Buffer): number
     packet: { length: number }
+    error: Error | null
+    /** What has come of packets that are not complete. */
+    _list: { length: number }
+    /** Packets that wait for the end of CONNECT; null after it. */
+    _queue: unknown[] | null
     on(event: 'packet', listener: () => void): void
   }
   /** Stops reading the connection; Aedes goes on by itself when it has sent CONNACK. */
@@ -27,6 +32,12 @@ interface ClientInternals {
   _will: PublishPacket | null | undefined
   /** CONNACK has been written. */
   connackSent: boolean
+  /** Packets that are under way; with the last of them `_nextBatch` reads on. */
+  _parsingBatch: number
+  _nextBatch(): void
+  /** 0 or less without a timer. */
+  _keepaliveInterval: number
+  _keepaliveTimer: NodeJS.Timeout | null
   /** Granted subscriptions by topic filter. */
   subscriptions: Record<string, { qos: number }>
   /** What is called with each retained message. */

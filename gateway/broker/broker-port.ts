@@ -10,6 +10,19 @@ export type LoginResult<Login> =
   /** `isAuthentic`: its credentials are right, and still it may not come in now. */
   | { ok: false; reason: string; isAuthentic?: boolean }
 
+/** Messages that were read in place, from bytes that came together. */
+export interface TelemetryRun {
+  /** How many it took. */
+  readonly rows: number
+  /** Takes the message whose payload lies there; false for one that is not plain. */
+  add(from: number, to: number): boolean
+  /** Where the payload of each begins and ends. */
+  startOf(place: number): number
+  endOf(place: number): number
+  /** Sends what it took, at least one, on its way to the disk; nothing is added any more. */
+  end(): void
+}
+
 /** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
 export interface BrokerPort<Login> {
   login(
@@ -45,6 +58,18 @@ export interface BrokerPort<Login> {
     onRefused: (reason: string) => void,
     onDropped: () => void,
   ): number
+  /** The topic of the login's own telemetry; undefined while it has none. */
+  telemetryTopic(login: Login): string | undefined
+  /**
+   * Begins to read telemetry of the login in place; undefined while each message has to be looked at by `receive`. Calls
+   * `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at `from`.
+   */
+  beginRun(
+    login: Login,
+    bytes: Buffer,
+    onStored: (from: number, count: number) => void,
+    onRefused: (reason: string, count: number) => void,
+  ): TelemetryRun | undefined
   /** Why and for how long an owner is not to be read, because of what its messages held. */
   debtOf(owner: string): { reason: string; waitMs: number } | undefined
 }

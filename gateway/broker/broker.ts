@@ -21,6 +21,7 @@ import type { BrokerPort } from './broker-port.ts'
 import { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
 import { Delivery, type LiveMessage } from './delivery.ts'
+import { FastLane, readInFrontOf } from './fast-lane.ts'
 import { Intake } from './intake.ts'
 import { type BrokerBudgets, limitBehind } from './limits.ts'
 import { Logins } from './login.ts'
@@ -48,6 +49,8 @@ export interface BrokerOptions {
   maxUnreadBytes: number
   maxSubscriptions: number
   maxTopicLevels: number
+  /** Telemetry is read in place where that comes to the same; false only to show that it does. */
+  hasFastLane: boolean
   /** Time for CONNECT to arrive. */
   connectTimeoutMs: number
   /** QoS 2 messages of a client that were taken and not released. */
@@ -225,6 +228,7 @@ export class Broker<Login> {
     // those that came together are not all ended together
     setConnectTimeout(this.#aedes, this.#options.connectTimeoutMs * (1 + CONNECT_SPREAD * Math.random()))
     const client = this.#aedes.handle(stream, request)
+    if (this.#options.hasFastLane) readInFrontOf(client, () => lane)
     connection = new Connection<Login>(client, {
       address,
       transport,
@@ -234,6 +238,14 @@ export class Broker<Login> {
       onLoginFailed,
       maxUnreadBytes: this.#options.maxUnreadBytes,
       onCut: () => this.#connections.refuse(client, 'slow_reader_cut'),
+    })
+    const lane = new FastLane(connection, {
+      port: () => this.#port,
+      sessions: this.sessions,
+      budgets: this.#budgets,
+      maxPayloadBytes: this.#options.maxPayloadBytes,
+      deliver: (message) => this.#deliver(message),
+      refuse: (refused, reason, topic) => this.#connections.refuse(refused, reason, topic),
     })
     connection.connectedAtMs = this.#clock.nowMs()
     this.#connections.add(connection)

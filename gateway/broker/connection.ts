@@ -53,8 +53,9 @@ export class Connection<Login> implements SessionConnection {
   readonly granted = new Set<string>()
   /** Topic filters whose messages reach it, as far as the port was told. */
   readonly announced = new Set<string>()
-  /** Messages that are on their way to the disk. */
+  /** Messages that are on their way to the disk: those that Aedes has read, and those of the fast lane. */
   storing = 0
+  running = 0
   readonly received = new Meter(performance.now())
   readonly sent = new Meter(performance.now())
   /** Messages that were left out because the client had not read what came before. */
@@ -111,6 +112,26 @@ export class Connection<Login> implements SessionConnection {
     this.received.messages++
     this.received.bytes += payload.length
     this.#traffic.received.publish(qos, payload.length)
+  }
+
+  /** As many have come on the fast lane: Aedes hears of them what it has to know. */
+  receivedRun(count: number, bytes: number): void {
+    this.received.messages += count
+    this.received.bytes += bytes
+    this.#traffic.received.publishRun(count, bytes)
+    const internals = clientInternals(this.client)
+    internals._parsingBatch += count
+    if (internals._keepaliveInterval > 0) internals._keepaliveTimer?.refresh()
+  }
+
+  /** Sends as many PUBACKs for messages of the fast lane; then more is read. */
+  sendAcknowledgements(packets: Buffer, count: number): void {
+    if (this.client.closed || this.#stream.destroyed) return
+    this.#traffic.sent.packets += count
+    this.#stream.write(packets)
+    const internals = clientInternals(this.client)
+    internals._parsingBatch -= count - 1
+    internals._nextBatch()
   }
 
   sendPublish({ packetId, message, wasSent }: OutboxEntry): void {

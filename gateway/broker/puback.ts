@@ -26,7 +26,7 @@ export function acknowledgeWhenStored<Login>(
 ): void {
   connection.receivedPublish(packet)
   connection.storing++
-  const isAlone = connection.storing === 1
+  const isAlone = connection.storing === 1 && connection.running === 0
   const items = intake.take(
     identity,
     packet,

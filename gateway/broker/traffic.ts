@@ -6,6 +6,7 @@ import { Meter } from './meter.ts'
 export class Traffic {
   readonly published: Meter
   readonly byQos: [number, number, number] = [0, 0, 0]
+  onFastLane = 0
   packets = 0
   packetBytes = 0
   /** A minute. */
@@ -21,6 +22,15 @@ export class Traffic {
     this.byQos[qos]++
   }
 
+  /** PUBLISH packets of QoS 1 that were read in place. */
+  publishRun(count: number, payloadBytes: number): void {
+    this.published.messages += count
+    this.published.bytes += payloadBytes
+    this.byQos[1] += count
+    this.packets += count
+    this.onFastLane += count
+  }
+
   /** To be called every few seconds. */
   sample(nowMs: number, sinceLastMs: number): void {
     this.published.sample(nowMs)
@@ -30,8 +40,9 @@ export class Traffic {
   }
 
   read(nowMs: number): MqttTraffic {
-    const { published, byQos, packets, packetBytes } = this
+    const { published, byQos, onFastLane, packets, packetBytes } = this
     const { messages, bytes } = published
-    return { messages, bytes, perSecond: published.perSecond(nowMs), byQos: [...byQos], packets, packetBytes }
+    const perSecond = published.perSecond(nowMs)
+    return { messages, bytes, perSecond, byQos: [...byQos], onFastLane, packets, packetBytes }
   }
 }

@@ -22,6 +22,7 @@ import type { Enrolment, EnrolmentRefusal } from './enrolment.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Ingest } from './ingest/ingest.ts'
 import type { Uplinked } from './ingest/message.ts'
+import type { Run } from './ingest/run.ts'
 import type { KeyGuard } from './key-guard.ts'
 import { KeyHandshake } from './key-handshake.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
@@ -243,6 +244,23 @@ export class MqttAccess {
       this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
     }
     return 1
+  }
+
+  /** Of a device that has enrolled, its telemetry. */
+  telemetryTopic(login: MqttLogin): string | undefined {
+    return login.kind === 'device' && login.device !== null ? deviceTopic(login.hardwareId, 'tlm') : undefined
+  }
+
+  /** Begins to read a device's telemetry in place, many messages at a time: the same as `receive` for each of them. */
+  beginRun(
+    login: MqttLogin,
+    bytes: Buffer,
+    onStored: (from: number, count: number) => void,
+    onRefused: (reason: string, count: number) => void,
+  ): Run | undefined {
+    if (login.kind !== 'device' || login.device === null) return undefined
+    const { device } = login
+    return this.#deps.ingest.beginRun({ device, connection: login, bytes, onStored, onRefused })
   }
 
   /** A device that reports more lock events than it may is not read for a while: it waits and loses nothing. */

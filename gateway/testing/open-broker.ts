@@ -32,6 +32,7 @@ const OPTIONS: BrokerOptions = {
   maxUnreadBytes: 262_144,
   maxSubscriptions: 100,
   maxTopicLevels: 12,
+  hasFastLane: true,
   connectTimeoutMs: 10_000,
   maxReceiving: 100,
   sessions: {
@@ -87,6 +88,8 @@ export class OpenBroker {
         this.journal.append(changes, onStored, onRefused)
         return 1
       },
+      telemetryTopic: () => undefined,
+      beginRun: () => undefined,
       debtOf: () => undefined,
       ...port,
     }

@@ -232,6 +232,11 @@ export class Sessions implements Part {
     return this.#index.size
   }
 
+  /** Another one after every change of subscriptions. */
+  get subscriptionVersion(): number {
+    return this.#index.version
+  }
+
   /** Subscriptions of all clients of an owner, connected or not. */
   subscriptionsOf(owner: string): number {
     return this.#index.sizeOf(owner)

@@ -23,6 +23,9 @@ export class SubscriptionIndex<Each extends Holder> {
   readonly #sizes = new Map<string, number>()
   #size = 0
 
+  /** Another one after every change. */
+  version = 0
+
   get size(): number {
     return this.#size
   }
@@ -33,6 +36,7 @@ export class SubscriptionIndex<Each extends Holder> {
   }
 
   add(held: Held<Each>): void {
+    this.version++
     this.#count(held.holder.owner, 1)
     if (hasWildcard(held.topicFilter)) {
       this.#addWild(held)
@@ -46,6 +50,7 @@ export class SubscriptionIndex<Each extends Holder> {
   /** Takes out what was added. */
   delete(held: Held<Each>): void {
     const { holder, topicFilter } = held
+    this.version++
     this.#count(holder.owner, -1)
     if (hasWildcard(topicFilter)) {
       this.#deleteWild(held)

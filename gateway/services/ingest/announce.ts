@@ -1,10 +1,10 @@
-import type { Sample } from '#domain/telemetry.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { AckResult } from '#store/commands.ts'
-import { BATTERY_STORED, GPS_STORED } from '#store/telemetry/store-samples.ts'
+import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { Presence } from '../presence.ts'
 import type { StoredContent, UplinkMessage } from './message.ts'
+import type { Run } from './run.ts'
 import { crossingOf } from './zone-crossings.ts'
 
 interface AnnounceDeps {
@@ -13,7 +13,7 @@ interface AnnounceDeps {
   dropped: Tally
 }
 
-/** The third moment, right before the acknowledgement: what a committed message changed becomes events. */
+/** The third moment, right behind the acknowledgement: what a committed message changed becomes events. */
 export class Announce {
   readonly #deps: AnnounceDeps
 
@@ -37,11 +37,30 @@ export class Announce {
     if (content.status !== null) presence.said(device, connection, content.status.isOnline)
   }
 
+  /** Emits the events of a run. */
+  announceRun(run: Run, stored: Uint8Array): void {
+    const { events, dropped } = this.#deps
+    const { hardwareId, numbers } = run
+    events.emit('heard', { hardwareId })
+    for (let i = 0; i < run.rows; i++) {
+      const latE7 = numbers[i * SAMPLE_NUMBERS + 2] ?? Number.NaN
+      const voltageMv = numbers[i * SAMPLE_NUMBERS + 5] ?? Number.NaN
+      if (isRepeated(latE7, voltageMv, stored[i] ?? 0)) dropped.add('duplicate')
+    }
+    if (run.hasMoved) events.emit('reported', run)
+    for (const i of run.late) {
+      if (stored[i] === 0) continue
+      const atMs = numbers[i * SAMPLE_NUMBERS + 1] ?? 0
+      events.emit('backfilled', { hardwareId, fromMs: atMs, toMs: atMs, count: 1 })
+    }
+    for (const row of run.crossings) events.emit('zoneCrossed', crossingOf(row))
+  }
+
   #announceSamples({ device, receivedAtMs, content, moves, late }: UplinkMessage, flags: Uint8Array): void {
     const { events, dropped } = this.#deps
     const { hardwareId } = device.row
     for (const [i, sample] of content.samples.entries()) {
-      if (isRepeated(sample, flags[i] ?? 0)) dropped.add('duplicate')
+      if (isRepeated(sample.lat, sample.voltageV, flags[i] ?? 0)) dropped.add('duplicate')
     }
     if (moves.length > 0) {
       const lastRespondedAtMs = receivedAtMs
@@ -63,8 +82,8 @@ export class Announce {
 }
 
 /** Whether a reading that makes a record made none: it was there before. */
-function isRepeated(sample: Sample, stored: number): boolean {
-  const isGpsRepeated = !Number.isNaN(sample.lat) && (stored & GPS_STORED) === 0
-  const isBatteryRepeated = !Number.isNaN(sample.voltageV) && (stored & BATTERY_STORED) === 0
+function isRepeated(lat: number, voltage: number, stored: number): boolean {
+  const isGpsRepeated = !Number.isNaN(lat) && (stored & GPS_STORED) === 0
+  const isBatteryRepeated = !Number.isNaN(voltage) && (stored & BATTERY_STORED) === 0
   return isGpsRepeated || isBatteryRepeated
 }

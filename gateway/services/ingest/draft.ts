@@ -1,13 +1,17 @@
 import { countDrop, lockStatusValue, markUnverified, mergeValues, packSample } from '#domain/latest-state.ts'
 import type { LockEvent } from '#domain/lock-event.ts'
+import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { LockEventIdentity } from '#store/lock-events.ts'
 import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Device, Reported } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
-import { isUplink, type QueuedMessage, type UplinkMessage } from './message.ts'
+import type { UplinkMessage } from './message.ts'
+import { isOfDevice, isRun, type QueuedMessage } from './queued-message.ts'
 import { copyReported, moveOn } from './reported-draft.ts'
+import type { Run } from './run.ts'
+import { moveOnByRun } from './run-draft.ts'
 import { crossings } from './zone-crossings.ts'
 
 interface DraftsDeps {
@@ -17,7 +21,7 @@ interface DraftsDeps {
 
 /** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
 interface EncodedBatch {
-  live: UplinkMessage[]
+  live: (UplinkMessage | Run)[]
   drafts: Map<Device, Reported>
   lockEvents: { device: Device; event: LockEvent }[]
 }
@@ -37,10 +41,10 @@ export class Drafts {
 
   /** Makes the rows of a transaction out of messages. */
   encode(messages: readonly QueuedMessage[]): AppendBatch {
-    const live = messages.filter(isUplink).filter(({ device }) => device.isRegistered)
+    const live = messages.filter(isOfDevice).filter(({ device }) => device.isRegistered)
     const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
     this.#pending.push(encoded)
-    const sampleCount = live.reduce((count, { content }) => count + content.samples.length, 0)
+    const sampleCount = live.reduce((count, message) => count + samplesIn(message), 0)
     const samples = new Float64Array(sampleCount * SAMPLE_NUMBERS)
     const batch: AppendBatch = {
       samples,
@@ -52,11 +56,17 @@ export class Drafts {
     }
     for (const message of messages) {
       // messages of a deleted device are not stored
-      if (isUplink(message) && !message.device.isRegistered) continue
+      if (isOfDevice(message) && !message.device.isRegistered) continue
       if (message.sessionChanges.length > 0) batch.sessionChanges.push(...message.sessionChanges)
     }
     let at = 0
     for (const message of live) {
+      if (isRun(message)) {
+        this.#draftRun(message, encoded, batch)
+        samples.set(message.numbers, at)
+        at += message.rows * SAMPLE_NUMBERS
+        continue
+      }
       this.#draft(message, encoded)
       for (const sample of message.content.samples) {
         packSample(samples, at, message.device.row.deviceId, sample)
@@ -74,7 +84,7 @@ export class Drafts {
   }
 
   /** The oldest batch is on the disk: its drafts become the state, its messages know what was new. Returns those. */
-  committed(result: AppendResult): readonly UplinkMessage[] {
+  committed(result: AppendResult): readonly (UplinkMessage | Run)[] {
     const encoded = this.#pending.shift()
     if (encoded === undefined) throw new Error('committed without encode')
     for (const [device, draft] of encoded.drafts) device.reported = draft
@@ -82,6 +92,11 @@ export class Drafts {
     let lockEventAt = 0
     let ackAt = 0
     for (const message of encoded.live) {
+      if (isRun(message)) {
+        message.stored = result.sampleFlags.subarray(sampleAt, sampleAt + message.rows)
+        sampleAt += message.rows
+        continue
+      }
       const { samples, lockEvents, commandAck } = message.content
       message.stored = {
         flags: result.sampleFlags.subarray(sampleAt, sampleAt + samples.length),
@@ -103,11 +118,7 @@ export class Drafts {
   /** Moves the draft of the message's device on, and notes in the message what there will be to announce. */
   #draft(message: UplinkMessage, { drafts }: EncodedBatch): void {
     const { device, receivedAtMs, latestMs, content, isResponse } = message
-    let draft = drafts.get(device)
-    if (draft === undefined) {
-      draft = copyReported(this.#newest(device, drafts))
-      drafts.set(device, draft)
-    }
+    const draft = this.#draftOf(device, drafts)
     const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs)
     message.moves = moves
     message.late = late
@@ -135,6 +146,22 @@ export class Drafts {
     if (message.unverified !== null) markUnverified(draft.state, message.unverified)
     draft.updatedAtMs = receivedAtMs
     if (isResponse) draft.lastRespondedAtMs = receivedAtMs
+  }
+
+  #draftRun(run: Run, { drafts }: EncodedBatch, batch: AppendBatch): void {
+    const { device } = run
+    const draft = this.#draftOf(device, drafts)
+    moveOnByRun(draft, run, this.#deps.geofences.watchedOf(device.row.groupId))
+    encodeCrossings(run.crossings, batch)
+  }
+
+  #draftOf(device: Device, drafts: Map<Device, Reported>): Reported {
+    let draft = drafts.get(device)
+    if (draft === undefined) {
+      draft = copyReported(this.#newest(device, drafts))
+      drafts.set(device, draft)
+    }
+    return draft
   }
 
   /** The device as it will be when all batches before the one of `drafts` are committed. */
@@ -168,12 +195,19 @@ function encodeRest(
     batch.lockEvents.push({ ...event, hardwareId, shortId })
     encoded.lockEvents.push({ device, event })
   }
-  if (crossings.length > 0) {
-    batch.geofenceEvents ??= []
-    batch.geofenceEvents.push(...crossings)
-  }
+  encodeCrossings(crossings, batch)
   if (content.commandAck !== null) {
     batch.commandAcks.push({ ...content.commandAck, hardwareId, atMs: receivedAtMs })
   }
   if (quarantine !== null) batch.quarantined.push(quarantine)
+}
+
+function encodeCrossings(crossings: readonly GeofenceEventRow[], batch: AppendBatch): void {
+  if (crossings.length === 0) return
+  batch.geofenceEvents ??= []
+  batch.geofenceEvents.push(...crossings)
+}
+
+function samplesIn(message: UplinkMessage | Run): number {
+  return isRun(message) ? message.rows : message.content.samples.length
 }

@@ -15,8 +15,11 @@ import type { DeviceConnection, Presence } from '../presence.ts'
 import { Accept } from './accept.ts'
 import { Announce } from './announce.ts'
 import { Drafts } from './draft.ts'
-import { isUplink, type QueuedMessage, type Uplinked } from './message.ts'
+import type { Uplinked } from './message.ts'
+import { isOfDevice, isRun, isUplink, type QueuedMessage } from './queued-message.ts'
 import { refusedEntry } from './refused-entry.ts'
+import { Run, type RunSource } from './run.ts'
+import { RunColumns } from './run-columns.ts'
 
 interface IngestDeps {
   store: Pick<Store<QueuedMessage>, 'queue' | 'read'>
@@ -41,14 +44,17 @@ export class Ingest implements Appender<QueuedMessage> {
   unverifiedTimes = 0
   readonly #queue: CommitQueue<QueuedMessage>
   readonly #clock: GatewayClock
+  readonly #brake: Pick<AgeBrake, 'reported'>
   readonly #log: Log
   readonly #accept: Accept
   readonly #drafts: Drafts
   readonly #announce: Announce
+  #columns = new RunColumns()
 
   constructor({ store, log, clock, brake, geofences, events, presence }: IngestDeps) {
     this.#queue = store.queue
     this.#clock = clock
+    this.#brake = brake
     this.#log = log
     this.#accept = new Accept({ clock, brake, dropped: this.dropped })
     this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
@@ -91,19 +97,44 @@ export class Ingest implements Appender<QueuedMessage> {
     return { items: Math.max(1, content.samples.length + lockEvents + dropped), lockEvents }
   }
 
+  /**
+   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be looked at more closely, because the clock is in doubt or the device is gone.
+   */
+  beginRun(source: RunSource): Run | undefined {
+    const receivedAtMs = this.#clock.nowMs()
+    if (!this.#clock.isTrusted || !source.device.isRegistered) return undefined
+    if (!this.#columns.hasRoomForRun) this.#columns = new RunColumns()
+    const latestMs = this.#clock.latestEventMs(receivedAtMs)
+    return new Run(source, { columns: this.#columns, receivedAtMs, latestMs, onEnd: this.#acceptRun })
+  }
+
+  /** The same as `accept` for each of its messages. */
+  readonly #acceptRun = (run: Run): void => {
+    const { device, newestMs, latestMs, rows } = run
+    this.messages.add('received', rows)
+    this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
+    this.#queue.append(run)
+  }
+
   encode(messages: readonly QueuedMessage[]): AppendBatch {
     return this.#drafts.encode(messages)
   }
 
   committed(messages: readonly QueuedMessage[], result: AppendResult): void {
-    const stored = this.#drafts.committed(result)
-    this.messages.add('stored', stored.length)
-    const removed = messages.filter(isUplink).length - stored.length
+    const stored = countOf(this.#drafts.committed(result))
+    this.messages.add('stored', stored)
+    const removed = countOf(messages.filter(isOfDevice)) - stored
     if (removed > 0) this.dropped.add('device_removed', removed)
   }
 
   announce(message: QueuedMessage): void {
-    if (isUplink(message) && message.stored !== null) this.#announce.announce(message, message.stored)
+    if (isRun(message)) {
+      if (message.stored !== null) this.#announce.announceRun(message, message.stored)
+    } else if (isUplink(message) && message.stored !== null) this.#announce.announce(message, message.stored)
+  }
+
+  split(message: QueuedMessage): readonly QueuedMessage[] {
+    return isRun(message) ? message.split() : [message]
   }
 
   discarded(): void {
@@ -125,4 +156,8 @@ export class Ingest implements Appender<QueuedMessage> {
     const input = { entry: refusedEntry(message), sessionChanges }
     return { kind: 'write', name: 'keepRefused', input, origin: { ...GATEWAY, atMs: this.#clock.nowMs() } }
   }
+}
+
+function countOf(messages: readonly QueuedMessage[]): number {
+  return messages.reduce((count, message) => count + (isRun(message) ? message.rows : 1), 0)
 }

@@ -59,10 +59,3 @@ export interface Drop {
   reason: string
   count: number
 }
-
-/** What waits for the disk: a device's message, or what the broker alone has to write. */
-export type QueuedMessage = UplinkMessage | Appendable
-
-export function isUplink(message: QueuedMessage): message is UplinkMessage {
-  return 'device' in message
-}

@@ -3,7 +3,7 @@ import type { GatewayEvents } from '#gateway/events.ts'
 import { fromE7, toE7 } from '#shared/geo.ts'
 import { geofenceEventId } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { Device } from '../fleet.ts'
 import type { WatchedSet } from '../geofences.ts'
@@ -46,14 +46,33 @@ export function crossings(
   set: WatchedSet | null,
   { device, liveFromMs: fromMs, latestMs, content }: WatchedMessage,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
-  // the state of other zones is forgotten: a device that returns to one is seen there for the first time
-  if (set === null) return { state: state.last === null ? state : UNWATCHED, events: NOTHING }
+  // nearly always: no reason to look for the live ones
+  if (set === null) return look(state, set, device, NOTHING, latestMs)
   const live = content.samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
   if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
+  return look(
+    state,
+    set,
+    device,
+    live.map(({ atMs, lat, long }) => ({ atMs, latE7: toE7(lat), longE7: toE7(long) })),
+    latestMs,
+  )
+}
+
+/** The same for live positions that came one after the other: each is looked at in its turn. */
+export function look(
+  state: WatchState,
+  set: WatchedSet | null,
+  { row }: Device,
+  fixes: Iterable<Fix>,
+  latestMs: number,
+): { state: WatchState; events: readonly GeofenceEventRow[] } {
+  // the state of other zones is forgotten: a device that returns to one is seen there for the first time
+  if (set === null) return { state: state.last === null ? state : UNWATCHED, events: NOTHING }
   let known = state
   let events: GeofenceEventRow[] | undefined
-  for (const { atMs, lat, long } of live) {
-    const seen = watch(known, set.watched, { atMs, latE7: toE7(lat), longE7: toE7(long) }, latestMs)
+  for (const fix of fixes) {
+    const seen = watch(known, set.watched, fix, latestMs)
     known = seen.state
     for (const { kind, ...crossed } of seen.events) {
       const zone = set.zoneOf(crossed.zoneId)
@@ -62,9 +81,9 @@ export function crossings(
       events.push({
         ...crossed,
         event: kind,
-        eventId: geofenceEventId(device.row.hardwareId, crossed.zoneId, kind, crossed.atMs),
-        hardwareId: device.row.hardwareId,
-        shortId: device.row.shortId,
+        eventId: geofenceEventId(row.hardwareId, crossed.zoneId, kind, crossed.atMs),
+        hardwareId: row.hardwareId,
+        shortId: row.shortId,
         groupId: set.groupId,
         zoneName: zone.name,
         zoneType: zone.type,

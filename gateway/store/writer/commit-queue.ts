@@ -29,10 +29,12 @@ export interface Appender<Message extends Appendable> {
   encode(messages: readonly Message[]): AppendBatch
   /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
   committed(messages: readonly Message[], result: AppendResult): void
-  /** Tells the world of a committed message; comes right before its `onStored`. */
+  /** Tells the world of a committed message; comes right after its `onStored`, for nobody is to wait for listeners. */
   announce(message: Message): void
   /** Nothing of what was encoded and not committed will be; it is encoded again. */
   discarded(): void
+  /** What stands for a message that cannot be stored with others: messages that are stored, or refused, one by one. */
+  split?(message: Message): readonly Message[]
   /**
    * This message alone breaks the transaction: the fault is in its rows. It is not stored, so it is not acknowledged
    * either; there will be no `onStored`.
@@ -88,8 +90,8 @@ const MAX_BATCH_ROWS = 1000
  * transaction costs beside its rows is little by then.
  */
 const OVERLAP_ROWS = 200
-/** Acknowledgements a turn of the event loop. */
-const ACKNOWLEDGEMENTS_A_TURN = 50
+/** Rows that are acknowledged and told of in a turn of the event loop. */
+const ROWS_A_TURN = 50
 const RETRY_MS = 500
 /** A disk that does not answer for this long counts as unusable: waiting callers are refused. */
 const STALL_MS = 10_000
@@ -354,8 +356,9 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
         this.#run++
         this.#appender?.discarded()
         if (last.kind === 'failed' && !last.isStoreFault) {
+          const each = batch.flatMap((message) => this.#appender?.split?.(message) ?? [message])
           // else it is one of these; the others must not suffer for it
-          if (!(await this.#isRefused(batch, last))) batches.unshift(...batch.map((message) => [message]))
+          if (!(await this.#isRefused(each, last))) batches.unshift(...each.map((message) => [message]))
           last = { kind: 'skipped' }
           break
         }
@@ -422,10 +425,15 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   async #acknowledge(messages: readonly Message[]): Promise<void> {
-    for (const [i, message] of messages.entries()) {
-      if (i > 0 && i % ACKNOWLEDGEMENTS_A_TURN === 0) await new Promise(setImmediate)
-      this.#announce(message)
+    let rows = 0
+    for (const message of messages) {
+      if (rows >= ROWS_A_TURN) {
+        await new Promise(setImmediate)
+        rows = 0
+      }
+      rows += message.rows
       this.#tell(message)
+      this.#announce(message)
     }
     this.#free(messages)
   }

@@ -1,0 +1,190 @@
+import type { Client } from 'aedes'
+import { clientInternals } from './aedes-internals.ts'
+import type { BrokerPort, TelemetryRun } from './broker-port.ts'
+import type { Connection, Identity } from './connection.ts'
+import type { LiveMessage } from './delivery.ts'
+import type { BrokerBudgets } from './limits.ts'
+import type { Sessions } from './mqtt-sessions/sessions.ts'
+import { startsOnLane, wholePackets } from './packet-bounds.ts'
+
+/** A longer payload is not what the lane is for. */
+const MAX_PAYLOAD_BYTES = 1024
+/** PUBLISH, QoS 1, neither a copy nor retained. */
+const PLAIN_PUBLISH = 0x32
+const PACKET_ID_BYTES = 2
+/** Topic, packet identifier and payload. */
+const MAX_PACKET_BYTES = MAX_PAYLOAD_BYTES + 256
+
+interface FastLaneDeps<Login> {
+  port: () => BrokerPort<Login>
+  sessions: Sessions
+  budgets: Pick<BrokerBudgets, 'messages'>
+  maxPayloadBytes: number
+  /** Hands a message to connected subscribers. */
+  deliver: (message: LiveMessage) => void
+  refuse: (client: Client, reason: string, topic: string) => void
+}
+
+/**
+ * The rule of admission: where the packet at `at` ends, if it is one for the fast lane and was taken; 0 for one that is
+ * Aedes' to read. It is wholly there, a plain PUBLISH of QoS 1 to the device's own topic for telemetry (`topic`, with its
+ * length in front of it), has a packet identifier, and says one thing that can be used as it is (`run.add`).
+ */
+function admit(bytes: Buffer, at: number, topic: Buffer, maxPayloadBytes: number, run: TelemetryRun): number {
+  const first = bytes[at + 1]
+  if (bytes[at] !== PLAIN_PUBLISH || first === undefined) return 0
+  const second = first < 128 ? 0 : (bytes[at + 2] ?? 0)
+  // in three bytes is what is too long, or could have been said in fewer
+  if (first >= 128 && (second === 0 || second >= 128)) return 0
+  const topicAt = at + (first < 128 ? 2 : 3)
+  const endsAt = topicAt + (first & 127) + second * 128
+  const payloadAt = topicAt + topic.length + PACKET_ID_BYTES
+  if (endsAt > bytes.length || payloadAt > endsAt || endsAt - payloadAt > maxPayloadBytes) return 0
+  for (let i = 0; i < topic.length; i++) if (bytes[topicAt + i] !== topic[i]) return 0
+  // [MQTT-2.3.1-1]
+  if (bytes[payloadAt - 2] === 0 && bytes[payloadAt - 1] === 0) return 0
+  return run.add(payloadAt, endsAt) ? endsAt : 0
+}
+
+/**
+ * The fast lane of one connection: reads a device's plain telemetry in front of Aedes, many messages at a time, has them
+ * stored and acknowledges them together. All else goes to Aedes, and so does everything while a message that Aedes has
+ * read is on its way to the disk: acknowledgements come in the order of the messages [MQTT-4.6.0-2].
+ */
+export class FastLane<Login> {
+  readonly #deps: FastLaneDeps<Login>
+  readonly #connection: Connection<Login>
+  /** The beginning of a packet that may be for the lane. */
+  #held: Buffer | undefined
+  #topic: { name: string; bytes: Buffer } | undefined
+  /** Of the subscriptions, when nobody had subscribed to the topic. */
+  #unreadVersion = -1
+
+  constructor(connection: Connection<Login>, deps: FastLaneDeps<Login>) {
+    this.#connection = connection
+    this.#deps = deps
+  }
+
+  /** Takes what it can of what came; returns what is for Aedes, which may be nothing. */
+  read(chunk: Buffer): Buffer {
+    const { identity, client } = this.#connection
+    const topic = identity === undefined ? undefined : this.#topicOf(identity)
+    if (identity === undefined || topic === undefined || !isAtPacket(client)) return chunk
+    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
+    this.#held = undefined
+    const from = this.#connection.storing === 0 ? this.#take(bytes, identity, topic) : 0
+    const to = wholePackets(bytes, from)
+    if (!startsOnLane(bytes, to, PLAIN_PUBLISH, MAX_PACKET_BYTES)) return bytes.subarray(from)
+    // a copy: what came may be much more
+    this.#held = Buffer.from(bytes.subarray(to))
+    return bytes.subarray(from, to)
+  }
+
+  #topicOf({ login }: Identity<Login>): { name: string; bytes: Buffer } | undefined {
+    if (this.#topic !== undefined) return this.#topic
+    const name = this.#deps.port().telemetryTopic(login)
+    if (name === undefined) return undefined
+    const bytes = Buffer.from(`\0\0${name}`)
+    bytes.writeUInt16BE(bytes.length - 2)
+    this.#topic = { name, bytes }
+    return this.#topic
+  }
+
+  /** Takes what is for the lane from the beginning; returns where the rest begins. */
+  #take(bytes: Buffer, { login, owner }: Identity<Login>, topic: { name: string; bytes: Buffer }): number {
+    const readers = this.#readersOf(topic.name)
+    if (readers === 'kept') return 0
+    const connection = this.#connection
+    const stored = (from: number, count: number) => {
+      connection.running -= count
+      if (readers === 'some') this.#deliver(topic.name, bytes, run, from, count)
+      this.#acknowledge(bytes, run, from, count)
+    }
+    const refused = (reason: string, count: number) => {
+      connection.running -= count
+      for (let i = 0; i < count; i++) this.#deps.refuse(connection.client, reason, topic.name)
+      connection.client.emit('error', new Error(reason))
+    }
+    const begun = this.#deps.port().beginRun(login, bytes, stored, refused)
+    if (begun === undefined) return 0
+    const run: TelemetryRun = begun
+    const maxPayloadBytes = Math.min(MAX_PAYLOAD_BYTES, this.#deps.maxPayloadBytes)
+    let at = 0
+    let payloadBytes = 0
+    for (;;) {
+      const endsAt = admit(bytes, at, topic.bytes, maxPayloadBytes, run)
+      if (endsAt === 0) break
+      payloadBytes += endsAt - run.startOf(run.rows - 1)
+      at = endsAt
+    }
+    if (run.rows === 0) return 0
+    connection.receivedRun(run.rows, payloadBytes)
+    connection.running += run.rows
+    this.#deps.budgets.messages.spend(owner, run.rows)
+    run.end()
+    return at
+  }
+
+  /**
+   * Who reads the topic: nobody, some who are told when they are there, or some for whom messages are kept, which has to be
+   * written down with each message.
+   */
+  #readersOf(topic: string): 'none' | 'some' | 'kept' {
+    const { sessions, port } = this.#deps
+    const { subscriptionVersion } = sessions
+    if (subscriptionVersion === this.#unreadVersion) return 'none'
+    if (sessions.match(topic, () => true).size === 0) {
+      this.#unreadVersion = subscriptionVersion
+      return 'none'
+    }
+    const readers = sessions.match(topic, (owner) => port().canRead(owner, topic))
+    for (const [{ isPersistent }, qos] of readers) if (isPersistent && qos > 0) return 'kept'
+    return readers.size > 0 ? 'some' : 'none'
+  }
+
+  #deliver(topic: string, bytes: Buffer, run: TelemetryRun, from: number, count: number): void {
+    for (let i = from; i < from + count; i++) {
+      // a copy of its own: it may wait for its reader
+      const payload = Buffer.from(bytes.subarray(run.startOf(i), run.endOf(i)))
+      this.#deps.deliver({ topic, payload, qos: 1 })
+    }
+  }
+
+  #acknowledge(bytes: Buffer, run: TelemetryRun, from: number, count: number): void {
+    const packets = Buffer.allocUnsafe(4 * count)
+    for (let i = 0; i < count; i++) {
+      const payloadAt = run.startOf(from + i)
+      packets[4 * i] = 0x40
+      packets[4 * i + 1] = PACKET_ID_BYTES
+      packets[4 * i + 2] = bytes[payloadAt - 2] ?? 0
+      packets[4 * i + 3] = bytes[payloadAt - 1] ?? 0
+    }
+    this.#connection.sendAcknowledgements(packets, count)
+  }
+}
+
+/** Whether Aedes has read all that came, is done with CONNECT, and waits for a packet. */
+function isAtPacket(client: Client): boolean {
+  const { _parser: parser, connackSent } = clientInternals(client)
+  return (
+    connackSent &&
+    !client.closed &&
+    parser._queue === null &&
+    parser.error === null &&
+    parser._list.length === 0
+  )
+}
+
+/** Has bytes of a client pass its lane before Aedes reads them. */
+export function readInFrontOf<Login>(client: Client, lane: () => FastLane<Login>): void {
+  const parser = clientInternals(client)._parser
+  const parse = parser.parse.bind(parser)
+  parser.parse = (chunk) => {
+    // what completes the packet Aedes is in the middle of; behind it the lane goes on
+    const missing = parser.packet.length - parser._list.length
+    const isWithin = parser.packet.length > 0 && parser._list.length > 0 && missing < chunk.length
+    if (isWithin) parse(chunk.subarray(0, missing))
+    const rest = lane().read(isWithin ? chunk.subarray(missing) : chunk)
+    return rest.length === 0 ? parser._list.length : parse(rest)
+  }
+}

@@ -1,0 +1,19 @@
+import type { Appendable } from '#store/writer/commit-queue.ts'
+import type { UplinkMessage } from './message.ts'
+import { Run } from './run.ts'
+
+/** What waits for the disk: a device's message, or many of the fast lane, or what the broker alone has to write. */
+export type QueuedMessage = UplinkMessage | Run | Appendable
+
+export function isUplink(message: QueuedMessage): message is UplinkMessage {
+  return 'content' in message
+}
+
+/** Whether it is one message of a device, or many. */
+export function isOfDevice(message: QueuedMessage): message is UplinkMessage | Run {
+  return 'device' in message
+}
+
+export function isRun(message: QueuedMessage): message is Run {
+  return message instanceof Run
+}
