@@ -19,7 +19,9 @@ interface ClientInternals {
     parse(chunk: Buffer): number
     packet: { length: number }
     error: Error | null
-    /** What has come of packets that are not complete. */
+    /** Which part of a packet is read next: 0 its first byte, 1 its length, 2 what follows. */
+    _stateCounter: number
+    /** What has come and was not read. */
     _list: { length: number }
     /** Packets that wait for the end of CONNECT; null after it. */
     _queue: unknown[] | null

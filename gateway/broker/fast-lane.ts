@@ -69,9 +69,9 @@ export class FastLane<Login> {
   read(chunk: Buffer): Buffer {
     const { identity, client } = this.#connection
     const topic = identity === undefined ? undefined : this.#topicOf(identity)
-    if (identity === undefined || topic === undefined || !isAtPacket(client)) return chunk
     const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
     this.#held = undefined
+    if (identity === undefined || topic === undefined || !isAtPacket(client)) return bytes
     const from = this.#connection.storing === 0 ? this.#take(bytes, identity, topic) : 0
     const to = wholePackets(bytes, from)
     if (!startsOnLane(bytes, to, PLAIN_PUBLISH, MAX_PACKET_BYTES)) return bytes.subarray(from)
@@ -166,13 +166,14 @@ export class FastLane<Login> {
 /** Whether Aedes has read all that came, is done with CONNECT, and waits for a packet. */
 function isAtPacket(client: Client): boolean {
   const { _parser: parser, connackSent } = clientInternals(client)
-  return (
-    connackSent &&
-    !client.closed &&
-    parser._queue === null &&
-    parser.error === null &&
-    parser._list.length === 0
-  )
+  const hasReadAll = parser._stateCounter === 0 && parser._list.length === 0 && parser.error === null
+  return hasReadAll && connackSent && parser._queue === null && !client.closed
+}
+
+/** How many bytes are missing of the packet that Aedes is in the middle of; 0 where that cannot be known. */
+function missingBytes(client: Client): number {
+  const { _stateCounter, _list, packet } = clientInternals(client)._parser
+  return _stateCounter === 2 ? packet.length - _list.length : 0
 }
 
 /** Has bytes of a client pass its lane before Aedes reads them. */
@@ -180,9 +181,9 @@ export function readInFrontOf<Login>(client: Client, lane: () => FastLane<Login>
   const parser = clientInternals(client)._parser
   const parse = parser.parse.bind(parser)
   parser.parse = (chunk) => {
-    // what completes the packet Aedes is in the middle of; behind it the lane goes on
-    const missing = parser.packet.length - parser._list.length
-    const isWithin = parser.packet.length > 0 && parser._list.length > 0 && missing < chunk.length
+    // behind a packet that Aedes is in the middle of the lane goes on
+    const missing = missingBytes(client)
+    const isWithin = missing > 0 && missing < chunk.length
     if (isWithin) parse(chunk.subarray(0, missing))
     const rest = lane().read(isWithin ? chunk.subarray(missing) : chunk)
     return rest.length === 0 ? parser._list.length : parse(rest)

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { sendable, type Traffic, trafficArbitrary } from '#testing/device-traffic.ts'
+import { PACKET, publishPacket, type RawPacket, readPublish } from '#testing/mqtt-packets.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+// The same traffic through two gateways, one of them without the fast lane: all that can be seen of it is the same.
+
+const clock = new FakeClock()
+let gateways: TestGateway[] = []
+let devices = 0
+
+before(async () => {
+  const overrides = { clock, isTimeSynchronized: () => false }
+  gateways = [await startGateway({}, overrides), await startGateway({}, { ...overrides, hasFastLane: false })]
+})
+after(() => Promise.all(gateways.map((gateway) => gateway.stop())))
+
+/** A zone of 100 m on the way of the carts. */
+const ZONE = {
+  type: 'Feature',
+  id: 'green',
+  geometry: {
+    type: 'Polygon',
+    coordinates: [[0.101, 0.102].flatMap((long, i) => [i, 1 - i].map((n) => [long, 0.0995 + n / 1000]))],
+  },
+  properties: { name: 'Green', type: 'stop' },
+}
+
+/** Who reads what the device sends: nobody, a program that is there, one whose messages are kept. */
+type Reader = 'nobody' | 'present' | 'kept'
+
+interface Scene {
+  traffic: Traffic
+  reader: Reader
+  qos: 0 | 1 | 2
+  isInGroup: boolean
+}
+
+const sceneArbitrary: fc.Arbitrary<Scene> = fc.record({
+  traffic: trafficArbitrary,
+  reader: fc.constantFrom<Reader>('nobody', 'nobody', 'present', 'kept'),
+  qos: fc.constantFrom(0, 1, 2),
+  isInGroup: fc.boolean(),
+})
+
+/** What differs between two gateways that are the same. */
+const OF_ITS_OWN = new Set([
+  '_id',
+  'device_id',
+  'short_id',
+  'shortId',
+  'event_id',
+  'eventId',
+  'created_at',
+  'connectionId',
+])
+
+function comparable(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, inner: unknown) => (OF_ITS_OWN.has(key) ? undefined : inner)))
+}
+
+/** By type: those of one type come in an order, those of different types as the messages are taken together. */
+function byType(frames: readonly { type: string }[]): Record<string, unknown[]> {
+  const grouped: Record<string, unknown[]> = {}
+  for (const frame of frames) {
+    grouped[frame.type] ??= []
+    grouped[frame.type]?.push(comparable(frame))
+  }
+  return grouped
+}
+
+/** Counters of what devices send; those of a connection's end are not the same twice. */
+async function counters(gateway: TestGateway): Promise<Record<string, number>> {
+  const { body } = await gateway.request('GET', '/metrics')
+  const isCounted =
+    /^cartbarn_(device_messages|dropped|mqtt_received_(messages|packets|bytes)|realtime_sent|unverified)[a-z_]*total/
+  const lines: string[] = body.split('\n')
+  return Object.fromEntries(
+    lines
+      .filter((line) => isCounted.test(line) && !line.includes('by_way'))
+      .map((line) => {
+        const at = line.lastIndexOf(' ')
+        return [line.slice(0, at), Number(line.slice(at + 1))] as const
+      }),
+  )
+}
+
+function difference(now: Record<string, number>, then: Record<string, number>): Record<string, number> {
+  const changed = Object.entries(now).map(([name, count]) => [name, count - (then[name] ?? 0)] as const)
+  return Object.fromEntries(changed.filter(([, count]) => count !== 0))
+}
+
+/** Plays a scene and tells all that can be seen of it. */
+async function play(gateway: TestGateway, hardwareId: string, scene: Scene) {
+  const password = await gateway.register(hardwareId)
+  if (scene.isInGroup) await joinCourse(gateway, hardwareId)
+  const program = await openReader(gateway, hardwareId, scene)
+  const live = await gateway.realtime()
+  await live.subscribe(hardwareId)
+  const countersThen = await counters(gateway)
+  const answers = await send(gateway, { hardwareId, password }, scene.traffic)
+  // behind all that was sent in the queue for the disk
+  await gateway.request('POST', '/groups', { body: { name: 'Last' } })
+  const delivered = await program?.finish()
+  const frames = byType(await live.flush())
+  live.terminate()
+  const counted = difference(await counters(gateway), countersThen)
+  const found: Record<string, unknown> = {}
+  const lists = ['', '/gps?limit=1000', '/battery?limit=1000', '/details', '/telemetry/stats']
+  const paths = [
+    ...lists.map((path) => `/devices/${hardwareId}${path}`),
+    `/lock-events?hardware_id=${hardwareId}`,
+    `/geofence-events?hardware_id=${hardwareId}`,
+  ]
+  for (const path of paths) found[path] = comparable((await gateway.request('GET', path)).body)
+  return { answers, delivered, frames, counted, found }
+}
+
+async function joinCourse(gateway: TestGateway, hardwareId: string): Promise<void> {
+  const group = await gateway.request('POST', '/groups', { body: { name: 'Course' } })
+  const path = `/groups/${group.body.group_id}`
+  const body = { type: 'FeatureCollection', features: [ZONE] }
+  assert.equal((await gateway.request('PUT', `${path}/geofences`, { body })).status, 200)
+  assert.equal((await gateway.request('PUT', `${path}/devices/${hardwareId}`)).status, 200)
+}
+
+async function openReader(gateway: TestGateway, hardwareId: string, { reader, qos }: Scene) {
+  if (reader === 'nobody') return undefined
+  const program = await RawMqtt.open(gateway.mqtt)
+  const [clientId, username] = [`reader-of-${hardwareId}`, await gateway.adminId()]
+  const code = await program.login({ clientId, username, password: ADMIN_KEY, clean: reader === 'present' })
+  assert.equal(code, 0)
+  await program.subscribe({ [`dev/${hardwareId}/tlm`]: qos })
+  return {
+    finish: async () => {
+      const packets = await program.flush()
+      program.destroy()
+      const messages = packets.filter(({ type }) => type === PACKET.publish).map(readPublish)
+      return messages.map(({ payload, qos: sentQos }) => [payload, sentQos])
+    },
+  }
+}
+
+/** Sends portion by portion; returns what came back: all of it on a connection that lasts, else what came in time. */
+async function send(
+  gateway: TestGateway,
+  { hardwareId, password }: { hardwareId: string; password: string },
+  traffic: Traffic,
+): Promise<{ isWhole: boolean; packets: string[] }> {
+  const device = await RawMqtt.open(gateway.mqtt)
+  assert.equal(await device.login({ clientId: hardwareId, username: hardwareId, password }), 0)
+  const packets: RawPacket[] = []
+  const take = async (count: number): Promise<boolean> => {
+    while (packets.length < count) {
+      const packet = await device.nextOrClosed()
+      if (packet === null) return false
+      packets.push(packet)
+    }
+    return true
+  }
+  let expected = 0
+  let isWhole = true
+  for (const { portions, answers } of sendable(traffic, hardwareId, clock.nowMs())) {
+    for (const portion of portions) {
+      device.send(portion)
+      await new Promise(setImmediate)
+    }
+    expected += answers ?? 0
+    isWhole = answers !== null && (await take(expected))
+    if (!isWhole) break
+  }
+  if (isWhole && traffic.isEnded) device.send(...lastWords(hardwareId, expected))
+  if (!isWhole || traffic.isEnded) {
+    device.stream.end()
+    await take(Number.POSITIVE_INFINITY)
+    isWhole = false
+  }
+  device.destroy()
+  const isAway = async () => (await gateway.request('GET', `/devices/${hardwareId}`)).body.is_online === false
+  await eventually(isAway, 'the gateway notices that the device is gone')
+  // pings are answered at once: what their place is among the others is not promised
+  const said = packets.filter(({ type }) => type !== PACKET.pingresp)
+  const texts = said.map(({ type, body }) => `${type} ${body.toString('hex')}`)
+  return { isWhole, packets: texts }
+}
+
+/** Messages behind which the device leaves without waiting for their acknowledgements. */
+function lastWords(hardwareId: string, firstId: number): Buffer[] {
+  const payload = (i: number) => JSON.stringify({ ts: clock.nowMs() + i, speed: i })
+  return Array.from({ length: 9 }, (_, i) =>
+    publishPacket(`dev/${hardwareId}/tlm`, payload(i), { id: firstId + i + 1 }),
+  )
+}
+
+function isBeginning(some: readonly string[], all: readonly string[]): boolean {
+  return some.every((packet, i) => packet === all[i])
+}
+
+test('the fast lane makes no difference but in time', async () => {
+  await fc.assert(
+    fc.asyncProperty(sceneArbitrary, async (scene) => {
+      clock.advance(3_600_000)
+      const hardwareId = `cart-${++devices}`
+      const [first, second] = await Promise.all(gateways.map((gateway) => play(gateway, hardwareId, scene)))
+      assert.ok(first !== undefined && second !== undefined)
+      const { answers: fast, ...seen } = first
+      const { answers: slow, ...expected } = second
+      assert.deepEqual(seen, expected)
+      // one that was ended got the answers that were ready by then
+      if (fast.isWhole) assert.deepEqual(fast.packets, slow.packets)
+      else assert.ok(isBeginning(fast.packets, slow.packets) || isBeginning(slow.packets, fast.packets))
+    }),
+    { numRuns: Number(process.env.CARTBARN_TEST_RUNS ?? 40), endOnFailure: true },
+  )
+  const name = 'cartbarn_mqtt_received_messages_by_way_total'
+  const [lane, aedes] = await Promise.all(gateways.map((gateway) => metric(gateway, name, 'fast')))
+  assert.ok((lane ?? 0) > 100, `${lane} messages took the fast lane`)
+  assert.equal(aedes, 0)
+})
