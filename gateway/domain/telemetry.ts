@@ -145,17 +145,20 @@ function isAbsent(value: unknown): value is undefined | null {
 
 /** Takes the usable keys of one reading; undefined when there is none. */
 export function parseSample(raw: Record<string, unknown>, atMs: number, onDrop: OnDrop): Sample | undefined {
-  const values: Record<string, Scalar> = {}
-  const sample: Sample = {
-    atMs,
-    lat: Number.NaN,
-    long: Number.NaN,
-    speedKmh: Number.NaN,
-    voltageV: Number.NaN,
-    values,
-  }
+  const sample = emptySample(atMs)
+  return readSampleInto(sample, raw, onDrop) > 0 ? sample : undefined
+}
+
+export function emptySample(atMs: number): Sample {
+  const { NaN: absent } = Number
+  return { atMs, lat: absent, long: absent, speedKmh: absent, voltageV: absent, values: {} }
+}
+
+/** The same into a sample with nothing but a time; what is in its `values` stays. Returns how many keys were taken. */
+export function readSampleInto(sample: Sample, raw: Record<string, unknown>, onDrop: OnDrop): number {
+  const { values } = sample
   let others = 0
-  let isEmpty = true
+  let count = 0
   for (const key in raw) {
     const value = raw[key]
     if (value === null || ENVELOPE_KEYS.has(key)) continue
@@ -188,9 +191,9 @@ export function parseSample(raw: Record<string, unknown>, atMs: number, onDrop: 
         others++
       }
     }
-    isEmpty = false
+    count++
   }
-  return takePosition(raw, sample, onDrop) || !isEmpty ? sample : undefined
+  return takePosition(raw, sample, onDrop) ? count + 2 : count
 }
 
 function takePosition(raw: JsonObject, sample: Sample, onDrop: OnDrop): boolean {

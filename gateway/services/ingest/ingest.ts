@@ -17,6 +17,7 @@ import { Announce } from './announce.ts'
 import { Drafts } from './draft.ts'
 import type { Uplinked } from './message.ts'
 import { isOfDevice, isRun, isUplink, type QueuedMessage } from './queued-message.ts'
+import { PlainReader } from './plain-reader.ts'
 import { refusedEntry } from './refused-entry.ts'
 import { Run, type RunSource } from './run.ts'
 import { RunColumns } from './run-columns.ts'
@@ -49,6 +50,7 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #accept: Accept
   readonly #drafts: Drafts
   readonly #announce: Announce
+  readonly #reader = new PlainReader()
   #columns = new RunColumns()
 
   constructor({ store, log, clock, brake, geofences, events, presence }: IngestDeps) {
@@ -105,7 +107,10 @@ export class Ingest implements Appender<QueuedMessage> {
     if (!this.#clock.isTrusted || !source.device.isRegistered) return undefined
     if (!this.#columns.hasRoomForRun) this.#columns = new RunColumns()
     const latestMs = this.#clock.latestEventMs(receivedAtMs)
-    return new Run(source, { columns: this.#columns, receivedAtMs, latestMs, onEnd: this.#acceptRun })
+    return new Run(source, {
+      ...{ columns: this.#columns, reader: this.#reader, receivedAtMs, latestMs },
+      onEnd: this.#acceptRun,
+    })
   }
 
   /** The same as `accept` for each of its messages. */

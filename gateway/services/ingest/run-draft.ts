@@ -21,7 +21,7 @@ export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | nul
     run.moves = null
     run.late = []
     Object.assign(draft.state.values, run.values)
-    Object.assign(draft.state.atMs, run.valueAtMs)
+    for (const key in run.values) draft.state.atMs[key] = run.newestMs
     moveRecordsOn(draft, run, numbers)
   } else moveOnOneByOne(draft, run)
   const seen = look(draft.watch, watched, device, watched === null ? [] : fixesOf(numbers), latestMs)
@@ -33,10 +33,14 @@ export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | nul
 }
 
 /** Whether every reading moves all of its values, all of which are known: what the state is after the last is then clear. */
-function isAllNews({ state }: Reported, { isAscending, values }: Run, numbers: Float64Array): boolean {
-  if (!isAscending || (numbers[1] ?? 0) <= newestEventMs(state)) return false
-  for (const key in values) if (!Object.hasOwn(state.atMs, key)) return false
-  return true
+function isAllNews({ state }: Reported, run: Run, numbers: Float64Array): boolean {
+  if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
+  let keys = 0
+  for (const key in run.values) {
+    if (!Object.hasOwn(state.atMs, key)) return false
+    keys++
+  }
+  return run.isUniform(keys)
 }
 
 function moveOnOneByOne(draft: Reported, run: Run): void {

@@ -1,6 +1,6 @@
-import { isPlausibleTime, receiveTimeMs } from '#domain/event-time.ts'
+import { receiveTimeMs } from '#domain/event-time.ts'
 import { packSample } from '#domain/latest-state.ts'
-import { isJsonObject, parseSample, type Sample, type Scalar } from '#domain/telemetry.ts'
+import type { Sample, Scalar } from '#domain/telemetry.ts'
 import type { Move, ReportedRun } from '#gateway/events.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -8,6 +8,7 @@ import type { Appendable } from '#store/writer/commit-queue.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
 import type { UplinkMessage } from './message.ts'
+import type { PlainReader } from './plain-reader.ts'
 import type { RunColumns } from './run-columns.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 
@@ -21,9 +22,10 @@ export interface RunSource {
   onRefused: (reason: string, count: number) => void
 }
 
-/** Where a run puts its numbers, when it began, until when times are believed, and who takes it in the end. */
+/** What a run reads with and puts its numbers into, when it began, until when times are believed, and who takes it. */
 interface RunStart {
   columns: RunColumns
+  reader: PlainReader
   receivedAtMs: number
   latestMs: number
   onEnd: (run: Run) => void
@@ -44,12 +46,9 @@ export class Run implements Appendable, ReportedRun {
   readonly sessionChanges = NOTHING
   /** How many messages there are. */
   rows = 0
-  /** Each is later than the one before it. */
-  isAscending = true
   newestMs = 0
-  /** The newest value of each key, and its time, if `isAscending`. */
-  values: Record<string, Scalar> = {}
-  valueAtMs: Record<string, number> = {}
+  /** What the last of them says, if all have the same keys. */
+  readonly values: Record<string, Scalar> = {}
   /** Places of those that only go to history; filled in by `draft`, like the zones entered and left. */
   late: readonly number[] = NOTHING
   crossings: readonly GeofenceEventRow[] = NOTHING
@@ -59,11 +58,16 @@ export class Run implements Appendable, ReportedRun {
   readonly #columns: RunColumns
   readonly #firstRow: number
   readonly #onEnd: (run: Run) => void
+  readonly #reader: PlainReader
+  /** Each is later than the one before it and has as many values. */
+  #isUniform = true
+  #valueCount = 0
   #moves: readonly Move[] | null = null
 
-  constructor(source: RunSource, { columns, receivedAtMs, latestMs, onEnd }: RunStart) {
+  constructor(source: RunSource, { columns, reader, receivedAtMs, latestMs, onEnd }: RunStart) {
     this.#source = source
     this.#onEnd = onEnd
+    this.#reader = reader
     this.#columns = columns
     this.#firstRow = columns.used
     this.device = source.device
@@ -77,13 +81,18 @@ export class Run implements Appendable, ReportedRun {
    * recent time of its own, all of which can be used.
    */
   add(from: number, to: number): boolean {
-    const row = this.#firstRow + this.rows
-    const sample = this.#columns.hasRoom(row) ? this.#read(from, to) : null
-    if (sample === null) return false
     const { device, receivedAtMs, latestMs } = this
+    const row = this.#firstRow + this.rows
+    if (!this.#columns.hasRoom(row)) return false
+    const { sample } = this.#reader
+    sample.values = this.values
+    const count = this.#reader.read(this.#source.bytes, from, to, receivedAtMs, latestMs)
+    if (this.rows === 0) this.#valueCount = count
+    if (count !== this.#valueCount || sample.atMs <= this.newestMs) this.#isUniform = false
+    if (count === 0) return false
     this.#columns.set(row, from, to)
     packSample(this.#columns.numbers, row * SAMPLE_NUMBERS, device.row.deviceId, sample)
-    this.#note(sample)
+    this.newestMs = Math.max(this.newestMs, sample.atMs)
     this.rows++
     device.newestReceiveMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
     return true
@@ -106,9 +115,13 @@ export class Run implements Appendable, ReportedRun {
 
   /** All that a message says. */
   sampleAt(place: number): Sample {
-    const sample = this.#read(this.startOf(place), this.endOf(place))
-    if (sample === null) throw new Error('a reading that was taken cannot be read again')
-    return sample
+    const { sample } = this.#reader
+    sample.values = {}
+    const from = this.startOf(place)
+    const { bytes } = this.#source
+    const count = this.#reader.read(bytes, from, this.endOf(place), this.receivedAtMs, this.latestMs)
+    if (count === 0) throw new Error('a reading that was taken cannot be read again')
+    return { ...sample }
   }
 
   /** The numbers of all, as in `AppendBatch.samples`. */
@@ -127,6 +140,11 @@ export class Run implements Appendable, ReportedRun {
 
   get lastRespondedAtMs(): number {
     return this.receivedAtMs
+  }
+
+  /** Whether each is later than the one before it and has the same keys, of which there are so many. */
+  isUniform(keys: number): boolean {
+    return this.#isUniform && keys === this.#valueCount
   }
 
   /** Unless `draft` knows better, all that each of them says. */
@@ -168,40 +186,5 @@ export class Run implements Appendable, ReportedRun {
       onStored: () => this.onStored(place, 1),
       onRefused: (reason: string) => this.onRefused(reason, 1),
     }))
-  }
-
-  #note({ atMs, values }: Sample): void {
-    if (atMs <= this.newestMs) this.isAscending = false
-    else this.newestMs = atMs
-    if (this.rows === 0) this.values = values
-    for (const key in values) {
-      const value = values[key]
-      if (value === undefined) continue
-      this.values[key] = value
-      this.valueAtMs[key] = atMs
-    }
-  }
-
-  #read(from: number, to: number): Sample | null {
-    const text = this.#source.bytes.toString('utf8', from, to)
-    // stands in the place of bytes that are no UTF-8, and may be meant: the slow way finds out
-    if (text.includes('\uFFFD')) return null
-    const raw = parseOrNull(text)
-    if (!isJsonObject(raw) || Array.isArray(raw.s)) return null
-    const { ts } = raw
-    if (!isPlausibleTime(ts, this.latestMs) || ts < this.receivedAtMs - LIVE_MS) return null
-    let isWhole = true
-    const sample = parseSample(raw, Math.round(ts), () => {
-      isWhole = false
-    })
-    return isWhole && sample !== undefined ? sample : null
-  }
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
   }
 }
