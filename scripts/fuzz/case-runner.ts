@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { PACKET, PINGREQ } from '#testing/mqtt-packets.ts'
 import { judgeAnswers, readAnswers } from './answers.ts'
 import type { FuzzCase } from './fuzz-case.ts'
-import { loginPacket } from './sample-packets.ts'
+import { datedWrites, loginPacket } from './sample-packets.ts'
 import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
 
 /** Where cases are thrown. */
@@ -82,7 +82,8 @@ class Connection {
 
   /** Logs in as the case wants it, and sends its bytes, each write in a turn of its own. */
   async speak(): Promise<void> {
-    const { entry, device, writes } = this.#case
+    const { entry, device } = this.#case
+    const writes = datedWrites(this.#case.writes, Date.now())
     const login = entry === 'stranger' ? null : loginPacket(device)
     if (entry === 'welcomed' && login !== null) {
       this.#write(login)

@@ -40,7 +40,7 @@ export interface FuzzCase {
   entry: Entry
   writes: Buffer[]
   ending: Ending
-  /** Packet types that must come back, in any order. */
+  /** Packet types that must come back, in any order, each as often as it is here. */
   answers: readonly number[]
   /** Connections that do the same at the same time. */
   copies: number

@@ -1,6 +1,18 @@
+import type { Random } from '#shared/random.ts'
 import { acknowledgement, PACKET, PINGREQ } from '#testing/mqtt-packets.ts'
 import type { Entry, Kind } from './fuzz-case.ts'
-import { loginPacket, samplePacket, someId, somePublish } from './sample-packets.ts'
+import { mutate } from './mutation.ts'
+import { loginPacket, plainPublish, samplePacket, someId, somePublish } from './sample-packets.ts'
+
+function cutAtRandom(random: Random, bytes: Buffer): Buffer[] {
+  const writes: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const size = random.chance(0.5) ? random.integer(1, 8) : random.integer(1, 2_000)
+    writes.push(bytes.subarray(at, at + size))
+    at += size
+  }
+  return writes
+}
 
 /** Cases made of packets that are right in themselves, but not where and how often they come. */
 export const orderKinds: readonly Kind[] = [
@@ -33,6 +45,39 @@ export const orderKinds: readonly Kind[] = [
         random.chance(0.6) ? somePublish(random, device, 2) : acknowledgement(PACKET.pubrel, someId(random)),
       )
       return { entry: random.pick(['pipelined', 'welcomed']), writes: packets }
+    },
+  },
+  {
+    // what is read in place, many at a time, until something else comes
+    name: 'plain-run',
+    weight: 8,
+    draft: (random, device) => {
+      const run = () => Array.from({ length: random.integer(1, 20) }, () => plainPublish(random, device))
+      const others = Array.from({ length: random.integer(0, 3) }, () =>
+        random.chance(0.5)
+          ? somePublish(random, device)
+          : mutate(random, plainPublish(random, device), PINGREQ),
+      )
+      const bytes = Buffer.concat([...run(), ...others, ...run()])
+      return { entry: random.pick(['pipelined', 'welcomed']), writes: cutAtRandom(random, bytes) }
+    },
+  },
+  {
+    // every place where a packet can be cut in two
+    name: 'split-run',
+    weight: 3,
+    draft: (random, device) => {
+      const count = random.integer(1, 4)
+      const bytes = Buffer.concat(
+        Array.from({ length: count }, (_, i) => plainPublish(random, device, i + 1)),
+      )
+      const at = random.integer(1, bytes.length - 1)
+      return {
+        entry: 'welcomed',
+        writes: [bytes.subarray(0, at), bytes.subarray(at)],
+        ending: 'ping',
+        answers: Array<number>(count).fill(PACKET.puback),
+      }
     },
   },
   {

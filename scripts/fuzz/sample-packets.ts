@@ -40,6 +40,27 @@ export function somePublish(random: Random, { hardwareId }: Login, qos = random.
   return publishPacket(`dev/${hardwareId}/${level}`, payload, { qos, id: someId(random) })
 }
 
+/** Stands for the time at which a case is run, which is not the same on every run. */
+const NOW = '1111111111111'
+
+/** The same writes with the time in place of `NOW`, wherever they are cut. */
+export function datedWrites(writes: readonly Buffer[], nowMs: number): Buffer[] {
+  const bytes = Buffer.concat(writes)
+  for (let at = bytes.indexOf(NOW); at >= 0; at = bytes.indexOf(NOW, at + 1)) bytes.write(String(nowMs), at)
+  let from = 0
+  return writes.map(({ length }) => {
+    from += length
+    return bytes.subarray(from - length, from)
+  })
+}
+
+/** A PUBLISH as carts send most: one reading with its time, QoS 1. */
+export function plainPublish(random: Random, { hardwareId }: Login, id = random.integer(1, 0xffff)): Buffer {
+  const rest = { lat: 36.56, long: -121.94, speed: random.integer(0, 300) / 10 }
+  const payload = JSON.stringify({ ts: Number(NOW), ...rest })
+  return publishPacket(`dev/${hardwareId}/tlm`, payload, { id })
+}
+
 /** A packet of the given type (0 to 15) without an error of its own: wrong only where it does not belong. */
 export function samplePacket(random: Random, type: number, device: Login): Buffer {
   const own = DOWNLINKS.map((level) => `dev/${device.hardwareId}/${level}`)
