@@ -94,7 +94,7 @@ const KINDS = {
     (d: Details) => telemetry(d, { boot: 1, up: 5_000, s: [{ up: 4_000, speed: d.detail % 9 }] }),
   ],
   unreadable: [2, 1, (d: Details) => telemetry(d, '{"ts":')],
-  noText: [2, 1, (d: Details) => telemetry(d, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))],
+  noText: [2, 1, (d: Details) => telemetry(d, Buffer.from(`{"ts":${d.nowMs},"note":"\xff"}`, 'latin1'))],
   replaced: [1, 1, (d: Details) => telemetry(d, { ...fix(d), note: '\ufffd' })],
   long: [1, 1, (d: Details) => telemetry(d, { ...fix(d), note: 'x'.repeat(900 + d.detail) })],
   copy: [3, 1, (d: Details) => telemetry(d, fix(d), { isDup: true })],

@@ -83,6 +83,7 @@ function holds(ids: Transaction, id: number): boolean {
 class FakeAppender implements Appender<Message> {
   readonly told: string[] = []
   rescue: () => WriterRequest | null = () => null
+  split: (message: Message) => readonly Message[] = (message) => [message]
   #encoded: number[][] = []
 
   encode(messages: readonly Message[]): AppendBatch {
@@ -128,14 +129,18 @@ function fresh(maxRows = 10_000, pauseMs = 0): void {
 }
 beforeEach(() => fresh())
 
-function appendRows(id: number, rows: number): void {
-  queue.append({
+function messageOf(id: number, rows: number): Message {
+  return {
     id,
     rows,
     sessionChanges: [],
     onStored: () => acknowledged.push(id),
     onRefused: () => undefined,
-  })
+  }
+}
+
+function appendRows(id: number, rows: number): void {
+  queue.append(messageOf(id, rows))
 }
 
 function append(...ids: number[]): void {
@@ -287,6 +292,25 @@ test('one bad message is refused alone; its neighbours are stored, in order', as
   assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
   assert.equal(queue.health.isUsable, true)
+})
+
+test('of a message that stands for several the bad one is refused alone', async () => {
+  appender.split = ({ id }) =>
+    id === 30 ? [31, 32, 33].map((part) => messageOf(part, 1)) : [messageOf(id, 1)]
+  writer.answerOf = (ids) => (holds(ids, 30) || holds(ids, 32) ? BAD_ROW : stored(ids))
+  append(1)
+  appendRows(30, 3)
+  append(5)
+  await settle()
+  assert.deepEqual(appender.told, [
+    'stored 1',
+    'stored 31',
+    'refused 32: datatype mismatch',
+    'stored 33',
+    'stored 5',
+  ])
+  assert.deepEqual(acknowledged, [1, 31, 33, 5])
+  assert.equal(queue.waitingRows, 0)
 })
 
 test('a message that meets a damaged page is kept elsewhere and acknowledged in its turn', async () => {
