@@ -303,6 +303,8 @@ test('of a device that is deleted while its readings wait for the disk the later
     device.send(reading(hardwareId, 1))
     await eventually(async () => (await waiting()) === 1, 'the first waits')
     const deleted = gateway.request('DELETE', `/devices/${hardwareId}`)
+    // requests that come behind it are answered: the deletion is in the queue
+    for (let i = 0; i < 5; i++) await waiting()
     device.send(reading(hardwareId, 2), reading(hardwareId, 3))
     await eventually(async () => (await waiting()) === 3, 'the others wait behind the deletion')
     db.exec('ROLLBACK')

@@ -34,8 +34,8 @@ interface IngestDeps {
 
 /**
  * The way of a device's message, in three moments: `accept` parses and queues it; `draft` makes it into the rows of a
- * transaction, with all that arrived meanwhile; once that is committed `announce` shows it (latest state, then events),
- * and only then is it acknowledged.
+ * transaction, with all that arrived meanwhile; once that is committed it shows in the latest state and is acknowledged,
+ * and `announce` tells of it. Plain readings come in runs, read in place: see `Run`.
  */
 export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
