@@ -291,27 +291,3 @@ test('what the store refuses of a run is not acknowledged: the connection ends, 
     assert.equal(await metric(gateway, 'cartbarn_mqtt_refused_total', 'not_stored'), 1)
   }
 })
-
-test('of a device that is deleted while its readings wait for the disk the later ones are not stored', async () => {
-  for (const gateway of gateways) {
-    const hardwareId = `cart-${++devices}`
-    const device = await openDevice(gateway, hardwareId)
-    const waiting = () => metric(gateway, 'cartbarn_write_queue_rows')
-    const before = await metric(gateway, 'cartbarn_dropped_total', 'device_removed')
-    const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
-    db.exec('BEGIN EXCLUSIVE')
-    device.send(reading(hardwareId, 1))
-    await eventually(async () => (await waiting()) === 1, 'the first waits')
-    const deleted = gateway.request('DELETE', `/devices/${hardwareId}`)
-    // requests that come behind it are answered: the deletion is in the queue
-    for (let i = 0; i < 5; i++) await waiting()
-    device.send(reading(hardwareId, 2), reading(hardwareId, 3))
-    await eventually(async () => (await waiting()) === 3, 'the others wait behind the deletion')
-    db.exec('ROLLBACK')
-    db.close()
-    assert.ok((await deleted).status < 300)
-    await device.closed()
-    await eventually(async () => (await waiting()) === 0, 'the queue is empty')
-    assert.equal((await metric(gateway, 'cartbarn_dropped_total', 'device_removed')) - before, 2)
-  }
-})
