@@ -229,7 +229,7 @@ test('the fast lane makes no difference but in time', async () => {
   )
   const name = 'cartbarn_mqtt_received_messages_by_way_total'
   const [lane, aedes] = await Promise.all(gateways.map((gateway) => metric(gateway, name, 'fast')))
-  assert.ok((lane ?? 0) > 100, `${lane} messages took the fast lane`)
+  assert.ok((lane ?? 0) > 0, `${lane} messages took the fast lane`)
   assert.equal(aedes, 0)
 })
 
