@@ -59,7 +59,7 @@ class Barn {
   }
 
   key(): string {
-    return readFileSync(this.keyFile, 'utf8').trim()
+    return readFileSync(this.keyFile, 'utf8').split('\n', 1)[0] ?? ''
   }
 }
 

@@ -10,6 +10,8 @@ const HTTP_SOCKETS = 4_000
 const BURST_S = 4
 /** Wrong keys of an address, sustained and at once. */
 const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
+/** Wrong codes for signing in, of all addresses. */
+const FAILED_CODES = { perSecond: 5, burst: 300 }
 /** `/realtime` connections of all users, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
 /** `/realtime` connections that have not logged in; pages on many screens open theirs at once when the network is back. */
@@ -29,7 +31,14 @@ const WAITING_COMMANDS = 1_000
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
     [
-      ...(['http_sockets', 'failed_keys', 'requests', 'realtime_sockets', 'realtime_half_open'] as const),
+      ...([
+        'http_sockets',
+        'failed_keys',
+        'failed_codes',
+        'requests',
+        'realtime_sockets',
+        'realtime_half_open',
+      ] as const),
       ...(['waiting_commands', 'downloads'] as const),
       ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions', 'mqtt_messages'] as const),
       ...(['lock_events', 'mqtt_half_open', 'failed_logins'] as const),
@@ -44,6 +53,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       total: HTTP_SOCKETS,
     }),
     failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
+    failedCodes: budgets.rates('failed_codes', FAILED_CODES),
     requests: budgets.rates('requests', { perSecond, burst: BURST_S * perSecond }),
     realtimeSockets: budgets.slots('realtime_sockets', {
       ...REALTIME_SOCKETS,

@@ -42,6 +42,7 @@ test('without any setting the defaults hold', () => {
     corsOrigins: [],
     requestsPerSecond: 50,
     httpSocketsPerAddress: 500,
+    publicUrl: undefined,
     trustedProxies: undefined,
     userRealtimeSockets: 20,
     userDownloads: 4,

@@ -8,6 +8,13 @@ import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 
+/** An address without a path, as links begin; null for anything else. */
+function publicOrigin(text: string): string | null {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  return [url.origin, `${url.origin}/`].includes(text.toLowerCase()) ? url.origin : null
+}
+
 const port = count(0, 65_535)
 const PORT_OR_OFF = { error: 'must be a whole number from 0 to 65535, or off' }
 const portOrOff = z.preprocess(
@@ -96,6 +103,16 @@ const SETTINGS = {
   HTTP_SOCKETS_PER_ADDRESS: {
     schema: count(1, 4_000).default(500),
     help: 'HTTP connections at once from one address; 4,000 in all',
+  },
+  PUBLIC_URL: {
+    schema: z
+      .string()
+      .refine(
+        (text) => publicOrigin(text) !== null,
+        'must be http://HOST or https://HOST, with a port or not',
+      )
+      .optional(),
+    help: 'address at which people reach the gateway, for links and QR codes; else the one of the request or of this machine',
   },
   TRUSTED_PROXIES: {
     schema: proxiesSetting.optional(),
@@ -271,6 +288,8 @@ export interface Config {
   enrolment: { key: string | undefined; isAlways: boolean }
   logLevel: Settings['LOG_LEVEL']
   corsOrigins: string[]
+  /** Without a slash at its end; undefined: what requests say, or this machine's own. */
+  publicUrl: string | undefined
   requestsPerSecond: number
   httpSocketsPerAddress: number
   /** Undefined: whoever opens a connection asks for himself. */
@@ -353,6 +372,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       .split(',')
       .map((origin) => origin.trim())
       .filter((origin) => origin !== ''),
+    publicUrl: s.PUBLIC_URL === undefined ? undefined : (publicOrigin(s.PUBLIC_URL) ?? undefined),
     requestsPerSecond: s.REQUESTS_PER_SECOND,
     httpSocketsPerAddress: s.HTTP_SOCKETS_PER_ADDRESS,
     trustedProxies: s.TRUSTED_PROXIES,

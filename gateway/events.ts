@@ -74,6 +74,14 @@ export interface GatewayEvents {
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
+  /** The user has another PIN, or none any more. */
+  pinChanged: { userId: string }
+  /** A person is locked on all tablets for wrong PINs, until then by the gateway's clock. */
+  pinLocked: { userId: string; untilMs: number }
+  /** A session is over: signed out, ended by an admin, expired, or its user's key is void. */
+  sessionEnded: { sessionId: string }
+  /** Somebody else acts on a session, or what it may do has changed. */
+  sessionChanged: { sessionId: string }
 }
 
 type Listener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void

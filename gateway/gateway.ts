@@ -18,9 +18,9 @@ import { EventGrowth } from '#services/event-growth.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
-import { KeyGuard } from '#services/key-guard.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import { Origins } from '#services/origins.ts'
+import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -60,6 +60,8 @@ export interface Gateway extends Part {
   reloadCertificate(): Promise<void>
   /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
   adminKeyFile(): AdminKeyFile | null
+  /** Signs a browser in, once; null when an admin has signed in or used the key. For a terminal, never for a log. */
+  setupCode(): string | null
 }
 
 export interface Addresses {
@@ -98,7 +100,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const users = new Users(base)
   const budgets = createBudgets(config, clock)
   const addresses = new ClientAddresses(config.trustedProxies)
-  const keyGuard = new KeyGuard({ users, ...budgets })
+  const keyFile = new AdminKeyFile(config.dataDir)
+  const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
+  const people = createPeople({ ...base, ...budgets, users, origins, firstAdminKey })
+  const { sessions, persons, keyGuard } = people
   const presence = new Presence(events, clock)
   const brake = new AgeBrake(clock)
   const clockMark = new ClockMark({ ...base, brake })
@@ -136,9 +141,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...base,
     fleet,
     commands,
-    users,
-    keyGuard,
-    origins,
+    ...{ users, persons, keyGuard, origins },
     sockets: budgets.realtimeSockets,
     halfOpen: budgets.realtimeHalfOpen,
   })
@@ -146,10 +149,11 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     budgets,
     ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
-    ...{ eventDeletion: telemetry.events, databaseCheck },
+    ...{ eventDeletion: telemetry.events, databaseCheck, people },
   })
+  const startedAtMonotonicMs = clock.monotonicMs()
   const app = createApp({
-    ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, keyGuard },
+    ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, ...people },
     ...{ sync, metrics, mqtt: broker, enrolment, clockMark, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
@@ -158,6 +162,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     erasures: new Erasures(base),
     addresses,
     corsOrigins: config.corsOrigins,
+    publicUrl: config.publicUrl,
+    startedAtMs: () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs),
     settings: describeSettings(),
     subscriptions: () => realtime.summary(),
     mqttConnections: config.mqttConnections,
@@ -173,8 +179,6 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({ events, store, broker, users, damage, devices, enrolment, groups, publisher })
 
-  const keyFile = new AdminKeyFile(config.dataDir)
-  const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
   const memory = {
     start: async () => {
       await enrolment.start()
@@ -186,7 +190,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
-    ...[...present(certificate), store, ingest, clockMark, users, memory],
+    ...[...present(certificate), store, ingest, clockMark, users, sessions, memory],
     // which may be waiting for its turn behind a long sealing: that ends first
     ...[telemetry.retention, telemetry.eventRetention, telemetry.diskGuard, telemetry.sealing],
     eventGrowth,
@@ -212,6 +216,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     },
     reloadCertificate: async () => certificate?.reload(),
     adminKeyFile: () => (firstAdminKey.isWaiting ? keyFile : null),
+    setupCode: () => firstAdminKey.setupCode ?? null,
   }
 }
 

@@ -6,6 +6,7 @@ import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
 import { createProgramLog } from '#shared/log.ts'
 import type { Config } from './config.ts'
+import { defaultRouteAddress } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
 /** Where a gateway listens. */
@@ -29,11 +30,15 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
   const announcement: Part = {
     start: async () => {
       const addresses = gateway.addresses()
-      log.info(addresses, 'listening')
+      const url = config.publicUrl ?? (await reachableUrl(config.host, addresses.http))
+      log.info({ ...addresses, url }, 'listening')
       const plain = plainDoors(config)
       if (plain !== undefined) log.warn({ host: config.host }, plain)
       companion = company?.create(addresses)
-      welcome({ host: config.host, addresses, plain, keyFile: company?.keyFile ?? gateway.adminKeyFile() })
+      const code = gateway.setupCode()
+      const setupUrl = code === null ? null : `${url}/app/#setup=${code}`
+      const keyFile = company?.keyFile ?? gateway.adminKeyFile()
+      welcome({ host: config.host, addresses, plain, keyFile, setupUrl })
       await companion?.start()
     },
     stop: async () => companion?.stop(),
@@ -55,9 +60,11 @@ interface Shown {
   addresses: Addresses
   plain: string | undefined
   keyFile: AdminKeyFile | null
+  /** Signs a browser in, once: only for a terminal. */
+  setupUrl: string | null
 }
 
-function welcome({ host, addresses, plain, keyFile }: Shown): void {
+function welcome({ host, addresses, plain, keyFile, setupUrl }: Shown): void {
   const { http, mqtt, mqtts } = addresses
   const isSecure = http.startsWith('https:')
   const shown = [
@@ -72,6 +79,7 @@ function welcome({ host, addresses, plain, keyFile }: Shown): void {
     `  cartbarn is running.   ${shown.join('   ')}`,
     ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
     ...(plain === undefined ? [] : [`  Mind                   ${plain}`]),
+    ...(setupUrl !== null && isatty(2) ? ['', `  Set up in a browser    ${setupUrl}`] : []),
     ...(keyFile === null ? [] : whereTheKeyIs(keyFile)),
     '',
     '  Try:',
@@ -87,8 +95,18 @@ function welcome({ host, addresses, plain, keyFile }: Shown): void {
 /** The key itself only on a terminal: anything else may be a log, which many can read. */
 function whereTheKeyIs(file: AdminKeyFile): string[] {
   const path = resolve(file.path)
-  const value = isatty(2) ? file.read() : `"$(cat '${path}')"`
+  const value = isatty(2) ? file.read() : `"$(head -n 1 '${path}')"`
   return ['', `  The admin key (in ${path}):`, '', `    export KEY=${value}`]
+}
+
+/** What links begin with: the address that others reach it at, or the one it listens on where that is another. */
+async function reachableUrl(host: string, listening: string): Promise<string> {
+  if (host !== '0.0.0.0' && host !== '::') return listening
+  const address = await defaultRouteAddress()
+  if (address === undefined) return listening
+  const url = new URL(listening)
+  url.hostname = address
+  return url.origin
 }
 
 /** Where carts and tablets find a gateway that listens everywhere. */

@@ -9,6 +9,11 @@ export interface MetricParts {
   ingest: { messages: Tally; dropped: Tally; unverifiedTimes: number }
   delivery: { outcomes: Tally; unfinishedCount: number }
   keyGuard: { refused: Tally }
+  people: {
+    sessions: { size: number; actingCount: number; ended: Tally }
+    persons: { tries: Tally }
+    accessRequests: { size: number }
+  }
   budgets: { refused: Tally }
   realtime: { sentFrames: number; closed: Tally; connectionCount: number }
   broker: { status: Pick<BrokerStatus, 'stats'> }
@@ -92,6 +97,25 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'Requests and logins refused because of their API key or its request rate, by reason.',
     ({ keyGuard }) => keyGuard.refused.entries(),
     'reason',
+  ),
+  cartbarn_sessions: gauge('Browsers that are signed in.', ({ people }) => people.sessions.size),
+  cartbarn_sessions_ended_total: counter(
+    'Sessions that ended, by reason.',
+    ({ people }) => people.sessions.ended.entries(),
+    'reason',
+  ),
+  cartbarn_persons_acting: gauge(
+    'Sessions on which a person acts by a PIN.',
+    ({ people }) => people.sessions.actingCount,
+  ),
+  cartbarn_pin_tries_total: counter(
+    'PINs that were given on tablets, by what came of it; locked ones were not compared.',
+    ({ people }) => people.persons.tries.entries(),
+    'outcome',
+  ),
+  cartbarn_access_requests: gauge(
+    'Tablets that asked for access and have not signed in yet.',
+    ({ people }) => people.accessRequests.size,
   ),
   cartbarn_budget_refused_total: counter(
     'What was refused to users, devices and addresses because of a limit that each of them has, by limit.',

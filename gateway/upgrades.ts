@@ -1,10 +1,12 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Caller } from '#domain/access.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
-import { AppError, describeError, NotFoundError } from '#shared/errors.ts'
+import type { KeyGuard } from '#services/people/key-guard.ts'
+import type { Login } from '#services/people/login.ts'
+import { AppError, describeError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
+import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { problemOf } from '#shared/http/problem.ts'
+import { sessionTokenIn } from '#shared/http/session-cookie.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 
@@ -14,7 +16,8 @@ const GOODBYE_MS = 5_000
 interface UpgradeDeps {
   keyGuard: KeyGuard
   realtime: {
-    accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void
+    accept(request: IncomingMessage, socket: Duplex, head: Buffer, login: Login, address: string): void
+    acceptOver(request: IncomingMessage, socket: Duplex, head: Buffer): void
     acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void
   }
   mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
@@ -22,8 +25,21 @@ interface UpgradeDeps {
   log: Log
 }
 
-/** Sends WebSocket requests where they belong: `/realtime` with a key or to begin with one, `/mqtt`; anything else gets an HTTP error. */
+/** Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`; anything else gets an HTTP error. */
 export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log }: UpgradeDeps) {
+  /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
+  function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {
+    const token = apiKey === undefined ? sessionTokenIn(request.headers.cookie) : undefined
+    if (token === undefined) return keyGuard.admit(apiKey, address)
+    requireOwnOrigin(request.headers.origin, ownOriginOf(addresses, request))
+    try {
+      return keyGuard.admitSession(token)
+    } catch (error) {
+      if (error instanceof UnauthenticatedError) return undefined
+      throw error
+    }
+  }
+
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
     try {
@@ -35,7 +51,11 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log 
         // asked for in so many words: a key that was forgotten is told so by 401, before a socket is opened
         if (apiKey === undefined && searchParams.get('authenticate') === 'message')
           realtime.acceptUnknown(request, socket, head, address)
-        else realtime.accept(request, socket, head, keyGuard.admit(apiKey, address).caller, address)
+        else {
+          const login = loginOf(request, apiKey, address)
+          if (login === undefined) realtime.acceptOver(request, socket, head)
+          else realtime.accept(request, socket, head, login, address)
+        }
       } else if (path === '/mqtt') {
         mqtt.upgrade(request, socket, head, addresses.ofRequest(request))
       } else {

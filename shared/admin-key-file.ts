@@ -12,7 +12,12 @@ import { join } from 'node:path'
 import { describeError } from './errors.ts'
 import { newUuid } from './ids.ts'
 
-/** The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. */
+const SETUP_LINE = /^setup code: (\S+)$/m
+
+/**
+ * The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. Its first line
+ * is the key; a second one may hold a code that signs a browser in, once.
+ */
 export class AdminKeyFile {
   readonly path: string
   readonly #folder: string
@@ -22,18 +27,19 @@ export class AdminKeyFile {
     this.path = join(dataDir, name)
   }
 
-  /** Undefined when there is none. */
+  /** The key; undefined when there is none. */
   read(): string | undefined {
-    try {
-      return readFileSync(this.path, 'utf8').trim() || undefined
-    } catch {
-      return undefined
-    }
+    return this.#text().split('\n', 1)[0]?.trim() || undefined
+  }
+
+  /** As it was written; undefined when there is none. */
+  readSetupCode(): string | undefined {
+    return SETUP_LINE.exec(this.#text())?.[1]
   }
 
   /** When it returns the key is on the disk: only then may it become valid. Throws an `Error` in words. */
-  write(key: string): void {
-    this.#put(key, renameSync)
+  write(key: string, setupCode?: string): void {
+    this.#put(setupCode === undefined ? key : `${key}\nsetup code: ${setupCode}`, renameSync)
   }
 
   /** The same, unless there is a key: of programs that start at once in one folder all get the same. Returns the key. */
@@ -49,12 +55,20 @@ export class AdminKeyFile {
     return this.read() ?? key
   }
 
-  #put(key: string, place: (temporary: string, path: string) => void): void {
+  #text(): string {
+    try {
+      return readFileSync(this.path, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+
+  #put(content: string, place: (temporary: string, path: string) => void): void {
     const temporary = `${this.path}.${newUuid()}.tmp`
     try {
       const file = openSync(temporary, 'w', 0o600)
       try {
-        writeSync(file, `${key}\n`)
+        writeSync(file, `${content}\n`)
         fsyncSync(file)
       } finally {
         closeSync(file)

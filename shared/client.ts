@@ -85,11 +85,14 @@ export class ApiClient {
 
   /**
    * A WebSocket to `/realtime`, as the browser makes it, which sends the key as its first message: in an address it would
-   * end in logs and histories. It is logged in when `connected` comes; close code 4401 says that the key is not valid.
+   * end in logs and histories. Without a key it is the cookie of a browser that is signed in. It is logged in when `connected`
+   * comes; close code 4401 says that the key or session is not valid.
    */
   openRealtime(): WebSocket {
     const { url, apiKey } = this.#options
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/realtime?authenticate=message`)
+    const address = `${url.replace(/^http/, 'ws')}/realtime`
+    if (apiKey === undefined) return new WebSocket(address)
+    const socket = new WebSocket(`${address}?authenticate=message`)
     socket.addEventListener('open', () => socket.send(JSON.stringify({ type: 'authenticate', apiKey })))
     return socket
   }

@@ -49,7 +49,13 @@ export class InvalidRequestError extends AppError {
 
 export class UnauthenticatedError extends AppError {
   constructor(
-    code: 'missing_api_key' | 'invalid_api_key' | 'user_inactive' | 'invalid_token',
+    code:
+      | 'missing_api_key'
+      | 'invalid_api_key'
+      | 'invalid_session'
+      | 'invalid_code'
+      | 'user_inactive'
+      | 'invalid_token',
     message: string,
   ) {
     super('unauthenticated', code, message)

@@ -1,15 +1,22 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context, MiddlewareHandler } from 'hono'
-import { isAdmin } from '#domain/access.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
-import type { User } from '#services/users.ts'
-import { ForbiddenError } from '#shared/errors.ts'
-import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
+import { isAdmin, isStaff } from '#domain/access.ts'
+import type { KeyGuard } from '#services/people/key-guard.ts'
+import { type Login, requireStillIn } from '#services/people/login.ts'
+import type { Persons } from '#services/people/persons.ts'
+import type { Sessions } from '#services/people/sessions.ts'
+import { ForbiddenError, UnauthenticatedError } from '#shared/errors.ts'
+import { createApiOf, type RequestEnv, setHeader } from '#shared/http/api-env.ts'
+import { requireOwnOrigin } from '#shared/http/own-origin.ts'
+import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 
 /** What a handler finds on `c.var`. */
 export interface ApiEnv {
-  Variables: RequestEnv['Variables'] & { user: User }
+  Variables: RequestEnv['Variables'] & {
+    /** Who was let in. */
+    user: Login
+  }
 }
 
 /** A part of the API: routes with schemas; what does not fit them is answered with 400. */
@@ -18,16 +25,53 @@ export function createApi(): OpenAPIHono<ApiEnv> {
 }
 
 /** Throws `admin_required`; comes before the resource is looked up. */
-export function requireAdmin(user: User): void {
+export function requireAdmin(user: Login): void {
   if (!isAdmin(user.caller))
-    throw new ForbiddenError('admin_required', 'this operation needs the key of an admin')
+    throw new ForbiddenError('admin_required', 'this operation needs the rights of an admin')
 }
 
-/** Admits callers with a good key and keeps who they are in `c.var.user`. */
-export function withKey(guard: KeyGuard): MiddlewareHandler<ApiEnv> {
+interface Door {
+  keyGuard: KeyGuard
+  sessions: Pick<Sessions, 'isCookieDue'>
+  persons: Pick<Persons, 'acted'>
+}
+
+/**
+ * Admits callers with a good key or session, and keeps who they are in `c.var.user`. A key makes a cookie irrelevant. A
+ * cookie alone is not trusted: what may change anything has to come from a page of ours.
+ */
+export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
-    c.set('user', guard.admit(c.req.header('x-api-key'), c.var.address))
+    const apiKey = c.req.header('x-api-key')
+    const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
+    const user =
+      token === undefined ? door.keyGuard.admit(apiKey, c.var.address) : admitSession(c, door, token)
+    c.set('user', user)
+    // a body may take a minute, in which its sender may have lost what let it in
+    c.set('requireStillIn', () => void requireStillIn(user))
     return next()
+  }
+}
+
+/** Whether the caller's browser speaks TLS. */
+export function isSecure(c: Context<ApiEnv>): boolean {
+  return c.var.ownOrigin()?.startsWith('https:') ?? false
+}
+
+function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }: Door, token: string): Login {
+  const isUnsafe = !['GET', 'HEAD'].includes(c.req.method)
+  if (isUnsafe) requireOwnOrigin(c.req.header('origin'), c.var.ownOrigin())
+  try {
+    const login = keyGuard.admitSession(token)
+    const { session } = login
+    if (session !== null && isUnsafe) persons.acted(session)
+    // the browser forgets it after 400 days, however often it was sent
+    if (session !== null && sessions.isCookieDue(session))
+      setHeader(c, 'set-cookie', sessionCookie(token, isSecure(c)))
+    return login
+  } catch (error) {
+    if (error instanceof UnauthenticatedError) setHeader(c, 'set-cookie', clearedSessionCookie(isSecure(c)))
+    throw error
   }
 }
 
@@ -43,5 +87,12 @@ export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
 
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   requireAdmin(c.var.user)
+  await next()
+}
+
+/** Throws `staff_required`; comes before the resource is looked up. */
+export const staffOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (!isStaff(c.var.user.caller))
+    throw new ForbiddenError('staff_required', 'this operation is for staff and admins')
   await next()
 }

@@ -1,12 +1,16 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
+import { originOf } from '#services/people/login.ts'
+import { outgoingOf } from '#shared/http/api-env.ts'
 import { withAddress } from '#shared/http/client-address.ts'
 import { compressed, varyByEncoding, varyByEncodingToo } from '#shared/http/compressed.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
-import { type ApiEnv, adminOnly, createApi, withKey } from './api-env.ts'
+import { SESSION_COOKIE } from '#shared/http/session-cookie.ts'
+import { createAccessRequestsApi, createAskForAccessApi } from './access-requests.ts'
+import { type ApiEnv, adminOnly, createApi, staffOnly, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
 import { createClockApi } from './clock.ts'
 import { createCommandsApi } from './commands.ts'
@@ -23,8 +27,10 @@ import { createGeofencesApi } from './geofences.ts'
 import { createGroupsApi } from './groups.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
+import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createGatewayDocument } from './openapi.ts'
+import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSyncApi } from './sync.ts'
 import { createHealthApi, createSystemApi } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
@@ -34,9 +40,10 @@ import { createUsersApi } from './users.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { addresses, keyGuard, origins, log, corsOrigins, settings } = deps
+  const { addresses, origins, users, openAnswers, log, corsOrigins, settings } = deps
   const app = createApi()
-  const door = withKey(keyGuard)
+  const door = withKey(deps)
+  const nameOf = (userId: string) => users.find(userId)?.row.name ?? ''
 
   app.use(withRequestId)
   app.use(noStore)
@@ -62,16 +69,27 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     app.use(varyByEncoding)
   }
   app.route('/', createHealthApi(deps))
+  app.route('/', createSignInApi(deps))
+  app.route('/', createAskForAccessApi(deps))
   app.route('/', createGeofenceDownloadApi(deps))
   app.route(
     '/',
     createDocsApi(
-      () => createGatewayDocument(app, { withKey: door, roles: { admin: adminOnly } }),
+      () =>
+        createGatewayDocument(app, {
+          withKey: door,
+          cookie: SESSION_COOKIE,
+          roles: { staff: staffOnly, admin: adminOnly },
+        }),
       createDocsContent(settings),
     ),
   )
   app.use(door)
-  app.use((c, next) => origins.run({ userId: c.var.user.caller.userId, address: c.var.address }, next))
+  app.use(async (c, next) => {
+    await origins.run(originOf(c.var.user, c.var.address, nameOf), next)
+    const outgoing = c.var.isStreamed ? outgoingOf(c) : undefined
+    if (outgoing !== undefined) openAnswers.watch(c.var.user, outgoing)
+  })
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
   app.route('/', createMqttApi(deps))
@@ -89,6 +107,9 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createGeofencesApi(deps))
   app.route('/', createGeofenceEventsApi(deps))
   app.route('/', createUsersApi(deps))
+  app.route('/', createMeApi(deps))
+  app.route('/', createSessionsApi(deps))
+  app.route('/', createAccessRequestsApi(deps))
   app.route('/', createAuditLogApi(deps))
   app.route('/', createErasuresApi(deps))
   app.route('/', createSyncApi(deps))

@@ -126,6 +126,40 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     const { userId } = await g.createUser({})
     return () => ok('POST', `/users/${userId}/rotate-key`)
   },
+  'PUT /users/{id}/pin': async () => {
+    const { userId } = await g.createUser({})
+    return () => ok('PUT', `/users/${userId}/pin`, { pin: '1234' })
+  },
+  'POST /sessions': async () => () => g.signIn(),
+  'DELETE /sessions/current': async () => {
+    const browser = await g.signIn()
+    return () => browser.request('DELETE', '/sessions/current')
+  },
+  'POST /sessions/current/person': async () => {
+    const browser = await g.signIn()
+    await ok('PUT', `/users/${adminId}/pin`, { pin: '1234' })
+    return () => browser.act(adminId, '1234')
+  },
+  'DELETE /sessions/current/person': async () => {
+    const browser = await g.signIn()
+    await ok('PUT', `/users/${adminId}/pin`, { pin: '1234' })
+    await browser.act(adminId, '1234')
+    return () => browser.request('DELETE', '/sessions/current/person')
+  },
+  'DELETE /sessions/{id}': async () => {
+    const { sessionId } = await g.signIn()
+    return () => ok('DELETE', `/sessions/${sessionId}`)
+  },
+  'POST /pairing-codes': async () => () => ok('POST', '/pairing-codes', { user_id: adminId, name: 'Tablet' }),
+  'POST /access-requests': async () => () => ok('POST', '/access-requests', { name: 'Tablet' }),
+  'POST /access-requests/{id}/allow': async () => {
+    const { request_id } = await ok('POST', '/access-requests', { name: 'Tablet' })
+    return () => ok('POST', `/access-requests/${request_id}/allow`, { user_id: adminId })
+  },
+  'DELETE /access-requests/{id}': async () => {
+    const { request_id } = await ok('POST', '/access-requests', { name: 'Tablet' })
+    return () => ok('DELETE', `/access-requests/${request_id}`)
+  },
   'POST /groups': async () => newGroup,
   'PATCH /groups/{groupId}': async () => {
     const id = await newGroup()
@@ -198,6 +232,9 @@ const CHANGES_NOTHING: Record<string, string> = {
   'DELETE /mqtt/clients/{client_id}': 'closes a connection, which the client may open again',
 }
 
+/** What nobody who is known does. */
+const BY_NOBODY = 'POST /access-requests'
+
 for (const operation of Object.keys(operations).filter((name) => !name.startsWith('GET '))) {
   if (operation in CHANGES_NOTHING) continue
   test(`${operation} is entered, with who did it`, async () => {
@@ -207,7 +244,8 @@ for (const operation of Object.keys(operations).filter((name) => !name.startsWit
     const [entry, ...others] = await entered(change)
     assert.ok(entry !== undefined, 'nothing was entered')
     assert.deepEqual(others, [])
-    assert.deepEqual([entry.user_id, entry.address], [adminId, 'unknown'])
+    const userId = operation === BY_NOBODY ? null : adminId
+    assert.deepEqual([entry.user_id, entry.address], [userId, 'unknown'])
     assert.match(entry.action, /^[a-z_]+\.[a-z_]+$/)
     assert.equal(entry.at, toIso(clock.nowMs()))
   })
@@ -239,7 +277,7 @@ test('an entry says what was different, before and after, and no secret', async 
   assert.deepEqual(
     all.map(({ action }) => action),
     [
-      ...['device.created', 'device.updated', 'user.created', 'user.updated', 'user.key_rotated'],
+      ...['device.created', 'device.updated', 'user.created', 'user.updated', 'key.rotated'],
       ...['device.password_rotated', 'device.deleted'],
     ],
   )
@@ -296,7 +334,7 @@ test('an intent of the head office and an enrolment are of no user', async () =>
   const [byIntent] = await entered(() => g.intents.receive(intent))
   assert.deepEqual(
     [byIntent?.action, byIntent?.target, byIntent?.user_id, byIntent?.address],
-    ['device_config.created', id, null, 'head office'],
+    ['config.created', id, null, 'head office'],
   )
   const [enrolled] = await entered(async () => {
     const client = await g.connect('enrolled-1', KEY)

@@ -14,8 +14,8 @@ function toAuditEntryJson(row: AuditRow): AuditEntryJson {
     entry_id: row.entryId,
     at: toIso(row.atMs),
     user_id: row.userId,
-    person: null,
-    session_id: null,
+    person: row.personJson === null ? null : JSON.parse(row.personJson),
+    session_id: row.sessionId,
     address: row.address,
     action: row.action,
     target: row.target,
@@ -31,7 +31,7 @@ export function createAuditLogApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.get('/audit-log', 'List what was done', {
       description:
-        'Every change of users, keys, devices, device types, groups, configuration, zones and enrolment, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
+        'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and enrolment, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
       responses: { 200: auditLogAnswer, ...problems(400, 403) },

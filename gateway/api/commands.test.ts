@@ -3,7 +3,13 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#testing/callers.ts'
+import {
+  createCallers,
+  REFUSED_AS_NO_ADMIN,
+  REFUSED_AS_NO_STAFF,
+  REFUSED_OUTSIDE_SCOPE,
+  type Who,
+} from '#testing/callers.ts'
 import { CommandedDevice } from '#testing/commanded-device.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -39,9 +45,9 @@ const ROUTES: [
   ['POST', '/devices/teebox-1/commands', { command: 'locate' }, REFUSED_OUTSIDE_SCOPE],
   ['GET', '/devices/teebox-1/commands', undefined, REFUSED_OUTSIDE_SCOPE],
   ['GET', '/commands/:id', undefined, REFUSED_OUTSIDE_SCOPE],
-  ['GET', '/commands', undefined, REFUSED_AS_NO_ADMIN],
+  ['GET', '/commands', undefined, REFUSED_AS_NO_STAFF],
   ['POST', '/commands/:id/retry', undefined, REFUSED_AS_NO_ADMIN],
-  ['POST', '/groups/9/commands', { command: 'locate' }, REFUSED_AS_NO_ADMIN],
+  ['POST', '/groups/9/commands', { command: 'locate' }, REFUSED_AS_NO_STAFF],
 ]
 
 for (const [method, path, body, refused] of ROUTES) {

@@ -1,9 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { Caller } from '#domain/access.ts'
+import { type Caller, visibleHardwareIds } from '#domain/access.ts'
 import type { Asked, Asking } from '#services/commands/commands.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
+import { requireStillIn } from '#services/people/login.ts'
 import { paginationOf, requirePage } from '#shared/http/api-env.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
@@ -23,7 +24,7 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
 import type { CommandRow } from '#store/commands.ts'
-import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
 import { toCommandJson } from './command-json.ts'
 import type { ApiDeps } from './deps.ts'
 
@@ -75,15 +76,17 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
 
   api.openapi(
     route.get('/commands', 'List all commands', {
-      description: 'Newest first. For admins.',
-      middleware: [adminOnly],
+      description: 'Commands to devices in scope, newest first. For staff and admins.',
+      middleware: [staffOnly],
       request: { query: commandsQuerySchema },
-      responses: answers(commandListSchema, 'Commands to all devices, newest first.', 400, 403),
+      responses: answers(commandListSchema, 'Commands to devices in scope, newest first.', 400, 403),
     }),
     async (c) => {
       const { hardware_id, ...query } = c.req.valid('query')
       const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
-      const asked = { ...query, hardwareId: hardware_id, shortId: registration?.shortId }
+      const { caller } = c.var.user
+      const which = { hardwareId: hardware_id, shortId: registration?.shortId }
+      const asked = { ...query, ...which, visibleHardwareIds: visibleHardwareIds(caller) }
       return c.json(pageOf(await commands.list(asked, askerOf(c)), query, c.var.user.caller), 200)
     },
   )
@@ -121,8 +124,9 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
 
   api.openapi(
     route.post('/groups/{groupId}/commands', 'Send a command to a group', {
-      description: 'Sends it to each device whose type knows the command, in one step. For admins.',
-      middleware: [adminOnly, jsonBody],
+      description:
+        'Sends it to each device whose type knows the command, in one step; refused when a device of the group is outside the scope. For staff and admins.',
+      middleware: [staffOnly, jsonBody],
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {
         202: json(groupCommandsSchema, 'A command for each device whose type knows it.'),
@@ -152,7 +156,8 @@ function toRequest(fields: z.infer<typeof newCommandSchema>): CommandRequest {
 }
 
 function asking(c: Context<ApiEnv>, idempotencyKey: string | undefined): Asking {
-  return { caller: c.var.user.caller, idempotencyKey }
+  const { user } = c.var
+  return { caller: user.caller, idempotencyKey, callerNow: () => requireStillIn(user) }
 }
 
 function answerOne(c: Context<ApiEnv>, asked: Asked) {

@@ -212,7 +212,11 @@ test('what is wrong is said in words of this API, not of a library', async () =>
   }
   assert.deepEqual(
     await details('POST', '/users', { name: ['x'], role: 'boss', allowed_hardware_ids: 'cart-1' }),
-    ['name must be a string', 'role must be one of: user, admin', 'allowed_hardware_ids must be an array'],
+    [
+      'name must be a string',
+      'role must be one of: user, staff, admin',
+      'allowed_hardware_ids must be an array',
+    ],
   )
   assert.deepEqual(await details('POST', '/users', { name: 'x'.repeat(201) }), [
     'name must have at most 200 characters',

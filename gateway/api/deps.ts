@@ -12,8 +12,14 @@ import type { Fleet } from '#services/fleet.ts'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
 import type { Origins } from '#services/origins.ts'
+import type { AccessRequests } from '#services/people/access-requests.ts'
+import type { KeyGuard } from '#services/people/key-guard.ts'
+import type { OpenAnswers } from '#services/people/open-answers.ts'
+import type { PairingCodes } from '#services/people/pairing-codes.ts'
+import type { Persons } from '#services/people/persons.ts'
+import type { Sessions } from '#services/people/sessions.ts'
+import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -36,6 +42,12 @@ export interface ApiDeps {
   store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage'>
   fleet: Fleet
   users: Users
+  sessions: Sessions
+  persons: Persons
+  pairingCodes: PairingCodes
+  accessRequests: AccessRequests
+  signIn: Pick<SignIn, 'begin'>
+  openAnswers: OpenAnswers
   devices: Devices
   enrolment: Pick<Enrolment, 'open' | 'state'>
   commands: Commands
@@ -56,11 +68,15 @@ export interface ApiDeps {
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
-  clock: Pick<GatewayClock, 'nowMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
+  clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockMark: Pick<ClockMark, 'confirm'>
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]
+  /** What links begin with; undefined: where the request came to. */
+  publicUrl: string | undefined
+  /** By the clock as it is now, which may not have been right then. */
+  startedAtMs: () => number
   /** What `/docs` lists. */
   settings: readonly Setting[]
   /** Who watches what on `/realtime`. */

@@ -14,7 +14,7 @@ import {
   putDeviceTypeSchema,
 } from '#shared/wire/device-types.ts'
 import { idListQuerySchema } from '#shared/wire/params.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 /** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
@@ -23,8 +23,8 @@ export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiE
 
   api.openapi(
     route.get('/device-types', 'List device types', {
-      description: 'By name. For admins.',
-      middleware: [adminOnly],
+      description: 'By name. For staff and admins.',
+      middleware: [staffOnly],
       request: { query: idListQuerySchema },
       responses: answers(z.array(deviceTypeSchema), 'All types, by name.', 400, 403),
     }),
@@ -33,8 +33,8 @@ export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiE
 
   api.openapi(
     route.get('/device-types/{type}', 'Get a device type', {
-      description: 'For admins.',
-      middleware: [adminOnly],
+      description: 'For staff and admins.',
+      middleware: [staffOnly],
       request: { params: deviceTypeParams },
       responses: answers(deviceTypeSchema, 'The type.', 403, 404),
     }),

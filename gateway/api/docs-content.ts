@@ -22,11 +22,12 @@ function renderRealtime(origin: string): Html {
   const address = `${origin.replace(/^http/, 'ws')}${REALTIME_PATH}`
   return html`<p>A WebSocket with JSON messages. Programs send the key in the header <code>X-API-Key</code>. Browsers cannot send
     headers: they connect with <code>authenticate=message</code> and send <code>authenticate</code> within 10 seconds, before
-    anything else; the gateway answers <code>connected</code>. The parameter <code>api_key</code> works too, but addresses end in
+    anything else; the gateway answers <code>connected</code>. A browser that is signed in needs neither: it sends its cookie.
+    The parameter <code>api_key</code> works too, but addresses end in
     logs and histories. A bad key is refused with 401, in a message with <code>error</code> and 4401. Pings come every 30
     seconds. Messages that come together are sent together, up to 25 ms later (longer with very many readers), several in one
     TCP segment; the order of a connection's messages is that in which things happened. Close codes: 1001 the gateway stops, 1003 a message was not text, 1008 the client broke the rules, 1009 a message
-    is over 64 KiB, 1013 the client reads too slowly or has too many connections, 4401 the key is void, or did not come.</p>
+    is over 64 KiB, 1013 the client reads too slowly or has too many connections, 4401 the key or session is over, or did not come.</p>
     ${shell(`${address}?authenticate=message`)}
     ${table(
       ['Message', 'From', 'What it is'],

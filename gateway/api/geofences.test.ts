@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
 import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
@@ -72,7 +72,8 @@ const ROUTES: [method: string, path: string, unknownId: number][] = [
 
 for (const [method, path, unknownId] of ROUTES) {
   const options = method === 'PUT' ? { body: zones() } : {}
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  const refused = method === 'GET' && path.startsWith('/groups') ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN
+  for (const [who, status, code] of refused) {
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, path.replace('ID', '999999'), { key: keys[who], ...options })
       assert.deepEqual([answer.status, answer.body.code], [status, code])

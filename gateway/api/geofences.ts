@@ -16,7 +16,7 @@ import {
 } from '#shared/wire/geofences.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 const geofencesBody = jsonBodyUpTo(1_048_576)
@@ -46,7 +46,7 @@ export function requireGeofences(
   throw new NotFoundError('group_not_found', `there is neither a group nor geofences under ${id}`)
 }
 
-/** The geofences of groups, and the older paths to the same. All for admins. */
+/** The geofences of groups, and the older paths to the same. Staff read those of groups. */
 export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const { geofences, groups, fetchesGeofences } = deps
   const api = createApi()
@@ -65,8 +65,8 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
 
   api.openapi(
     route.get('/groups/{groupId}/geofences', 'Get the zones of a group', {
-      description: 'As GeoJSON. For admins.',
-      middleware: [adminOnly],
+      description: 'As GeoJSON. For staff and admins.',
+      middleware: [staffOnly],
       request: { params: groupIdParams },
       responses: answers(groupGeofencesSchema, 'The zones of the group.', 400, 403, 404),
     }),

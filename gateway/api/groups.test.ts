@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
@@ -44,7 +44,7 @@ const ROUTES: [method: string, path: string, body?: object][] = [
 
 for (const [method, path, body] of ROUTES) {
   const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN) {
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, path, { key: keys[who], ...options })
       assert.deepEqual([answer.status, answer.body.code], [status, code])

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { canSee } from '#domain/access.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
@@ -19,11 +20,11 @@ import {
   newGroupSchema,
 } from '#shared/wire/groups.ts'
 import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/params.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toDeviceJson } from './device-json.ts'
 
-/** `/groups`: which there are, and which devices are in them. All for admins. */
+/** `/groups`: which there are, and which devices are in them. Staff read them. */
 export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -40,8 +41,8 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
 
   api.openapi(
     route.get('/groups', 'List groups', {
-      description: 'All groups, by group_id. For admins.',
-      middleware: [adminOnly],
+      description: 'All groups, by group_id. For staff and admins.',
+      middleware: [staffOnly],
       request: { query: idListQuerySchema },
       responses: answers(z.array(groupSchema), 'All groups, by group_id.', 400, 403),
     }),
@@ -74,8 +75,8 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
 
   api.openapi(
     route.get('/groups/{groupId}', 'Get a group', {
-      description: 'For admins.',
-      middleware: [adminOnly],
+      description: 'For staff and admins.',
+      middleware: [staffOnly],
       request: { params: groupIdParams },
       responses: answers(groupSchema, 'The group.', 400, 403, 404),
     }),
@@ -115,8 +116,8 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
 
   api.openapi(
     route.get('/groups/{groupId}/devices', 'List the devices of a group', {
-      description: 'By hardware_id. For admins.',
-      middleware: [adminOnly],
+      description: 'Those in scope, by hardware_id. For staff and admins.',
+      middleware: [staffOnly],
       request: { params: groupIdParams, query: idPageQuerySchema },
       responses: answers(deviceListSchema, 'The devices in the group, by hardware_id.', 400, 403, 404),
     }),
@@ -124,7 +125,8 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
       const { groupId } = c.req.valid('param')
       const { limit, offset, order } = c.req.valid('query')
       groups.require(groupId)
-      const page = inOrder(groups.devicesOf(groupId), order)
+      const seen = groups.devicesOf(groupId).filter(({ row }) => canSee(c.var.user.caller, row.hardwareId))
+      const page = inOrder(seen, order)
         .slice(offset, offset + limit)
         .map(toDeviceJson)
       return c.json({ devices: page, pagination: { limit, offset, returned: page.length } }, 200)

@@ -23,7 +23,7 @@ import type { ApiDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({ devices, store, users, downloads, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({ devices, store, downloads, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   async function answer(
@@ -43,11 +43,12 @@ export function createHistoryApi({ devices, store, users, downloads, clock }: Ap
     const readPage = (page: HistoryPageRequest) =>
       store.readers.run('historyPage', page, { ...ask, isPartOfLongRead: page.previousMs !== null })
     const text = await streamHistory(readPage, request, frame, {
-      userId: c.var.user.caller.userId,
+      // of one user over all its sessions: a download takes memory for as long as it lasts
+      userId: c.var.user.row.userId,
       slots: downloads,
       nowMs: clock.nowMs(),
       mayGoOn: () => {
-        const caller = users.callerOfKey(c.var.user)
+        const caller = c.var.user.callerNow()
         return caller !== undefined && canSee(caller, hardwareId)
       },
     })

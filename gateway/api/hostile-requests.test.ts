@@ -80,7 +80,7 @@ async function send(request: HostileRequest, target: Target, who: Who): Promise<
   assert.notEqual(status, 500, place)
   const operation = documented.operationOf(method, path)
   if (operation?.operationId === target.operation.operationId) {
-    const isForAdmins = operation.security.some(({ ApiKeyAuth }) => ApiKeyAuth.includes('admin'))
+    const isForAdmins = operation.security.some(({ ApiKeyAuth }) => ApiKeyAuth?.includes('admin'))
     if (who === 'nobody' && operation.security.length > 0) assert.equal(status, 401, place)
     if (who === 'user' && isForAdmins) assert.equal(status, 403, place)
     if (who === 'admin' && isForbidden)

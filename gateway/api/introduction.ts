@@ -1,7 +1,7 @@
 /** What holds for every operation, as CommonMark: the description of the API in `/openapi.json`. */
 export const INTRODUCTION = `The fleet gateway of a golf course: carts and tee boxes report over MQTT, people and programs use this API.
 
-- **Keys.** Send your key in \`X-API-Key\`. A user sees the devices in its \`allowed_hardware_ids\`; an admin sees all devices and may change everything. Only \`/health\`, \`/openapi.json\`, \`/docs\` and downloads with a token need no key.
+- **Keys.** Send your key in \`X-API-Key\`. A user sees the devices in its \`allowed_hardware_ids\`; staff also read groups and device types; an admin sees all devices and may change everything. Browsers sign in with \`POST /sessions\` and send a cookie instead: whatever may change something then needs the \`Origin\` of the gateway, and \`/realtime\` too. Only signing in, \`/health\`, \`/openapi.json\`, \`/docs\` and downloads with a token need no key.
 - **Errors** are \`application/problem+json\` (RFC 9457). Branch on \`code\`, show \`detail\`, and look into \`errors\` for each wrong field or parameter. A refused request stores nothing.
 - **Everywhere.** 401 without a good key, 429 past the request rate or for failed keys after twenty a minute (wait \`Retry-After\` seconds), 503 while the gateway cannot store anything. An unknown path is 404 \`not_found\`, a method that a path does not have is 405 \`method_not_allowed\` with \`Allow\`. HEAD is GET without the body. A slash at the end of a path makes no difference.
 - **Bodies** are JSON objects of up to 64 KiB, unless an operation says otherwise. A body with an unknown field is refused; unknown query parameters are ignored.

@@ -4,6 +4,7 @@ import { isAdmin } from '#domain/access.ts'
 import { describeDoubt } from '#services/clock/doubt.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { sessionTokenIn } from '#shared/http/session-cookie.ts'
 import { toIso } from '#shared/time.ts'
 import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
 import type { DamageFinding } from '#store/damage/findings.ts'
@@ -28,7 +29,7 @@ export function createHealthApi({
       description:
         'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never locked out.',
       responses: {
-        200: json(healthSchema, 'The gateway runs; an admin key gets details.'),
+        200: json(healthSchema, 'The gateway runs; an admin gets details.'),
         503: json(healthSchema, 'The store is unusable.'),
       },
     }),
@@ -38,9 +39,14 @@ export function createHealthApi({
         status: isUsable ? ('ok' as const) : ('error' as const),
         timestamp: toIso(clock.nowMs()),
       }
-      const user = keyGuard.recognize(c.req.header('x-api-key'), c.var.address)
+      const apiKey = c.req.header('x-api-key')
+      const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
+      const caller =
+        token === undefined
+          ? keyGuard.recognize(apiKey, c.var.address)?.caller
+          : keyGuard.recognizeSession(token)
       const more =
-        user !== undefined && isAdmin(user.caller)
+        caller !== undefined && isAdmin(caller)
           ? {
               subscriptions: subscriptions(),
               ...(detail === null ? {} : { detail }),

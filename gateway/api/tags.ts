@@ -36,7 +36,16 @@ export const TAGS: Tags = {
       nouns: ['lock-events', 'erasures'],
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
-    { name: 'Users', description: 'People and programs, their keys and scopes.', nouns: ['users'] },
+    {
+      name: 'Users',
+      description: 'People and programs, their keys, scopes and PINs.',
+      nouns: ['users', 'people', 'me'],
+    },
+    {
+      name: 'Sessions',
+      description: 'Browsers that are signed in, how they get there, and who acts on them.',
+      nouns: ['sessions', 'pairing-codes', 'access-requests'],
+    },
     {
       name: 'Audit log',
       description: 'Who changed what, and who sent which command.',

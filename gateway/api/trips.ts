@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { type Caller, canSee, isAdmin } from '#domain/access.ts'
+import { type Caller, canSee, isStaff } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
 import type { TripSearch } from '#services/trips.ts'
 import { invalidQuery } from '#shared/http/api-env.ts'
@@ -44,17 +44,17 @@ import { warnOfMissing } from './missing-records.ts'
 export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  /** The devices of a list that the caller may see, all of them for an admin who names none; by hardware id. */
+  /** The devices of a list that the caller may see, all of them for staff and admins who name none; by hardware id. */
   function queriedDevices(caller: Caller, hardwareIds: readonly string[] | undefined): readonly Device[] {
     if (hardwareIds !== undefined) {
       const wanted = new Set(hardwareIds)
       return fleet.all().filter(({ row }) => wanted.has(row.hardwareId) && canSee(caller, row.hardwareId))
     }
-    if (isAdmin(caller)) return fleet.all()
+    if (isStaff(caller)) return fleet.all().filter(({ row }) => canSee(caller, row.hardwareId))
     throw invalidQuery({
       name: 'hardware_ids',
       code: 'missing_parameter',
-      detail: 'is required unless the user is an admin',
+      detail: 'is required unless the role is staff or admin',
     })
   }
 

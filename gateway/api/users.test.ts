@@ -75,6 +75,7 @@ test('a new user with a name only has the defaults, and nothing else', async () 
     is_active: true,
     allowed_hardware_ids: null,
     mask_codes: false,
+    has_pin: false,
     created_at: nowIso,
     updated_at: nowIso,
     usage: { total_requests: 0, requests_today: 0, last_reset: nowIso },

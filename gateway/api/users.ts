@@ -1,19 +1,24 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { Users } from '#services/users.ts'
+import type { MiddlewareHandler } from 'hono'
+import { isAdmin } from '#domain/access.ts'
+import { ForbiddenError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
-import { userRoutes } from '#shared/http/user-routes.ts'
-import { toIso } from '#shared/time.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { userIdParams, userRoutes } from '#shared/http/user-routes.ts'
+import { newPinSchema, setPinSchema } from '#shared/wire/sessions.ts'
 import {
   issuedKeySchema,
   KEY_WARNING,
   newUserSchema,
   rotatedKeySchema,
-  type UserJson,
   userPatchSchema,
   userSchema,
 } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
+import { toUserJson } from './user-json.ts'
 
 /** Five thousand hardware ids of the greatest length fit. */
 const MAX_BODY_BYTES = 512 * 1024
@@ -34,30 +39,8 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
   rotateKey: 'The old key is void at once, and the gateway closes connections that use it.',
 })
 
-function toUserJson(row: ReturnType<Users['require']>): UserJson {
-  const { usage } = row
-  return {
-    user_id: row.userId,
-    name: row.name,
-    email: row.email,
-    role: row.role,
-    is_active: row.isActive,
-    allowed_hardware_ids: row.allowedHardwareIds,
-    mask_codes: row.masksCodes,
-    created_at: toIso(row.createdAtMs),
-    updated_at: toIso(row.updatedAtMs),
-    usage: {
-      total_requests: usage.totalRequests,
-      requests_today: usage.requestsToday,
-      last_reset: toIso(usage.lastResetMs),
-      ...(usage.firstUsedAtMs === null ? {} : { first_used_at: toIso(usage.firstUsedAtMs) }),
-      ...(usage.lastUsedAtMs === null ? {} : { last_used_at: toIso(usage.lastUsedAtMs) }),
-    },
-  }
-}
-
-/** `/users`: people and programs, their keys and scopes. All for admins. */
-export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
+/** `/users`: people and programs, their keys and scopes, for admins; and PINs, for oneself too. */
+export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(routes.list, (c) =>
@@ -100,5 +83,34 @@ export function createUsersApi({ users }: ApiDeps): OpenAPIHono<ApiEnv> {
     return c.json({ success: true as const, api_key: apiKey, warning: KEY_WARNING }, 200)
   })
 
+  api.openapi(
+    route.put('/users/{id}/pin', 'Set the PIN of a user', {
+      description:
+        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the user of the session or key. Whoever acts with the old PIN does so no more.',
+      middleware: [maySetPin, jsonBody],
+      request: { params: userIdParams, body: body(newPinSchema) },
+      responses: answers(setPinSchema, 'The PIN is set, or removed.', 400, 403, 404, 413, 415),
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      users.require(id)
+      await persons.setPin(id, c.req.valid('json').pin)
+      return c.json({ success: true as const }, 200)
+    },
+  )
+
   return api
+}
+
+/**
+ * Throws `admin_required`. On the tablet of an admin, whose rights have ended by now, a stranger may stand: the admin's own
+ * PIN would give them back.
+ */
+const maySetPin: MiddlewareHandler<ApiEnv> = (c, next) => {
+  const { caller, row } = c.var.user
+  const userId = c.req.param('id')
+  const isLowered = row.role === 'admin' && row.userId === userId
+  if (!isAdmin(caller) && (caller.userId !== userId || isLowered))
+    throw new ForbiddenError('admin_required', 'only an admin may set the PIN of somebody else')
+  return next()
 }

@@ -28,7 +28,37 @@ export function isAdmin(caller: Caller): boolean {
   return caller.role === 'admin'
 }
 
+/** Whether the caller may do what staff may; an admin may, too. */
+export function isStaff(caller: Caller): boolean {
+  return caller.role !== 'user'
+}
+
+const RANKS: Readonly<Record<Role, number>> = { user: 0, staff: 1, admin: 2 }
+
+/** The same without what only an admin may: staff with every device. */
+export function withoutAdminRights(caller: Caller): Caller {
+  return isAdmin(caller) ? { ...caller, role: 'staff', allowedHardwareIds: new Set(['*']) } : caller
+}
+
+/**
+ * A person who acts on a shared tablet: the lower of the two roles, and the devices that both see. What is done is the
+ * person's doing.
+ */
+export function actingOn(tablet: Caller, person: Caller): Caller {
+  return {
+    userId: person.userId,
+    role: RANKS[tablet.role] < RANKS[person.role] ? tablet.role : person.role,
+    allowedHardwareIds: seenByBoth(tablet, person),
+    masksCodes: !seesCodes(tablet) || !seesCodes(person),
+  }
+}
+
+function seenByBoth(one: Caller, other: Caller): ReadonlySet<string> {
+  if (seesAll(one)) return seesAll(other) ? new Set(['*']) : (other.allowedHardwareIds ?? new Set())
+  return new Set([...(one.allowedHardwareIds ?? [])].filter((hardwareId) => canSee(other, hardwareId)))
+}
+
 /** Whether the caller is shown codes of lock events as they are. */
 export function seesCodes(caller: Caller): boolean {
-  return isAdmin(caller) || caller.masksCodes !== true
+  return isStaff(caller) || caller.masksCodes !== true
 }

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Caller } from '#domain/access.ts'
 import { Channels } from '#testing/channels.ts'
+import { loginOf } from '#testing/login-of.ts'
 import { RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import { Frame } from './frames.ts'
 
@@ -13,7 +14,7 @@ const PONG = { type: 'pong' } as const
 async function connect(t: TestContext, { autoPong = true } = {}) {
   const source = { settle: t.mock.fn(), tooSlow: t.mock.fn() }
   const channel = await (await Channels.open(t, WEB_SOCKET_SETTINGS)).connect({ autoPong })
-  const connection = new RealtimeConnection(channel, USER, '127.0.0.1', source)
+  const connection = new RealtimeConnection(channel, loginOf(USER), '127.0.0.1', source)
   return { ...channel, ...source, connection, write: t.mock.method(channel.stream, 'write') }
 }
 

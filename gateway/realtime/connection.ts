@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import { type Caller, canSee, seesCodes } from '#domain/access.ts'
+import { type Login, requireStillIn } from '#services/people/login.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import { Frame, type PendingFrames } from './frames.ts'
@@ -48,9 +49,12 @@ interface Source {
 /** One client of `/realtime`. */
 export class RealtimeConnection implements Watcher {
   readonly connectionId = newUuid()
+  readonly login: Login
+  /** Of the key or the session, whoever acts on it. */
   readonly userId: string
   /** Of the network. */
   readonly address: string
+  /** What it may do as things are. */
   caller: Caller
   readonly watched = new Set<string>()
   watchesAll = false
@@ -62,13 +66,14 @@ export class RealtimeConnection implements Watcher {
   #windowEndsAtMs = 0
   #messages = 0
 
-  constructor({ webSocket, stream }: Channel, caller: Caller, address: string, source: Source) {
+  constructor({ webSocket, stream }: Channel, login: Login, address: string, source: Source) {
     this.#socket = webSocket
     this.#stream = stream
     this.#source = source
     this.address = address
-    this.caller = caller
-    this.userId = caller.userId
+    this.login = login
+    this.caller = login.callerNow() ?? login.caller
+    this.userId = login.row.userId
     webSocket.on('pong', () => {
       this.#missedPongs = 0
     })
@@ -118,6 +123,11 @@ export class RealtimeConnection implements Watcher {
     for (const frame of due) {
       if (frame.hardwareId === null || canSee(caller, frame.hardwareId)) this.enqueue(frame)
     }
+  }
+
+  /** What it may do now. Throws when it is not let in any more, or another person acts than `caller`. */
+  requireSame(caller: Caller): Caller {
+    return requireStillIn(this.login, caller)
   }
 
   /** Closes without what is due: `flush` sends that. */

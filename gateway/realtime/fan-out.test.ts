@@ -6,6 +6,7 @@ import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import { Channels, type Received } from '#testing/channels.ts'
+import { loginOf } from '#testing/login-of.ts'
 import { RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import { FanOut, type Telling } from './fan-out.ts'
 
@@ -32,7 +33,7 @@ async function start(t: TestContext, limits: Limits = {}) {
   const channels = await Channels.open(t, WEB_SOCKET_SETTINGS)
   const connect = async (hardwareIds: readonly string[] = [EVERYTHING], caller = ADMIN) => {
     const channel = await channels.connect()
-    const connection = new RealtimeConnection(channel, caller, '127.0.0.1', {
+    const connection = new RealtimeConnection(channel, loginOf(caller), '127.0.0.1', {
       settle: () => fanOut.settle(),
       tooSlow: () => connection.close(1013, 'too slow'),
     })

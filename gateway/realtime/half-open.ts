@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
-import type { Caller } from '#domain/access.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
+import type { KeyGuard } from '#services/people/key-guard.ts'
+import type { Login } from '#services/people/login.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError, RateLimitedError, UnauthenticatedError } from '#shared/errors.ts'
@@ -54,7 +54,7 @@ export class HalfOpen {
   }
 
   /** Reads one message: calls back with whose key it is, or closes. */
-  wait(webSocket: WebSocket, address: string, onCaller: (caller: Caller) => void): void {
+  wait(webSocket: WebSocket, address: string, onLogin: (login: Login) => void): void {
     const timer = setTimeout(
       () => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'),
       AUTHENTICATE_MS,
@@ -72,10 +72,10 @@ export class HalfOpen {
       // what arrives after the close frame was sent is not for us any more
       if (webSocket.readyState !== webSocket.OPEN) return
       over()
-      const caller = isBinary
+      const login = isBinary
         ? this.#refuseBinary(webSocket)
         : this.#judge(webSocket, data.toString(), address)
-      if (caller !== undefined) onCaller(caller)
+      if (login !== undefined) onLogin(login)
     })
   }
 
@@ -88,9 +88,9 @@ export class HalfOpen {
   }
 
   /** Whose key a message holds; tells the client why it is closed when it is nobody's. */
-  #judge(webSocket: WebSocket, text: string, address: string): Caller | undefined {
+  #judge(webSocket: WebSocket, text: string, address: string): Login | undefined {
     try {
-      return this.#deps.keyGuard.admit(keyIn(text), address).caller
+      return this.#deps.keyGuard.admit(keyIn(text), address)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const { kind, code, message } = error

@@ -33,9 +33,11 @@ export class RealtimeCommands {
     const echo = message.id === undefined ? {} : { id: message.id }
     try {
       const device = this.#requireVisible(connection, message.hardwareId)
+      const { caller } = connection
       const request = toRequest(message)
       await this.#deps.commands.create(device, request, {
         caller: connection.caller,
+        callerNow: () => connection.requireSame(caller),
         onWritten: ([command]) => {
           if (command === undefined) return
           const { commandId, hardwareId, status } = command
@@ -56,13 +58,12 @@ export class RealtimeCommands {
    */
   audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
     const { commandId, requestedBy, hardwareId, status } = command
-    const own = [...connections].filter(
-      ({ userId, caller }) => userId === requestedBy && canSee(caller, hardwareId),
-    )
+    const seeing = [...connections].filter(({ caller }) => canSee(caller, hardwareId))
     const senderId = this.#senders.get(commandId)
     if (isFinal(status)) this.#senders.delete(commandId)
-    const sender = own.find(({ connectionId }) => connectionId === senderId)
-    return sender === undefined ? own : [sender]
+    const sender = seeing.find(({ connectionId }) => connectionId === senderId)
+    if (sender !== undefined) return [sender]
+    return seeing.filter(({ caller, login }) => [caller.userId, login.row.userId].includes(requestedBy))
   }
 
   #requireVisible(connection: RealtimeConnection, hardwareId: string): Device {

@@ -1,19 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { type Caller, canSee, isAdmin } from '#domain/access.ts'
+import { canSee } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
-import type { KeyGuard } from '#services/key-guard.ts'
 import type { Origins } from '#services/origins.ts'
+import type { KeyGuard } from '#services/people/key-guard.ts'
+import { type Login, originOf, sessionOwner } from '#services/people/login.ts'
+import type { Persons } from '#services/people/persons.ts'
 import type { Users } from '#services/users.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import type { ClientMessage } from '#shared/wire/realtime.ts'
+import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
 import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
 import { type Channel, CLOSE, closeWebSocket, RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import {
@@ -32,16 +34,19 @@ const MAX_MESSAGE_BYTES = 65_536
 const MAX_ECHOED_CHARS = 1_024
 const PING_MS = 30_000
 const EVERYTHING = '*'
+/** Of one session, at once. */
+const SESSION_SOCKETS = 4
 const LOGGED_IN = 'this connection has logged in already'
 
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
   commands: Commands
-  users: Pick<Users, 'callerOf'>
+  users: Pick<Users, 'find'>
+  persons: Pick<Persons, 'acted'>
   keyGuard: Pick<KeyGuard, 'admit' | 'count'>
   origins: Pick<Origins, 'run'>
-  /** By user. */
+  /** By user, or by session. */
   sockets: Slots
   /** Those that have not logged in, by address. */
   halfOpen: Slots
@@ -87,8 +92,10 @@ export class Realtime implements Part {
       fanOut.settle()
       fanOut.subscriptions.forget(hardwareId)
     })
-    events.on('keyRevoked', ({ userId }) => this.#closeAll(userId))
-    events.on('scopeChanged', ({ userId }) => this.#narrowAll(userId))
+    for (const name of ['keyRevoked', 'scopeChanged'] as const)
+      events.on(name, ({ userId }) => this.#judge(userId))
+    for (const name of ['sessionEnded', 'sessionChanged'] as const)
+      events.on(name, ({ sessionId }) => this.#judge(sessionOwner(sessionId)))
     this.#pingTimer = setInterval(() => this.pingAll(), PING_MS)
   }
 
@@ -101,18 +108,26 @@ export class Realtime implements Part {
     this.#server.close()
   }
 
-  /** Turns an upgrade request whose key is good into a connection. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller, address: string): void {
-    this.#upgrade(request, socket, head, (channel) => this.#open(channel, caller, address))
+  /** Turns an upgrade request whose key or session is good into a connection. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, login: Login, address: string): void {
+    this.#upgrade(request, socket, head, (channel) => this.#open(channel, login, address))
+  }
+
+  /** Tells a browser whose session is over: of a refused upgrade it cannot read why. */
+  acceptOver(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#upgrade(request, socket, head, ({ webSocket }) => {
+      this.closed.add('session_over')
+      closeWebSocket(webSocket, CLOSE.unauthenticated, 'session over')
+    })
   }
 
   /** Turns an upgrade request without a key into a connection that has to begin with one. Throws `rate_limited`. */
   acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const release = this.#halfOpen.take(socket, address)
     this.#upgrade(request, socket, head, (channel) => {
-      this.#halfOpen.wait(channel.webSocket, address, (caller) => {
+      this.#halfOpen.wait(channel.webSocket, address, (login) => {
         release()
-        this.#open(channel, caller, address)
+        this.#open(channel, login, address)
       })
     })
   }
@@ -156,23 +171,23 @@ export class Realtime implements Part {
     })
   }
 
-  #open(channel: Channel, caller: Caller, address: string): void {
+  #open(channel: Channel, login: Login, address: string): void {
     const { sockets } = this.#deps
     const { webSocket } = channel
-    if (!sockets.take(caller.userId, { mayUseReserve: isAdmin(caller) })) {
+    const { owner, session } = login
+    if (session !== null) this.#makeRoom(owner)
+    const mayUseReserve = login.row.role === 'admin'
+    const most = session === null ? {} : { most: SESSION_SOCKETS }
+    if (!sockets.take(owner, { mayUseReserve, ...most })) {
       this.closed.add('too_many_connections')
       closeWebSocket(webSocket, CLOSE.slow, 'too many connections')
       return
     }
-    const connection: RealtimeConnection = new RealtimeConnection(channel, caller, address, {
+    const connection: RealtimeConnection = new RealtimeConnection(channel, login, address, {
       settle: () => this.#fanOut.settle(),
       tooSlow: () => this.#closeFor(connection, CLOSE.slow, 'too slow'),
     })
-    webSocket.on('close', () => {
-      sockets.release(caller.userId)
-      this.#fanOut.connections.delete(connection)
-      this.#fanOut.subscriptions.clear(connection)
-    })
+    webSocket.on('close', () => this.#forget(connection))
     this.#fanOut.connections.add(connection)
     webSocket.on('message', (data, isBinary) => {
       // what arrives after the close frame was sent is not for us any more
@@ -182,6 +197,21 @@ export class Realtime implements Part {
       else this.#closeFor(connection, CLOSE.abuse, 'too many messages')
     })
     connection.send({ type: 'connected', connectionId: connection.connectionId })
+  }
+
+  /** The oldest socket of a session gives way: a tablet that lost its network comes back before the gateway notices. */
+  #makeRoom(owner: string): void {
+    const own = [...this.#fanOut.connections].filter(({ login }) => login.owner === owner)
+    for (const connection of own.slice(0, Math.max(0, own.length - SESSION_SOCKETS + 1))) {
+      this.#closeFor(connection, CLOSE.slow, 'too many connections')
+      this.#forget(connection)
+    }
+  }
+
+  /** Gives its place back, once. */
+  #forget(connection: RealtimeConnection): void {
+    if (this.#fanOut.connections.delete(connection)) this.#deps.sockets.release(connection.login.owner)
+    this.#fanOut.subscriptions.clear(connection)
   }
 
   #receive(connection: RealtimeConnection, text: string): void {
@@ -198,9 +228,9 @@ export class Realtime implements Part {
   }
 
   /** What a user is told whose messages, over all its connections, and requests are more than its key may send. */
-  #excessOf({ userId }: RealtimeConnection): ErrorMessage | undefined {
+  #excessOf({ login }: RealtimeConnection): ErrorMessage | undefined {
     try {
-      this.#deps.keyGuard.count(userId)
+      this.#deps.keyGuard.count(login.owner)
       return undefined
     } catch (error) {
       if (!(error instanceof AppError)) throw error
@@ -224,7 +254,7 @@ export class Realtime implements Part {
         connection.send({ type: 'unsubscribed', hardwareIds: message.hardwareIds, ...echo })
         break
       case 'command':
-        void this.#deps.origins.run(connection, () => this.#commands.perform(connection, message))
+        this.#command(connection, message)
         break
       case 'ping':
         connection.send({ type: 'pong', ...echo })
@@ -232,6 +262,15 @@ export class Realtime implements Part {
       case 'authenticate':
         connection.send({ type: 'error', code: 'invalid_message', message: LOGGED_IN, ...echo })
     }
+  }
+
+  #command(connection: RealtimeConnection, message: ClientCommand): void {
+    const { origins, persons, users } = this.#deps
+    const { login, caller, address } = connection
+    if (login.session !== null) persons.acted(login.session)
+    const nameOf = (userId: string) => users.find(userId)?.row.name ?? ''
+    const origin = originOf({ row: login.row, session: login.session, caller }, address, nameOf)
+    void origins.run(origin, () => this.#commands.perform(connection, message))
   }
 
   #subscribe(connection: RealtimeConnection, wanted: string[]): { hardwareIds: string[]; denied: string[] } {
@@ -253,17 +292,19 @@ export class Realtime implements Part {
     return { hardwareIds, denied }
   }
 
-  #closeAll(userId: string): void {
+  /** Closes connections of a user or a session that is let in no more, and has the others do what they may now. */
+  #judge(owner: string): void {
     for (const connection of this.#fanOut.connections) {
-      if (connection.userId === userId) this.#closeFor(connection, CLOSE.unauthenticated, 'key revoked')
-    }
-  }
-
-  #narrowAll(userId: string): void {
-    const caller = this.#deps.users.callerOf(userId)
-    if (caller === undefined) return
-    for (const connection of this.#fanOut.connections) {
-      if (connection.userId !== userId) continue
+      const { login } = connection
+      if (login.owner !== owner) continue
+      const caller = login.callerNow()
+      if (caller === undefined) {
+        const reason = login.session === null ? 'key revoked' : 'session over'
+        this.#closeFor(connection, CLOSE.unauthenticated, reason)
+        this.#forget(connection)
+        continue
+      }
+      if (caller === connection.caller) continue
       connection.narrow(caller)
       const lost = this.#fanOut.subscriptions.narrow(connection)
       if (lost.length > 0) connection.send({ type: 'unsubscribed', hardwareIds: lost, reason: 'scope' })

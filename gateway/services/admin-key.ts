@@ -1,9 +1,11 @@
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
-import { describeError } from '#shared/errors.ts'
+import { describeError, UnavailableError } from '#shared/errors.ts'
 import { hashSecret, newApiKey } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
+import { groupedCode, newCode, readCode } from './people/codes.ts'
+import type { Pairing } from './people/pairing-codes.ts'
 import type { Users } from './users.ts'
 
 interface FirstAdminKeyDeps {
@@ -18,14 +20,16 @@ interface FirstAdminKeyDeps {
 const LOOK_MS = 2_000
 
 /**
- * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid, and
+ * Makes the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an admin
+ * has signed in or used the key. The file is on the disk before the key is valid, and
  * is removed once a use of the key is on the disk: whenever the gateway is killed, the operator gets a key from the next
  * start. Starts after everything that may fail, such as a port that is taken.
  */
 export class FirstAdminKey implements Part {
   readonly #deps: FirstAdminKeyDeps
-  /** Of the key in the file, with the number of requests it has made. */
-  #waiting: { keyHash: string; requests: number } | undefined
+  /** Of the key in the file, which nobody has used since the start. */
+  #waiting: { key: string; keyHash: string; userId: string } | undefined
+  #setupCode: string | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: FirstAdminKeyDeps) {
@@ -44,7 +48,8 @@ export class FirstAdminKey implements Part {
       file.tryRemove(log)
       return
     }
-    this.#waiting = { keyHash: user.keyHash, requests: user.usage.totalRequests }
+    this.#waiting = { key: key ?? '', keyHash: user.keyHash, userId: user.userId }
+    this.#readSetupCode(user.usage.firstUsedAtMs === null)
     log.info({ path: file.path }, 'the admin key is in a file until it is used')
     this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
   }
@@ -57,6 +62,42 @@ export class FirstAdminKey implements Part {
   /** Whether the key in the file has not been used yet. */
   get isWaiting(): boolean {
     return this.#waiting !== undefined
+  }
+
+  /** Signs a browser in, for links that are shown on a terminal; undefined once an admin has signed in or used the key. */
+  get setupCode(): string | undefined {
+    const isUsed = this.#waiting === undefined || this.#deps.users.isKeyUsed(this.#waiting.keyHash)
+    return isUsed ? undefined : this.#setupCode
+  }
+
+  /** Whom the setup code signs in, which it does only now; undefined when this is not the code. Throws `store_unavailable`. */
+  takeSetupCode(text: string): Pairing | undefined {
+    const { setupCode } = this
+    if (this.#waiting === undefined || setupCode === undefined || readCode(text) !== setupCode)
+      return undefined
+    try {
+      // first of all: whatever happens then, nobody else signs in with it
+      this.#deps.file.write(this.#waiting.key)
+    } catch (error) {
+      throw new UnavailableError('the setup code cannot be taken out of its file', error)
+    }
+    this.#setupCode = undefined
+    return { userId: this.#waiting.userId, name: 'setup' }
+  }
+
+  #readSetupCode(isUnused: boolean): void {
+    const { file, log } = this.#deps
+    const written = file.readSetupCode()
+    if (written === undefined || this.#waiting === undefined) return
+    if (isUnused) {
+      this.#setupCode = readCode(written)
+      return
+    }
+    try {
+      file.write(this.#waiting.key)
+    } catch (error) {
+      log.warn({ reason: describeError(error) }, 'cannot take the setup code out of its file')
+    }
   }
 
   async #giveKey(): Promise<void> {
@@ -86,7 +127,7 @@ export class FirstAdminKey implements Part {
 
   #newKeyInFile(): string {
     const key = newApiKey()
-    this.#deps.file.write(key)
+    this.#deps.file.write(key, groupedCode(newCode()))
     return key
   }
 
@@ -105,11 +146,11 @@ export class FirstAdminKey implements Part {
     if (waiting === undefined) return
     const user = this.#activeAdmin(waiting.keyHash)
     if (user !== undefined) {
-      if (user.usage.totalRequests === waiting.requests) return
+      if (!users.isKeyUsed(waiting.keyHash)) return
       await users.flushUsage()
       // else the next start could take the key for one that was never used
       const stored = store.read.users().find(({ userId }) => userId === user.userId)
-      if (stored?.usage.totalRequests === waiting.requests) return
+      if (stored?.usage.firstUsedAtMs === null) return
     }
     if (!this.#deps.file.tryRemove(this.#deps.log)) return
     this.#waiting = undefined

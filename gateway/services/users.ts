@@ -44,6 +44,8 @@ export class Users implements Part {
   readonly #byId = new Map<string, User>()
   readonly #byKeyHash = new Map<string, User>()
   readonly #used = new Set<User>()
+  /** Hashes of keys that were used since the start. */
+  readonly #usedKeys = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: UsersDeps) {
@@ -83,6 +85,17 @@ export class Users implements Part {
     return user
   }
 
+  /** Counts a request that came with the user's key. */
+  countKeyUse(user: User): void {
+    this.#usedKeys.add(user.row.keyHash)
+    this.countRequest(user)
+  }
+
+  /** Whether somebody has used the key with this hash since the start. */
+  isKeyUsed(keyHash: string): boolean {
+    return this.#usedKeys.has(keyHash)
+  }
+
   countRequest(user: User): void {
     const nowMs = this.#deps.clock.nowMs()
     const { usage } = user.row
@@ -104,6 +117,11 @@ export class Users implements Part {
     const user = this.#byId.get(userId)
     if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
     return this.#upToDate(user.row)
+  }
+
+  /** Undefined when there is none, active or not. */
+  find(userId: string): User | undefined {
+    return this.#byId.get(userId)
   }
 
   has(userId: string): boolean {
@@ -141,6 +159,13 @@ export class Users implements Part {
     if (fields.isActive === false) this.#deps.events.emit('keyRevoked', { userId })
     else this.#deps.events.emit('scopeChanged', { userId })
     return this.require(userId)
+  }
+
+  /** What proves a person to a shared tablet, hashed; null for nothing. Throws `user_not_found`. */
+  async setPin(userId: string, pinHash: string | null): Promise<void> {
+    const change = { userId, pinHash, nowMs: this.#deps.clock.nowMs() }
+    this.#keep(await this.#deps.store.write('updateUser', change))
+    this.#deps.events.emit('pinChanged', { userId })
   }
 
   /** The old key is dead when this returns. `isTold`: as of the first admin. */

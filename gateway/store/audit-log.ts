@@ -20,7 +20,8 @@ export interface DatedOrigin extends Origin {
   readonly atMs: number
 }
 
-export interface AuditRow extends DatedOrigin {
+export interface AuditRow extends Omit<DatedOrigin, 'person'> {
+  personJson: string | null
   entryId: string
   action: string
   target: string
@@ -40,20 +41,30 @@ const AUDIT_ENTRIES: ListedTable = {
   table: 'audit_entry',
   id: 'entry_id',
   place: ['at_ms', 'seq'],
-  columns: `entry_id AS entryId, at_ms AS atMs, user_id AS userId, address, action, target, before AS beforeJson,
+  columns: `entry_id AS entryId, at_ms AS atMs, user_id AS userId, person AS personJson, session_id AS sessionId, address, action, target, before AS beforeJson,
     after AS afterJson`,
 }
 
 /** Writes an entry down, in the transaction of what it tells of. */
 export function insertAuditEntry(
   connection: Connection,
-  { atMs, userId, address }: DatedOrigin,
+  { atMs, userId, person, sessionId, address }: DatedOrigin,
   { action, target, before, after }: AuditRecord,
 ): void {
   connection.run(
-    `INSERT INTO audit_entry (entry_id, at_ms, user_id, address, action, target, before, after)
-     VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?)`,
-    ...[atMs, userId, address, action, target, textOf(before), textOf(after)],
+    `INSERT INTO audit_entry (entry_id, at_ms, user_id, person, session_id, address, action, target, before, after)
+     VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[
+      atMs,
+      userId,
+      textOf(toPersonJson(person)),
+      sessionId,
+      address,
+      action,
+      target,
+      textOf(before),
+      textOf(after),
+    ],
   )
 }
 
@@ -76,6 +87,10 @@ export function listAuditEntries(
 /** There is nothing to write but what the audit log says of it: enrolment is open in memory only. */
 export function noteEnrolment(_connection: Connection, _input: { minutes: number }): null {
   return null
+}
+
+function toPersonJson(person: DatedOrigin['person']): object | null {
+  return person === null ? null : { user_id: person.userId, name: person.name }
 }
 
 function textOf(value: object | null): string | null {

@@ -36,6 +36,7 @@ import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
 import { isAdminKeyTold } from './secrets.ts'
+import { listSessions } from './sessions.ts'
 import { type DamagedRange, damagedBlocks, damagedBlocksIn } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { logEnds } from './telemetry/log-samples.ts'
@@ -247,6 +248,7 @@ export class Store<Message extends Appendable = Appendable>
     clockMark: () => this.#read(clockMark),
     isAdminKeyTold: () => this.#read(isAdminKeyTold),
     users: () => this.#read(listUsers),
+    sessions: () => this.#read(listSessions),
     quarantine: (limit: number) => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: () => this.#read(loadMqttSessions),
     space: () => this.#read(databaseSpace),

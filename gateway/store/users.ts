@@ -1,6 +1,7 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Role } from '#shared/wire/users.ts'
 import type { Connection } from './db/connection.ts'
+import { endSessionsOf } from './sessions.ts'
 
 export interface UserRow {
   userId: string
@@ -12,6 +13,8 @@ export interface UserRow {
   /** It sees the codes of lock events as asterisks, unless it is an admin. */
   masksCodes: boolean
   keyHash: string
+  /** Null without a PIN. */
+  pinHash: string | null
   createdAtMs: number
   updatedAtMs: number
   usage: Usage
@@ -30,7 +33,7 @@ type StoredUser = Omit<UserRow, 'isActive' | 'allowedHardwareIds' | 'masksCodes'
   Usage & { isActive: number; allowedJson: string | null; masksCodes: number }
 
 const USER_COLUMNS = `user_id AS userId, name, email, role, is_active AS isActive, allowed_hardware_ids AS allowedJson,
-  mask_codes AS masksCodes, key_hash AS keyHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
+  mask_codes AS masksCodes, key_hash AS keyHash, pin_hash AS pinHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
   requests_today AS requestsToday, last_reset_ms AS lastResetMs, first_used_at_ms AS firstUsedAtMs,
   last_used_at_ms AS lastUsedAtMs`
 
@@ -112,17 +115,18 @@ export interface UserChange {
   allowedHardwareIds?: string[] | null | undefined
   masksCodes?: boolean | undefined
   keyHash?: string | undefined
+  pinHash?: string | null | undefined
   nowMs: number
 }
 
-/** Changes what is given. Throws `last_admin` when no active admin would be left. */
+/** Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be left. */
 export function updateUser(connection: Connection, change: UserChange): UserRow {
   const known = findUser(connection, change.userId)
   const { userId, nowMs, ...fields } = change
   if (Object.values(fields).every((value) => value === undefined)) return known
   connection.run(
     `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, mask_codes = ?, key_hash = ?,
-       updated_at_ms = ?
+       pin_hash = ?, updated_at_ms = ?
      WHERE user_id = ?`,
     fields.name ?? known.name,
     fields.email === undefined ? known.email : fields.email,
@@ -131,16 +135,19 @@ export function updateUser(connection: Connection, change: UserChange): UserRow 
     toJson(fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds),
     Number(fields.masksCodes ?? known.masksCodes),
     fields.keyHash ?? known.keyHash,
+    fields.pinHash === undefined ? known.pinHash : fields.pinHash,
     nowMs,
     userId,
   )
   requireActiveAdmin(connection)
+  if (fields.keyHash !== undefined || fields.isActive === false) endSessionsOf(connection, userId)
   return findUser(connection, userId)
 }
 
 export function deleteUser(connection: Connection, input: { userId: string }): UserRow {
   const known = findUser(connection, input.userId)
   connection.run('DELETE FROM user WHERE user_id = ?', input.userId)
+  endSessionsOf(connection, input.userId)
   requireActiveAdmin(connection)
   return known
 }

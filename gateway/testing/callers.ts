@@ -25,6 +25,13 @@ export const REFUSED_AS_NO_ADMIN: Refusal[] = [
   ['no scope', 403, 'admin_required'],
 ]
 
+/** Who is refused by endpoints for staff and admins. */
+export const REFUSED_AS_NO_STAFF: Refusal[] = [
+  ...NOT_LET_IN,
+  ['in scope', 403, 'staff_required'],
+  ['no scope', 403, 'staff_required'],
+]
+
 /** Who is refused by the endpoints of one device. */
 export const REFUSED_OUTSIDE_SCOPE: Refusal[] = [
   ...NOT_LET_IN,

@@ -188,6 +188,30 @@ export class TestGateway {
     return body[0].user_id
   }
 
+  /** Signs a browser in, by default with the admin's key; throws when it is refused. */
+  async signIn(proof: object = { api_key: ADMIN_KEY }): Promise<Browser> {
+    const answer = await this.request('POST', '/sessions', { key: null, body: proof })
+    if (answer.status !== 201) throw new Error(`not signed in: ${JSON.stringify(answer.body)}`)
+    return new Browser(this, answer)
+  }
+
+  /** A browser signed in as a user, by a pairing code. */
+  async pair(userId: string, name = 'Tablet'): Promise<Browser> {
+    const { body } = await this.request('POST', '/pairing-codes', { body: { user_id: userId, name } })
+    return this.signIn({ code: body.code })
+  }
+
+  /** A client of `/realtime` with headers of its own, as those of a browser. */
+  async realtimeWith(headers: Record<string, string>): Promise<RealtimeClient> {
+    const client = await RealtimeClient.open(
+      `${this.http.replace('http', 'ws')}/realtime`,
+      headers,
+      this.trust,
+    )
+    this.#sockets.add(client)
+    return client
+  }
+
   /** Opens `/realtime`; rejects when the upgrade is refused. */
   async realtime(key = ADMIN_KEY): Promise<RealtimeClient> {
     const url = `${this.http.replace('http', 'ws')}/realtime?api_key=${key}`
@@ -222,6 +246,54 @@ export class TestGateway {
 
   #create(): Gateway {
     return createGateway(this.config, createLog('silent'), this.#overrides)
+  }
+}
+
+/** Where requests without a socket are sent to. */
+const ORIGIN = 'http://localhost'
+
+/** A browser that is signed in: it sends its cookie and where its page is from. */
+export class Browser {
+  readonly cookie: string
+  readonly sessionId: string
+  readonly #gateway: TestGateway
+
+  constructor(gateway: TestGateway, { headers, body }: Answer) {
+    this.#gateway = gateway
+    this.cookie = headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    this.sessionId = body.session.session_id
+  }
+
+  /** `origin` null sends none. */
+  request(
+    method: string,
+    path: string,
+    {
+      body,
+      origin = ORIGIN,
+      headers = {},
+    }: { body?: unknown; origin?: string | null; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    return this.#gateway.request(method, path, {
+      key: null,
+      ...(body === undefined ? {} : { body }),
+      headers: { cookie: this.cookie, ...(origin === null ? {} : { origin }), ...headers },
+    })
+  }
+
+  /** What GET /me answers. */
+  async me(): Promise<Answer['body']> {
+    return (await this.request('GET', '/me')).body
+  }
+
+  /** A person gives the PIN. */
+  act(userId: string, pin: string): Promise<Answer> {
+    return this.request('POST', '/sessions/current/person', { body: { user_id: userId, pin } })
+  }
+
+  /** Opens `/realtime`. */
+  realtime(): Promise<RealtimeClient> {
+    return this.#gateway.realtimeWith({ cookie: this.cookie, origin: this.#gateway.http })
   }
 }
 

@@ -156,7 +156,7 @@ test('a gateway that speaks without encryption to others says so, once in the lo
       .filter((line) => /HTTP and MQTT without encryption/.test(line))
     assert.equal(lines.length, times)
     assert.doesNotMatch(out() + err(), /flt_/)
-    assert.match(err(), /export KEY="\$\(cat '.*admin-key\.txt'\)"/)
+    assert.match(err(), /export KEY="\$\(head -n 1 '.*admin-key\.txt'\)"/)
   }
 })
 

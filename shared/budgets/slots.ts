@@ -18,11 +18,14 @@ export class Slots {
     this.#onRefused = onRefused
   }
 
-  /** Takes one, until it is given back with `release`; false when the owner, or all of them, have as many as they may. */
-  take(owner: string, { mayUseReserve = false } = {}): boolean {
-    const { perOwner, total, reserve } = this.#limits
+  /**
+   * Takes one, until it is given back with `release`; false when the owner, who may have `most`, or all of them have as many
+   * as they may.
+   */
+  take(owner: string, { mayUseReserve = false, most = this.#limits.perOwner } = {}): boolean {
+    const { total, reserve } = this.#limits
     const taken = this.takenBy(owner)
-    if (taken >= perOwner || this.#taken >= (mayUseReserve ? total : total - reserve)) {
+    if (taken >= most || this.#taken >= (mayUseReserve ? total : total - reserve)) {
       this.#onRefused()
       return false
     }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
@@ -13,6 +14,10 @@ export interface RequestEnv {
     isStreamed?: boolean
     /** The network address of the caller. */
     address: string
+    /** The origin of this program as the caller's browser sees it; undefined when the request does not say. */
+    ownOrigin: () => string | undefined
+    /** Throws when whoever was let in is not any more; asked again once a body is there. */
+    requireStillIn?: () => void
   }
 }
 
@@ -61,11 +66,17 @@ export function requireOrder(fromMs: number | undefined, toMs: number | undefine
     throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
 }
 
+/** Node's own answer; undefined for a request without a socket. */
+export function outgoingOf(c: Context): ServerResponse | undefined {
+  return c.env !== undefined && 'outgoing' in c.env ? c.env.outgoing : undefined
+}
+
 /** Gives an answer that is still to be made a header. */
 export function setHeader(c: Context, name: string, value: string): void {
   // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most handlers
-  if (c.env !== undefined && 'outgoing' in c.env) c.env.outgoing.setHeader(name, value)
-  else c.header(name, value)
+  const outgoing = outgoingOf(c)
+  if (outgoing === undefined) c.header(name, value)
+  else outgoing.setHeader(name, value)
 }
 
 /** The rows of a list. Throws when what it was to go on behind is not there. */

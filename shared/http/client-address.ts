@@ -4,6 +4,7 @@ import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import type { RequestEnv } from './api-env.ts'
+import { ownOrigin } from './own-origin.ts'
 
 /** Addresses and networks, comma-separated, as `127.0.0.1, 10.0.0.0/8, fd00::/8`; null for what is neither. */
 export function parseProxies(text: string): BlockList | null {
@@ -57,12 +58,22 @@ export class ClientAddresses {
   }
 }
 
-/** Keeps who asks in `c.var.address`; requests made in a test without a socket are from `unknown`. */
+/** Keeps who asks in `c.var.address`, and whom in `c.var.ownOrigin`; requests made in a test without a socket are from `unknown`. */
 export function withAddress(addresses: ClientAddresses): MiddlewareHandler<RequestEnv> {
   return (c, next) => {
-    c.set('address', addresses.of(socketAddress(c), c.req.header('x-forwarded-for')))
+    const socket = socketAddress(c)
+    c.set('address', addresses.of(socket, c.req.header('x-forwarded-for')))
+    // few requests need it
+    c.set('ownOrigin', () => ownOrigin(addresses, { socketAddress: socket, ...addressedTo(c) }))
     return next()
   }
+}
+
+function addressedTo(c: Context): { isEncrypted: boolean; header: (name: string) => string | undefined } {
+  const { protocol, host } = new URL(c.req.url)
+  // a request made in a test without a socket has its address in its URL
+  const header = (name: string) => c.req.header(name) ?? (name === 'host' ? host : undefined)
+  return { isEncrypted: protocol === 'https:', header }
 }
 
 function socketAddress(c: Context): string {

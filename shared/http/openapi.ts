@@ -44,7 +44,7 @@ export interface Operation {
   deprecated: boolean | undefined
   tags: string[]
   /** Empty when no key is needed; the role that is needed is named as OpenAPI 3.1 names roles. */
-  security: { ApiKeyAuth: string[] }[]
+  security: { ApiKeyAuth?: string[]; SessionCookie?: string[] }[]
   parameters: Parameter[]
   requestBody: { required: boolean; content: Content } | undefined
   responses: Record<string, ApiResponse | Reference>
@@ -74,12 +74,14 @@ export interface OpenApiDocument {
 export interface Doors<Env extends RequestEnv> {
   /** Every route after it needs a key. */
   withKey: Handler<Env>
+  /** The cookie that stands for a key, if there is one. */
+  cookie?: string
   /** By the name of the role that may pass. */
   roles: Readonly<Record<string, Handler<Env>>>
 }
 
 /** What each `code` of an error means. */
-export type ErrorCodes = Readonly<Record<string, { status: number; meaning: string }>>
+export type ErrorCodes = Readonly<Record<string, { status: number; otherStatus?: number; meaning: string }>>
 
 /** What a document says that the routes do not. */
 export interface DocumentAbout {
@@ -162,6 +164,17 @@ export function createOpenApiDocument<Env extends RequestEnv>(
           name: 'X-API-Key',
           description: 'Issued once, when a user is created or its key is rotated.',
         },
+        ...(doors.cookie === undefined
+          ? {}
+          : {
+              SessionCookie: {
+                type: 'apiKey',
+                in: 'cookie',
+                name: doors.cookie,
+                description:
+                  'Set by POST /sessions. What may change something needs the Origin of the gateway beside it.',
+              },
+            }),
       },
     },
   }
@@ -293,7 +306,7 @@ function toContent(content: RouteContent, components: SchemaComponents, io: 'inp
 function securityOf<Env extends RequestEnv>(
   routes: OpenAPIHono<Env>['routes'],
   { method, path }: RouteConfig,
-  { withKey, roles }: Doors<Env>,
+  { withKey, roles, cookie }: Doors<Env>,
 ): Operation['security'] {
   const pattern = path.replaceAll(/\{(.+?)\}/g, ':$1')
   const door = routes.findIndex(({ handler }) => handler === withKey)
@@ -302,5 +315,6 @@ function securityOf<Env extends RequestEnv>(
   if (door === -1 || routes.findIndex(isHere) < door) return []
   const isFor = (door: Handler<Env>) => routes.some((route) => isHere(route) && route.handler === door)
   const needed = Object.entries(roles).filter(([, door]) => isFor(door))
-  return [{ ApiKeyAuth: needed.map(([role]) => role) }]
+  const names = needed.map(([role]) => role)
+  return [{ ApiKeyAuth: names }, ...(cookie === undefined ? [] : [{ SessionCookie: names }])]
 }

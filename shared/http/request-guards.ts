@@ -20,6 +20,9 @@ export const withRequestId: MiddlewareHandler<RequestEnv> = (c, next) => {
 /** No cache keeps an answer unless its route says otherwise: for caches `X-API-Key` is no `Authorization`. */
 export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
   setHeader(c, 'cache-control', 'no-store')
+  // no browser takes an answer for what it does not say it is, or tells another site where it came from
+  setHeader(c, 'x-content-type-options', 'nosniff')
+  setHeader(c, 'referrer-policy', 'no-referrer')
   return next()
 }
 
@@ -56,6 +59,7 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
       throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
     }
     if (isNestedTooDeep(value)) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
+    c.var.requireStillIn?.()
     // what the route's schema will be read from; from a cached value Hono would write JSON first
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     await next()

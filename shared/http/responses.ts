@@ -9,7 +9,7 @@ const problem = { [PROBLEM_TYPE]: { schema: problemSchema } }
 export const PROBLEMS = {
   400: 'A parameter or the body is malformed or out of range.',
   401: 'No API key, or a bad one.',
-  403: 'Not an admin, or the device is outside the scope.',
+  403: 'The role does not allow it, or the device is outside the scope.',
   404: 'There is no such thing.',
   409: 'It conflicts with what is there.',
   413: 'The body is too large.',

@@ -6,7 +6,8 @@ import { jsonBodyUpTo } from './request-guards.ts'
 import { answers, body, json, problems } from './responses.ts'
 import { route } from './route.ts'
 
-const idParams = z.object({
+/** The `:id` of a user's paths. */
+export const userIdParams = z.object({
   id: z.string().meta({ description: 'user_id', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
 })
 
@@ -47,25 +48,25 @@ export function userRoutes<
     }),
     get: route.get('/users/{id}', 'Get a user', {
       middleware: [adminOnly],
-      request: { params: idParams },
+      request: { params: userIdParams },
       responses: answers(schemas.user, 'The user.', 403, 404),
     }),
     change: route.patch('/users/{id}', 'Change a user', {
       description: texts.change,
       middleware: [adminOnly, userBody],
-      request: { params: idParams, body: body(schemas.patch) },
+      request: { params: userIdParams, body: body(schemas.patch) },
       responses: answers(schemas.user, 'The user as it is now.', 400, 403, 404, 409, 413, 415),
     }),
     delete: route.delete('/users/{id}', 'Delete a user', {
       description: texts.delete,
       middleware: [adminOnly],
-      request: { params: idParams },
+      request: { params: userIdParams },
       responses: answers(deletedUserSchema, 'The user is deleted and its key is void.', 403, 404, 409),
     }),
     rotateKey: route.post('/users/{id}/rotate-key', 'Issue a new API key', {
       description: texts.rotateKey,
       middleware: [adminOnly],
-      request: { params: idParams },
+      request: { params: userIdParams },
       responses: {
         200: json(schemas.rotated, 'The new key, which only this answer shows; the old key is void.'),
         ...problems(403, 404),

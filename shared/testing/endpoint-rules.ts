@@ -45,7 +45,7 @@ function endpointList(document: OpenApiDocument): string {
 
 function keyFor({ security: [needed] }: Operation): string {
   if (needed === undefined) return 'none'
-  return needed.ApiKeyAuth[0] ?? 'user'
+  return needed.ApiKeyAuth?.[0] ?? 'user'
 }
 
 function pageFaults(expected: string, page: string): string[] {

@@ -19,8 +19,14 @@ export const auditEntrySchema = z
       .string()
       .nullable()
       .meta({ description: 'Who did it; null for the gateway itself and for the head office.' }),
-    person: z.string().nullable().meta({ description: 'null until people sign in by themselves.' }),
-    session_id: z.string().nullable().meta({ description: 'null until people sign in by themselves.' }),
+    person: z
+      .object({
+        user_id: z.string().meta({ description: 'As in GET /users.' }),
+        name: z.string().meta({ description: 'As it was then.' }),
+      })
+      .nullable()
+      .meta({ description: 'Who acted on the tablet of the session; null where nobody said so.' }),
+    session_id: z.string().nullable().meta({ description: 'null for what came with a key.' }),
     address: z.string().nullable().meta({
       description: 'Where the request came from; "head office" for its intents, null for the gateway itself.',
       example: '192.168.1.20',

@@ -2,7 +2,9 @@
  * Every `code` an error answer can carry, with its status and what to do about it. Codes are stable: a program may
  * branch on them, never on `detail`.
  */
-export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: string }>> = {
+export const ERROR_CODES: Readonly<
+  Record<string, { status: number; otherStatus?: number; meaning: string }>
+> = {
   invalid_request: { status: 400, meaning: 'The request cannot be read as HTTP or does not fit its route.' },
   invalid_json: { status: 400, meaning: 'The body is not JSON in UTF-8.' },
   invalid_body: { status: 400, meaning: 'The body is JSON, but not an object.' },
@@ -57,14 +59,35 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   duplicate_id: { status: 400, meaning: 'Two zones have the same id.' },
   missing_api_key: { status: 401, meaning: 'Send your key in the header X-API-Key.' },
   invalid_api_key: { status: 401, meaning: 'No user has this key: it was mistyped, rotated or deleted.' },
-  user_inactive: { status: 401, meaning: 'The user is disabled.' },
+  user_inactive: {
+    status: 401,
+    otherStatus: 409,
+    meaning: 'The user is disabled; 409 where somebody is to sign in as it.',
+  },
+  invalid_session: {
+    status: 401,
+    meaning: 'The session is over: signed out, ended or expired. Sign in again.',
+  },
+  invalid_code: {
+    status: 401,
+    meaning: 'The code or the request for access is wrong, expired, or was used already.',
+  },
   invalid_token: { status: 401, meaning: 'The download token is missing, wrong or expired.' },
   admin_required: { status: 403, meaning: 'Only for admins.' },
+  staff_required: { status: 403, meaning: 'Only for staff and admins.' },
   device_forbidden: { status: 403, meaning: 'The device is not in the scope of this user.' },
+  foreign_origin: {
+    status: 403,
+    meaning: 'A request with a cookie that may change something needs the Origin of this gateway.',
+  },
+  wrong_pin: { status: 403, meaning: 'The PIN is wrong, or there is no such person with a PIN.' },
+  not_allowed_yet: { status: 403, meaning: 'No admin has allowed the request for access yet.' },
   group_forbidden: { status: 403, meaning: 'The download token is for another group.' },
   not_found: { status: 404, meaning: 'There is nothing at this path.' },
   device_not_found: { status: 404, meaning: 'No device has this hardware_id or short_id.' },
   user_not_found: { status: 404, meaning: 'No such user.' },
+  session_not_found: { status: 404, meaning: 'No such session, or the request came with a key.' },
+  request_not_found: { status: 404, meaning: 'No such request for access, or it has expired.' },
   client_not_found: { status: 404, meaning: 'No such MQTT client, connected or away.' },
   group_not_found: { status: 404, meaning: 'No such group.' },
   device_not_in_group: { status: 404, meaning: 'The device is in another group, or in none.' },
@@ -104,6 +127,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
   command_not_finished: { status: 409, meaning: 'Only a command that failed or timed out is sent again.' },
   command_completed: { status: 409, meaning: 'The command was done: there is nothing to repeat.' },
   too_many_commands: { status: 409, meaning: 'Too many commands are still waiting.' },
+  person_changed: {
+    status: 409,
+    meaning: 'Another person acts on the tablet since the request was made: nothing was done.',
+  },
   payload_too_large: { status: 413, meaning: 'The body is too large; the detail says how large it may be.' },
   unsupported_media_type: {
     status: 415,
@@ -113,6 +140,11 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; meaning: str
     status: 429,
     meaning: 'Too many requests, or too many failed keys; wait Retry-After seconds.',
   },
+  too_many_requests: {
+    status: 429,
+    meaning: 'Too many requests for access wait already; wait Retry-After seconds.',
+  },
+  pin_locked: { status: 429, meaning: 'Too many wrong PINs; wait Retry-After seconds.' },
   too_many_downloads: {
     status: 429,
     meaning: 'The user has as many long histories under way as it may; wait Retry-After seconds.',

@@ -1,4 +1,12 @@
 import { z } from 'zod'
+import {
+  accessRequestSchema,
+  allowedAccessSchema,
+  allowedRequestSchema,
+  createdAccessRequestSchema,
+  deletedAccessRequestSchema,
+  newAccessRequestSchema,
+} from './access-requests.ts'
 import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from './clock.ts'
 import {
@@ -60,6 +68,18 @@ import {
   removedMqttClientSchema,
 } from './mqtt-status.ts'
 import { idListQuerySchema, idPageQuerySchema } from './params.ts'
+import {
+  meSchema,
+  newPairingCodeSchema,
+  newPersonSchema,
+  newPinSchema,
+  newSessionSchema,
+  pairingCodeSchema,
+  personSchema,
+  sessionSchema,
+  setPinSchema,
+  signedOutSchema,
+} from './sessions.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './sync-file.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
@@ -192,6 +212,20 @@ export const operations = {
   'PUT /geofences/{id}': { body: newGeofencesSchema, answer: changedGeofencesSchema },
   'DELETE /geofences/{id}': { answer: changedGeofencesSchema },
   'GET /geofence-events': { query: geofenceEventQuerySchema, answer: geofenceEventListSchema },
+  'GET /me': { answer: meSchema },
+  'GET /people': { answer: z.array(personSchema) },
+  'PUT /users/{id}/pin': { body: newPinSchema, answer: setPinSchema },
+  'POST /sessions': { body: newSessionSchema, answer: meSchema },
+  'GET /sessions': { answer: z.array(sessionSchema) },
+  'DELETE /sessions/current': { answer: signedOutSchema },
+  'POST /sessions/current/person': { body: newPersonSchema, answer: meSchema },
+  'DELETE /sessions/current/person': { answer: meSchema },
+  'DELETE /sessions/{id}': { answer: signedOutSchema },
+  'POST /pairing-codes': { body: newPairingCodeSchema, answer: pairingCodeSchema },
+  'POST /access-requests': { body: newAccessRequestSchema, answer: createdAccessRequestSchema },
+  'GET /access-requests': { answer: z.array(accessRequestSchema) },
+  'POST /access-requests/{id}/allow': { body: allowedRequestSchema, answer: allowedAccessSchema },
+  'DELETE /access-requests/{id}': { answer: deletedAccessRequestSchema },
 } satisfies Record<string, OperationSchemas>
 
 type Operations = typeof operations

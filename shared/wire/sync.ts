@@ -323,7 +323,7 @@ export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
 export const auditEntryBodySchema = z.looseObject({
   at_ms: timeMsSchema,
   user_id: z.string().max(128).nullable(),
-  person: z.string().nullable(),
+  person: z.object({ user_id: z.string(), name: z.string() }).nullable(),
   session_id: z.string().nullable(),
   address: z.string().nullable(),
   action: z.string().max(128),

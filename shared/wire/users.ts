@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { isoSchema, listQuery } from './params.ts'
 
-export const roleSchema = z.enum(['user', 'admin'])
+export const roleSchema = z.enum(['user', 'staff', 'admin'])
 export type Role = z.infer<typeof roleSchema>
+
+const ROLE_MEANING =
+  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; an admin may do everything, with every device.'
 
 export const isActiveSchema = z
   .boolean()
@@ -10,7 +13,7 @@ export const isActiveSchema = z
 
 export const maskCodesSchema = z.boolean().meta({
   description:
-    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means nothing for an admin.',
+    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means nothing for an admin, nor for staff of a gateway.',
   example: false,
 })
 
@@ -30,7 +33,7 @@ export const userSchema = z
       .string()
       .nullable()
       .meta({ example: 'starter@club.example', description: 'null where it has none.' }),
-    role: roleSchema.meta({ description: 'An admin may do everything, with every device.' }),
+    role: roleSchema.meta({ description: ROLE_MEANING }),
     is_active: isActiveSchema,
     allowed_hardware_ids: z
       .array(z.string())
@@ -41,6 +44,7 @@ export const userSchema = z
         example: ['cart-07', 'cart-08'],
       }),
     mask_codes: maskCodesSchema,
+    has_pin: z.boolean().meta({ description: 'It can act on shared tablets.' }),
     created_at: isoSchema,
     updated_at: isoSchema,
     usage: z.object({
@@ -87,7 +91,7 @@ export const newUserSchema = z
   .strictObject({
     name: userNameSchema,
     email: emailSchema.nullable().optional(),
-    role: roleSchema.default('user').meta({ description: 'An admin may do everything, with every device.' }),
+    role: roleSchema.default('user').meta({ description: ROLE_MEANING }),
     allowed_hardware_ids: allowedSchema.nullable().default(null),
     mask_codes: maskCodesSchema.default(false),
   })
@@ -98,7 +102,7 @@ export const userPatchSchema = z
   .strictObject({
     name: userNameSchema.optional(),
     email: emailSchema.nullable().optional(),
-    role: roleSchema.optional().meta({ description: 'An admin may do everything, with every device.' }),
+    role: roleSchema.optional().meta({ description: ROLE_MEANING }),
     is_active: activationSchema,
     allowed_hardware_ids: allowedSchema.nullable().optional(),
     mask_codes: maskCodesSchema.optional(),

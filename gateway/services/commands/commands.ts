@@ -37,6 +37,8 @@ interface CommandsDeps {
 /** The caller of a request for commands, and what makes the request idempotent. */
 export interface Asking {
   caller: Caller
+  /** What it may do when its turn comes: throws when it is not let in any more. */
+  callerNow?: () => Caller
   /** The same key means the same request. */
   idempotencyKey?: string | undefined
   /** Called as soon as the commands are stored, before they are sent or change in any way. */
@@ -74,6 +76,7 @@ export class Commands {
   async create(device: Device, request: CommandRequest, asking: Asking): Promise<Asked> {
     const { hardwareId } = device.row
     return this.#ask(asking, { device: hardwareId, ...request }, () => {
+      requireVisible(asking.callerNow?.() ?? asking.caller, hardwareId)
       const definition = requireDefinition(this.#deps.deviceTypes, device.row.deviceType, request.command)
       requireParams(definition, request.params)
       return [this.#newCommand(device, request, definition, asking, null)]
@@ -83,7 +86,7 @@ export class Commands {
   /**
    * Creates commands for all devices of a group, in one transaction; devices whose type does not know the command are
    * left out, unless
-   * `deviceType` names that kind.
+   * `deviceType` names that kind. Throws `device_forbidden` when the caller may not see one of the group.
    */
   async createForGroup(
     groupId: number,
@@ -93,8 +96,10 @@ export class Commands {
     return this.#ask(asking, { group: groupId, ...request }, () => {
       const definitions = this.#definitionsFor(request)
       return this.#deps.fleet.all().flatMap((device) => {
+        if (device.row.groupId !== groupId) return []
+        requireVisible(asking.callerNow?.() ?? asking.caller, device.row.hardwareId)
         const definition = definitions.get(device.row.deviceType)
-        if (device.row.groupId !== groupId || definition === undefined) return []
+        if (definition === undefined) return []
         return [this.#newCommand(device, request, definition, asking, null)]
       })
     })
@@ -130,8 +135,8 @@ export class Commands {
   requireVisible(caller: Caller, commandId: string): CommandRow {
     const row = this.#deps.store.read.command(commandId)
     if (row === undefined) throw new NotFoundError('command_not_found', `there is no command ${commandId}`)
-    if (canSee(caller, row.hardwareId)) return row
-    throw new ForbiddenError('device_forbidden', `device ${row.hardwareId} is outside your scope`)
+    requireVisible(caller, row.hardwareId)
+    return row
   }
 
   /**
@@ -144,6 +149,7 @@ export class Commands {
     turns
       .take(asking.caller.userId, async () => {
         await delivery.settleDoubts()
+        asking.callerNow?.()
         const key = this.#idempotencyKeyOf(asking, request)
         const earlier = key && this.#repeated(key)
         if (earlier !== undefined) {
@@ -258,6 +264,11 @@ export class Commands {
       createdAtMs,
     }
   }
+}
+
+function requireVisible(caller: Caller, hardwareId: string): void {
+  if (!canSee(caller, hardwareId))
+    throw new ForbiddenError('device_forbidden', `device ${hardwareId} is outside your scope`)
 }
 
 function requireFailed({ commandId, status }: CommandRow): void {

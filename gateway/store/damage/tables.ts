@@ -105,6 +105,12 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     meaning: 'Users who are missing cannot log in until an admin makes them anew.',
     json: [{ column: 'allowed_hardware_ids', type: 'array', cure: { set: "allowed_hardware_ids = '[]'" } }],
   },
+  session: {
+    what: 'the browsers that are signed in',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'Those that are missing sign in again.',
+  },
   device_type: {
     what: 'the device types that were added here',
     size: 'small',

@@ -182,7 +182,7 @@ test('a command that is gone is told of if it may have been sent, and forgotten 
 test('an entry of the audit log is a change when it is made, and none when it goes for its age', (t) => {
   const tables = open(t)
   claimSite(tables, { site: 'links' })
-  const origin = { atMs: 1, userId: 'u1', address: null }
+  const origin = { atMs: 1, userId: 'u1', address: null, person: null, sessionId: null }
   for (const target of ['a', 'b'])
     insertAuditEntry(tables, origin, { action: 'user.updated', target, before: null, after: null })
   const ids = tables.all<{ id: string }>('SELECT entry_id AS id FROM audit_entry ORDER BY seq')

@@ -124,7 +124,7 @@ const ENTITIES: Record<EntityTable, Entity> = {
       ...['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address'],
       ...['action', 'target', 'before', 'after'],
     ],
-    json: ['before', 'after'],
+    json: ['person', 'before', 'after'],
     times: ['at_ms'],
     from: 'audit_entry t',
     key: 't.entry_id',

@@ -3,6 +3,7 @@ import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
 import { findCommand } from '../commands.ts'
 import type { Connection } from '../db/connection.ts'
 import { type EntityTable, entityBody } from '../replication/entities.ts'
+import { listSessions } from '../sessions.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
 
 /**
@@ -20,9 +21,9 @@ const NOUNS: Record<EntityTable, string> = {
   device: 'device',
   device_group: 'group',
   device_type: 'device_type',
-  group_config: 'group_config',
-  device_config: 'device_config',
-  geofence_set: 'geofences',
+  group_config: 'config',
+  device_config: 'config',
+  geofence_set: 'zones',
   user: 'user',
   command: 'command',
   audit_entry: 'audit_entry',
@@ -35,7 +36,7 @@ const NOUNS: Record<EntityTable, string> = {
 const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> | null } = {
   createDevice: changed('device', ({ hardwareId }) => hardwareId),
   updateDevice: withSecret(
-    'device.password_rotated',
+    () => 'device.password_rotated',
     changed('device', ({ hardwareId }) => hardwareId),
     (input) => (input.mqttPasswordHash === undefined ? null : input.hardwareId),
   ),
@@ -73,9 +74,13 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   createUser: changed('user', ({ userId }) => userId),
   createFirstAdmin: changed('user', ({ userId }) => userId),
   updateUser: withSecret(
-    'user.key_rotated',
-    changed('user', ({ userId }) => userId),
-    (input) => (input.keyHash === undefined ? null : input.userId),
+    (input) => (input.pinHash === null ? 'pin.deleted' : 'pin.updated'),
+    withSecret(
+      () => 'key.rotated',
+      changed('user', ({ userId }) => userId),
+      (input) => (input.keyHash === undefined ? null : input.userId),
+    ),
+    (input) => (input.pinHash === undefined ? null : input.userId),
   ),
   deleteUser: changed('user', ({ userId }) => userId),
   // neither params, which may hold a token, nor metadata, which may name a person: the command has them
@@ -118,6 +123,22 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   replaceBlocks: null,
   dropLog: null,
   setAsideLogRow: null,
+  createSession:
+    (_, { row: { sessionId, userId, name } }) =>
+    () => [event('session.created', sessionId, { user_id: userId, name })],
+  endSessions: (connection, { sessionIds }) => {
+    const ended = new Set(sessionIds)
+    const rows = listSessions(connection).filter(({ sessionId }) => ended.has(sessionId))
+    return () =>
+      rows.map(({ sessionId, userId, name }) => ({
+        ...{ action: 'session.deleted', target: sessionId },
+        ...{ before: { user_id: userId, name }, after: null },
+      }))
+  },
+  noteDeed:
+    (_, { action, target, after }) =>
+    () => [event(action, target, after)],
+  recordSessionUse: null,
   recordUsage: null,
   recordClockMark: null,
   keepSecret: null,
@@ -163,14 +184,14 @@ function changed<Input>(
 
 /** Enters beside what `audit` does that a secret is another, of which nothing else is said. */
 function withSecret<Input>(
-  action: string,
+  actionOf: (input: Input) => string,
   audit: Audit<Input, unknown>,
   targetOf: (input: Input) => string | null,
 ): Audit<Input, unknown> {
   return (connection, input, origin) => {
     const end = audit(connection, input, origin)
     const target = targetOf(input)
-    return (result) => [...end(result), ...(target === null ? [] : [event(action, target, null)])]
+    return (result) => [...end(result), ...(target === null ? [] : [event(actionOf(input), target, null)])]
   }
 }
 

@@ -25,7 +25,7 @@ const WRITE: WriterRequest = {
   kind: 'write',
   name: 'deleteUser',
   input: { userId: 'u' },
-  origin: { atMs: 0, userId: null, address: null },
+  origin: { atMs: 0, userId: null, address: null, person: null, sessionId: null },
 }
 
 /** Of a loop of the gateway. */

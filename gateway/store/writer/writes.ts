@@ -20,6 +20,7 @@ import { createCommands, withdrawCommands } from '../new-commands.ts'
 import { keepRefused } from '../quarantine.ts'
 import { recordIntent } from '../replication/intents.ts'
 import { keepSecret } from '../secrets.ts'
+import { createSession, endSessions, noteDeed, recordSessionUse } from '../sessions.ts'
 import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
 import { hideUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
@@ -64,6 +65,10 @@ export const writes = {
   updateUser,
   deleteUser,
   recordUsage,
+  createSession,
+  endSessions,
+  recordSessionUse,
+  noteDeed,
   recordClockMark,
   confirmClock,
   saveGeofenceSet,

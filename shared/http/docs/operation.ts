@@ -43,7 +43,7 @@ export function renderOperation(operation: PlacedOperation, document: OpenApiDoc
 function accessOf({ security }: Operation): Html {
   const [needed] = security
   if (needed === undefined) return html`<span class="badge open">no key</span>`
-  return html`${needed.ApiKeyAuth.map((role) => html`<span class="badge admin">${role}</span>`)}`
+  return html`${needed.ApiKeyAuth?.map((role) => html`<span class="badge admin">${role}</span>`)}`
 }
 
 function parameterRow({ name, in: place, required, description, schema }: Parameter): Html {

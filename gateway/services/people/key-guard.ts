@@ -1,51 +1,98 @@
+import type { Caller } from '#domain/access.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Rates } from '#shared/budgets/rates.ts'
 import { AppError, UnauthenticatedError } from '#shared/errors.ts'
 import { Tally } from '#shared/tally.ts'
-import type { GeofenceToken, GeofenceTokens } from './geofence-tokens.ts'
-import type { User, Users } from './users.ts'
+import type { GeofenceToken, GeofenceTokens } from '../geofence-tokens.ts'
+import type { User, Users } from '../users.ts'
+import { KeyLogin, type Login, SessionLogin } from './login.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
 
 interface KeyGuardDeps {
   users: Users
+  sessions: Pick<Sessions, 'find' | 'callerOf' | 'used'>
   /** By address. */
   failedKeys: Rates
-  /** By user, or by device for its token. */
+  /** Of all addresses together. */
+  failedCodes: Rates
+  /** By user, by session, or by device for its token. */
   requests: Rates
 }
 
 /**
- * The door of HTTP and of `/realtime`: checks keys, slows guessing, and holds each user to its request rate. A right key
+ * The door of HTTP and of `/realtime`: checks keys and sessions, slows guessing, and holds each to its request rate. A right key
  * is never refused for what else comes from its address: many people are behind one router. Keys are random, or checked
  * for being hard to guess when they are chosen.
  */
 export class KeyGuard {
   readonly refused = new Tally()
   readonly #users: Users
+  readonly #sessions: KeyGuardDeps['sessions']
   readonly #failedKeys: Rates
+  readonly #failedCodes: Rates
   readonly #requests: Rates
 
-  constructor({ users, failedKeys, requests }: KeyGuardDeps) {
+  constructor({ users, sessions, failedKeys, failedCodes, requests }: KeyGuardDeps) {
     this.#users = users
+    this.#sessions = sessions
+    this.#failedCodes = failedCodes
     this.#failedKeys = failedKeys
     this.#requests = requests
   }
 
   /** Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for. */
-  admit(apiKey: string | undefined, address: string): User {
+  admit(apiKey: string | undefined, address: string): Login {
     if (apiKey === undefined || apiKey === '') {
       this.refused.add('missing_api_key')
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
     }
     const user = this.verify(apiKey, address)
     this.count(user.row.userId)
-    return user
+    return new KeyLogin(this.#users, user)
   }
 
   /** The same without a limit on right keys: for logins that are not requests. */
   verify(apiKey: string, address: string): User {
     const user = this.#orFailed(address, () => this.#users.authenticate(apiKey))
-    this.#users.countRequest(user)
+    this.#users.countKeyUse(user)
     return user
+  }
+
+  /**
+   * Whose session this cookie is of, counted as one request of the session. Throws `invalid_session`, which is no failed
+   * key: a tablet whose session is over goes on asking, and nobody guesses 256 bits.
+   */
+  admitSession(token: string): Login {
+    const session = this.#sessions.find(token)
+    const login = session && this.#sessionLogin(session)
+    if (login === undefined) {
+      this.refused.add('invalid_session')
+      throw new UnauthenticatedError('invalid_session', 'this session is over: sign in again')
+    }
+    this.count(login.owner)
+    const user = this.#users.find(login.row.userId)
+    if (user !== undefined) this.#users.countRequest(user)
+    if (session !== undefined) this.#sessions.used(session)
+    return login
+  }
+
+  /** Reads a code, which a client may guess: a wrong one is a failed key, and there are so many for all addresses. */
+  redeem<Said>(address: string, read: () => Said): Said {
+    return this.#orFailed(address, () => {
+      try {
+        return read()
+      } catch (error) {
+        if (error instanceof UnauthenticatedError) this.#failedCodes.require('all', 'wrong codes')
+        throw error
+      }
+    })
+  }
+
+  #sessionLogin(session: Session): Login | undefined {
+    const user = this.#users.find(session.row.userId)
+    const caller = this.#sessions.callerOf(session)
+    return user && caller && new SessionLogin(this.#sessions, session, user.row, caller)
   }
 
   /**
@@ -59,6 +106,12 @@ export class KeyGuard {
     } catch {
       return undefined
     }
+  }
+
+  /** What may be done with a session, for what is answered without one too; undefined when it is over. */
+  recognizeSession(token: string): Caller | undefined {
+    const session = this.#sessions.find(token)
+    return session && this.#sessions.callerOf(session)
   }
 
   /** The same as `admit` for the token of a device. */

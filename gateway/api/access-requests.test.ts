@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let shopId: string
+
+before(async () => {
+  // whoever is asked for in X-Forwarded-For asks
+  g = await startGateway({ CARTBARN_TRUSTED_PROXIES: '127.0.0.1' }, { clock })
+  keys = await createCallers(g, [])
+  shopId = (await g.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
+})
+after(() => g.stop())
+// what waits of one test must not be in the way of the next
+beforeEach(() => clock.advance(10 * MINUTE_MS))
+
+function ask(name: unknown = 'Barn tablet', headers: Record<string, string> = {}) {
+  return g.request('POST', '/access-requests', { key: null, body: { name }, headers })
+}
+
+async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
+  const { status, body } = await answer
+  return [status, body.code]
+}
+
+function signIn({ request_id, secret }: { request_id: string; secret: string }) {
+  return g.request('POST', '/sessions', { key: null, body: { request_id, secret } })
+}
+
+function allow(id: string, user_id = shopId) {
+  return g.request('POST', `/access-requests/${id}/allow`, { body: { user_id } })
+}
+
+for (const [method, path, body] of [
+  ['GET', '/access-requests'],
+  ['POST', `/access-requests/${NOBODY}/allow`, { user_id: NOBODY }],
+  ['DELETE', `/access-requests/${NOBODY}`],
+] as [string, string, object?][]) {
+  const options = body === undefined ? {} : { body }
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+      assert.deepEqual(await codeOf(g.request(method, path, { key: keys[who], ...options })), [status, code])
+    })
+  }
+}
+
+test('a tablet asks, an admin compares four digits and allows it, and it signs in once', async () => {
+  const { status, body: asked } = await ask()
+  assert.equal(status, 201)
+  assert.match(asked.check, /^\d{4}$/)
+  assert.equal(asked.expires_at, new Date(clock.nowMs() + 10 * MINUTE_MS).toISOString())
+  assert.deepEqual(await codeOf(signIn(asked)), [403, 'not_allowed_yet'])
+  const list = await g.request('GET', '/access-requests')
+  assert.deepEqual(list.body, [
+    {
+      ...{ request_id: asked.request_id, name: 'Barn tablet', check: asked.check, address: 'unknown' },
+      created_at: new Date(clock.nowMs()).toISOString(),
+      expires_at: asked.expires_at,
+      allowed: false,
+    },
+  ])
+  const allowed = await allow(asked.request_id)
+  assert.deepEqual([allowed.status, allowed.body], [200, { success: true, request_id: asked.request_id }])
+  assert.equal((await g.request('GET', '/access-requests')).body[0].allowed, true)
+  const wrong = signIn({ request_id: asked.request_id, secret: 'guessed' })
+  assert.deepEqual(await codeOf(wrong), [401, 'invalid_code'])
+  const made = await signIn(asked)
+  assert.deepEqual([made.status, made.body.session.name, made.body.role], [201, 'Barn tablet', 'staff'])
+  assert.deepEqual(await codeOf(signIn(asked)), [401, 'invalid_code'])
+  assert.deepEqual((await g.request('GET', '/access-requests')).body, [])
+  const { body: log } = await g.request('GET', '/audit-log?limit=3')
+  assert.deepEqual(
+    log.entries.map(({ action }: { action: string }) => action),
+    ['session.created', 'access_request.allowed', 'access_request.created'],
+  )
+  assert.ok(!JSON.stringify(log).includes(asked.secret))
+})
+
+test('a request that was turned away, has expired, or is unknown opens nothing', async () => {
+  const [away, late] = [(await ask()).body, (await ask()).body]
+  const answer = await g.request('DELETE', `/access-requests/${away.request_id}`)
+  assert.deepEqual([answer.status, answer.body], [200, { success: true, deleted: away.request_id }])
+  await allow(late.request_id)
+  clock.advance(10 * MINUTE_MS)
+  for (const gone of [away, late]) {
+    assert.deepEqual(await codeOf(signIn(gone)), [401, 'invalid_code'])
+    assert.deepEqual(await codeOf(allow(gone.request_id)), [404, 'request_not_found'])
+    const path = `/access-requests/${gone.request_id}`
+    assert.deepEqual(await codeOf(g.request('DELETE', path)), [404, 'request_not_found'])
+  }
+})
+
+test('it is allowed for an active user only, and is void when that one is disabled', async () => {
+  const { body: asked } = await ask()
+  const { userId } = await g.createUser({ name: 'Leaves' })
+  assert.deepEqual(await codeOf(allow(asked.request_id, NOBODY)), [404, 'user_not_found'])
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+  assert.deepEqual(await codeOf(allow(asked.request_id, userId)), [409, 'user_inactive'])
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
+  assert.equal((await allow(asked.request_id, userId)).status, 200)
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
+  assert.deepEqual(await codeOf(signIn(asked)), [401, 'invalid_code'])
+})
+
+test('three of an address and twenty in all may wait, and what is over makes room', async () => {
+  const from = (address: string) =>
+    fetch(`${g.http}/access-requests`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+      body: '{"name":"Tablet"}',
+    })
+  for (let i = 0; i < 3; i++) assert.equal((await from('10.0.0.1')).status, 201)
+  const fourth = await from('10.0.0.1')
+  assert.equal(fourth.status, 429)
+  assert.equal(fourth.headers.get('retry-after'), '600')
+  for (let i = 0; i < 17; i++) assert.equal((await from(`10.0.1.${i}`)).status, 201)
+  const last = await from('10.0.2.1')
+  const problem: unknown = await last.json()
+  assert.deepEqual([last.status, Reflect.get(Object(problem), 'code')], [429, 'too_many_requests'])
+  clock.advance(10 * MINUTE_MS)
+  assert.equal((await from('10.0.0.1')).status, 201)
+})
+
+for (const [what, name, status] of [
+  ['HTML', '<script>', 201],
+  ['emoji', '⛳', 201],
+  ['101 characters', 'x'.repeat(101), 400],
+  ['a number', 5, 400],
+] as const) {
+  test(`${what} as its name is ${status}`, async () => {
+    assert.equal((await ask(name)).status, status)
+  })
+}
+
+test('a page of somebody else cannot ask', async () => {
+  assert.deepEqual(await codeOf(ask('x', { origin: 'http://evil.example' })), [403, 'foreign_origin'])
+  assert.equal((await ask('x', { origin: 'http://localhost' })).status, 201)
+})

@@ -1,0 +1,38 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { meSchema, personSchema } from '#shared/wire/sessions.ts'
+import { type ApiEnv, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { toMeJson } from './session-json.ts'
+
+/** `/me` and `/people`: who one is, and who else may act on a tablet. For everybody who was let in. */
+export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.get('/me', 'Get who you are', {
+      description: 'The user of the key or session, and what it may do now.',
+      responses: answers(meSchema, 'Who asks.'),
+    }),
+    (c) => c.json(toMeJson(c.var.user, deps), 200),
+  )
+
+  api.openapi(
+    route.get('/people', 'List who can act on a tablet', {
+      description: 'Active users who have a PIN, by name.',
+      responses: answers(z.array(personSchema), 'Those who have a PIN, by name.'),
+    }),
+    (c) => {
+      const people = deps.users
+        .all()
+        .filter(({ isActive, pinHash }) => isActive && pinHash !== null)
+        .map(({ userId, name, role }) => ({ user_id: userId, name, role }))
+        .sort((a, b) => a.name.localeCompare(b.name) || (a.user_id < b.user_id ? -1 : 1))
+      return c.json(people, 200)
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,435 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { type Browser, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const clock = new FakeClock(Date.UTC(2026, 4, 1, 12))
+let g: TestGateway
+let keys: Record<Who, string | null>
+let shopId: string
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  for (const id of ['cart-1', 'cart-2', 'cart-3']) await g.register(id)
+  keys = await createCallers(g, ['cart-1'])
+  shopId = (await g.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+async function newPerson(pin: string | null, fields: object = {}): Promise<{ userId: string; key: string }> {
+  const user = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'], ...fields })
+  if (pin !== null) await setPin(user.userId, pin)
+  return user
+}
+
+async function setPin(userId: string, pin: string | null): Promise<void> {
+  const { status, body } = await g.request('PUT', `/users/${userId}/pin`, { body: { pin } })
+  assert.deepEqual([status, body], [200, { success: true }])
+}
+
+async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
+  const { status, body } = await answer
+  return [status, body.code]
+}
+
+for (const path of ['/me', '/people']) {
+  for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
+    test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
+      assert.deepEqual(await codeOf(g.request('GET', path, { key: keys[who] })), [status, code])
+    })
+  }
+}
+
+describe('GET /me', () => {
+  test('with a key tells who it is and what it may do', async () => {
+    const { userId, key } = await g.createUser({ name: 'Me', allowed_hardware_ids: ['cart-2', 'cart-1'] })
+    const { status, body } = await g.request('GET', '/me', { key })
+    const { user, started_at, version, ...rest } = body
+    assert.equal(status, 200)
+    assert.deepEqual([user.user_id, user.allowed_hardware_ids], [userId, ['cart-2', 'cart-1']])
+    assert.deepEqual(rest, {
+      ...{ role: 'user', scope: ['cart-1', 'cart-2'], mqtt: { username: userId }, session: null },
+      server_time: new Date(clock.nowMs()).toISOString(),
+      site: { name: '', time_zone: 'UTC', units: 'metric', language: 'en' },
+    })
+    assert.ok(Date.parse(started_at) <= clock.nowMs())
+    assert.match(version, /^\d+\.\d+\.\d+/)
+  })
+
+  for (const [role, allowed, scope] of [
+    ['user', null, []],
+    ['user', ['*'], 'all'],
+    ['staff', ['cart-1'], ['cart-1']],
+    ['staff', null, []],
+    ['admin', null, 'all'],
+  ] as const) {
+    test(`${role} with ${JSON.stringify(allowed)} sees ${JSON.stringify(scope)}`, async () => {
+      const { key } = await g.createUser({ role, allowed_hardware_ids: allowed })
+      const { body } = await g.request('GET', '/me', { key })
+      assert.deepEqual([body.role, body.scope], [role, scope])
+    })
+  }
+
+  test('says when the gateway was started, whatever its clock is set to since', async (t) => {
+    const ownClock = new FakeClock()
+    const own = await startGateway({}, { clock: ownClock })
+    t.after(() => own.stop())
+    ownClock.advance(HOUR_MS)
+    const before = (await own.request('GET', '/me')).body
+    assert.equal(Date.parse(before.server_time) - Date.parse(before.started_at), HOUR_MS)
+    ownClock.set(ownClock.nowMs() + HOUR_MS)
+    const after = (await own.request('GET', '/me')).body
+    assert.equal(Date.parse(after.server_time) - Date.parse(after.started_at), HOUR_MS)
+  })
+})
+
+describe('a PIN', () => {
+  for (const pin of ['123', '1234567', '12a4', ' 1234', '١٢٣٤', '', 1234, undefined]) {
+    test(`${JSON.stringify(pin)} is 400`, async () => {
+      const answer = await g.request('PUT', `/users/${shopId}/pin`, { body: { pin } })
+      assert.equal(answer.status, 400)
+    })
+  }
+
+  test('of somebody else, or of nobody, is for admins', async () => {
+    const { userId } = await newPerson(null)
+    for (const who of ['in scope', 'no scope'] as const)
+      for (const id of [userId, NOBODY])
+        assert.deepEqual(
+          await codeOf(g.request('PUT', `/users/${id}/pin`, { key: keys[who], body: { pin: '1234' } })),
+          [403, 'admin_required'],
+        )
+    assert.deepEqual(await codeOf(g.request('PUT', `/users/${NOBODY}/pin`, { body: { pin: '1234' } })), [
+      ...[404, 'user_not_found'],
+    ])
+  })
+
+  test('of oneself is for everybody, and makes one of the people', async () => {
+    const { userId, key } = await newPerson(null, { name: 'Ärmel' })
+    const people = async () => (await g.request('GET', '/people', { key })).body
+    assert.ok(!(await people()).some((one: { user_id: string }) => one.user_id === userId))
+    assert.equal(
+      (await g.request('PUT', `/users/${userId}/pin`, { key, body: { pin: '123456' } })).status,
+      200,
+    )
+    assert.equal((await g.request('GET', `/users/${userId}`)).body.has_pin, true)
+    const found = (await people()).find((one: { user_id: string }) => one.user_id === userId)
+    assert.deepEqual(found, { user_id: userId, name: 'Ärmel', role: 'staff' })
+    await setPin(userId, null)
+    assert.ok(!(await people()).some((one: { user_id: string }) => one.user_id === userId))
+  })
+
+  test('is listed by name, of active users only', async (t) => {
+    const own = await startGateway()
+    t.after(() => own.stop())
+    for (const name of ['Zoe', '<b>Bob</b>', '👩‍🌾', 'x'.repeat(200), 'שרה', 'Ann']) {
+      const { userId } = await own.createUser({ name })
+      await own.request('PUT', `/users/${userId}/pin`, { body: { pin: '0000' } })
+      if (name === 'Ann') await own.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+    }
+    const { body } = await own.request('GET', '/people')
+    const names = body.map(({ name }: { name: string }) => name)
+    assert.equal(names.length, 5)
+    assert.deepEqual(
+      names,
+      names.toSorted((a: string, b: string) => a.localeCompare(b)),
+    )
+    assert.ok(names.includes('<b>Bob</b>') && !names.includes('Ann'))
+  })
+
+  test('of the admin cannot be set on his tablet once his rights are over', async () => {
+    const adminId = (await g.createUser({ role: 'admin' })).userId
+    const browser = await g.pair(adminId)
+    const body = { pin: '4711' }
+    assert.equal((await browser.request('PUT', `/users/${adminId}/pin`, { body })).status, 200)
+    clock.advance(10 * MINUTE_MS)
+    const later = browser.request('PUT', `/users/${adminId}/pin`, { body: { pin: '0000' } })
+    assert.deepEqual(await codeOf(later), [403, 'admin_required'])
+    assert.equal((await browser.act(adminId, '4711')).body.role, 'admin')
+    assert.equal((await browser.request('PUT', `/users/${adminId}/pin`, { body })).status, 200)
+  })
+})
+
+describe('a person on a tablet', () => {
+  for (const [tablet, person, role, scope] of [
+    [
+      { role: 'staff', allowed_hardware_ids: ['*'] },
+      { role: 'staff', allowed_hardware_ids: ['*'] },
+      'staff',
+      'all',
+    ],
+    [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'admin' }, 'staff', 'all'],
+    [{ role: 'user', allowed_hardware_ids: ['cart-1'] }, { role: 'admin' }, 'user', ['cart-1']],
+    [{ role: 'admin' }, { role: 'user', allowed_hardware_ids: ['cart-2'] }, 'user', ['cart-2']],
+    [
+      { role: 'staff', allowed_hardware_ids: ['cart-1', 'cart-2'] },
+      { role: 'staff', allowed_hardware_ids: ['cart-2', 'cart-3'] },
+      ...(['staff', ['cart-2']] as const),
+    ],
+    [
+      { role: 'staff', allowed_hardware_ids: ['*'] },
+      { role: 'staff', allowed_hardware_ids: null },
+      'staff',
+      [],
+    ],
+  ] as const) {
+    const name = `${JSON.stringify(tablet)} and ${JSON.stringify(person)}`
+    test(`has the lower role and what both see: ${name}`, async () => {
+      const browser = await g.pair((await g.createUser(tablet)).userId)
+      const { userId } = await newPerson('1234', person)
+      const { status, body } = await browser.act(userId, '1234')
+      assert.deepEqual([status, body.role, body.scope], [200, role, scope])
+      assert.equal(body.user.role, tablet.role)
+      assert.deepEqual(body.session.person, {
+        ...{ user_id: userId, name: 'Jane', role: person.role },
+        until: new Date(clock.nowMs() + 10 * MINUTE_MS).toISOString(),
+      })
+      const seen = (await browser.request('GET', '/devices')).body.devices
+      assert.equal(seen.length, scope === 'all' ? 3 : scope.length)
+    })
+  }
+
+  test('is named by what is done, and the tablet beside it', async () => {
+    const browser = await g.pair(shopId, 'Counter')
+    const { userId } = await newPerson('1234', { name: 'Ann' })
+    await browser.act(userId, '1234')
+    const sent = await browser.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } })
+    assert.deepEqual([sent.status, sent.body.requested_by], [202, userId])
+    const { body } = await g.request('GET', '/audit-log?action=command.created&limit=1')
+    const [{ user_id, person, session_id }] = body.entries
+    assert.deepEqual(
+      [user_id, person, session_id],
+      [...[shopId, { user_id: userId, name: 'Ann' }, browser.sessionId]],
+    )
+    await browser.request('DELETE', '/sessions/current/person')
+    await browser.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } })
+    const [entry] = (await g.request('GET', '/audit-log?action=command.created&limit=1')).body.entries
+    assert.deepEqual([entry.user_id, entry.person, entry.session_id], [shopId, null, browser.sessionId])
+  })
+
+  test('is over by DELETE, which says who is there then', async () => {
+    const browser = await g.pair(shopId)
+    const { userId } = await newPerson('1234')
+    await browser.act(userId, '1234')
+    const { status, body } = await browser.request('DELETE', '/sessions/current/person')
+    assert.deepEqual([status, body.session.person], [200, null])
+    assert.equal((await browser.request('DELETE', '/sessions/current/person')).status, 200)
+  })
+
+  test('is over after ten minutes without a change: reading is none', async () => {
+    const browser = await g.pair(shopId)
+    const { userId } = await newPerson('1234')
+    await browser.act(userId, '1234')
+    clock.advance(9 * MINUTE_MS)
+    const { status } = await browser.request('PATCH', '/devices/cart-1', { body: { name: 'x' } })
+    assert.equal(status, 200)
+    clock.advance(9 * MINUTE_MS)
+    assert.equal((await browser.me()).session.person.user_id, userId)
+    clock.advance(MINUTE_MS)
+    assert.equal((await browser.me()).session.person, null)
+  })
+
+  test('is over when the clock is set ahead, and is given nothing when it is set back', async () => {
+    const [one, other] = [await g.pair(shopId), await g.pair(shopId)]
+    const { userId } = await newPerson('1234')
+    await one.act(userId, '1234')
+    const nowMs = clock.nowMs()
+    clock.set(nowMs + 11 * MINUTE_MS)
+    assert.equal((await one.me()).session.person, null)
+    await other.act(userId, '1234')
+    clock.advance(9 * MINUTE_MS)
+    clock.set(clock.nowMs() - 4 * MINUTE_MS)
+    assert.equal((await other.me()).session.person.user_id, userId)
+    clock.advance(MINUTE_MS)
+    const me = await other.me()
+    assert.deepEqual([me.session.person, me.role], [null, 'staff'])
+  })
+
+  for (const [what, end] of [
+    ['another PIN', (userId: string) => setPin(userId, '9999')],
+    ['no PIN any more', (userId: string) => setPin(userId, null)],
+    [
+      'been disabled',
+      (userId: string) => g.request('PATCH', `/users/${userId}`, { body: { is_active: false } }),
+    ],
+    ['been deleted', (userId: string) => g.request('DELETE', `/users/${userId}`)],
+  ] as const) {
+    test(`is over on three tablets at once when it has ${what}`, async () => {
+      const tablets = await Promise.all([1, 2, 3].map(() => g.pair(shopId)))
+      const { userId } = await newPerson('1234', { allowed_hardware_ids: ['cart-1'] })
+      for (const tablet of tablets) assert.equal((await tablet.act(userId, '1234')).status, 200)
+      const sockets = await Promise.all(tablets.map((tablet) => tablet.realtime()))
+      for (const socket of sockets) assert.deepEqual((await socket.subscribe('cart-2')).denied, ['cart-2'])
+      await end(userId)
+      for (const [i, tablet] of tablets.entries()) {
+        const me = await tablet.me()
+        assert.deepEqual([me.session.person, me.scope], [null, 'all'])
+        // the socket goes on, for the tablet
+        const { hardwareIds } = (await sockets[i]?.subscribe('cart-2')) ?? {}
+        assert.deepEqual(hardwareIds, ['cart-2'])
+        assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
+      }
+    })
+  }
+
+  test('leaves what only it could see, and its tablet follows', async () => {
+    const tablet = await g.pair((await g.createUser({ allowed_hardware_ids: ['cart-1', 'cart-2'] })).userId)
+    const { userId } = await newPerson('1234', { allowed_hardware_ids: ['cart-2'] })
+    const socket = await tablet.realtime()
+    await socket.subscribe('cart-1', 'cart-2')
+    await tablet.act(userId, '1234')
+    const { hardwareIds, reason } = await socket.next('unsubscribed')
+    assert.deepEqual([hardwareIds, reason], [['cart-1'], 'scope'])
+  })
+
+  test('whose user is masked, or whose tablet is, sees asterisks', async () => {
+    const masked = await g.createUser({ allowed_hardware_ids: ['cart-1'], mask_codes: true })
+    const plain = await newPerson('1234', { role: 'user', allowed_hardware_ids: ['cart-1'] })
+    const maskedPerson = await newPerson('1234', {
+      role: 'user',
+      allowed_hardware_ids: ['cart-1'],
+      mask_codes: true,
+    })
+    const maskedStaff = await newPerson('1234', {
+      role: 'staff',
+      mask_codes: true,
+      allowed_hardware_ids: ['*'],
+    })
+    const device = await g.device('cart-codes')
+    await device.publishAsync(
+      'dev/cart-codes/evt',
+      JSON.stringify({ eid: 'e1', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: clock.nowMs() }),
+      { qos: 1 },
+    )
+    for (const user of [masked, plain, maskedPerson])
+      await g.request('PATCH', `/users/${user.userId}`, { body: { allowed_hardware_ids: ['cart-codes'] } })
+    const codeSeen = async (browser: Browser) =>
+      (await browser.request('GET', '/lock-events?hardware_id=cart-codes')).body.events[0]?.code
+    const [maskedTablet, shop] = [await g.pair(masked.userId), await g.pair(shopId)]
+    assert.equal(await codeSeen(maskedTablet), '******C3')
+    await maskedTablet.act(plain.userId, '1234')
+    assert.equal(await codeSeen(maskedTablet), '******C3')
+    assert.equal(await codeSeen(shop), '04A1B2C3')
+    for (const [person, code] of [
+      [maskedPerson, '******C3'],
+      [plain, '04A1B2C3'],
+      [maskedStaff, '04A1B2C3'],
+    ] as const) {
+      await shop.act(person.userId, '1234')
+      assert.equal(await codeSeen(shop), code)
+    }
+  })
+
+  test('of an admin gives the tablet of an admin his rights for ten minutes, however busy', async () => {
+    const { userId } = await newPerson('1234', { role: 'admin' })
+    const tablet = await g.pair(userId)
+    clock.advance(10 * MINUTE_MS)
+    assert.equal((await tablet.act(userId, '1234')).body.role, 'admin')
+    clock.advance(6 * MINUTE_MS)
+    assert.equal((await tablet.request('POST', '/groups', { body: { name: 'G' } })).status, 201)
+    clock.advance(4 * MINUTE_MS)
+    const me = await tablet.me()
+    assert.deepEqual([me.role, me.session.person.user_id], ['staff', userId])
+    const refused = tablet.request('POST', '/groups', { body: { name: 'G' } })
+    assert.deepEqual(await codeOf(refused), [403, 'admin_required'])
+  })
+
+  test('of an admin loses these rights on open sockets too', async () => {
+    const admin = await newPerson('1234', { role: 'admin', allowed_hardware_ids: null })
+    const guest = await g.pair(admin.userId)
+    const socket = await guest.realtime()
+    const person = await newPerson('1234', { role: 'user', allowed_hardware_ids: ['cart-1'] })
+    assert.deepEqual((await socket.subscribe('cart-1', 'cart-2')).denied, [])
+    await guest.act(person.userId, '1234')
+    assert.deepEqual((await socket.next('unsubscribed')).hardwareIds, ['cart-2'])
+    clock.advance(10 * MINUTE_MS)
+    // nobody asks: the gateway looks by itself
+    await eventually(async () => (await metric(g, 'cartbarn_persons_acting')) === 0, 'nobody acts')
+    assert.deepEqual((await socket.subscribe('cart-2')).denied, [])
+  })
+
+  test('of staff gives the tablet of an admin no rights of one, nor when it leaves', async () => {
+    const tablet = await g.pair((await newPerson(null, { role: 'admin' })).userId)
+    clock.advance(10 * MINUTE_MS)
+    const { userId } = await newPerson('1234')
+    assert.equal((await tablet.act(userId, '1234')).body.role, 'staff')
+    const { body } = await tablet.request('DELETE', '/sessions/current/person')
+    assert.equal(body.role, 'staff')
+  })
+})
+
+describe('wrong PINs', () => {
+  test('of nobody, of a disabled person and of one without a PIN are 403 wrong_pin', async () => {
+    const tablet = await g.pair(shopId)
+    const [none, disabled] = [await newPerson(null), await newPerson('1234')]
+    await g.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
+    for (const userId of [NOBODY, none.userId, disabled.userId])
+      assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
+  })
+
+  test('lock a person on a tablet for five minutes after five, the right one included, and nowhere else', async () => {
+    const [tablet, other] = [await g.pair(shopId), await g.pair(shopId)]
+    const { userId } = await newPerson('1234')
+    for (let i = 0; i < 5; i++) assert.deepEqual(await codeOf(tablet.act(userId, '0000')), [403, 'wrong_pin'])
+    const locked = await tablet.act(userId, '1234')
+    assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
+    assert.equal(locked.headers.get('retry-after'), '300')
+    assert.equal((await other.act(userId, '1234')).status, 200)
+    // a clock that is set unlocks nothing
+    clock.set(clock.nowMs() + HOUR_MS)
+    assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [429, 'pin_locked'])
+    clock.advance(5 * MINUTE_MS)
+    assert.equal((await tablet.act(userId, '1234')).status, 200)
+  })
+
+  test('are forgiven by a right one on the tablet', async () => {
+    const tablet = await g.pair(shopId)
+    const { userId } = await newPerson('1234')
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 4; i++) assert.equal((await tablet.act(userId, '0000')).status, 403)
+      assert.equal((await tablet.act(userId, '1234')).status, 200)
+    }
+  })
+
+  test('10,000 of them over 100 sessions: twenty are compared, then the person is locked for an hour', async () => {
+    const { userId } = await newPerson('9876')
+    const { userId: owner, key } = await g.createUser({ name: 'Thief', allowed_hardware_ids: ['*'] })
+    const tablets = await Promise.all(Array.from({ length: 100 }, () => g.signIn({ api_key: key })))
+    const before = await metric(g, 'cartbarn_pin_tries_total', 'wrong')
+    const pins = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0'))
+    const answers = await Promise.all(pins.map((pin, i) => tablets[i % 100]?.act(userId, pin)))
+    const codes = new Set(answers.map((answer) => answer?.body.code))
+    assert.ok(!answers.some((answer) => answer?.status === 200))
+    assert.deepEqual([...codes].sort(), ['pin_locked', 'rate_limited', 'wrong_pin'])
+    assert.equal((await metric(g, 'cartbarn_pin_tries_total', 'wrong')) - before, 20)
+    const locked = await (await g.pair(shopId)).act(userId, '9876')
+    assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
+    const { body } = await g.request('GET', '/audit-log?action=pin.locked&limit=1')
+    assert.equal(body.entries[0].target, userId)
+    assert.equal((await g.request('GET', `/users/${owner}`)).status, 200)
+    clock.advance(HOUR_MS)
+    assert.equal((await (await g.pair(shopId)).act(userId, '9876')).status, 200)
+  })
+
+  test('keep nothing else waiting', async () => {
+    const people = await Promise.all(Array.from({ length: 20 }, () => newPerson('1234')))
+    const tablet = await g.pair(shopId)
+    let pending = 0
+    const tries = people.map(({ userId }) => {
+      pending++
+      return tablet.act(userId, '0000').finally(() => pending--)
+    })
+    await eventually(async () => {
+      assert.equal((await g.request('GET', '/devices')).status, 200)
+      return true
+    }, 'an answer')
+    assert.ok(pending > 0, 'the PINs are still being compared')
+    await Promise.all(tries)
+  })
+})

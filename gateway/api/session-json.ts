@@ -1,0 +1,57 @@
+import { visibleHardwareIds } from '#domain/access.ts'
+import { SITE_DEFAULTS } from '#domain/site.ts'
+import type { Login } from '#services/people/login.ts'
+import { isPast } from '#services/people/moment.ts'
+import type { Session } from '#services/people/session.ts'
+import { SESSION_MS } from '#services/people/sessions.ts'
+import { toIso } from '#shared/time.ts'
+import { readVersion } from '#shared/version.ts'
+import type { MeJson, SessionJson } from '#shared/wire/sessions.ts'
+import type { ApiDeps } from './deps.ts'
+import { toUserJson } from './user-json.ts'
+
+type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs'>
+
+/** A session with the person who acts on it. */
+export function toSessionJson(session: Session, parts: Parts): SessionJson {
+  const { sessionId, userId, name, createdAtMs, lastUsedAtMs } = session.row
+  return {
+    ...{ session_id: sessionId, user_id: userId, name, person: toPersonJson(session, parts) },
+    created_at: toIso(createdAtMs),
+    last_used_at: toIso(lastUsedAtMs),
+    expires_at: toIso(lastUsedAtMs + SESSION_MS),
+  }
+}
+
+function toPersonJson({ acting }: Session, { users, clock }: Parts): SessionJson['person'] {
+  const person = acting === null ? undefined : users.find(acting.userId)
+  if (acting === null || person === undefined || isPast(clock, acting.until)) return null
+  const { userId, name, role } = person.row
+  return { user_id: userId, name, role, until: toIso(acting.until.atMs) }
+}
+
+/** Who asks, and what holds for them now. */
+export function toMeJson(login: Login, parts: Parts): MeJson {
+  const { users, clock, startedAtMs } = parts
+  const { userId } = login.row
+  // what was done on the way here counts
+  const caller = login.callerNow() ?? login.caller
+  const { session } = login
+  return {
+    user: toUserJson(users.require(userId)),
+    role: caller.role,
+    scope: visibleHardwareIds(caller)?.sort() ?? 'all',
+    mqtt: { username: userId },
+    session:
+      session === null
+        ? null
+        : {
+            ...{ session_id: session.row.sessionId, name: session.row.name },
+            person: toPersonJson(session, parts),
+          },
+    server_time: toIso(clock.nowMs()),
+    started_at: toIso(startedAtMs()),
+    version: readVersion().replace('cartbarn ', ''),
+    site: SITE_DEFAULTS,
+  }
+}

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { ADMIN_KEY, type Browser, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const START_MS = Date.UTC(2026, 4, 1, 12)
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const clock = new FakeClock(START_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+let staffId: string
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  for (const id of ['cart-1', 'cart-2']) await g.register(id)
+  keys = await createCallers(g, ['cart-1'])
+  staffId = (await g.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(10 * MINUTE_MS))
+
+async function newCode(userId = staffId, name = 'Tablet'): Promise<string> {
+  const { status, body } = await g.request('POST', '/pairing-codes', { body: { user_id: userId, name } })
+  assert.equal(status, 201)
+  return body.code
+}
+
+async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
+  const { status, body } = await answer
+  return [status, body.code]
+}
+
+function signIn(proof: object, headers: Record<string, string> = {}) {
+  return g.request('POST', '/sessions', { key: null, body: proof, headers })
+}
+
+for (const [method, path, body] of [
+  ['GET', '/sessions'],
+  ['DELETE', `/sessions/${NOBODY}`],
+  ['POST', '/pairing-codes', { user_id: NOBODY, name: 'Tablet' }],
+] as [string, string, object?][]) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+      const answer = g.request(method, path, { key: keys[who], ...(body === undefined ? {} : { body }) })
+      assert.deepEqual(await codeOf(answer), [status, code])
+    })
+  }
+}
+
+for (const [method, path, body] of [
+  ['DELETE', '/sessions/current'],
+  ['POST', '/sessions/current/person', { user_id: NOBODY, pin: '1234' }],
+  ['DELETE', '/sessions/current/person'],
+] as [string, string, object?][]) {
+  const options = body === undefined ? {} : { body }
+  for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      assert.deepEqual(await codeOf(g.request(method, path, { key: keys[who], ...options })), [status, code])
+    })
+  }
+  test(`${method} ${path} with a key is 404 session_not_found`, async () => {
+    assert.deepEqual(await codeOf(g.request(method, path, options)), [404, 'session_not_found'])
+  })
+}
+
+describe('a pairing code', () => {
+  test('is twelve characters for five minutes, with a link to where the request came to', async () => {
+    const body = { user_id: staffId, name: 'Starter tablet' }
+    const headers = { host: 'barn.example:8080' }
+    const answer = await g.request('POST', '/pairing-codes', { body, headers })
+    assert.match(answer.body.code, /^[0-9A-HJKMNP-TV-Z]{12}$/)
+    assert.equal(answer.body.expires_at, new Date(clock.nowMs() + 5 * MINUTE_MS).toISOString())
+    assert.equal(answer.body.url, `http://barn.example:8080/app/#pair=${answer.body.code}`)
+    assert.ok(!answer.headers.get('location')?.includes(answer.body.code))
+  })
+
+  test('signs a browser in, once, as it was typed', async () => {
+    const code = await newCode(staffId, 'Barn')
+    const typed = `${code.slice(0, 4).toLowerCase()}-${code.slice(4, 8)} ${code.slice(8)}`
+    const { status, headers, body } = await signIn({ code: typed })
+    assert.equal(status, 201)
+    assert.deepEqual([body.user.user_id, body.role, body.scope], [staffId, 'staff', 'all'])
+    assert.deepEqual([body.session.name, body.session.person], ['Barn', null])
+    const cookie = headers.get('set-cookie') ?? ''
+    assert.match(cookie, /^cartbarn_session=[\w-]{43}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Strict$/)
+    assert.deepEqual(await codeOf(signIn({ code })), [401, 'invalid_code'])
+  })
+
+  test('is used by one of many who use it at once', async () => {
+    const code = await newCode()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => signIn({ code })))
+    assert.equal(answers.filter(({ status }) => status === 201).length, 1)
+  })
+
+  test('is void after five minutes, by either clock', async () => {
+    const [late, ahead] = [await newCode(), await newCode()]
+    clock.advance(5 * MINUTE_MS)
+    assert.deepEqual(await codeOf(signIn({ code: late })), [401, 'invalid_code'])
+    assert.deepEqual(await codeOf(signIn({ code: ahead })), [401, 'invalid_code'])
+    const back = await newCode()
+    const nowMs = clock.nowMs()
+    clock.advance(6 * MINUTE_MS)
+    clock.set(nowMs + 2 * MINUTE_MS)
+    assert.deepEqual(await codeOf(signIn({ code: back })), [401, 'invalid_code'])
+    clock.set(nowMs + 6 * MINUTE_MS)
+  })
+
+  test('is void once its user was disabled or deleted, and is not made for such', async () => {
+    const { userId } = await g.createUser({ name: 'Leaves' })
+    const [code, other] = [await newCode(userId), await newCode(userId)]
+    await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
+    const body = { user_id: userId, name: 'Tablet' }
+    assert.deepEqual(await codeOf(g.request('POST', '/pairing-codes', { body })), [409, 'user_inactive'])
+    await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
+    assert.deepEqual(await codeOf(signIn({ code })), [401, 'invalid_code'])
+    const later = await newCode(userId)
+    await g.request('DELETE', `/users/${userId}`)
+    for (const void_ of [other, later])
+      assert.deepEqual(await codeOf(signIn({ code: void_ })), [401, 'invalid_code'])
+    assert.deepEqual(await codeOf(g.request('POST', '/pairing-codes', { body })), [404, 'user_not_found'])
+  })
+
+  for (const [what, name, status] of [
+    ['HTML', '<img src=x onerror=alert(1)>', 201],
+    ['emoji', '🏌️‍♀️ 1️⃣', 201],
+    ['right-to-left', 'לוח הסטרטר \u202e', 201],
+    ['100 characters', 'x'.repeat(100), 201],
+    ['101 characters', 'x'.repeat(101), 400],
+    ['blanks', '   ', 400],
+    ['a line break', 'a\nb', 400],
+    ['nothing', undefined, 400],
+  ] as const) {
+    test(`with ${what} as its name is ${status}, and the name stays as it is`, async () => {
+      const answer = await g.request('POST', '/pairing-codes', { body: { user_id: staffId, name } })
+      assert.equal(answer.status, status)
+      if (status !== 201) return
+      const browser = await g.signIn({ code: answer.body.code })
+      assert.equal((await browser.me()).session.name, name)
+      const { body } = await g.request('GET', '/sessions')
+      assert.ok(body.some((one: { name: string }) => one.name === name))
+    })
+  }
+})
+
+describe('signing in', () => {
+  test('with a key makes a session called browser, or as it is told', async () => {
+    const one = await signIn({ api_key: keys['in scope'] })
+    assert.deepEqual([one.status, one.body.session.name, one.body.scope], [201, 'browser', ['cart-1']])
+    const other = await signIn({ api_key: keys['in scope'], name: 'Laptop' })
+    assert.equal(other.body.session.name, 'Laptop')
+  })
+
+  for (const [what, body, status, code] of [
+    ['nothing', {}, 400, 'invalid_field'],
+    ['a code and a key', { code: 'AAAABBBBCCCC', api_key: ADMIN_KEY }, 400, 'invalid_field'],
+    ['a request without its secret', { request_id: NOBODY }, 400, 'invalid_field'],
+    ['a code with a name', { code: 'AAAABBBBCCCC', name: 'x' }, 400, 'invalid_field'],
+    ['an unknown field', { pin: '1234' }, 400, 'unknown_field'],
+    ['a wrong code', { code: 'AAAABBBBCCCC' }, 401, 'invalid_code'],
+    ['no code at all', { code: 'x' }, 401, 'invalid_code'],
+    ['a wrong key', { api_key: 'flt_nobody' }, 401, 'invalid_api_key'],
+    ['an unknown request', { request_id: NOBODY, secret: 'x' }, 401, 'invalid_code'],
+  ] as const) {
+    test(`with ${what} is ${status} ${code}`, async () => {
+      assert.deepEqual(await codeOf(signIn(body)), [status, code])
+    })
+  }
+
+  test('with the key of a disabled user is 401 user_inactive', async () => {
+    assert.deepEqual(await codeOf(signIn({ api_key: keys['a disabled user'] })), [401, 'user_inactive'])
+  })
+
+  test('wrong codes are failed keys of the address, and a right one is let in all the same', async () => {
+    const code = await newCode()
+    const codes: unknown[] = []
+    for (let i = 0; i < 21; i++) codes.push((await signIn({ code: 'AAAABBBBCCCC' })).body.code)
+    assert.deepEqual([codes[0], codes[19], codes[20]], ['invalid_code', 'invalid_code', 'rate_limited'])
+    assert.equal((await signIn({ code })).status, 201)
+  })
+
+  for (const [what, origin, status] of [
+    ['another port', 'http://localhost:3000', 403],
+    ['another scheme', 'https://localhost', 403],
+    ['another host', 'http://evil.example', 403],
+    ['null', 'null', 403],
+    ['its own', 'http://localhost', 201],
+  ] as const) {
+    test(`with the Origin of ${what} is ${status}`, async () => {
+      const answer = await signIn({ api_key: ADMIN_KEY }, { origin })
+      assert.deepEqual(
+        [answer.status, answer.body.code],
+        [status, status === 403 ? 'foreign_origin' : undefined],
+      )
+    })
+  }
+})
+
+describe('a cookie', () => {
+  test('is not trusted alone for what may change something', async () => {
+    const browser = await g.pair(staffId)
+    const name = { name: 'Cart one' }
+    for (const origin of [
+      null,
+      'null',
+      'http://localhost:3000',
+      'http://localhost.evil.example',
+      'localhost',
+      '',
+    ]) {
+      for (const [method, path, body] of [
+        ['PATCH', '/devices/cart-1', name],
+        ['POST', '/devices/cart-1/commands', { command: 'lock' }],
+        ['PUT', `/users/${staffId}/pin`, { pin: '1234' }],
+        ['DELETE', '/sessions/current'],
+      ] as [string, string, object?][]) {
+        const answer = browser.request(method, path, { origin, ...(body === undefined ? {} : { body }) })
+        assert.deepEqual(await codeOf(answer), [403, 'foreign_origin'], `${method} with ${origin}`)
+      }
+      assert.equal((await browser.request('GET', '/devices', { origin })).status, 200)
+    }
+    assert.equal((await browser.request('PATCH', '/devices/cart-1', { body: name })).status, 200)
+    const host = { host: 'Barn.example:80' }
+    const sent = { body: name, headers: host, origin: 'http://barn.example' }
+    assert.equal((await browser.request('PATCH', '/devices/cart-1', sent)).status, 200)
+  })
+
+  test('of nobody is 401 invalid_session, after its Origin was judged, and is cleared', async () => {
+    const headers = { cookie: 'cartbarn_session=nobody' }
+    const read = await g.request('GET', '/devices', { key: null, headers })
+    assert.deepEqual([read.status, read.body.code], [401, 'invalid_session'])
+    assert.match(read.headers.get('set-cookie') ?? '', /^cartbarn_session=; Max-Age=0; Path=\//)
+    const body = { name: 'x' }
+    assert.deepEqual(await codeOf(g.request('PATCH', '/devices/cart-1', { key: null, headers, body })), [
+      ...[403, 'foreign_origin'],
+    ])
+  })
+
+  test('gives way to a key, a bad one too', async () => {
+    const browser = await g.pair(staffId)
+    const headers = { 'x-api-key': ADMIN_KEY }
+    const { body } = await browser.request('GET', '/me', { headers })
+    assert.deepEqual([body.role, body.session], ['admin', null])
+    const name = { name: 'x' }
+    assert.equal(
+      (await browser.request('PATCH', '/devices/cart-1', { headers, body: name, origin: null })).status,
+      200,
+    )
+    const bad = browser.request('GET', '/me', { headers: { 'x-api-key': 'flt_bad' } })
+    assert.deepEqual(await codeOf(bad), [401, 'invalid_api_key'])
+  })
+
+  test('is sent again when its browser could forget it', async () => {
+    const browser = await g.pair(staffId)
+    assert.equal((await browser.request('GET', '/me')).headers.get('set-cookie'), null)
+    clock.advance(DAY_MS)
+    assert.match((await browser.request('GET', '/me')).headers.get('set-cookie') ?? '', /Max-Age=34560000/)
+  })
+})
+
+describe('a session', () => {
+  test('has its shape, and is listed by the time it was made', async () => {
+    const { userId } = await g.createUser({ name: 'Lister' })
+    const browser = await g.pair(userId, 'One')
+    const atMs = clock.nowMs()
+    clock.advance(MINUTE_MS)
+    await g.pair(userId, 'Two')
+    await browser.request('GET', '/me')
+    const { body } = await g.request('GET', '/sessions')
+    const own = body.filter((one: { user_id: string }) => one.user_id === userId)
+    assert.deepEqual(own[0], {
+      ...{ session_id: browser.sessionId, user_id: userId, name: 'One', person: null },
+      created_at: new Date(atMs).toISOString(),
+      last_used_at: new Date(atMs + MINUTE_MS).toISOString(),
+      expires_at: new Date(atMs + MINUTE_MS + 400 * DAY_MS).toISOString(),
+    })
+    assert.equal(own[1].name, 'Two')
+  })
+
+  test('counts for its user', async () => {
+    const { userId } = await g.createUser({ name: 'Counted' })
+    const browser = await g.pair(userId)
+    for (let i = 0; i < 3; i++) await browser.request('GET', '/devices')
+    const { body } = await g.request('GET', `/users/${userId}`)
+    assert.equal(body.usage.total_requests, 4)
+  })
+
+  test('ends by signing out, which clears the cookie', async () => {
+    const browser = await g.pair(staffId)
+    const { status, headers, body } = await browser.request('DELETE', '/sessions/current')
+    assert.deepEqual([status, body], [200, { success: true, deleted: browser.sessionId }])
+    assert.match(headers.get('set-cookie') ?? '', /Max-Age=0/)
+    assert.deepEqual(await codeOf(browser.request('GET', '/me')), [401, 'invalid_session'])
+  })
+
+  test('ends when an admin says so, once', async () => {
+    const browser = await g.pair(staffId)
+    const path = `/sessions/${browser.sessionId}`
+    const { status, body } = await g.request('DELETE', path)
+    assert.deepEqual([status, body], [200, { success: true, deleted: browser.sessionId }])
+    assert.deepEqual(await codeOf(g.request('DELETE', path)), [404, 'session_not_found'])
+    assert.deepEqual(await codeOf(browser.request('GET', '/me')), [401, 'invalid_session'])
+  })
+
+  for (const [what, method, path, body] of [
+    ['disabled', 'PATCH', '', { is_active: false }],
+    ['deleted', 'DELETE', '', undefined],
+    ['given another key', 'POST', '/rotate-key', undefined],
+  ] as const) {
+    test(`ends when its user is ${what}, also over a restart`, async () => {
+      const { userId } = await g.createUser({ name: 'Ends' })
+      const browser = await g.pair(userId)
+      const options = body === undefined ? {} : { body }
+      assert.equal((await g.request(method, `/users/${userId}${path}`, options)).status, 200)
+      assert.deepEqual(await codeOf(browser.request('GET', '/me')), [401, 'invalid_session'])
+      if (what === 'disabled') await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
+      await g.restart()
+      assert.deepEqual(await codeOf(browser.request('GET', '/me')), [401, 'invalid_session'])
+    })
+  }
+
+  test('survives a restart with when it was used', async () => {
+    const browser = await g.pair(staffId, 'Survivor')
+    clock.advance(HOUR_MS)
+    await browser.request('GET', '/me')
+    const usedAt = new Date(clock.nowMs()).toISOString()
+    await g.restart()
+    const { body } = await g.request('GET', '/sessions')
+    const [own] = body.filter((one: { session_id: string }) => one.session_id === browser.sessionId)
+    assert.equal(own.last_used_at, usedAt)
+    assert.equal((await browser.me()).session.name, 'Survivor')
+  })
+
+  test('of a user: the 101st ends the one that was used longest ago', async () => {
+    const { userId, key } = await g.createUser({ name: 'Many' })
+    const browsers: Browser[] = []
+    for (let i = 0; i < 100; i++) {
+      browsers.push(await g.signIn({ api_key: key }))
+      clock.advance(1)
+    }
+    const statusOf = async (i: number) => (await browsers[i]?.request('GET', '/me'))?.status
+    assert.equal(await statusOf(0), 200)
+    await Promise.all([g.signIn({ api_key: key }), g.signIn({ api_key: key })])
+    assert.deepEqual(
+      [await statusOf(0), await statusOf(1), await statusOf(2), await statusOf(3)],
+      [...[200, 401, 401, 200]],
+    )
+    const { body } = await g.request('GET', '/sessions')
+    assert.equal(body.filter((one: { user_id: string }) => one.user_id === userId).length, 100)
+  })
+
+  test('ends after 400 days without use', async () => {
+    const [used, unused] = [await g.pair(staffId), await g.pair(staffId)]
+    for (const days of [399, 399]) {
+      clock.advance(days * DAY_MS)
+      assert.equal((await used.request('GET', '/me')).status, 200)
+    }
+    assert.equal((await unused.request('GET', '/me')).status, 401)
+  })
+
+  test('ends by no clock that is put right, nor do the rights of a new one', async (t) => {
+    const ownClock = new FakeClock(START_MS)
+    const own = await startGateway({}, { clock: ownClock })
+    t.after(() => own.stop())
+    const browser = await own.signIn()
+    ownClock.set(START_MS + 500 * DAY_MS)
+    assert.equal((await browser.me()).role, 'admin')
+    // nobody knows whether the clock is right: what it says ends nothing
+    const unused = await own.signIn()
+    ownClock.set(START_MS + 1_000 * DAY_MS)
+    await own.restart()
+    assert.equal((await unused.me()).session.session_id, unused.sessionId)
+  })
+
+  test('of an admin has the rights of staff ten minutes after it was made', async () => {
+    const browser = await g.signIn()
+    assert.equal((await browser.request('GET', '/users')).status, 200)
+    assert.equal((await browser.me()).role, 'admin')
+    clock.advance(10 * MINUTE_MS)
+    const me = await browser.me()
+    assert.deepEqual([me.role, me.scope, me.user.role], ['staff', 'all', 'admin'])
+    assert.deepEqual(await codeOf(browser.request('GET', '/users')), [403, 'admin_required'])
+    assert.equal((await browser.request('GET', '/groups')).status, 200)
+  })
+})

@@ -1,0 +1,172 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { z } from 'zod'
+import type { Login } from '#services/people/login.ts'
+import type { Session } from '#services/people/session.ts'
+import type { Proof } from '#services/people/sign-in.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { requireOwnOrigin } from '#shared/http/own-origin.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { clearedSessionCookie, sessionCookie } from '#shared/http/session-cookie.ts'
+import { toIso } from '#shared/time.ts'
+import {
+  meSchema,
+  newPairingCodeSchema,
+  newPersonSchema,
+  newSessionSchema,
+  pairingCodeSchema,
+  sessionSchema,
+  signedOutSchema,
+} from '#shared/wire/sessions.ts'
+import { type ApiEnv, adminOnly, createApi, isSecure } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { toMeJson, toSessionJson } from './session-json.ts'
+
+const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_id' }) })
+
+/** What a session is called that was made with a key. */
+const BROWSER = 'browser'
+
+/** `POST /sessions` needs no key; it comes before the door. */
+export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.post('/sessions', 'Sign a browser in', {
+      description:
+        'With a pairing code, the setup code, an API key, or a request for access that an admin has allowed. The cookie that the answer sets stands for a key from then on: HttpOnly, for 400 days after its last use. Whatever may change something needs the Origin of this gateway beside it.',
+      middleware: [jsonBody],
+      request: { body: body(newSessionSchema) },
+      responses: { 201: json(meSchema, 'Signed in; as GET /me.'), ...problems(400, 403, 413, 415) },
+    }),
+    async (c) => {
+      requireOwnOriginIfAny(c)
+      const { session, token, login } = await deps.signIn.begin(toProof(c.req.valid('json')), c.var.address)
+      deps.sessions.isCookieDue(session)
+      c.header('set-cookie', sessionCookie(token, isSecure(c)))
+      c.header('location', `/sessions/${session.row.sessionId}`)
+      return c.json(toMeJson(login, deps), 201)
+    },
+  )
+
+  return api
+}
+
+/** `/sessions` and `/pairing-codes`: which browsers are signed in, and who acts on a tablet. */
+export function createSessionsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+  const { sessions, persons, pairingCodes } = deps
+  const api = createApi()
+
+  api.openapi(
+    route.get('/sessions', 'List the browsers that are signed in', {
+      description: 'For admins.',
+      middleware: [adminOnly],
+      responses: answers(z.array(sessionSchema), 'All sessions, oldest first.', 403),
+    }),
+    (c) =>
+      c.json(
+        sessions.all().map((session) => toSessionJson(session, deps)),
+        200,
+      ),
+  )
+
+  api.openapi(
+    route.delete('/sessions/current', 'Sign out', {
+      operationId: 'signOut',
+      description: 'Ends the session of the cookie, closes what is open for it, and clears the cookie.',
+      responses: answers(signedOutSchema, 'Signed out.', 403, 404),
+    }),
+    async (c) => {
+      const { sessionId } = requireSession(c.var.user).row
+      await sessions.end(sessionId)
+      c.header('set-cookie', clearedSessionCookie(isSecure(c)))
+      return c.json({ success: true as const, deleted: sessionId }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/sessions/current/person', 'Act as a person on this tablet', {
+      operationId: 'beginPerson',
+      description:
+        "With the PIN of the person. From then on the tablet has the lower of both roles and the devices that both see, and what is done is the person's doing: until DELETE, or ten minutes without a change or a command. Five wrong PINs lock the person on this tablet for five minutes, twenty within an hour on all tablets for an hour.",
+      middleware: [jsonBody],
+      request: { body: body(newPersonSchema) },
+      responses: answers(meSchema, 'The person acts; as GET /me.', 400, 403, 404, 413, 415),
+    }),
+    async (c) => {
+      const session = requireSession(c.var.user)
+      const { user_id, pin } = c.req.valid('json')
+      await persons.begin(session, user_id, pin)
+      return c.json(toMeJson(c.var.user, deps), 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/sessions/current/person', 'Stop acting as a person', {
+      operationId: 'endPerson',
+      responses: answers(meSchema, 'Nobody in particular acts; as GET /me.', 403, 404),
+    }),
+    async (c) => {
+      await persons.end(requireSession(c.var.user))
+      return c.json(toMeJson(c.var.user, deps), 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/sessions/{id}', 'End a session', {
+      description: 'Closes what is open for it at once. For admins.',
+      middleware: [adminOnly],
+      request: { params: sessionIdParams },
+      responses: answers(signedOutSchema, 'The session is over.', 403, 404),
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      await sessions.end(id)
+      return c.json({ success: true as const, deleted: id }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/pairing-codes', 'Make a code that signs a tablet in', {
+      description: 'The code opens one session of the user within five minutes. For admins.',
+      middleware: [adminOnly, jsonBody],
+      request: { body: body(newPairingCodeSchema) },
+      responses: {
+        201: json(pairingCodeSchema, 'The code, which only this answer shows.'),
+        ...problems(400, 403, 404, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { user_id, name } = c.req.valid('json')
+      const { code, expiresAtMs } = await pairingCodes.create({ userId: user_id, name })
+      const url = `${deps.publicUrl ?? c.var.ownOrigin() ?? ''}/app/#pair=${code}`
+      // where it is used; an address with the code in it would end in logs
+      c.header('location', '/sessions')
+      return c.json({ code, expires_at: toIso(expiresAtMs), url }, 201)
+    },
+  )
+
+  return api
+}
+
+/** Throws `foreign_origin` for a page of somebody else; programs need not say where they are from. */
+export function requireOwnOriginIfAny(c: Context<ApiEnv>): void {
+  const origin = c.req.header('origin')
+  if (origin !== undefined) requireOwnOrigin(origin, c.var.ownOrigin())
+}
+
+/** Throws `session_not_found` for a caller with a key. */
+function requireSession({ session }: Login): Session {
+  if (session !== null) return session
+  throw new NotFoundError('session_not_found', 'this request came with a key, not with a session')
+}
+
+/** The schema takes exactly one of the three. */
+function toProof(given: z.infer<typeof newSessionSchema>): Proof {
+  const { code, api_key, name = BROWSER, request_id = '', secret = '' } = given
+  if (code !== undefined) return { code }
+  if (api_key !== undefined) return { apiKey: api_key, name }
+  return { requestId: request_id, secret }
+}

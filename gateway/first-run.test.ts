@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { request as plainRequest } from 'node:http'
+import { createServer, request } from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createKeyPair } from '#shared/testing/key-pairs.ts'
+import { RealtimeClient } from '#testing/realtime-client.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { readConfig } from './config.ts'
+
+const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
+const CODE_LINE = /^setup code: ([0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){2})$/m
+
+/** A gateway that makes the admin's key itself. */
+async function startFirst(t: TestContext): Promise<{ g: TestGateway; file: string }> {
+  const g = await startGateway({ CARTBARN_ADMIN_API_KEY: '' })
+  t.after(() => g.stop())
+  return { g, file: join(g.config.dataDir, 'admin-key.txt') }
+}
+
+function codeIn(file: string): string {
+  return CODE_LINE.exec(readFileSync(file, 'utf8'))?.[1] ?? assert.fail('no setup code')
+}
+
+function keyIn(file: string): string {
+  return readFileSync(file, 'utf8').split('\n')[0] ?? ''
+}
+
+async function signIn(g: TestGateway, code: string) {
+  const { status, body } = await g.request('POST', '/sessions', { key: null, body: { code } })
+  return { status, code: body.code, body }
+}
+
+describe('the setup code', () => {
+  test('lies beside the key, for the owner only, and signs the admin in once', async (t) => {
+    const { g, file } = await startFirst(t)
+    const [code, key] = [codeIn(file), keyIn(file)]
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const answers = await Promise.all([1, 2, 3].map(() => signIn(g, code)))
+    const [made, ...others] = answers.sort((a, b) => a.status - b.status)
+    assert.deepEqual([made?.status, made?.body.session.name, made?.body.role], [201, 'setup', 'admin'])
+    for (const other of others) assert.deepEqual([other.status, other.code], [401, 'invalid_code'])
+    // the key is not used yet
+    assert.equal(readFileSync(file, 'utf8'), `${key}\n`)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    await g.restart()
+    assert.equal((await signIn(g, code)).code, 'invalid_code')
+    assert.equal((await g.request('GET', '/users', { key })).status, 200)
+    await eventually(() => !existsSync(file), 'no file', 5_000)
+  })
+
+  test('is void as soon as the key was used', async (t) => {
+    const { g, file } = await startFirst(t)
+    const [code, key] = [codeIn(file), keyIn(file)]
+    assert.equal((await g.request('GET', '/me', { key })).status, 200)
+    assert.equal((await signIn(g, code)).code, 'invalid_code')
+    await eventually(() => !existsSync(file), 'no file', 5_000)
+  })
+
+  test('is void as soon as the admin has made a session with the key', async (t) => {
+    const { g, file } = await startFirst(t)
+    const code = codeIn(file)
+    await g.signIn({ api_key: keyIn(file) })
+    assert.equal((await signIn(g, code)).code, 'invalid_code')
+  })
+
+  test('stays over starts until it is used', async (t) => {
+    const { g, file } = await startFirst(t)
+    const code = codeIn(file)
+    await g.restart()
+    assert.equal(codeIn(file), code)
+    assert.equal((await signIn(g, code.toLowerCase().replaceAll('-', ''))).status, 201)
+  })
+
+  test('is not made when the key is given', async (t) => {
+    const g = await startGateway()
+    t.after(() => g.stop())
+    assert.equal(existsSync(join(g.config.dataDir, 'admin-key.txt')), false)
+  })
+
+  test('lets the admin give himself another key, with which he goes on', async (t) => {
+    const { g, file } = await startFirst(t)
+    const browser = await g.signIn({ code: codeIn(file) })
+    const { user } = await browser.me()
+    const rotated = await browser.request('POST', `/users/${user.user_id}/rotate-key`)
+    assert.equal(rotated.status, 200)
+    assert.equal((await browser.request('GET', '/me')).body.code, 'invalid_session')
+    await g.signIn({ api_key: rotated.body.api_key })
+    await eventually(() => !existsSync(file), 'no file', 5_000)
+  })
+})
+
+/** Runs a gateway as a program; `wrap` makes the command line of the one to start. */
+function run(t: TestContext, settings: Record<string, string>, wrap: (command: string[]) => string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-first-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const [program = '', ...argv] = wrap([process.execPath, ENTRY, 'run'])
+  const env = {
+    ...{ PATH: process.env.PATH, CARTBARN_DATA_DIR: folder, CARTBARN_READER_THREADS: '1' },
+    ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', ...settings },
+  }
+  // a group of its own: what stands between is ended with it
+  const child = spawn(program, argv, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      printed += chunk
+    })
+  t.after(async () => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, 'SIGKILL')
+      await once(child, 'close')
+    }
+  })
+  return { file: join(folder, 'admin-key.txt'), printed: () => printed }
+}
+
+/** The program on a terminal. */
+function onTerminal(command: string[]): string[] {
+  return ['script', '-qefc', command.join(' '), '/dev/null']
+}
+
+const hasTerminal = spawnSync('script', ['-qefc', 'true', '/dev/null']).status === 0
+const NAMESPACE =
+  'ip link set lo up && ip addr add 10.77.0.5/32 dev lo && ip route add default dev lo src 10.77.0.5'
+const hasNamespaces = spawnSync('unshare', ['-rn', 'sh', '-c', NAMESPACE]).status === 0
+
+describe('a first start', () => {
+  test('names the file in what is no terminal, and never the code or the key', async (t) => {
+    const { file, printed } = run(t, { CARTBARN_HOST: '127.0.0.1' }, (command) => command)
+    await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+    const code = codeIn(file)
+    for (const secret of [code, code.replaceAll('-', ''), keyIn(file), '#setup'])
+      assert.ok(!printed().includes(secret))
+    assert.match(printed(), /admin-key\.txt/)
+  })
+
+  for (const [host, publicUrl, link] of [
+    ['127.0.0.1', undefined, /http:\/\/127\.0\.0\.1:\d+\/app\/#setup=/],
+    ['0.0.0.0', 'https://barn.club.example/', /https:\/\/barn\.club\.example\/app\/#setup=/],
+  ] as const) {
+    test(`shows the link on a terminal, for ${publicUrl ?? host}`, {
+      skip: hasTerminal ? false : 'there is no script(1)',
+    }, async (t) => {
+      const settings = {
+        CARTBARN_HOST: host,
+        ...(publicUrl === undefined ? {} : { CARTBARN_PUBLIC_URL: publicUrl }),
+      }
+      const { file, printed } = run(t, settings, onTerminal)
+      await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+      assert.match(printed(), new RegExp(`${link.source}${codeIn(file).replaceAll('-', '')}\\b`))
+    })
+  }
+
+  test('shows the address of the default route, in a network of its own', {
+    skip: hasTerminal && hasNamespaces ? false : 'this machine gives no network name space',
+  }, async (t) => {
+    const inNamespace = (command: string[]) => [
+      ...['unshare', '-rn', 'sh', '-c', `${NAMESPACE} && exec "$@"`, 'sh'],
+      ...onTerminal(command),
+    ]
+    const { printed } = run(t, { CARTBARN_HOST: '0.0.0.0' }, inNamespace)
+    await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+    assert.match(printed(), /http:\/\/10\.77\.0\.5:\d+\/app\/#setup=[0-9A-Z]{12}\b/)
+  })
+})
+
+/** A reverse proxy that speaks TLS, and says for whom. */
+async function startProxy(
+  t: TestContext,
+  g: TestGateway,
+  publicHost: string,
+): Promise<{ url: string; ca: string }> {
+  const pair = createKeyPair()
+  const { hostname, port } = new URL(g.http)
+  const forwarded = {
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': publicHost,
+    'x-forwarded-for': '10.9.8.7',
+  }
+  const proxy = createServer(pair, (asked, answer) => {
+    const { method = '', url: path = '', headers } = asked
+    const onward = plainRequest(
+      { hostname, port, method, path, headers: { ...headers, ...forwarded } },
+      (got) => {
+        answer.writeHead(got.statusCode ?? 500, got.headers)
+        got.pipe(answer)
+      },
+    )
+    asked.pipe(onward)
+  })
+  proxy.on('upgrade', (asked, socket) => {
+    const onward = connect(Number(port), hostname, () => {
+      const headers = Object.entries({ ...asked.headers, ...forwarded }).map(
+        ([name, value]) => `${name}: ${value}\r\n`,
+      )
+      onward.write(`GET ${asked.url} HTTP/1.1\r\n${headers.join('')}\r\n`)
+      socket.pipe(onward).pipe(socket)
+    })
+    for (const end of [socket, onward]) end.on('error', () => end.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const address = proxy.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return { url: `https://127.0.0.1:${address.port}`, ca: pair.cert }
+}
+
+async function send(
+  { url, ca }: { url: string; ca: string },
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+) {
+  const sent = request(`${url}${path}`, {
+    ...{ ca, method: body === undefined ? 'GET' : 'POST' },
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+  })
+  sent.end(body === undefined ? undefined : JSON.stringify(body))
+  const [answer] = await once(sent, 'response')
+  const chunks: Buffer[] = []
+  for await (const chunk of answer) chunks.push(chunk)
+  // tests look into answers of every shape
+  const json = JSON.parse(Buffer.concat(chunks).toString())
+  return { status: answer.statusCode, cookie: String(answer.headers['set-cookie'] ?? ''), body: json }
+}
+
+for (const [isTrusted, what] of [
+  [true, 'is trusted'],
+  [false, 'is not trusted'],
+] as const) {
+  test(`behind a TLS proxy that ${what}, ${isTrusted ? 'what it forwards counts' : 'only what the gateway sees counts'}`, async (t) => {
+    const g = await startGateway(isTrusted ? { CARTBARN_TRUSTED_PROXIES: '127.0.0.1' } : {})
+    t.after(() => g.stop())
+    const proxy = await startProxy(t, g, 'barn.club.example')
+    const [outside, inside] = ['https://barn.club.example', new URL(proxy.url).host]
+    const own = isTrusted ? outside : `http://${inside}`
+    const signedIn = await send(proxy, '/sessions', { origin: own }, { api_key: ADMIN_KEY })
+    assert.equal(signedIn.status, 201)
+    assert.equal(/; Secure/.test(signedIn.cookie), isTrusted)
+    const cookie = signedIn.cookie.split(';')[0] ?? ''
+    const body = { user_id: signedIn.body.user.user_id, name: 'Tablet' }
+    for (const origin of [outside, `http://${inside}`, `https://${inside}`, `${outside}:444`]) {
+      const { status, body: answer } = await send(proxy, '/pairing-codes', { cookie, origin }, body)
+      if (origin !== own) assert.deepEqual([status, answer.code], [403, 'foreign_origin'])
+      else assert.equal(answer.url, `${own}/app/#pair=${answer.code}`)
+    }
+    const url = `${proxy.url.replace('https', 'wss')}/realtime`
+    const trust = { ca: Buffer.from(proxy.ca) }
+    const socket = await RealtimeClient.open(url, { cookie, origin: own }, trust)
+    assert.equal((await socket.next()).type, 'connected')
+    socket.terminate()
+    await assert.rejects(RealtimeClient.open(url, { cookie, origin: `${own}1` }, trust), /403/)
+  })
+}
+
+for (const url of [
+  'barn',
+  'ftp://barn',
+  'http://barn/app',
+  'http://jane@barn',
+  'http://barn?x',
+  'https://',
+]) {
+  test(`CARTBARN_PUBLIC_URL=${url} is refused`, () => {
+    assert.throws(() => readConfig({ CARTBARN_PUBLIC_URL: url }), /CARTBARN_PUBLIC_URL: must be http/)
+  })
+}
+
+test('CARTBARN_PUBLIC_URL is what links say, and not what Origin is compared with', async (t) => {
+  const g = await startGateway({ CARTBARN_PUBLIC_URL: 'https://barn.club.example' })
+  t.after(() => g.stop())
+  const browser = await g.signIn()
+  const body = { user_id: (await browser.me()).user.user_id, name: 'Tablet' }
+  const { body: made } = await browser.request('POST', '/pairing-codes', { body })
+  assert.equal(made.url, `https://barn.club.example/app/#pair=${made.code}`)
+  const foreign = await browser.request('POST', '/pairing-codes', {
+    body,
+    origin: 'https://barn.club.example',
+  })
+  assert.equal(foreign.status, 403)
+})

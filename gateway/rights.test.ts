@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import type { OperationName } from '#shared/wire/operations.ts'
+import type { Role } from '#shared/wire/users.ts'
+import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+/**
+ * Who may do what: the lowest role, or none where no key is needed; `device` besides for those whose device has to be in
+ * scope. An operation that is not here does not compile.
+ */
+const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
+  'GET /health': 'none',
+  'GET /stats': 'admin',
+  'GET /metrics': 'admin',
+  'POST /clock/confirm': 'admin',
+  'GET /devices': 'user',
+  'POST /devices': 'admin',
+  'GET /devices/{id}': 'device',
+  'PATCH /devices/{id}': 'device',
+  'PUT /devices/{id}': 'admin',
+  'DELETE /devices/{id}': 'admin',
+  'GET /devices/{id}/details': 'admin',
+  'POST /devices/{id}/rotate-mqtt-password': 'admin',
+  'GET /enrolment': 'admin',
+  'POST /enrolment': 'admin',
+  'GET /devices/{id}/gps': 'device',
+  'GET /devices/{id}/gps/latest': 'device',
+  'GET /devices/{id}/battery': 'device',
+  'GET /devices/{id}/battery/latest': 'device',
+  'GET /devices/{id}/telemetry/stats': 'admin',
+  'DELETE /devices/{id}/telemetry': 'admin',
+  'DELETE /devices/{id}/telemetry/gps': 'admin',
+  'DELETE /devices/{id}/telemetry/battery': 'admin',
+  'POST /devices/{id}/telemetry/import': 'admin',
+  'POST /telemetry/purge': 'admin',
+  'GET /lock-events': 'user',
+  'POST /erasures': 'admin',
+  'POST /devices/{id}/commands': 'device',
+  'GET /devices/{id}/commands': 'device',
+  'GET /commands': 'staff',
+  'GET /commands/{id}': 'user',
+  'POST /commands/{id}/retry': 'admin',
+  'POST /groups/{groupId}/commands': 'staff',
+  'GET /trips': 'user',
+  'GET /trips/active': 'user',
+  'GET /trips/{hardwareId}': 'device',
+  'GET /trips/{hardwareId}/active': 'device',
+  'GET /trips/{hardwareId}/summary': 'device',
+  'GET /users': 'admin',
+  'POST /users': 'admin',
+  'GET /users/{id}': 'admin',
+  'PATCH /users/{id}': 'admin',
+  'DELETE /users/{id}': 'admin',
+  'POST /users/{id}/rotate-key': 'admin',
+  // of somebody else
+  'PUT /users/{id}/pin': 'admin',
+  'GET /audit-log': 'admin',
+  'GET /me': 'user',
+  'GET /people': 'user',
+  'POST /sessions': 'none',
+  'GET /sessions': 'admin',
+  'DELETE /sessions/current': 'user',
+  'POST /sessions/current/person': 'user',
+  'DELETE /sessions/current/person': 'user',
+  'DELETE /sessions/{id}': 'admin',
+  'POST /pairing-codes': 'admin',
+  'POST /access-requests': 'none',
+  'GET /access-requests': 'admin',
+  'POST /access-requests/{id}/allow': 'admin',
+  'DELETE /access-requests/{id}': 'admin',
+  'GET /groups': 'staff',
+  'POST /groups': 'admin',
+  'GET /groups/{groupId}': 'staff',
+  'PATCH /groups/{groupId}': 'admin',
+  'DELETE /groups/{groupId}': 'admin',
+  'GET /groups/{groupId}/devices': 'staff',
+  'PUT /groups/{groupId}/devices/{id}': 'admin',
+  'DELETE /groups/{groupId}/devices/{id}': 'admin',
+  'GET /device-types': 'staff',
+  'GET /device-types/{type}': 'staff',
+  'PUT /device-types/{type}': 'admin',
+  'GET /groups/{groupId}/config': 'admin',
+  'GET /groups/{groupId}/config/{type}': 'admin',
+  'PUT /groups/{groupId}/config/{type}': 'admin',
+  'DELETE /groups/{groupId}/config/{type}': 'admin',
+  'GET /devices/{id}/config': 'admin',
+  'PUT /devices/{id}/config': 'admin',
+  'DELETE /devices/{id}/config': 'admin',
+  'GET /groups/{groupId}/geofences': 'staff',
+  'PUT /groups/{groupId}/geofences': 'admin',
+  'GET /geofences/{id}': 'admin',
+  'PUT /geofences/{id}': 'admin',
+  'DELETE /geofences/{id}': 'admin',
+  // with a key instead of a token
+  'GET /geofences/{id}/download': 'admin',
+  'GET /geofence-events': 'user',
+  'GET /mqtt/clients': 'admin',
+  'DELETE /mqtt/clients/{client_id}': 'admin',
+  'GET /mqtt/stats': 'admin',
+  'GET /mqtt/quarantine': 'admin',
+  'GET /sync/status': 'admin',
+  'POST /sync/audit': 'admin',
+  'GET /sync/export': 'admin',
+  'POST /sync/receipts': 'admin',
+}
+
+const RANKS = { none: 0, user: 1, device: 1, staff: 2, admin: 3 } as const
+const REFUSED: Partial<Record<string, string>> = { staff: 'staff_required', admin: 'admin_required' }
+
+/** Everybody there is: what they are by their rows, and what holds for them. */
+const WHO: Record<string, { role: Role; sees: readonly string[] }> = {
+  'a user of one cart': { role: 'user', sees: ['cart-in'] },
+  'a user of all': { role: 'user', sees: ['cart-in', 'cart-out'] },
+  'a user of none': { role: 'user', sees: [] },
+  'staff of one cart': { role: 'staff', sees: ['cart-in'] },
+  'staff of all': { role: 'staff', sees: ['cart-in', 'cart-out'] },
+  'staff of none': { role: 'staff', sees: [] },
+  'an admin': { role: 'admin', sees: ['cart-in', 'cart-out'] },
+}
+const SCOPES: Record<string, readonly string[] | null> = {
+  'a user of one cart': ['cart-in'],
+  'a user of all': ['*'],
+  'a user of none': null,
+  'staff of one cart': ['cart-in'],
+  'staff of all': ['*'],
+  'staff of none': [],
+  'an admin': null,
+}
+
+type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+const clock = new FakeClock()
+let g: TestGateway
+const users = new Map<string, { userId: string; key: string }>()
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.request('POST', '/groups', { body: { name: 'Both', group_id: 7 } })
+  await g.request('POST', '/groups', { body: { name: 'In', group_id: 8 } })
+  for (const [id, groupId] of [
+    ['cart-in', 7],
+    ['cart-out', 7],
+  ] as const) {
+    const body = { hardware_id: id, device_type: 'teebox', group_id: groupId }
+    await g.request('POST', '/devices', { body })
+  }
+  for (const [who, { role }] of Object.entries(WHO)) {
+    const user = await g.createUser({ name: who, role, allowed_hardware_ids: SCOPES[who] })
+    users.set(who, user)
+    await g.request('PUT', `/users/${user.userId}/pin`, { body: { pin: '1234' } })
+  }
+})
+after(() => g.stop())
+
+function userOf(who: string): { userId: string; key: string } {
+  const user = users.get(who)
+  assert.ok(user !== undefined, who)
+  return user
+}
+
+function withKey(key: string): Ask {
+  return (method, path, body) => g.request(method, path, { key, ...(body === undefined ? {} : { body }) })
+}
+
+/** What is refused for its body before the device is looked for. */
+const BODIES: Partial<Record<string, object>> = { 'POST /devices/{id}/commands': { command: 'locate' } }
+
+/** How each gets in, and who that is. */
+function doors(): [how: string, open: () => Promise<{ ask: Ask; role: Role; sees: readonly string[] }>][] {
+  const byRow = Object.entries(WHO).flatMap(
+    ([who, rights]): ReturnType<typeof doors> => [
+      [`${who} with a key`, async () => ({ ask: withKey(userOf(who).key), ...rights })],
+      [
+        `${who} on a tablet`,
+        async () => {
+          const browser = await g.pair(userOf(who).userId)
+          return { ask: (method, path, body) => browser.request(method, path, { body }), ...rights }
+        },
+      ],
+    ],
+  )
+  const together: [tablet: string, person: string, role: Role, sees: readonly string[]][] = [
+    ['an admin', 'staff of one cart', 'staff', ['cart-in']],
+    ['an admin', 'a user of one cart', 'user', ['cart-in']],
+    ['staff of all', 'an admin', 'staff', ['cart-in', 'cart-out']],
+    ['a user of one cart', 'an admin', 'user', ['cart-in']],
+    ['staff of one cart', 'a user of all', 'user', ['cart-in']],
+  ]
+  return [
+    ...byRow,
+    [
+      'an admin on a tablet ten minutes later',
+      async () => {
+        const browser = await g.pair(userOf('an admin').userId)
+        clock.advance(10 * MINUTE_MS)
+        const ask: Ask = (method, path, body) => browser.request(method, path, { body })
+        return { ask, role: 'staff', sees: ['cart-in', 'cart-out'] }
+      },
+    ],
+    ...together.map(([tablet, person, role, sees]): ReturnType<typeof doors>[number] => [
+      `${person} on the tablet of ${tablet}`,
+      async () => {
+        const browser = await g.pair(userOf(tablet).userId)
+        assert.equal((await browser.act(userOf(person).userId, '1234')).status, 200)
+        return { ask: (method, path, body) => browser.request(method, path, { body }), role, sees }
+      },
+    ]),
+  ]
+}
+
+/** What ends the session that asks, or whoever acts on it; and what only a key opens. */
+const NOT_BY_SESSION: readonly string[] = [
+  'DELETE /sessions/current',
+  'DELETE /sessions/current/person',
+  'GET /geofences/{id}/download',
+]
+
+for (const [how, open] of doors()) {
+  test(`every operation for ${how}`, async () => {
+    const { ask, role, sees } = await open()
+    for (const [name, lowest] of Object.entries(RIGHTS)) {
+      if (!how.endsWith('with a key') && NOT_BY_SESSION.includes(name)) continue
+      const [method = '', template = ''] = name.split(' ')
+      const body = BODIES[name] ?? (['POST', 'PUT', 'PATCH'].includes(method) ? {} : undefined)
+      const query = template.startsWith('/trips') ? '?from=2026-05-01&to=2026-05-02' : ''
+      const path = template.replace('/geofences/{id}', '/geofences/7').replaceAll(/\{\w+\}/g, 'nothing')
+      const { status, body: problem } = await ask(method, path + query, body)
+      const isRefused = RANKS[role] < RANKS[lowest]
+      const said = ['staff_required', 'admin_required'].includes(problem?.code) ? problem.code : undefined
+      assert.equal(said, isRefused ? REFUSED[lowest] : undefined, `${name}: ${status}`)
+      if (isRefused) assert.equal(status, 403, name)
+      else assert.ok(status !== 401, `${name}: ${status}`)
+      if (lowest !== 'device') continue
+      for (const id of ['cart-in', 'cart-out']) {
+        const answer = await ask(method, template.replaceAll(/\{\w+\}/g, id) + query, body)
+        const isForbidden = answer.body?.code === 'device_forbidden'
+        assert.equal(isForbidden, !sees.includes(id), `${name} of ${id}: ${answer.status}`)
+      }
+    }
+  })
+
+  test(`every list for ${how}`, async () => {
+    const { ask, role, sees } = await open()
+    const ids = (list: { hardware_id: string }[]) => [...new Set(list.map((one) => one.hardware_id))].sort()
+    assert.deepEqual(ids((await ask('GET', '/devices')).body.devices), [...sees])
+    const trips = await ask('GET', '/trips?from=2026-05-01&to=2026-05-02')
+    const active = await ask('GET', '/trips/active')
+    if (role === 'user') {
+      for (const { status, body } of [trips, active])
+        assert.deepEqual([status, body.code], [400, 'missing_parameter'])
+      return
+    }
+    for (const { body } of [trips, active]) assert.equal(body.summary.devicesQueried, sees.length)
+    for (const id of ['cart-in', 'cart-out'])
+      await g.request('POST', `/devices/${id}/commands`, { body: { command: 'locate' } })
+    assert.deepEqual(ids((await ask('GET', '/commands?limit=1000')).body.commands), [...sees])
+    for (const id of ['cart-in', 'cart-out']) {
+      const { commands } = (await ask('GET', `/commands?hardware_id=${id}`)).body
+      assert.equal(commands.length > 0, sees.includes(id))
+    }
+    assert.deepEqual(ids((await ask('GET', '/groups/7/devices')).body.devices), [...sees])
+    const { body: group } = await ask('GET', '/groups/7')
+    assert.equal(group.device_count, 2)
+    assert.equal((await ask('GET', '/groups/7/geofences')).status, 200)
+    const before = (await g.request('GET', '/stats')).body.commands
+    const sent = await ask('POST', '/groups/7/commands', { command: 'locate' })
+    const isAll = sees.length === 2
+    assert.deepEqual([sent.status, sent.body.code], isAll ? [202, undefined] : [403, 'device_forbidden'])
+    const made = (await g.request('GET', '/stats')).body.commands - before
+    assert.equal(made, isAll ? 2 : 0)
+  })
+}
+
+describe('realtime', () => {
+  for (const [who, { sees }] of Object.entries(WHO)) {
+    test(`for ${who}`, async () => {
+      const browser = await g.pair(userOf(who).userId)
+      for (const socket of [await g.realtime(userOf(who).key), await browser.realtime()]) {
+        const { hardwareIds, denied } = await socket.subscribe('cart-in', 'cart-out')
+        assert.deepEqual(hardwareIds, [...sees])
+        assert.equal(hardwareIds.length + denied.length, 2)
+        for (const hardwareId of ['cart-in', 'cart-out']) {
+          socket.send({ type: 'command', hardwareId, command: 'locate', id: hardwareId })
+          const isSent = sees.includes(hardwareId)
+          const { code } = await socket.next(isSent ? 'command_sent' : 'error')
+          assert.equal(code, isSent ? undefined : 'device_forbidden')
+        }
+      }
+    })
+  }
+})
+
+/** Which filters each may subscribe to; a message is judged again when it is delivered. */
+const FILTERS: [filter: string, may: (who: { role: Role; sees: readonly string[] }) => boolean][] = [
+  ...['cart-in', 'cart-out'].flatMap((id): typeof FILTERS => [
+    ...['tlm', 'evt', 'st', 'ack', 'cmd'].map((level): (typeof FILTERS)[number] => [
+      `dev/${id}/${level}`,
+      ({ sees }) => sees.includes(id),
+    ]),
+    [`dev/${id}/cfg`, ({ role }) => role === 'admin'],
+    [`dev/${id}/key`, ({ role }) => role === 'admin'],
+  ]),
+  ['dev/+/tlm', () => true],
+  ['#', () => true],
+  ['sit/7/sz', ({ role }) => role === 'admin'],
+  ['shop/lights', ({ role }) => role === 'admin'],
+]
+
+describe('MQTT', () => {
+  for (const [who, rights] of Object.entries(WHO)) {
+    test(`for ${who}`, async () => {
+      const program = await g.program({}, userOf(who))
+      for (const [filter, may] of FILTERS) {
+        const granted = await program.subscribeAsync(filter).then(
+          ([grant]) => grant?.qos !== 128,
+          () => false,
+        )
+        assert.equal(granted, may(rights), filter)
+      }
+    })
+  }
+
+  test('a cookie or a PIN opens nothing', async () => {
+    const { userId } = userOf('an admin')
+    const { cookie } = await g.pair(userId)
+    for (const password of [cookie.split('=')[1] ?? '', '1234', ''])
+      await assert.rejects(g.connect(userId, password, { clientId: 'thief' }))
+    await g.program({}, userOf('an admin'))
+  })
+})

@@ -1,0 +1,71 @@
+import type { Events } from '#gateway/events.ts'
+import { ConflictError } from '#shared/errors.ts'
+import { hashSecret } from '#shared/ids.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import type { Store } from '#store/store.ts'
+import type { Users } from '../users.ts'
+import { newCode, readCode } from './codes.ts'
+import { type BothClocks, isPast, type Moment, momentIn } from './moment.ts'
+
+interface PairingCodesDeps {
+  store: Pick<Store, 'write'>
+  users: Pick<Users, 'require' | 'callerOf'>
+  events: Events
+  clock: BothClocks
+}
+
+/** What a code opens. */
+export interface Pairing {
+  userId: string
+  name: string
+}
+
+const VALID_MS = 5 * MINUTE_MS
+/** At once; the oldest gives way. */
+const CODES_MAX = 1_000
+
+/** Codes that sign a tablet in, once: kept as hashes, in memory only, for a start outlives no five minutes. */
+export class PairingCodes {
+  readonly #deps: PairingCodesDeps
+  readonly #byHash = new Map<string, Pairing & { expires: Moment }>()
+
+  constructor(deps: PairingCodesDeps) {
+    this.#deps = deps
+    deps.events.on('keyRevoked', ({ userId }) => {
+      // one whose key was rotated may still be signed in
+      if (deps.users.callerOf(userId) === undefined) this.#voidCodesOf(userId)
+    })
+  }
+
+  /** Throws `user_not_found` and `user_inactive`. */
+  async create({ userId, name }: Pairing): Promise<{ code: string; expiresAtMs: number }> {
+    const { store, users, clock } = this.#deps
+    if (!users.require(userId).isActive)
+      throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    await store.write('noteDeed', { action: 'pairing_code.created', target: userId, after: { name } })
+    this.#forgetPast()
+    const code = newCode()
+    const expires = momentIn(clock, VALID_MS)
+    this.#byHash.set(hashSecret(code), { userId, name, expires })
+    return { code, expiresAtMs: expires.atMs }
+  }
+
+  /** What the code opens, which it does only now; undefined when it opens nothing. */
+  take(text: string): Pairing | undefined {
+    const code = readCode(text)
+    if (code === undefined) return undefined
+    const hash = hashSecret(code)
+    const pairing = this.#byHash.get(hash)
+    this.#byHash.delete(hash)
+    return pairing === undefined || isPast(this.#deps.clock, pairing.expires) ? undefined : pairing
+  }
+
+  #voidCodesOf(userId: string): void {
+    for (const [hash, pairing] of this.#byHash) if (pairing.userId === userId) this.#byHash.delete(hash)
+  }
+
+  #forgetPast(): void {
+    for (const [hash, { expires }] of this.#byHash)
+      if (isPast(this.#deps.clock, expires) || this.#byHash.size >= CODES_MAX) this.#byHash.delete(hash)
+  }
+}

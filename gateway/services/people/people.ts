@@ -1,0 +1,46 @@
+import type { Events } from '#gateway/events.ts'
+import type { Rates } from '#shared/budgets/rates.ts'
+import type { Log } from '#shared/log.ts'
+import type { Store } from '#store/store.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Origins } from '../origins.ts'
+import type { Users } from '../users.ts'
+import { AccessRequests } from './access-requests.ts'
+import { KeyGuard } from './key-guard.ts'
+import { OpenAnswers } from './open-answers.ts'
+import { PairingCodes } from './pairing-codes.ts'
+import { Persons } from './persons.ts'
+import { Sessions } from './sessions.ts'
+import { type SetupCode, SignIn } from './sign-in.ts'
+
+interface PeopleDeps {
+  store: Pick<Store, 'read' | 'write'>
+  users: Users
+  firstAdminKey: SetupCode
+  failedKeys: Rates
+  failedCodes: Rates
+  requests: Rates
+  origins: Origins
+  events: Events
+  clock: GatewayClock
+  log: Log
+}
+
+/**
+ * Builds what lets people in: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request that an admin
+ * has allowed (`AccessRequests`); `Sessions` knows what may be done with its cookie; `Persons` says who acts on it; and
+ * `KeyGuard` is the door for all of them. What is open when any of it ends follows events.
+ */
+export function createPeople(deps: PeopleDeps) {
+  const sessions = new Sessions(deps)
+  const keyGuard = new KeyGuard({ ...deps, sessions })
+  const pairingCodes = new PairingCodes(deps)
+  const accessRequests = new AccessRequests(deps)
+  return {
+    ...{ sessions, keyGuard, pairingCodes, accessRequests },
+    persons: new Persons({ ...deps, sessions }),
+    signIn: new SignIn({ ...deps, sessions, keyGuard, pairingCodes, accessRequests }),
+    // behind the sessions: it asks them what is still so
+    openAnswers: new OpenAnswers(deps.events),
+  }
+}

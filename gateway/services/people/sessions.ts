@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto'
+import { actingOn, type Caller, withoutAdminRights } from '#domain/access.ts'
+import type { Events } from '#gateway/events.ts'
+import { describeError, NotFoundError, UnavailableError } from '#shared/errors.ts'
+import { hashSecret, newUuid } from '#shared/ids.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { Tally } from '#shared/tally.ts'
+import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { SessionRow } from '#store/sessions.ts'
+import type { Store } from '#store/store.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Users } from '../users.ts'
+import { isPast } from './moment.ts'
+import type { Session } from './session.ts'
+
+interface SessionsDeps {
+  store: Pick<Store, 'read' | 'write'>
+  users: Pick<Users, 'callerOf' | 'require' | 'has'>
+  events: Events
+  clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'doubt'>
+  log: Log
+}
+
+/** How long a session lives without being used. */
+export const SESSION_MS = 400 * DAY_MS
+/** How long after it was made, or after a PIN, a session has the rights of an admin. */
+export const ADMIN_RIGHTS_MS = 10 * MINUTE_MS
+const OF_USER_MAX = 100
+const LOOK_MS = 1_000
+const FLUSH_MS = MINUTE_MS
+
+/**
+ * The browsers that are signed in: makes sessions, knows whose a cookie is and what may be done with it, and ends them.
+ * All are in memory, so that a request costs no disk access; when they were used is written down every minute. Whatever is
+ * open for a session follows the events `sessionEnded` and `sessionChanged`.
+ */
+export class Sessions implements Part {
+  /** Sessions that ended, by reason. */
+  readonly ended = new Tally()
+  readonly #deps: SessionsDeps
+  readonly #byId = new Map<string, Session>()
+  readonly #byHash = new Map<string, Session>()
+  readonly #used = new Set<Session>()
+  /** One is made after the other: how many its user has then is known. */
+  readonly #making = new Turns()
+  #lookTimer: NodeJS.Timeout | undefined
+  #flushTimer: NodeJS.Timeout | undefined
+
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps
+    deps.events.on('keyRevoked', ({ userId }) => this.#userRevoked(userId))
+    deps.events.on('pinChanged', ({ userId }) => this.#endActingOf(userId))
+    deps.events.on('scopeChanged', ({ userId }) => this.#userChanged(userId))
+  }
+
+  async start(): Promise<void> {
+    const { store, clock } = this.#deps
+    for (const row of store.read.sessions()) {
+      const sinceMs = clock.nowMs() - row.createdAtMs
+      // a clock that was behind has made it later than now: nothing is known then
+      const isNew = sinceMs >= 0 && sinceMs < ADMIN_RIGHTS_MS
+      this.#keep(row, isNew ? ADMIN_RIGHTS_MS - sinceMs : null)
+    }
+    this.#lookTimer = setInterval(() => this.look(), LOOK_MS)
+    this.#flushTimer = setInterval(() => void this.#flush(), FLUSH_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#lookTimer)
+    clearInterval(this.#flushTimer)
+    await this.#flush()
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  get actingCount(): number {
+    return [...this.#byId.values()].filter(({ acting }) => acting !== null).length
+  }
+
+  /** By the time they were made. */
+  all(): Session[] {
+    return [...this.#byId.values()].sort(byCreation)
+  }
+
+  /** Throws `session_not_found`. */
+  require(sessionId: string): Session {
+    const session = this.#byId.get(sessionId)
+    if (session !== undefined) return session
+    throw new NotFoundError('session_not_found', `there is no session ${sessionId}`)
+  }
+
+  /** A new session of a user and the content of its cookie. Throws `user_not_found` and `user_inactive`. */
+  create(userId: string, name: string): Promise<{ session: Session; token: string }> {
+    return this.#making.take(async () => {
+      const { store, clock } = this.#deps
+      const token = randomBytes(32).toString('base64url')
+      const nowMs = clock.nowMs()
+      const tokenHash = hashSecret(token)
+      const row = { sessionId: newUuid(), userId, name, tokenHash, createdAtMs: nowMs, lastUsedAtMs: nowMs }
+      const before = this.all().filter((one) => one.row.userId === userId)
+      const endedIds = before
+        .sort((a, b) => a.row.lastUsedAtMs - b.row.lastUsedAtMs)
+        .slice(0, Math.max(0, before.length - OF_USER_MAX + 1))
+        .map((one) => one.row.sessionId)
+      await store.write('createSession', { row, endedIds })
+      for (const sessionId of endedIds) this.#drop(sessionId, 'too_many')
+      const session = this.#keep(row, ADMIN_RIGHTS_MS)
+      // its user was disabled while this was written, and its row is gone
+      if (this.callerOf(session) === undefined) this.#drop(row.sessionId, 'revoked')
+      return { session, token }
+    })
+  }
+
+  /** Whose cookie this is; undefined when it is none, or that of a session that is over. */
+  find(token: string): Session | undefined {
+    const session = this.#byHash.get(hashSecret(token))
+    if (session === undefined) return undefined
+    if (this.#isExpired(session)) {
+      this.#expire(session)
+      return undefined
+    }
+    return this.callerOf(session) === undefined ? undefined : session
+  }
+
+  /** Counts a use, from which its 400 days begin anew. */
+  used(session: Session): void {
+    const { clock } = this.#deps
+    session.row.lastUsedAtMs = clock.nowMs()
+    session.usedAtMonotonicMs = clock.monotonicMs()
+    this.#used.add(session)
+  }
+
+  /** Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. */
+  isCookieDue(session: Session): boolean {
+    const nowMs = this.#deps.clock.monotonicMs()
+    if (session.cookieSentAtMs !== null && nowMs - session.cookieSentAtMs < DAY_MS) return false
+    session.cookieSentAtMs = nowMs
+    return true
+  }
+
+  /** What may be done with the session now, by whoever acts on it; undefined once it is over. */
+  callerOf(session: Session): Caller | undefined {
+    const { users, clock } = this.#deps
+    const { row, acting, known } = session
+    const tablet = users.callerOf(row.userId)
+    if (tablet === undefined || this.#byId.get(row.sessionId) !== session) return undefined
+    const isActing = acting !== null && !isPast(clock, acting.until)
+    const person = isActing ? (users.callerOf(acting.userId) ?? null) : null
+    const nowMs = clock.monotonicMs()
+    const isPinOfAdmin = isActing && person?.role === 'admin' && nowMs < acting.adminUntilMs
+    const isNew = session.adminUntilMs !== null && nowMs < session.adminUntilMs
+    const hasAdminRights = isNew || isPinOfAdmin
+    if (known?.tablet === tablet && known.person === person && known.hasAdminRights === hasAdminRights)
+      return known.caller
+    const lowered = hasAdminRights ? tablet : withoutAdminRights(tablet)
+    const caller = person === null ? lowered : actingOn(lowered, person)
+    session.known = { tablet, person, hasAdminRights, caller }
+    return caller
+  }
+
+  /** Ends it, with all that is open for it. Throws `session_not_found`. */
+  async end(sessionId: string): Promise<void> {
+    this.require(sessionId)
+    await this.#deps.store.write('endSessions', { sessionIds: [sessionId] })
+    this.#drop(sessionId, 'ended')
+  }
+
+  /** Tells all that is open for a session that it may do other things now. */
+  changed(session: Session): void {
+    session.told = this.callerOf(session)
+    this.#deps.events.emit('sessionChanged', { sessionId: session.row.sessionId })
+  }
+
+  /** Ends what is over by now: persons who were idle, rights of admins, sessions. */
+  look(): void {
+    for (const session of this.#byId.values()) {
+      const { acting } = session
+      if (this.#isExpired(session)) {
+        this.#expire(session)
+        continue
+      }
+      if (acting !== null && isPast(this.#deps.clock, acting.until)) session.acting = null
+      if (this.callerOf(session) !== session.told) this.changed(session)
+    }
+  }
+
+  #keep(row: SessionRow, adminMs: number | null): Session {
+    const session: Session = {
+      row,
+      acting: null,
+      adminUntilMs: adminMs === null ? null : this.#deps.clock.monotonicMs() + adminMs,
+      usedAtMonotonicMs: null,
+      cookieSentAtMs: null,
+      ...{ told: undefined, known: null },
+    }
+    this.#byId.set(row.sessionId, session)
+    this.#byHash.set(row.tokenHash, session)
+    session.told = this.callerOf(session)
+    return session
+  }
+
+  #drop(sessionId: string, reason: string): void {
+    const session = this.#byId.get(sessionId)
+    if (session === undefined) return
+    this.#byId.delete(sessionId)
+    this.#byHash.delete(session.row.tokenHash)
+    this.#used.delete(session)
+    this.ended.add(reason)
+    this.#deps.events.emit('sessionEnded', { sessionId })
+  }
+
+  /**
+   * Whether nobody has used it for too long. One that was used in this run goes by the time that went by: a clock that was
+   * years behind when a tablet signed in, and is put right, ends no session; nor does one that may be wrong.
+   */
+  #isExpired({ row, usedAtMonotonicMs }: Session): boolean {
+    const { clock } = this.#deps
+    if (usedAtMonotonicMs !== null) return clock.monotonicMs() - usedAtMonotonicMs >= SESSION_MS
+    return clock.nowMs() - row.lastUsedAtMs >= SESSION_MS && clock.doubt === null
+  }
+
+  #expire({ row: { sessionId } }: Session): void {
+    this.#drop(sessionId, 'expired')
+    this.#deps.store.write('endSessions', { sessionIds: [sessionId] }).catch(() => undefined)
+  }
+
+  /** The rows of its sessions went with the change that has made its key void. */
+  #userRevoked(userId: string): void {
+    for (const { row } of this.all()) if (row.userId === userId) this.#drop(row.sessionId, 'revoked')
+    if (this.#deps.users.callerOf(userId) === undefined) this.#endActingOf(userId)
+  }
+
+  #endActingOf(userId: string): void {
+    for (const session of this.#byId.values()) {
+      if (session.acting?.userId !== userId) continue
+      session.acting = null
+      this.changed(session)
+    }
+  }
+
+  #userChanged(userId: string): void {
+    for (const session of this.#byId.values())
+      if (session.row.userId === userId || session.acting?.userId === userId) this.changed(session)
+  }
+
+  /** A failure is tried again with the next one. */
+  async #flush(): Promise<void> {
+    if (this.#used.size === 0) return
+    const used = [...this.#used]
+    this.#used.clear()
+    try {
+      const uses = used.map(({ row }) => ({ sessionId: row.sessionId, lastUsedAtMs: row.lastUsedAtMs }))
+      await this.#deps.store.write('recordSessionUse', uses)
+    } catch (error) {
+      for (const session of used)
+        if (this.#byId.get(session.row.sessionId) === session) this.#used.add(session)
+      if (!(error instanceof UnavailableError))
+        this.#deps.log.warn(
+          { reason: describeError(error) },
+          'could not store the use of sessions; tries again later',
+        )
+    }
+  }
+}
+
+function byCreation(a: Session, b: Session): number {
+  return a.row.createdAtMs - b.row.createdAtMs || (a.row.sessionId < b.row.sessionId ? -1 : 1)
+}

@@ -1,0 +1,79 @@
+import type { Origin } from '#domain/origin.ts'
+import { AppError, UnauthenticatedError } from '#shared/errors.ts'
+import type { Origins } from '../origins.ts'
+import type { AccessRequests } from './access-requests.ts'
+import type { KeyGuard } from './key-guard.ts'
+import type { Login } from './login.ts'
+import type { Pairing, PairingCodes } from './pairing-codes.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
+
+interface SignInDeps {
+  sessions: Sessions
+  pairingCodes: PairingCodes
+  accessRequests: AccessRequests
+  firstAdminKey: SetupCode
+  keyGuard: KeyGuard
+  origins: Pick<Origins, 'run'>
+}
+
+/** The code of a first start: whom it signs in, which it does once. */
+export interface SetupCode {
+  takeSetupCode(code: string): Pairing | undefined
+}
+
+/** What a browser signs in with. */
+export type Proof =
+  | { code: string }
+  | { apiKey: string; name: string }
+  | { requestId: string; secret: string }
+
+/** A session that was made, and the content of its cookie. */
+export interface SignedIn {
+  session: Session
+  token: string
+  login: Login
+}
+
+/** Makes sessions of codes, keys, and requests that an admin has allowed. */
+export class SignIn {
+  readonly #deps: SignInDeps
+
+  constructor(deps: SignInDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws `invalid_code`, `invalid_api_key`, `user_inactive`, `not_allowed_yet` and `rate_limited`. */
+  async begin(proof: Proof, address: string): Promise<SignedIn> {
+    const { sessions, keyGuard, origins } = this.#deps
+    const { userId, name } = this.#read(proof, address)
+    const origin: Origin = { userId, address, person: null, sessionId: null }
+    const made = await origins.run(origin, () => sessions.create(userId, name)).catch(refuseGone)
+    return { ...made, login: keyGuard.admitSession(made.token) }
+  }
+
+  #read(proof: Proof, address: string): Pairing {
+    const { keyGuard, accessRequests } = this.#deps
+    if ('apiKey' in proof) {
+      const { row } = keyGuard.admit(proof.apiKey, address)
+      return { userId: row.userId, name: proof.name }
+    }
+    return keyGuard.redeem(address, () =>
+      'code' in proof ? this.#readCode(proof.code) : accessRequests.take(proof.requestId, proof.secret),
+    )
+  }
+
+  #readCode(code: string): Pairing {
+    const { pairingCodes, firstAdminKey } = this.#deps
+    const pairing = pairingCodes.take(code) ?? firstAdminKey.takeSetupCode(code)
+    if (pairing !== undefined) return pairing
+    throw new UnauthenticatedError('invalid_code', 'this code is wrong, expired, or was used already')
+  }
+}
+
+/** The user was disabled or deleted while its session was written down: what it came with is void then. */
+function refuseGone(error: unknown): never {
+  const isGone = error instanceof AppError && ['user_not_found', 'user_inactive'].includes(error.code)
+  if (isGone) throw new UnauthenticatedError('invalid_code', 'its user is disabled or deleted')
+  throw error
+}
