@@ -72,6 +72,8 @@ export interface GatewayEvents {
   keyRevoked: { userId: string }
   /** The head office wants something compared again. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
+  /** The settings of the site changed. */
+  siteChanged: Record<never, never>
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
   /** The user has another PIN, or none any more. */

@@ -23,6 +23,7 @@ import { Origins } from '#services/origins.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
+import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Trips } from '#services/trips.ts'
@@ -100,6 +101,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const users = new Users(base)
   const budgets = createBudgets(config, clock)
   const addresses = new ClientAddresses(config.trustedProxies)
+  const site = new Site(base)
   const keyFile = new AdminKeyFile(config.dataDir)
   const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
   const people = createPeople({ ...base, ...budgets, users, origins, firstAdminKey })
@@ -158,7 +160,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
-    ...{ origins, databaseCheck },
+    ...{ origins, databaseCheck, site },
     erasures: new Erasures(base),
     addresses,
     corsOrigins: config.corsOrigins,
@@ -183,7 +185,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     start: async () => {
       await enrolment.start()
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
-      for (const part of [groups, geofences, deviceTypes, publisher, damage]) part.load()
+      for (const part of [site, groups, geofences, deviceTypes, publisher, damage]) part.load()
       await geofenceTokens.load()
       devices.startDeletions()
     },

@@ -15,6 +15,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /stats': 'admin',
   'GET /metrics': 'admin',
   'POST /clock/confirm': 'admin',
+  'GET /site': 'staff',
+  'PATCH /site': 'admin',
   'GET /devices': 'user',
   'POST /devices': 'admin',
   'GET /devices/{id}': 'device',

@@ -31,6 +31,7 @@ import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createGatewayDocument } from './openapi.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
+import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
 import { createHealthApi, createSystemApi } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
@@ -92,6 +93,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   })
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
+  app.route('/', createSiteApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
   app.route('/', createEnrolmentApi(deps))

@@ -21,6 +21,7 @@ import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
+import type { Site } from '#services/site.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
@@ -56,6 +57,7 @@ export interface ApiDeps {
   geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
+  site: Site
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
   trips: Trips

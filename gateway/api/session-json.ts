@@ -1,5 +1,4 @@
 import { visibleHardwareIds } from '#domain/access.ts'
-import { SITE_DEFAULTS } from '#domain/site.ts'
 import type { Login } from '#services/people/login.ts'
 import { isPast } from '#services/people/moment.ts'
 import type { Session } from '#services/people/session.ts'
@@ -7,10 +6,11 @@ import { SESSION_MS } from '#services/people/sessions.ts'
 import { toIso } from '#shared/time.ts'
 import { readVersion } from '#shared/version.ts'
 import type { MeJson, SessionJson } from '#shared/wire/sessions.ts'
+import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
 import type { ApiDeps } from './deps.ts'
 import { toUserJson } from './user-json.ts'
 
-type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs'>
+type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site'>
 
 /** A session with the person who acts on it. */
 export function toSessionJson(session: Session, parts: Parts): SessionJson {
@@ -32,7 +32,7 @@ function toPersonJson({ acting }: Session, { users, clock }: Parts): SessionJson
 
 /** Who asks, and what holds for them now. */
 export function toMeJson(login: Login, parts: Parts): MeJson {
-  const { users, clock, startedAtMs } = parts
+  const { users, clock, startedAtMs, site } = parts
   const { userId } = login.row
   // what was done on the way here counts
   const caller = login.callerNow() ?? login.caller
@@ -52,6 +52,6 @@ export function toMeJson(login: Login, parts: Parts): MeJson {
     server_time: toIso(clock.nowMs()),
     started_at: toIso(startedAtMs()),
     version: readVersion().replace('cartbarn ', ''),
-    site: SITE_DEFAULTS,
+    site: toSiteForScreensJson(site.settings),
   }
 }

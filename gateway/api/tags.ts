@@ -37,6 +37,11 @@ export const TAGS: Tags = {
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     {
+      name: 'Site',
+      description: 'The course as people describe it: its name, its opening hours, its rules.',
+      nouns: ['site'],
+    },
+    {
       name: 'Users',
       description: 'People and programs, their keys, scopes and PINs.',
       nouns: ['users', 'people', 'me'],

@@ -41,7 +41,7 @@ import type { ApiDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
-export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTripsApi({ fleet, devices, trips, store, clock, site }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** The devices of a list that the caller may see, all of them for staff and admins who name none; by hardware id. */
@@ -83,7 +83,7 @@ export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps)
       const { hardware_ids, ...query } = c.req.valid('query')
       requireFewDevices(hardware_ids ?? [], ACTIVE_DEVICES_MAX)
       const found = queriedDevices(c.var.user.caller, hardware_ids)
-      const search = activeTripQuery(query)
+      const search = activeTripQuery(query, site.tripDefaults)
       const activeTrips = await trips.active(found, { ...search, asker: askerOf(c) })
       return c.json(toActiveTripsJson(activeTrips, found.length, search), 200)
     },
@@ -101,7 +101,12 @@ export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps)
       const range = requireTripRange(from, to)
       requireFewDevices(hardware_ids ?? [])
       const found = queriedDevices(c.var.user.caller, hardware_ids)
-      const search = { range, config: tripConfigOf(query), order: query.order, asker: askerOf(c) }
+      const search = {
+        range,
+        config: tripConfigOf(query, site.tripDefaults),
+        order: query.order,
+        asker: askerOf(c),
+      }
       return answer(c, found, search, 'trips', { devicesQueried: found.length })
     },
   )
@@ -117,7 +122,12 @@ export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps)
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const { from, to, ...query } = c.req.valid('query')
       const range = requireTripRange(from, to)
-      const search = { range, config: tripConfigOf(query), order: query.order, asker: askerOf(c) }
+      const search = {
+        range,
+        config: tripConfigOf(query, site.tripDefaults),
+        order: query.order,
+        asker: askerOf(c),
+      }
       // a hardware id has no character that a file name or a header could not hold
       return answer(c, [device], search, `trips-${device.row.hardwareId}`)
     },
@@ -131,7 +141,7 @@ export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps)
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
-      const search = activeTripQuery(c.req.valid('query'))
+      const search = activeTripQuery(c.req.valid('query'), site.tripDefaults)
       const [activeTrip] = await trips.active([device], { ...search, asker: askerOf(c) })
       return c.json(toDeviceActiveTripJson(device.row.hardwareId, activeTrip, search), 200)
     },
@@ -140,15 +150,20 @@ export function createTripsApi({ fleet, devices, trips, store, clock }: ApiDeps)
   api.openapi(
     route.get('/trips/{hardwareId}/summary', 'Sum up the trips of a device', {
       operationId: 'getTripSummary',
-      description: 'The range is from and to, by default the last 24 hours.',
+      description: 'The range is date, or from and to, by default the last 24 hours.',
       request: { params: tripDeviceParams, query: tripSummaryQuerySchema },
       responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),
     }),
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
-      const { from, to, ...query } = c.req.valid('query')
-      const range = summaryRange(from, to, clock.nowMs())
-      const search = { range, config: tripConfigOf(query), order: 'asc' as const, asker: askerOf(c) }
+      const query = c.req.valid('query')
+      const range = summaryRange(query, site.timeZone, clock.nowMs())
+      const search = {
+        range,
+        config: tripConfigOf(query, site.tripDefaults),
+        order: 'asc' as const,
+        asker: askerOf(c),
+      }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
       const missing = warnOfMissing(c, store, [device], { stream: 'gps', ...range })

@@ -37,6 +37,7 @@ import { ReaderPool } from './readers/pool.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
 import { isAdminKeyTold } from './secrets.ts'
 import { listSessions } from './sessions.ts'
+import { siteSettings } from './site.ts'
 import { type DamagedRange, damagedBlocks, damagedBlocksIn } from './telemetry/damaged-blocks.ts'
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { logEnds } from './telemetry/log-samples.ts'
@@ -226,6 +227,7 @@ export class Store<Message extends Appendable = Appendable>
     deviceTypes: () => this.#read(listDeviceTypes),
     configs: () => this.#read(loadConfigs),
     groups: () => this.#read(listGroups),
+    siteSettings: () => this.#read(siteSettings),
     deviceCounts: (deviceId: number) =>
       this.#readCounts((from, unsaved) => deviceCounts(from, deviceId, unsaved)),
     fleetCounts: () => this.#readCounts(fleetCounts),

@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import { isCalendarDate, type TimeZone } from '#shared/site/time-zone.ts'
 import { DAY_MS } from '#shared/time.ts'
-import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
+import { type TripConfig, type TripConfigChoice, tripConfigOf } from '#shared/trips/config.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import { toTotalsJson } from '#shared/trips/json.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
@@ -89,9 +90,12 @@ interface ActiveTripQuery {
 }
 
 /** Reads the query of a request for trips under way. */
-export function activeTripQuery(from: TripConfig & Omit<ActiveTripQuery, 'config'>): ActiveTripQuery {
+export function activeTripQuery(
+  from: TripConfigChoice & Omit<ActiveTripQuery, 'config'>,
+  defaults: TripConfig,
+): ActiveTripQuery {
   const { maxAgeSeconds, lookbackSeconds } = from
-  return { config: tripConfigOf(from), maxAgeSeconds, lookbackSeconds }
+  return { config: tripConfigOf(from, defaults), maxAgeSeconds, lookbackSeconds }
 }
 
 /** The trips of all devices that are on one now. */
@@ -141,10 +145,24 @@ export function requireTripRange(fromMs: number, toMs: number): TripRange {
   return { fromMs, toMs }
 }
 
-/** The range of a summary: the last 24 hours unless it is given. */
-export function summaryRange(from: number | undefined, to: number | undefined, nowMs: number): TripRange {
+/** The range of a summary: a local day, or from and to; else the last 24 hours. */
+export function summaryRange(
+  { from, to, date }: { from?: number | undefined; to?: number | undefined; date?: string | undefined },
+  timeZone: TimeZone,
+  nowMs: number,
+): TripRange {
+  if (date !== undefined) return dayRange(date, timeZone, from !== undefined || to !== undefined)
   if (from === undefined && to === undefined) return { fromMs: nowMs - DAY_MS, toMs: nowMs }
   if (from !== undefined && to !== undefined) return requireTripRange(from, to)
   const name = from === undefined ? 'from' : 'to'
   throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
+}
+
+function dayRange(date: string, timeZone: TimeZone, hasRange: boolean): TripRange {
+  if (!isCalendarDate(date))
+    throw invalidQuery({ name: 'date', code: 'invalid_date', detail: 'must be a day, as 2026-05-01' })
+  if (hasRange)
+    throw invalidQuery({ name: 'date', code: 'invalid_range', detail: 'stands in place of from and to' })
+  const { fromMs, untilMs } = timeZone.day(date)
+  return { fromMs, toMs: untilMs - 1 }
 }

@@ -32,16 +32,22 @@ export const DEFAULT_TRIP_CONFIG: Readonly<TripConfig> = {
   maxAcceleration: 10,
 }
 
-/** Only the configuration of what carries more: a query. */
-export function tripConfigOf(from: TripConfig): TripConfig {
+/** What somebody has chosen of it. */
+export type TripConfigChoice = { [Name in keyof TripConfig]?: number | undefined }
+
+/** Only the configuration of what carries more: a query; what it leaves out is as in `defaults`. */
+export function tripConfigOf(
+  from: TripConfigChoice,
+  defaults: Readonly<TripConfig> = DEFAULT_TRIP_CONFIG,
+): TripConfig {
   return {
-    speedThreshold: from.speedThreshold,
-    minimalTripDuration: from.minimalTripDuration,
-    minimalTripDistance: from.minimalTripDistance,
-    minimalParkingDuration: from.minimalParkingDuration,
-    minimalNoDataDuration: from.minimalNoDataDuration,
-    minimalAvgSpeed: from.minimalAvgSpeed,
-    maxAcceleration: from.maxAcceleration,
+    speedThreshold: from.speedThreshold ?? defaults.speedThreshold,
+    minimalTripDuration: from.minimalTripDuration ?? defaults.minimalTripDuration,
+    minimalTripDistance: from.minimalTripDistance ?? defaults.minimalTripDistance,
+    minimalParkingDuration: from.minimalParkingDuration ?? defaults.minimalParkingDuration,
+    minimalNoDataDuration: from.minimalNoDataDuration ?? defaults.minimalNoDataDuration,
+    minimalAvgSpeed: from.minimalAvgSpeed ?? defaults.minimalAvgSpeed,
+    maxAcceleration: from.maxAcceleration ?? defaults.maxAcceleration,
   }
 }
 

@@ -15,6 +15,11 @@ export const ERROR_CODES: Readonly<
   invalid_parameter: { status: 400, meaning: 'A parameter is none of the values it may have.' },
   invalid_number: { status: 400, meaning: 'Not a whole number in digits, or out of range.' },
   invalid_date: { status: 400, meaning: 'Not an ISO 8601 date.' },
+  invalid_time_zone: { status: 400, meaning: 'No time zone of the IANA database.' },
+  invalid_opening_hours: {
+    status: 400,
+    meaning: 'Not null and not an object of days, each with opening and a later closing as HH:MM.',
+  },
   invalid_range: { status: 400, meaning: 'from is after to.' },
   range_too_large: { status: 400, meaning: 'More than 31 days.' },
   too_many_devices: {

@@ -80,6 +80,7 @@ import {
   setPinSchema,
   signedOutSchema,
 } from './sessions.ts'
+import { siteSettingsPatchSchema, siteSettingsSchema } from './site.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './sync-file.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
@@ -182,6 +183,8 @@ export const operations = {
   'GET /mqtt/stats': { answer: mqttStatsSchema },
   'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },
+  'GET /site': { answer: siteSettingsSchema },
+  'PATCH /site': { body: siteSettingsPatchSchema, answer: siteSettingsSchema },
   'GET /groups': { query: idListQuerySchema, answer: z.array(groupSchema) },
   'POST /groups': { body: newGroupSchema, answer: groupSchema },
   'GET /groups/{groupId}': { answer: groupSchema },

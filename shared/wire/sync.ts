@@ -299,6 +299,7 @@ export const ENTITY_TABLES = [
   'user',
   'command',
   'audit_entry',
+  'site',
 ] as const
 
 export const entityRowSchema = z.looseObject({

@@ -13,7 +13,7 @@ const LOOKBACK_SECONDS_MAX = RANGE_DAYS_MAX * 86_400
 /** How the OpenAPI document shows what is text in a query until it is read. */
 const NUMBER = { type: 'number', minimum: 0 } as const
 
-const CONFIG_DESCRIPTIONS: Record<keyof TripConfig, string> = {
+export const CONFIG_DESCRIPTIONS: Record<keyof TripConfig, string> = {
   speedThreshold: 'km/h; below it a device is stopped. At 0 only gaps end trips.',
   minimalTripDuration: 'Seconds from start to end, pauses included.',
   minimalTripDistance: 'Metres. Also how far apart two stops are different places, though at least 30 m.',
@@ -25,7 +25,7 @@ const CONFIG_DESCRIPTIONS: Record<keyof TripConfig, string> = {
     'jumps of more than about maxAcceleration * t² metres; for carts 2 is already generous.',
 }
 
-/** The parameters a caller may set, each with the default it has when left out. */
+/** The parameters a caller may set; one that is left out is as the site has set it, else the default named here. */
 const configQuery = {
   speedThreshold: configParam('speedThreshold'),
   minimalTripDuration: configParam('minimalTripDuration'),
@@ -34,14 +34,15 @@ const configQuery = {
   minimalNoDataDuration: configParam('minimalNoDataDuration'),
   minimalAvgSpeed: configParam('minimalAvgSpeed'),
   maxAcceleration: configParam('maxAcceleration'),
-} satisfies Record<keyof TripConfig, z.ZodType<number>>
+} satisfies Record<keyof TripConfig, z.ZodType<number | undefined>>
 
 function configParam(name: keyof TripConfig) {
   return numberParam()
-    .default(DEFAULT_TRIP_CONFIG[name])
+    .optional()
     .meta({
       ...NUMBER,
       description: CONFIG_DESCRIPTIONS[name],
+      default: DEFAULT_TRIP_CONFIG[name],
       example: DEFAULT_TRIP_CONFIG[name],
     })
 }
@@ -92,6 +93,10 @@ export const activeTripsQuerySchema = z.object({ ...devices, ...activity, ...con
 export const tripSummaryQuerySchema = z.object({
   from: range.from.optional(),
   to: range.to.optional(),
+  date: z.string().optional().meta({
+    description: 'A day by the clocks of the site, in place of from and to.',
+    example: '2026-05-01',
+  }),
   ...configQuery,
 })
 
@@ -236,8 +241,8 @@ export const deviceActiveTripSchema = z.object({
 
 export const tripSummarySchema = z.object({
   ...hardwareId,
-  from: isoSchema.meta({ description: 'As asked for; else 24 hours ago.' }),
-  to: isoSchema.meta({ description: 'As asked for; else now.' }),
+  from: isoSchema.meta({ description: 'As asked for, or the first instant of date; else 24 hours ago.' }),
+  to: isoSchema.meta({ description: 'As asked for, or the last millisecond of date; else now.' }),
   totalTrips,
   totalStops,
   totalDistance,

@@ -20,6 +20,7 @@ import { createSiteEventsApi } from './site-events.ts'
 import { createSiteGroupsApi } from './site-groups.ts'
 import { createSiteHistoryApi } from './site-history.ts'
 import { createSiteRevisionsApi } from './site-revisions.ts'
+import { createSiteSettingsApi } from './site-settings.ts'
 import { createSiteTripsApi } from './site-trips.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
@@ -53,6 +54,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
+  app.route('/', createSiteSettingsApi(database))
   app.route('/', createSiteAuditLogApi(database))
   app.route('/', createSiteRevisionsApi(database))
   app.route('/', createMetricsApi(deps, budgets.refused))

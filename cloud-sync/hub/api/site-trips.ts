@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { requireDevice, requireSite } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
+import { siteSettingsOf } from '#hub/store/site-settings.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -18,6 +19,8 @@ import {
   tripAnswer,
   wantsMap,
 } from '#shared/http/trip-answers.ts'
+import { tripDefaultsOf } from '#shared/site/settings.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
@@ -56,6 +59,8 @@ const siteTripParams = siteParams.extend(tripDeviceParams.shape)
 export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const trips = new SiteTrips(sql)
   const api = createHubPart()
+
+  const defaultsOf = async (siteId: string) => tripDefaultsOf(await siteSettingsOf(sql, siteId))
 
   /** The devices of a list that the site has, all of them where none are named; by hardware id. */
   async function queriedDevices(
@@ -98,7 +103,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const { hardware_ids, ...query } = c.req.valid('query')
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
-      const search = activeTripQuery(query)
+      const search = activeTripQuery(query, await defaultsOf(site))
       const activeTrips = await trips.active(devices, { ...search, nowMs: clock.nowMs() }, c.req.raw.signal)
       return c.json(toActiveTripsJson(activeTrips, devices.length, search), 200)
     },
@@ -117,7 +122,8 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const range = requireTripRange(from, to)
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
-      const search = { range, config: tripConfigOf(query), order: query.order }
+      const config = tripConfigOf(query, await defaultsOf(site))
+      const search = { range, config, order: query.order }
       return answer(c, devices, search, `trips-${site}`, { devicesQueried: devices.length })
     },
   )
@@ -134,7 +140,8 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const { from, to, ...query } = c.req.valid('query')
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
       const range = requireTripRange(from, to)
-      const search = { range, config: tripConfigOf(query), order: query.order }
+      const config = tripConfigOf(query, await defaultsOf(site))
+      const search = { range, config, order: query.order }
       // not with the id of the device: sites may send any text as one
       return answer(c, [device], search, `trips-${site}`)
     },
@@ -148,8 +155,8 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
-      const search = activeTripQuery(c.req.valid('query'))
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const search = activeTripQuery(c.req.valid('query'), await defaultsOf(site))
       const nowMs = clock.nowMs()
       const [activeTrip] = await trips.active([device], { ...search, nowMs }, c.req.raw.signal)
       return c.json(toDeviceActiveTripJson(device.hardwareId, activeTrip, search), 200)
@@ -159,16 +166,18 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   api.openapi(
     route.get('/sites/{site}/trips/{hardwareId}/summary', 'Sum up the trips of a device', {
       operationId: 'getSiteTripSummary',
-      description: 'For the last 24 hours, or for the time between from and to.',
+      description: 'For the last 24 hours, a day by the clocks of the site, or the time between from and to.',
       request: { params: siteTripParams, query: tripSummaryQuerySchema },
       responses: answers(tripSummarySchema, 'The totals of the trips.', 400, 403, 404),
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
-      const { from, to, ...query } = c.req.valid('query')
+      const query = c.req.valid('query')
       const device = await requireDevice(sql, c.var.user, site, hardwareId)
-      const range = summaryRange(from, to, clock.nowMs())
-      const search = { range, config: tripConfigOf(query), order: 'asc' as const, signal: c.req.raw.signal }
+      const settings = await siteSettingsOf(sql, site)
+      const range = summaryRange(query, new TimeZone(settings.timeZone), clock.nowMs())
+      const config = tripConfigOf(query, tripDefaultsOf(settings))
+      const search = { range, config, order: 'asc' as const, signal: c.req.raw.signal }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
       return c.json(toTripSummaryJson(device.hardwareId, range, sums), 200)

@@ -167,6 +167,13 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     meaning: 'Zones that are missing must be drawn again; carts keep those they have until then.',
     json: [{ column: 'zones', type: 'array', cure: { set: "zones = '[]', version = version + 1" } }],
   },
+  site: {
+    what: 'the settings of the site',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'They are the defaults until an admin sets them again.',
+    json: [{ column: 'settings', type: 'object', cure: 'delete' }],
+  },
   secret: {
     what: 'what the gateway signs with',
     size: 'small',
@@ -311,6 +318,7 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
          UNION ALL SELECT 'group_config', group_id || '/' || device_type FROM group_config
          UNION ALL SELECT 'device_config', hardware_id FROM device_config JOIN device USING (device_id)
          UNION ALL SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set
+         UNION ALL SELECT 'site', 'site' FROM site
          UNION ALL SELECT 'user', user_id FROM user`,
     ],
   },

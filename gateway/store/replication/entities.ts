@@ -119,6 +119,14 @@ const ENTITIES: Record<EntityTable, Entity> = {
     key: 't.command_id',
     where: 't.command_id = ?',
   },
+  site: {
+    columns: ['settings', 'updated_at_ms'],
+    json: ['settings'],
+    times: ['updated_at_ms'],
+    from: 'site t',
+    key: `'site'`,
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
   audit_entry: {
     columns: [
       ...['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address'],

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
 import { findCommand } from '../commands.ts'
 import type { Connection } from '../db/connection.ts'
 import { type EntityTable, entityBody } from '../replication/entities.ts'
 import { listSessions } from '../sessions.ts'
+import { siteSettings } from '../site.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
 
 /**
@@ -27,6 +29,7 @@ const NOUNS: Record<EntityTable, string> = {
   user: 'user',
   command: 'command',
   audit_entry: 'audit_entry',
+  site: 'site',
 }
 
 /**
@@ -70,6 +73,14 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     // the empty set that tells devices of a new group that there are no zones
     if (input.version === 0) return () => []
     return changed<typeof input>('geofence_set', ({ groupId }) => String(groupId))(connection, input, origin)
+  },
+  // the fields of it that are others now
+  saveSite: (connection) => {
+    const before = toSiteSettingsJson(siteSettings(connection))
+    return () => {
+      const [old, now] = differences(before, toSiteSettingsJson(siteSettings(connection)))
+      return now === null ? [] : [{ action: 'site.updated', target: 'site', before: old, after: now }]
+    }
   },
   createUser: changed('user', ({ userId }) => userId),
   createFirstAdmin: changed('user', ({ userId }) => userId),

@@ -21,6 +21,7 @@ import { keepRefused } from '../quarantine.ts'
 import { recordIntent } from '../replication/intents.ts'
 import { keepSecret } from '../secrets.ts'
 import { createSession, endSessions, noteDeed, recordSessionUse } from '../sessions.ts'
+import { saveSite } from '../site.ts'
 import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
 import { hideUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { quarantineBlocks } from '../telemetry/damaged-blocks.ts'
@@ -72,6 +73,7 @@ export const writes = {
   recordClockMark,
   confirmClock,
   saveGeofenceSet,
+  saveSite,
   keepSecret,
   createCommands,
   withdrawCommands,

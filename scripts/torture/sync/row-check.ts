@@ -39,6 +39,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     ],
   },
   command: { sql: 'SELECT *, command_id AS key FROM command', hidden: ['seq'] },
+  site: { sql: `SELECT *, 'site' AS key FROM site`, hidden: ['only'] },
   audit_entry: { sql: 'SELECT *, entry_id AS key FROM audit_entry', hidden: ['seq'] },
 }
 

@@ -1,0 +1,16 @@
+import { DEFAULT_SITE_SETTINGS, type SiteSettings } from '#shared/site/settings.ts'
+import { siteBodySchema } from '#shared/wire/site.ts'
+import { patchSiteSettings } from '#shared/wire/site-json.ts'
+import type { Sql } from './database/database.ts'
+
+/** What the people of a site have said of their course; the defaults where they have not, or where it cannot be read. */
+export async function siteSettingsOf(sql: Sql, siteId: string): Promise<SiteSettings> {
+  const row = await sql.get<{ body: string }>(
+    `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'site' AND body IS NOT NULL`,
+    [siteId],
+  )
+  const parsed = siteBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
+  return parsed.success
+    ? patchSiteSettings(DEFAULT_SITE_SETTINGS, parsed.data.settings)
+    : DEFAULT_SITE_SETTINGS
+}

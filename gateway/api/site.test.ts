@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+
+const DEFAULTS = {
+  ...{ name: '', time_zone: 'UTC', units: 'metric', language: 'en', opening_hours: null },
+  ...{ pack: { empty_v: null, full_v: null, low_v: null }, silent_after_s: 180 },
+  ...{ silent_on_course_after_s: 900, charge_check_h: 3, auto_lock_after_min: 0, lock_at_closing: false },
+  ...{ minutes_per_hole: 15, zone_stay_s: 60, rest_after_s: 300, lock_max_speed_kmh: 6 },
+  ...{ lock_locate_after_s: 60, trips: {} },
+}
+const RESET = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, null]))
+const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
+
+const patch = (body: unknown) => g.request('PATCH', '/site', { body })
+const read = async () => (await g.request('GET', '/site')).body
+
+beforeEach(async () => {
+  assert.equal((await patch(RESET)).status, 200)
+})
+
+test('before anybody has said something all is as by default, and null makes it so again', async () => {
+  assert.deepEqual(await read(), DEFAULTS)
+})
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} gets ${status} ${code}`, async () => {
+    for (const [method, body] of [['GET'], ['PATCH', {}]] as const) {
+      const answer = await g.request(method, '/site', { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    }
+  })
+}
+
+test('what is left out stays, and the answer is the whole site', async () => {
+  const first = await patch({
+    name: ' Pebble Creek ',
+    time_zone: 'America/New_York',
+    auto_lock_after_min: 0.05,
+  })
+  const expected = {
+    ...DEFAULTS,
+    ...{ name: 'Pebble Creek', time_zone: 'America/New_York', auto_lock_after_min: 0.05 },
+  }
+  assert.deepEqual(first.body, expected)
+  const second = await patch({ language: 'de', units: 'imperial', auto_lock_after_min: null })
+  assert.deepEqual(second.body, { ...expected, language: 'de', units: 'imperial', auto_lock_after_min: 0 })
+  assert.deepEqual(await read(), second.body)
+})
+
+test('a first day closes the others, later ones leave them, null closes a day, and null of all forgets them', async () => {
+  const hours = async (opening_hours: unknown) => (await patch({ opening_hours })).body.opening_hours
+  assert.deepEqual(await hours({ mon: ['07:00', '20:00'] }), { ...CLOSED, mon: ['07:00', '20:00'] })
+  const two = { ...CLOSED, mon: ['07:00', '20:00'], sat: ['00:00', '24:00'] }
+  assert.deepEqual(await hours({ sat: ['00:00', '24:00'] }), two)
+  assert.deepEqual(await hours({ mon: null }), { ...CLOSED, sat: ['00:00', '24:00'] })
+  assert.equal(await hours(null), null)
+  assert.deepEqual(await hours({}), CLOSED)
+})
+
+test('packs and trips are merged field by field', async () => {
+  await patch({ pack: { empty_v: 47, full_v: 51 }, trips: { minimalTripDistance: 100, speedThreshold: 2 } })
+  const { body } = await patch({ pack: { low_v: 48.5, full_v: null }, trips: { speedThreshold: null } })
+  assert.deepEqual(body.pack, { empty_v: 47, full_v: null, low_v: 48.5 })
+  assert.deepEqual(body.trips, { minimalTripDistance: 100 })
+})
+
+const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
+  ['an unknown field', { nmae: 'A' }, 'unknown_field', 'nmae'],
+  ['an unknown field of the pack', { pack: { empty: 1 } }, 'unknown_field'],
+  ['an unknown parameter of trips', { trips: { speed: 1 } }, 'unknown_field'],
+  ['a place that is none', { time_zone: 'Mars/Olympus' }, 'invalid_time_zone', 'time_zone'],
+  ['an offset', { time_zone: '+02:00' }, 'invalid_time_zone', 'time_zone'],
+  ['a language that nothing is said in', { language: 'fr' }, 'invalid_field', 'language'],
+  ['a name of 201 characters', { name: 'x'.repeat(201) }, 'invalid_field', 'name'],
+  ['a name with a line break', { name: 'A\nB' }, 'invalid_field', 'name'],
+  ['no seconds', { silent_after_s: 0 }, 'invalid_field', 'silent_after_s'],
+  ['more than a day', { zone_stay_s: 86_401 }, 'invalid_field', 'zone_stay_s'],
+  ['minutes below zero', { auto_lock_after_min: -1 }, 'invalid_field', 'auto_lock_after_min'],
+  ['more than a day of minutes', { minutes_per_hole: 1441 }, 'invalid_field', 'minutes_per_hole'],
+  ['a speed below 1', { lock_max_speed_kmh: 0.9 }, 'invalid_field', 'lock_max_speed_kmh'],
+  ['a speed above 50', { lock_max_speed_kmh: 51 }, 'invalid_field', 'lock_max_speed_kmh'],
+  ['text for a number', { rest_after_s: '300' }, 'invalid_field', 'rest_after_s'],
+  ['a voltage above 120', { pack: { full_v: 121 } }, 'invalid_field'],
+  ['low below empty', { pack: { empty_v: 48, low_v: 47 } }, 'invalid_field', 'pack'],
+  ['full as low', { pack: { low_v: 48, full_v: 48 } }, 'invalid_field', 'pack'],
+  ['full below empty while low is not known', { pack: { empty_v: 48, full_v: 47 } }, 'invalid_field', 'pack'],
+  ...[
+    ['07:00', '07:00'],
+    ['20:00', '07:00'],
+    ['7:00', '20:00'],
+    ['07:00', '24:01'],
+    ['07:60', '20:00'],
+    ['07:00'],
+    ['07:00', '20:00', '21:00'],
+    ['07:00', 20],
+    '07:00',
+    {},
+  ].map((mon): [string, unknown, string, string] => [
+    `the hours ${JSON.stringify(mon)}`,
+    { opening_hours: { mon } },
+    'invalid_opening_hours',
+    'opening_hours',
+  ]),
+  ['a day that is none', { opening_hours: { monday: null } }, 'invalid_opening_hours', 'opening_hours'],
+  ['hours in a list', { opening_hours: [] }, 'invalid_opening_hours', 'opening_hours'],
+]
+
+for (const [name, body, code, field] of REFUSED) {
+  test(`refused: ${name}`, async () => {
+    const { status, body: problem } = await patch({ language: 'de', ...(body as object) })
+    assert.deepEqual([status, problem.errors[0].code], [400, code], JSON.stringify(problem))
+    if (field !== undefined) assert.equal(problem.errors[0].name, field)
+    assert.deepEqual(await read(), DEFAULTS)
+  })
+}
+
+test('a voltage is compared with those that are set already', async () => {
+  await patch({ pack: { full_v: 51 } })
+  assert.equal((await patch({ pack: { low_v: 52 } })).status, 400)
+  assert.equal((await patch({ pack: { low_v: 52, full_v: 55 } })).status, 200)
+})
+
+test('patches at the same time are all kept, and so is everything over a restart', async () => {
+  const patches = [
+    { name: 'A' },
+    { language: 'de' },
+    { pack: { low_v: 48 } },
+    { trips: { speedThreshold: 2 } },
+  ]
+  await Promise.all(patches.map(patch))
+  await g.restart()
+  const site = await read()
+  assert.deepEqual(
+    [site.name, site.language, site.pack.low_v, site.trips],
+    ['A', 'de', 48, { speedThreshold: 2 }],
+  )
+})
+
+test('the audit log has the fields that are others now, and nothing of a patch that changes none', async () => {
+  await patch({ name: 'Pebble', language: 'de' })
+  await patch({ name: 'Creek', language: 'de' })
+  await patch({ name: 'Creek' })
+  const { entries } = (await g.request('GET', '/audit-log?action=site.updated&limit=1')).body
+  assert.deepEqual(entries[0].before, { name: 'Pebble' })
+  assert.deepEqual(entries[0].after, { name: 'Creek' })
+  assert.equal(entries[0].target, 'site')
+})
+
+test('trips are looked for with what the site has set, a request wins over it', async () => {
+  await g.device('cart-1')
+  await patch({ trips: { minimalTripDistance: 100, speedThreshold: 2 } })
+  const used = async (path: string) => (await g.request('GET', path)).body.summary.configUsed
+  const range = 'from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z'
+  for (const path of [
+    `/trips?${range}`,
+    `/trips/cart-1?${range}`,
+    '/trips/active?',
+    '/trips/cart-1/active?',
+  ]) {
+    const { minimalTripDistance, speedThreshold, maxAcceleration } = await used(`${path}&speedThreshold=4`)
+    assert.deepEqual([minimalTripDistance, speedThreshold, maxAcceleration], [100, 4, 10], path)
+  }
+})
+
+for (const [date, from, to] of [
+  ['2026-03-29', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
+  ['2026-10-25', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
+]) {
+  test(`the summary of ${date} is that of the local day`, async () => {
+    await patch({ time_zone: 'Europe/Berlin' })
+    const { body } = await g.request('GET', `/trips/cart-1/summary?date=${date}`)
+    assert.deepEqual([body.from, body.to], [from, to])
+  })
+}
+
+for (const [query, code] of [
+  ['date=2026-02-30', 'invalid_date'],
+  ['date=', 'invalid_date'],
+  ['date=2026-05-01T00:00:00Z', 'invalid_date'],
+  ['date=2026-05-01&from=2026-05-01T00:00:00Z', 'invalid_range'],
+  ['date=2026-05-01&to=2026-05-01T00:00:00Z', 'invalid_range'],
+]) {
+  test(`a summary of ${query} is refused as ${code}`, async () => {
+    const { status, body } = await g.request('GET', `/trips/cart-1/summary?${query}`)
+    assert.deepEqual([status, body.errors[0].code], [400, code])
+  })
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { HOUR_MS, toIso } from '#shared/time.ts'
+import { dateAfter, isCalendarDate, isTimeZone, TimeZone } from './time-zone.ts'
+
+const BERLIN = new TimeZone('Europe/Berlin')
+/** The clocks go by half an hour here. */
+const LORD_HOWE = new TimeZone('Australia/Lord_Howe')
+/** The clocks change at midnight here: that of the day is skipped. */
+const BEIRUT = new TimeZone('Asia/Beirut')
+const ZONES = [BERLIN, LORD_HOWE, BEIRUT, new TimeZone('UTC'), new TimeZone('America/New_York')]
+
+const hours = ({ fromMs, untilMs }: { fromMs: number; untilMs: number }) => (untilMs - fromMs) / HOUR_MS
+
+test('a day has 23 or 25 hours where the clocks change, and 24 else', () => {
+  assert.equal(hours(BERLIN.day('2026-03-29')), 23)
+  assert.equal(hours(BERLIN.day('2026-10-25')), 25)
+  assert.equal(hours(BERLIN.day('2026-10-26')), 24)
+  assert.equal(hours(LORD_HOWE.day('2026-04-05')), 24.5)
+  assert.equal(hours(LORD_HOWE.day('2026-10-04')), 23.5)
+})
+
+test('a day whose midnight is skipped begins when the clocks have changed', () => {
+  const day = BEIRUT.day('2026-03-29')
+  assert.equal(toIso(day.fromMs), '2026-03-28T22:00:00.000Z')
+  assert.equal(BEIRUT.local(day.fromMs).minuteOfDay, 60)
+  assert.equal(hours(day), 23)
+})
+
+test('a time that is skipped is the end of the gap, and one that comes twice is the first', () => {
+  assert.equal(toIso(BERLIN.instantOf('2026-03-29', 150)), '2026-03-29T01:00:00.000Z')
+  assert.equal(toIso(BERLIN.instantOf('2026-10-25', 150)), '2026-10-25T00:30:00.000Z')
+})
+
+test('the end of a day is the beginning of the next', () => {
+  for (const zone of ZONES)
+    for (const date of ['2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2026-12-31'])
+      assert.equal(zone.instantOf(date, 1440), zone.instantOf(dateAfter(date, 1), 0), `${zone.name} ${date}`)
+})
+
+test('what a clock shows is shown at the instant it is looked up, but for the second of two times', () => {
+  const zones = fc.constantFrom(...ZONES)
+  const instants = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2037, 0) })
+  fc.assert(
+    fc.property(zones, instants, (zone, atMs) => {
+      const { date, minuteOfDay } = zone.local(atMs)
+      const found = zone.instantOf(date, minuteOfDay)
+      assert.deepEqual(zone.local(found), { date, minuteOfDay })
+      assert.ok(found === atMs || (found < atMs && atMs - found <= HOUR_MS))
+      const day = zone.day(date)
+      assert.ok(day.fromMs <= atMs && atMs < day.untilMs)
+    }),
+  )
+})
+
+test('names of places are time zones, anything else is none', () => {
+  for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.ok(isTimeZone(name))
+  for (const name of ['', 'Mars/Olympus', '+02:00', 'Europe/Berlin ', '../etc/passwd'])
+    assert.ok(!isTimeZone(name))
+})
+
+test('days of the calendar are told from what only looks like one', () => {
+  for (const text of ['2026-02-28', '2028-02-29']) assert.ok(isCalendarDate(text))
+  for (const text of ['2026-02-29', '2026-13-01', '2026-2-1', '20260201', '', '2026-02-28T00:00'])
+    assert.ok(!isCalendarDate(text))
+})

@@ -1,0 +1,109 @@
+import {
+  DEFAULT_SITE_SETTINGS,
+  type OpenHours,
+  type OpeningHours,
+  type PackVoltages,
+  type SiteSettings,
+  WEEKDAYS,
+} from '#shared/site/settings.ts'
+import { readOpenHours, type SiteSettingsJson, type SiteSettingsPatch } from './site.ts'
+
+export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
+  return {
+    name: settings.name,
+    time_zone: settings.timeZone,
+    units: settings.units,
+    language: settings.language,
+    opening_hours: toOpeningHoursJson(settings.openingHours),
+    pack: { empty_v: settings.pack.emptyV, full_v: settings.pack.fullV, low_v: settings.pack.lowV },
+    silent_after_s: settings.silentAfterS,
+    silent_on_course_after_s: settings.silentOnCourseAfterS,
+    charge_check_h: settings.chargeCheckH,
+    auto_lock_after_min: settings.autoLockAfterMin,
+    lock_at_closing: settings.lockAtClosing,
+    minutes_per_hole: settings.minutesPerHole,
+    zone_stay_s: settings.zoneStayS,
+    rest_after_s: settings.restAfterS,
+    lock_max_speed_kmh: settings.lockMaxSpeedKmh,
+    lock_locate_after_s: settings.lockLocateAfterS,
+    trips: settings.trips,
+  }
+}
+
+/** Settings with a patch, or with all fields of stored ones; what is null is the default again. */
+export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPatch): SiteSettings {
+  const preset = DEFAULT_SITE_SETTINGS
+  return {
+    name: merged(patch.name, settings.name, preset.name),
+    timeZone: merged(patch.time_zone, settings.timeZone, preset.timeZone),
+    units: merged(patch.units, settings.units, preset.units),
+    language: merged(patch.language, settings.language, preset.language),
+    openingHours: mergedHours(patch.opening_hours, settings.openingHours),
+    pack: mergedPack(patch.pack, settings.pack),
+    silentAfterS: merged(patch.silent_after_s, settings.silentAfterS, preset.silentAfterS),
+    silentOnCourseAfterS: merged(
+      patch.silent_on_course_after_s,
+      settings.silentOnCourseAfterS,
+      preset.silentOnCourseAfterS,
+    ),
+    chargeCheckH: merged(patch.charge_check_h, settings.chargeCheckH, preset.chargeCheckH),
+    autoLockAfterMin: merged(patch.auto_lock_after_min, settings.autoLockAfterMin, preset.autoLockAfterMin),
+    lockAtClosing: merged(patch.lock_at_closing, settings.lockAtClosing, preset.lockAtClosing),
+    minutesPerHole: merged(patch.minutes_per_hole, settings.minutesPerHole, preset.minutesPerHole),
+    zoneStayS: merged(patch.zone_stay_s, settings.zoneStayS, preset.zoneStayS),
+    restAfterS: merged(patch.rest_after_s, settings.restAfterS, preset.restAfterS),
+    lockMaxSpeedKmh: merged(patch.lock_max_speed_kmh, settings.lockMaxSpeedKmh, preset.lockMaxSpeedKmh),
+    lockLocateAfterS: merged(patch.lock_locate_after_s, settings.lockLocateAfterS, preset.lockLocateAfterS),
+    trips: mergedTrips(patch.trips, settings.trips),
+  }
+}
+
+/** RFC 7396 for one field. */
+function merged<Value>(patch: Value | null | undefined, known: Value, preset: Value): Value {
+  return patch === undefined ? known : (patch ?? preset)
+}
+
+function mergedPack(patch: SiteSettingsPatch['pack'], known: PackVoltages): PackVoltages {
+  if (patch === undefined) return known
+  if (patch === null) return DEFAULT_SITE_SETTINGS.pack
+  return {
+    emptyV: merged(patch.empty_v, known.emptyV, null),
+    fullV: merged(patch.full_v, known.fullV, null),
+    lowV: merged(patch.low_v, known.lowV, null),
+  }
+}
+
+function mergedTrips(patch: SiteSettingsPatch['trips'], known: SiteSettings['trips']): SiteSettings['trips'] {
+  if (patch === undefined) return known
+  const given = { ...known, ...patch }
+  return Object.fromEntries(
+    Object.entries(patch === null ? {} : given).filter(([, value]) => value !== null && value !== undefined),
+  )
+}
+
+// its schema has refused what is no opening hours
+function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours | null {
+  if (patch === undefined) return known
+  if (typeof patch !== 'object' || patch === null) return null
+  const given = new Map(Object.entries(patch))
+  const hoursOf = (day: (typeof WEEKDAYS)[number]) =>
+    given.has(day) ? (readOpenHours(given.get(day)) ?? null) : (known?.[day] ?? null)
+  return {
+    ...{ mon: hoursOf('mon'), tue: hoursOf('tue'), wed: hoursOf('wed'), thu: hoursOf('thu') },
+    ...{ fri: hoursOf('fri'), sat: hoursOf('sat'), sun: hoursOf('sun') },
+  }
+}
+
+function toOpeningHoursJson(hours: OpeningHours | null): SiteSettingsJson['opening_hours'] {
+  if (hours === null) return null
+  return Object.fromEntries(WEEKDAYS.map((day) => [day, toOpenHoursJson(hours[day])]))
+}
+
+function toOpenHoursJson(hours: OpenHours | null): [string, string] | null {
+  return hours === null ? null : [toTime(hours.opensMinute), toTime(hours.closesMinute)]
+}
+
+function toTime(minute: number): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`
+}

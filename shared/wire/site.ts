@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import { type OpenHours, WEEKDAYS } from '#shared/site/settings.ts'
+import { isTimeZone } from '#shared/site/time-zone.ts'
+import type { TripConfig } from '#shared/trips/config.ts'
+import { CONFIG_DESCRIPTIONS } from './trips.ts'
+
+const SECONDS = { min: 1, max: 86_400 }
+const MINUTES = { min: 0, max: 1_440 }
+const VOLTS = { min: 0, max: 120 }
+
+const number = ({ min, max }: { min: number; max: number }) => z.number().min(min).max(max)
+const seconds = number(SECONDS)
+const minutes = number(MINUTES)
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+const nameSchema = z
+  .string()
+  .trim()
+  .max(200)
+  .refine((text) => !CONTROL.test(text), 'must not have control characters')
+  .meta({ description: 'Of the course, for people.', example: 'Pebble Creek' })
+
+const timeZoneSchema = z
+  .string()
+  .max(64)
+  .superRefine((name, ctx) => {
+    if (isTimeZone(name)) return
+    const message = 'must be a time zone of the IANA database'
+    ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_time_zone' } })
+  })
+  .meta({
+    description: 'IANA. Local days, opening hours and messages go by it.',
+    example: 'America/New_York',
+  })
+
+const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Of what is shown to people.' })
+const languageSchema = z.enum(['en', 'de']).meta({ description: 'Of what is said to people.' })
+
+const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
+const timeSchema = z.string().meta({ description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
+/** Any content: what is wrong with it has one code of its own. */
+const openDaySchema = z
+  .tuple([timeSchema, timeSchema])
+  .nullable()
+  .meta({
+    description: 'Opening and closing by local clocks; null is closed all day.',
+    example: ['07:00', '20:00'],
+  })
+const openingHoursSchema = z
+  .object(Object.fromEntries(WEEKDAYS.map((day) => [day, openDaySchema])))
+  .nullable()
+  .meta({ description: 'null while none are known: nothing closes then, and nothing is after hours.' })
+
+const openingHoursPatchSchema = z
+  .unknown()
+  .superRefine((hours, ctx) => {
+    const message = openingHoursMistake(hours)
+    if (message !== null) ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_opening_hours' } })
+  })
+  .meta({
+    type: 'object',
+    description:
+      'By day, mon to sun. A day that is left out stays as it is, or closed where no hours were known; a day that is null is closed. null forgets all.',
+    example: { mon: ['07:00', '20:00'], tue: null },
+  })
+
+function openingHoursMistake(hours: unknown): string | null {
+  if (hours === null || hours === undefined) return null
+  if (typeof hours !== 'object' || Array.isArray(hours)) return 'must be an object of days, or null'
+  for (const [day, open] of Object.entries(hours)) {
+    if (!WEEKDAYS.some((known) => known === day)) return `${day} is no day: mon, tue, wed, thu, fri, sat, sun`
+    if (open !== null && readOpenHours(open) === undefined)
+      return `${day} must be null, or opening and a later closing as ["HH:MM", "HH:MM"]`
+  }
+  return null
+}
+
+/** Opening and closing as `["HH:MM", "HH:MM"]`; undefined for anything else. */
+export function readOpenHours(open: unknown): OpenHours | undefined {
+  if (!Array.isArray(open) || open.length !== 2) return undefined
+  const [opensMinute, closesMinute] = open.map(readMinute)
+  if (opensMinute === undefined || closesMinute === undefined || closesMinute <= opensMinute) return undefined
+  return { opensMinute, closesMinute }
+}
+
+function readMinute(text: unknown): number | undefined {
+  if (typeof text !== 'string' || !TIME.test(text)) return undefined
+  return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
+}
+
+const voltsSchema = number(VOLTS).nullable()
+const packFields = {
+  empty_v: voltsSchema.meta({
+    description: 'Rest voltage of an empty pack; null: not known.',
+    example: 47.5,
+  }),
+  full_v: voltsSchema.meta({ description: 'Rest voltage of a full pack; null: not known.', example: 51.2 }),
+  low_v: voltsSchema.meta({
+    description: 'A pack that rests below it is low; null: none ever is.',
+    example: 48.5,
+  }),
+}
+
+function tripDefault(name: keyof TripConfig) {
+  return z.number().min(0).max(Number.MAX_SAFE_INTEGER).meta({ description: CONFIG_DESCRIPTIONS[name] })
+}
+const tripFields = {
+  speedThreshold: tripDefault('speedThreshold'),
+  minimalTripDuration: tripDefault('minimalTripDuration'),
+  minimalTripDistance: tripDefault('minimalTripDistance'),
+  minimalParkingDuration: tripDefault('minimalParkingDuration'),
+  minimalNoDataDuration: tripDefault('minimalNoDataDuration'),
+  minimalAvgSpeed: tripDefault('minimalAvgSpeed'),
+  maxAcceleration: tripDefault('maxAcceleration'),
+} satisfies Record<keyof TripConfig, z.ZodType<number>>
+
+const fields = {
+  name: nameSchema,
+  time_zone: timeZoneSchema,
+  units: unitsSchema,
+  language: languageSchema,
+  silent_after_s: seconds.meta({
+    description: 'A cart without a connection is silent after so many seconds.',
+  }),
+  silent_on_course_after_s: seconds.meta({
+    description: 'A cart that is out and connected is silent after so many seconds without a message.',
+  }),
+  charge_check_h: z.number().min(0).max(24).meta({
+    description: 'So many hours before opening a cart that does not charge is told.',
+  }),
+  auto_lock_after_min: minutes.meta({
+    description: 'A cart that has stood in a parking zone for so many minutes is locked; 0 is never.',
+  }),
+  lock_at_closing: z.boolean().meta({ description: 'Whether carts in the barn are locked at closing time.' }),
+  minutes_per_hole: minutes.meta({ description: 'The pace of a round.' }),
+  zone_stay_s: seconds.meta({ description: 'A cart in a stop zone for longer is told.' }),
+  rest_after_s: seconds.meta({ description: 'A pack is at rest after so many seconds without movement.' }),
+  lock_max_speed_kmh: z.number().min(1).max(50).meta({ description: 'A cart that is faster is not locked.' }),
+  lock_locate_after_s: seconds.meta({
+    description: 'A cart on the course whose position is older is located before it is locked.',
+  }),
+}
+
+/** `GET /site` */
+export const siteSettingsSchema = z
+  .object({
+    ...fields,
+    opening_hours: openingHoursSchema,
+    pack: z.object(packFields).meta({ description: 'Of the carts: empty < low < full.' }),
+    trips: z
+      .object(tripFields)
+      .partial()
+      .meta({
+        description: 'Defaults of trips that are other than those of the API.',
+        example: { minimalTripDistance: 100 },
+      }),
+  })
+  .meta({ id: 'SiteSettings' })
+export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
+
+/** What a head office has of it: the body of the entity `site`. */
+export const siteBodySchema = z.object({ settings: siteSettingsSchema })
+
+const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullable().optional()]),
+  ) as { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name] & z.ZodType>> }
+
+/** `PATCH /site`: RFC 7396; null is the default, but for a day of `opening_hours`, which it closes. */
+export const siteSettingsPatchSchema = z
+  .strictObject({
+    ...partial(fields),
+    opening_hours: openingHoursPatchSchema.optional(),
+    pack: z.strictObject(partial(packFields)).nullable().optional(),
+    trips: z.strictObject(partial(tripFields)).nullable().optional(),
+  })
+  .meta({ id: 'SiteSettingsPatch', description: 'What is left out stays as it is; null is the default.' })
+export type SiteSettingsPatch = z.infer<typeof siteSettingsPatchSchema>
