@@ -1,0 +1,55 @@
+/** A device, as far as it matters for which cart it is in. */
+export interface Carted {
+  hardwareId: string
+  /** The cart it was given to; null for none. */
+  cart: string | null
+  name: string | null
+}
+
+/**
+ * The devices of each cart, by the cart's key in natural order (2 before 10). Devices with the same `cart` are one; a device
+ * without one is a cart of its own under its name, or under its hardware id where it has none or the name is taken.
+ */
+export function groupByCart<Device extends Carted>(devices: readonly Device[]): Map<string, Device[]> {
+  const carts = new Map<string, Device[]>()
+  const byId = (a: Carted, b: Carted) => (a.hardwareId < b.hardwareId ? -1 : 1)
+  const ordered = [...devices].sort(byId)
+  for (const device of ordered) {
+    if (device.cart === null) continue
+    const others = carts.get(device.cart)
+    if (others === undefined) carts.set(device.cart, [device])
+    else others.push(device)
+  }
+  for (const device of ordered) {
+    if (device.cart !== null) continue
+    const name = device.name ?? device.hardwareId
+    carts.set(carts.has(name) ? freeKey(carts, device.hardwareId) : name, [device])
+  }
+  return new Map([...carts].sort(([a], [b]) => naturally(a, b)))
+}
+
+/** A cart may have been given the hardware id of another device as its number. */
+function freeKey(carts: ReadonlyMap<string, unknown>, hardwareId: string): string {
+  let key = hardwareId
+  while (carts.has(key)) key += '*'
+  return key
+}
+
+/** Runs of digits by their value, everything else by code unit. */
+export function naturally(a: string, b: string): number {
+  const [as, bs] = [a.match(PIECES) ?? [], b.match(PIECES) ?? []]
+  for (let i = 0; i < Math.min(as.length, bs.length); i++) {
+    const [x = '', y = ''] = [as[i], bs[i]]
+    const difference = DIGITS.test(x) && DIGITS.test(y) ? compareDigits(x, y) : x < y ? -1 : x > y ? 1 : 0
+    if (difference !== 0) return difference
+  }
+  return as.length - bs.length || (a < b ? -1 : a > b ? 1 : 0)
+}
+
+const PIECES = /\d+|\D+/g
+const DIGITS = /^\d/
+
+function compareDigits(a: string, b: string): number {
+  const [x, y] = [a.replace(/^0+(?=\d)/, ''), b.replace(/^0+(?=\d)/, '')]
+  return x.length - y.length || (x < y ? -1 : x > y ? 1 : 0)
+}
