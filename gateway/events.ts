@@ -1,6 +1,7 @@
 import type { Scalar } from '#domain/telemetry.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import type { SiteSettings } from '#shared/site/settings.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { AuditKind } from '#shared/wire/sync.ts'
@@ -73,7 +74,7 @@ export interface GatewayEvents {
   /** The head office wants something compared again. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
   /** The settings of the site changed. */
-  siteChanged: Record<never, never>
+  siteChanged: { settings: SiteSettings }
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
   /** The user has another PIN, or none any more. */

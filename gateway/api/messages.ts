@@ -154,6 +154,14 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     description: 'Old samples arrived; they are in the history, and the latest state has not changed.',
     example: { type: 'device_backfill', hardwareId: 'cart-07', from: AT, to: AT, count: 214 },
   },
+  site_changed: {
+    description:
+      'The settings of the site are others now: all of them for those who may read them, else name, time_zone, units and language.',
+    example: {
+      type: 'site_changed',
+      site: { name: 'Pebble Creek', time_zone: 'America/New_York', units: 'imperial', language: 'en' },
+    },
+  },
   pong: { description: 'The answer to ping.', example: { type: 'pong', id: 3 } },
   error: {
     description: 'The gateway did not understand or refused a message; the connection stays open.',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { RealtimeClient } from '#testing/realtime-client.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
@@ -157,6 +158,23 @@ test('the audit log has the fields that are others now, and nothing of a patch t
   assert.deepEqual(entries[0].before, { name: 'Pebble' })
   assert.deepEqual(entries[0].after, { name: 'Creek' })
   assert.equal(entries[0].target, 'site')
+})
+
+test('everybody who is connected hears of a change, users only what their screens go by', async (t) => {
+  const [admin, user] = await Promise.all(
+    [keys.admin, keys['in scope']].map((key) =>
+      RealtimeClient.open(`${g.http.replace('http', 'ws')}/realtime`, { 'x-api-key': key ?? '' }),
+    ),
+  )
+  assert.ok(admin !== undefined && user !== undefined)
+  t.after(() => [admin, user].map(({ socket }) => socket.terminate()))
+  const { body } = await patch({ name: 'Pebble', silent_after_s: 60 })
+  assert.deepEqual(await admin.next('site_changed'), { type: 'site_changed', site: body })
+  const { name, time_zone, units, language } = body
+  assert.deepEqual(await user.next('site_changed'), {
+    type: 'site_changed',
+    site: { name, time_zone, units, language },
+  })
 })
 
 test('trips are looked for with what the site has set, a request wins over it', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { canSee } from '#domain/access.ts'
+import { canSee, isStaff } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -14,8 +14,10 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import type { SiteSettings } from '#shared/site/settings.ts'
 import { Tally } from '#shared/tally.ts'
 import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
+import { toSiteForScreensJson, toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
 import { type Channel, CLOSE, closeWebSocket, RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import {
@@ -92,6 +94,7 @@ export class Realtime implements Part {
       fanOut.settle()
       fanOut.subscriptions.forget(hardwareId)
     })
+    events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
     for (const name of ['keyRevoked', 'scopeChanged'] as const)
       events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
@@ -290,6 +293,12 @@ export class Realtime implements Part {
       hardwareIds.push(hardwareId)
     }
     return { hardwareIds, denied }
+  }
+
+  #tellSite(settings: SiteSettings): void {
+    const [all, some] = [toSiteSettingsJson(settings), toSiteForScreensJson(settings)]
+    for (const connection of this.#fanOut.connections)
+      connection.send({ type: 'site_changed', site: isStaff(connection.caller) ? all : some })
   }
 
   /** Closes connections of a user or a session that is let in no more, and has the others do what they may now. */

@@ -59,7 +59,7 @@ export class Site {
       requireOrder(settings)
       if (isDeepStrictEqual(settings, this.#settings)) return settings
       await store.write('saveSite', { settings, nowMs: clock.nowMs() }, () => this.#set(settings))
-      events.emit('siteChanged', {})
+      events.emit('siteChanged', { settings })
       return settings
     })
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type CommandStatus, newCommandSchema } from './commands.ts'
+import type { SiteForScreensJson, SiteSettingsJson } from './site.ts'
 
 const idSchema = z.union([z.string().max(128), z.number()]).optional()
 const hardwareIdsSchema = z
@@ -93,5 +94,10 @@ export type ServerMessage =
       lat: number
       long: number
       timestamp: string
+    }
+  | {
+      type: 'site_changed'
+      /** All of it for those who may read it, else what every screen goes by. */
+      site: SiteSettingsJson | SiteForScreensJson
     }
   | { type: 'device_backfill'; hardwareId: string; from: string; to: string; count: number }

@@ -6,7 +6,12 @@ import {
   type SiteSettings,
   WEEKDAYS,
 } from '#shared/site/settings.ts'
-import { readOpenHours, type SiteSettingsJson, type SiteSettingsPatch } from './site.ts'
+import {
+  readOpenHours,
+  type SiteForScreensJson,
+  type SiteSettingsJson,
+  type SiteSettingsPatch,
+} from './site.ts'
 
 export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
   return {
@@ -28,6 +33,11 @@ export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
     lock_locate_after_s: settings.lockLocateAfterS,
     trips: settings.trips,
   }
+}
+
+export function toSiteForScreensJson(settings: SiteSettings): SiteForScreensJson {
+  const { name, timeZone, units, language } = settings
+  return { name, time_zone: timeZone, units, language }
 }
 
 /** Settings with a patch, or with all fields of stored ones; what is null is the default again. */

@@ -159,6 +159,9 @@ export const siteSettingsSchema = z
   .meta({ id: 'SiteSettings' })
 export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
 
+/** What the screens of everybody go by. */
+export type SiteForScreensJson = Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>
+
 /** What a head office has of it: the body of the entity `site`. */
 export const siteBodySchema = z.object({ settings: siteSettingsSchema })
 
