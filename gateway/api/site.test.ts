@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -36,14 +36,23 @@ test('before anybody has said something all is as by default, and null makes it 
   assert.deepEqual(await read(), DEFAULTS)
 })
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  test(`${who} gets ${status} ${code}`, async () => {
-    for (const [method, body] of [['GET'], ['PATCH', {}]] as const) {
+for (const [refused, method, body] of [
+  [REFUSED_AS_NO_STAFF, 'GET', undefined],
+  [REFUSED_AS_NO_ADMIN, 'PATCH', {}],
+] as const) {
+  for (const [who, status, code] of refused) {
+    test(`${method} /site: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, '/site', { key: keys[who], body })
       assert.deepEqual([answer.status, answer.body.code], [status, code])
-    }
-  })
+    })
+  }
 }
+
+test('everybody is told in /me what screens go by', async () => {
+  await patch({ name: 'Pebble', time_zone: 'Europe/Berlin' })
+  const { body } = await g.request('GET', '/me', { key: keys['in scope'] })
+  assert.deepEqual(body.site, { name: 'Pebble', time_zone: 'Europe/Berlin', units: 'metric', language: 'en' })
+})
 
 test('what is left out stays, and the answer is the whole site', async () => {
   const first = await patch({
