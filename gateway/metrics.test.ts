@@ -35,6 +35,10 @@ before(async () => {
   const watcher = await gateway.realtime()
   for (let i = 0; i < 2_000; i++) watcher.send({ type: 'ping' })
   await watcher.closed()
+  const tablet = await gateway.pair(await gateway.adminId())
+  const person = { user_id: await gateway.adminId(), pin: '0000' }
+  await tablet.request('POST', '/sessions/current/person', { body: person })
+  await tablet.request('DELETE', '/sessions/current')
   await gateway.request('POST', '/sync/audit')
   const isAudited = async () => (await metric(gateway, 'cartbarn_sync_audit_compared_rows', 'entities')) > 0
   await eventually(isAudited, 'the audit')
