@@ -4,8 +4,8 @@ import { describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
-import { RawPages } from '#store/damage/raw-pages.ts'
-import { type Rebuilt, rebuildDatabase } from '#store/damage/rebuild-database.ts'
+import { RawPages } from '#store/damage/repair/raw-pages.ts'
+import { type Rebuilt, rebuildDatabase } from '#store/damage/repair/rebuild-database.ts'
 import {
   copyLog,
   finishReplacement,
@@ -14,9 +14,9 @@ import {
   replaceDatabase,
   sumsOf,
   syncDatabase,
-} from '#store/damage/replace-database.ts'
-import type { Salvaged } from '#store/damage/salvage.ts'
-import { makeSchemaAnew, type SchemaAnew } from '#store/damage/schema-anew.ts'
+} from '#store/damage/repair/replace-database.ts'
+import type { Salvaged } from '#store/damage/repair/salvage.ts'
+import { makeSchemaAnew, type SchemaAnew } from '#store/damage/repair/schema-anew.ts'
 import { isUnreadable } from '#store/damage/unreadable.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'

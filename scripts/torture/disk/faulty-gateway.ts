@@ -170,6 +170,11 @@ export class FaultyDevice {
     await this.#client.publishAsync(`dev/${this.hardwareId}/evt`, payload, { qos: 1 })
   }
 
+  /** Publishes what the gateway keeps as it came, because it cannot read it; resolves when it is acknowledged. */
+  async publishUnreadable(bytes: number): Promise<void> {
+    await this.#client.publishAsync(`dev/${this.hardwareId}/evt`, '?'.repeat(bytes), { qos: 1 })
+  }
+
   allAcknowledged(timeoutMs?: number): Promise<void> {
     return eventually(() => this.waiting === 0, `acknowledgements of ${this.hardwareId}`, timeoutMs)
   }

@@ -9,8 +9,8 @@ import {
   parseLogHeader,
   type Salts,
   writeLogHeader,
-} from './log-format.ts'
-import { scanLog } from './log-scan.ts'
+} from '../log-format.ts'
+import { scanLog } from '../log-scan.ts'
 
 /** What SQLite takes of a log: all up to the end of the last transaction before which every frame is right. */
 export interface CommittedLog {

@@ -1,6 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import type { Connection } from '../db/connection.ts'
-import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
+import type { Connection } from '../../db/connection.ts'
+import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../../telemetry/batch.ts'
 import { type Salvaged, salvageTable } from './salvage.ts'
 
 /** Numbers that are left out when it is not known how far they were given. */

@@ -1,8 +1,8 @@
 import { SqliteError } from 'better-sqlite3'
-import type { Connection } from '../db/connection.ts'
+import type { Connection } from '../../db/connection.ts'
+import { isUnreadable } from '../unreadable.ts'
 import { areNeighbours, type Bounds, type Key, keyBetween, order } from './salvage-keys.ts'
 import { columnsOf, type KeyedRow, quoted, TableReader } from './table-reader.ts'
-import { isUnreadable } from './unreadable.ts'
 
 /**
  * What could not be read: a row whose key is known, or whatever was between two keys (null: from the beginning, to the

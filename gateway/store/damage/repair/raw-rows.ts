@@ -1,4 +1,4 @@
-import type { Value } from '../db/connection.ts'
+import type { Value } from '../../db/connection.ts'
 import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 
 /** A page of a table or an index: https://sqlite.org/fileformat2.html#b_tree_pages. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { ENTRY_BYTES, HEADER_BYTES } from '../page-sums.ts'
 import { type CommittedLog, readCommitted } from './committed-log.ts'
-import { ENTRY_BYTES, HEADER_BYTES } from './page-sums.ts'
 import { PointerMap, type RawPage } from './pointer-map.ts'
 
 /** Every database of a gateway has pages of SQLite's default size. */

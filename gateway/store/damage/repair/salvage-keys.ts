@@ -1,4 +1,4 @@
-import type { Value } from '../db/connection.ts'
+import type { Value } from '../../db/connection.ts'
 
 /** What a row is found by in its table: the rowid, or the columns of the primary key of a table without one. */
 export type Key = readonly Value[]

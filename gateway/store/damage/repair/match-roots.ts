@@ -1,4 +1,4 @@
-import type { Connection, Value } from '../db/connection.ts'
+import type { Connection, Value } from '../../db/connection.ts'
 import { layoutOf } from './below-damage.ts'
 import type { RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'

@@ -1,4 +1,4 @@
-import type { Connection, Value } from '../db/connection.ts'
+import type { Connection, Value } from '../../db/connection.ts'
 import type { RawPages } from './raw-pages.ts'
 import { parseBtreePage, type RawRow, rowAt } from './raw-rows.ts'
 import { RawTree, type RowPage } from './raw-tree.ts'

@@ -1,6 +1,6 @@
-import type { Connection } from '../db/connection.ts'
-import { blockTables } from '../telemetry/blocks-aside.ts'
-import { isUnreadable } from './unreadable.ts'
+import type { Connection } from '../../db/connection.ts'
+import { blockTables } from '../../telemetry/blocks-aside.ts'
+import { isUnreadable } from '../unreadable.ts'
 
 /** A block of telemetry that could not be read. */
 export interface LostBlock {

@@ -1,13 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { Connection, type Value } from '../db/connection.ts'
-import { migrate } from '../migrate.ts'
+import { Connection, type Value } from '../../db/connection.ts'
+import { migrate } from '../../migrate.ts'
+import { isAside } from '../twin.ts'
 import { appendTransaction } from './committed-log.ts'
 import { matchRoots, type SchemaEntry } from './match-roots.ts'
 import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
-import { isAside } from './twin.ts'
 
 /** What became of a damaged list of the tables. */
 export interface SchemaAnew {
