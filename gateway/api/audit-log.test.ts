@@ -130,6 +130,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     const { userId } = await g.createUser({})
     return () => ok('PUT', `/users/${userId}/pin`, { pin: '1234' })
   },
+  'PATCH /site': async () => () => ok('PATCH', '/site', { name: fresh('links') }),
   'POST /sessions': async () => () => g.signIn(),
   'DELETE /sessions/current': async () => {
     const browser = await g.signIn()
