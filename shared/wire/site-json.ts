@@ -4,7 +4,7 @@ import {
   type OpeningHours,
   type PackVoltages,
   type SiteSettings,
-  WEEKDAYS,
+  type Weekday,
 } from '#shared/site/settings.ts'
 import {
   readOpenHours,
@@ -96,7 +96,7 @@ function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours |
   if (patch === undefined) return known
   if (typeof patch !== 'object' || patch === null) return null
   const given = new Map(Object.entries(patch))
-  const hoursOf = (day: (typeof WEEKDAYS)[number]) =>
+  const hoursOf = (day: Weekday) =>
     given.has(day) ? (readOpenHours(given.get(day)) ?? null) : (known?.[day] ?? null)
   return {
     ...{ mon: hoursOf('mon'), tue: hoursOf('tue'), wed: hoursOf('wed'), thu: hoursOf('thu') },
@@ -106,7 +106,11 @@ function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours |
 
 function toOpeningHoursJson(hours: OpeningHours | null): SiteSettingsJson['opening_hours'] {
   if (hours === null) return null
-  return Object.fromEntries(WEEKDAYS.map((day) => [day, toOpenHoursJson(hours[day])]))
+  const day = (name: Weekday) => toOpenHoursJson(hours[name])
+  return {
+    ...{ mon: day('mon'), tue: day('tue'), wed: day('wed'), thu: day('thu') },
+    ...{ fri: day('fri'), sat: day('sat'), sun: day('sun') },
+  }
 }
 
 function toOpenHoursJson(hours: OpenHours | null): [string, string] | null {

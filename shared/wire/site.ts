@@ -48,7 +48,10 @@ const openDaySchema = z
     example: ['07:00', '20:00'],
   })
 const openingHoursSchema = z
-  .object(Object.fromEntries(WEEKDAYS.map((day) => [day, openDaySchema])))
+  .object({
+    ...{ mon: openDaySchema, tue: openDaySchema, wed: openDaySchema, thu: openDaySchema },
+    ...{ fri: openDaySchema, sat: openDaySchema, sun: openDaySchema },
+  })
   .nullable()
   .meta({ description: 'null while none are known: nothing closes then, and nothing is after hours.' })
 
