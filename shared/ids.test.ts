@@ -52,7 +52,7 @@ test('a short id is 8 lower-case letters and digits', () => {
 test('keys, passwords and ids are long, fit for a header and never twice the same', () => {
   for (const [make, pattern] of [
     [newApiKey, /^flt_[A-Za-z0-9_-]{43}$/],
-    [newMqttPassword, /^[A-Za-z0-9_-]{32}$/],
+    [newMqttPassword, /^[A-Za-z0-9_][A-Za-z0-9_-]{31}$/],
     [newUuid, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/],
   ] as const) {
     const made = Array.from({ length: 200 }, make)

@@ -32,9 +32,10 @@ export function newHubKey(): string {
   return `cbh_${randomBytes(32).toString('base64url')}`
 }
 
-/** A device's MQTT password: 24 random bytes, shown once, kept only as its hash. */
+/** A device's MQTT password: 24 random bytes, shown once, kept only as its hash. Behind `-P` none looks like an option. */
 export function newMqttPassword(): string {
-  return randomBytes(24).toString('base64url')
+  const password = randomBytes(24).toString('base64url')
+  return password.startsWith('-') ? newMqttPassword() : password
 }
 
 export function newUuid(): string {
