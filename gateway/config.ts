@@ -2,17 +2,25 @@ import { readFileSync } from 'node:fs'
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
+import { CLOCK_WITNESSES, type ClockWitness } from '#domain/clock-state.ts'
+import type { MailSettings } from '#services/notifications/mailer.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
+import { webUrlFault } from '#shared/wire/webhooks.ts'
 
 /** An address without a path, as links begin; null for anything else. */
 function publicOrigin(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return null
   return [url.origin, `${url.origin}/`].includes(text.toLowerCase()) ? url.origin : null
+}
+
+function isMailServer(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== ''
 }
 
 const port = count(0, 65_535)
@@ -37,6 +45,18 @@ const bytesOrShare = z.preprocess(
   ),
 )
 
+const namesIn = (text: string) => text.split(',').map((name) => name.trim())
+const witnesses = z
+  .string()
+  .refine(
+    // wider, to ask whether any text is one
+    (text) => namesIn(text).every((name) => (CLOCK_WITNESSES as readonly string[]).includes(name)),
+    `must be some of ${CLOCK_WITNESSES.join(', ')}, comma-separated`,
+  )
+  .transform((text): readonly ClockWitness[] =>
+    CLOCK_WITNESSES.filter((name) => namesIn(text).includes(name)),
+  )
+
 export const DEFAULT_DATA_DIR = './data'
 const PREFIX = 'CARTBARN_'
 /** Settings of the head office, which may run on the same machine. */
@@ -44,7 +64,7 @@ const HUB_PREFIX = 'CARTBARN_HUB_'
 /** What commands that ask a gateway read of the same environment. */
 const COMMAND_VARIABLES = ['CARTBARN_API_KEY']
 /** They may be in files too. */
-const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'UPSTREAM_KEY']
+const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY']
 
 function secretFile(name: string) {
   return {
@@ -202,7 +222,7 @@ const SETTINGS = {
     help: 'rows waiting for the disk before devices are made to wait',
   },
   COMMIT_MS: {
-    schema: count(0, 1_000).default(50),
+    schema: count(0, 1_000).default(45),
     help: 'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later acknowledgements; 0 is none',
   },
   SEAL_SAMPLES: {
@@ -224,6 +244,37 @@ const SETTINGS = {
   DISK_BUDGET: {
     schema: bytesOrShare.default('80%'),
     help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
+  },
+  CLOCK_CONFIRMED_BY: {
+    schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
+    help: 'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always does',
+  },
+  SMTP_URL: {
+    schema: z
+      .string()
+      .refine(isMailServer, 'must be smtp://HOST or smtps://HOST, with user, password and port or not')
+      .optional(),
+    help: 'mail server for notifiers by e-mail, as smtps://user:password@mail.example; none without it',
+  },
+  SMTP_URL_FILE: secretFile('SMTP_URL'),
+  SMTP_FROM: {
+    schema: z
+      .string()
+      .regex(/^[^\p{C}]*[^\s@\p{C}]@[^\s@\p{C}]+$/u, {
+        error: 'must be an e-mail address, with a name before it or not',
+      })
+      .optional(),
+    help: 'whom e-mail of notifiers is from, as Golf carts <carts@club.example>',
+  },
+  TELEGRAM_URL: {
+    schema: z
+      .string()
+      .refine(
+        (text) => webUrlFault(text) === null,
+        'must be an http:// or https:// address without a user in it',
+      )
+      .default('https://api.telegram.org'),
+    help: 'where notifiers by Telegram are sent',
   },
   UPSTREAM_URL: {
     schema: z.string().min(1).optional(),
@@ -323,6 +374,12 @@ export interface Config {
   retentionDays: number
   eventRetentionDays: number
   diskBudget: DiskBudget
+  /** Who may say that the clock is right; an admin always may. */
+  clockConfirmedBy: readonly ClockWitness[]
+  /** Undefined: no e-mail. */
+  mail: MailSettings | undefined
+  /** Without a slash at its end. */
+  telegramUrl: string
   /** Which intents of the head office are applied. */
   upstreamIntents: Settings['UPSTREAM_INTENTS']
   /** Undefined: there is no head office. */
@@ -408,6 +465,12 @@ export function readConfig(environment: Record<string, string | undefined>, file
       typeof s.DISK_BUDGET === 'number'
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }
         : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
+    clockConfirmedBy: s.CLOCK_CONFIRMED_BY,
+    mail:
+      s.SMTP_URL === undefined || s.SMTP_FROM === undefined
+        ? undefined
+        : { url: s.SMTP_URL, from: s.SMTP_FROM },
+    telegramUrl: s.TELEGRAM_URL.replace(/\/+$/, ''),
     upstreamIntents: s.UPSTREAM_INTENTS,
     upstream:
       s.UPSTREAM_URL === undefined || s.UPSTREAM_KEY === undefined || s.SITE_ID === undefined
@@ -461,7 +524,13 @@ function findContradictions(settings: Settings): string[] {
     lines.push(`${PREFIX}MQTTS_PORT: needs a certificate: ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY`)
   if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
     lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
-  return [...lines, ...findUpstreamContradictions(settings)]
+  return [...lines, ...findMailContradictions(settings), ...findUpstreamContradictions(settings)]
+}
+
+function findMailContradictions({ SMTP_URL, SMTP_FROM }: Settings): string[] {
+  if ((SMTP_URL === undefined) === (SMTP_FROM === undefined)) return []
+  const [missing, given] = SMTP_URL === undefined ? ['SMTP_URL', 'SMTP_FROM'] : ['SMTP_FROM', 'SMTP_URL']
+  return [`${PREFIX}${missing}: is needed with ${PREFIX}${given}`]
 }
 
 function findUpstreamContradictions(settings: Settings): string[] {

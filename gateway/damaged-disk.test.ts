@@ -6,9 +6,9 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { toIso } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
+import { answersTo, sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { flipBit, flipLinkBit } from '#testing/flip-bit.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { answersTo, sealTelemetry } from '#testing/telemetry-answers.ts'
 import { blocksIn, type TestBlock } from '#testing/telemetry-tables.ts'
 
 // What a failing disk does to telemetry costs what it hit and nothing else, until the device sends that again.
@@ -131,7 +131,7 @@ async function assertToldToAdminsOnly(g: TestGateway, userKey: string, damaged: 
   assert.deepEqual({ ...sums, newest: [newestOne] }, damaged)
   for (const key of [userKey, null]) {
     const { status, body: told } = await g.request('GET', '/health', { key })
-    assert.deepEqual([status, Object.keys(told).sort()], [200, ['status', 'timestamp']])
+    assert.deepEqual([status, Object.keys(told).sort()], [200, ['clock', 'status', 'timestamp']])
   }
 }
 

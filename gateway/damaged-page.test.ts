@@ -7,9 +7,9 @@ import { createRandom } from '#shared/random.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
+import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { silently } from '#testing/silently.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { sealTelemetry } from '#testing/telemetry-answers.ts'
 
 // What flash really does: a page of the blocks' table comes back as something else.
 

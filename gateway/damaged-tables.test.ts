@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { TABLES } from '#store/damage/tables.ts'
+import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { type DamageKind, type DamagePlace, damagePage, placesOf } from '#testing/page-damage.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { sealTelemetry } from '#testing/telemetry-answers.ts'
 
 // A page that a failing disk returns as noise or zeros costs the rows on it: the gateway starts, says so, and goes on.
 
@@ -43,6 +43,7 @@ before(async () => {
 async function fill(g: TestGateway): Promise<void> {
   await g.request('POST', '/groups', { body: { name: 'Course', group_id: GROUP } })
   await g.request('PUT', `/groups/${GROUP}/geofences`, { body: ZONES })
+  await g.request('PUT', '/zones', { body: SITE_ZONES, headers: ANY_VERSION })
   for (const id of CARTS) passwords.set(id, await g.register(id))
   for (const name of CARTS) await g.createUser({ name, allowed_hardware_ids: [name] })
   await drive(g, CARTS, 0)
@@ -70,6 +71,9 @@ const ZONES = {
     },
   ],
 }
+
+const SITE_ZONES = { ...ZONES, features: ZONES.features.map((feature) => ({ ...feature, id: 'site' })) }
+const ANY_VERSION = { 'if-match': '*' }
 
 function databaseOf(dataDir: string): string {
   return join(dataDir, 'cartbarn.db')
@@ -105,6 +109,10 @@ async function use(g: TestGateway, id: string): Promise<number[]> {
     ['POST', '/users', { name: 'New', role: 'user' }],
     ['POST', '/devices', { hardware_id: `new-${id}`, device_type: 'teebox' }],
     ['PUT', `/groups/${GROUP}/geofences`, ZONES],
+    ['GET', '/zones'],
+    ['GET', '/zones/versions'],
+    ['POST', '/zones/versions/1/restore'],
+    ['PUT', '/zones', SITE_ZONES, ANY_VERSION],
     ['POST', `/devices/${id}/commands`, LOCATE, { 'idempotency-key': `key-${id}` }],
     ...['/devices', '/users', '/groups', '/lock-events', '/commands', '/geofence-events', '/audit-log'].map(
       (path): [string, string] => ['GET', path],

@@ -6,7 +6,7 @@ const ELSEWHERE = '192.0.2.1'
 const PORT = 9
 
 /** The address of this machine that others reach it at: the one its default route begins with; undefined without one. */
-export async function defaultRouteAddress(): Promise<string | undefined> {
+async function defaultRouteAddress(): Promise<string | undefined> {
   const socket = createSocket('udp4')
   try {
     socket.connect(PORT, ELSEWHERE)
@@ -17,4 +17,14 @@ export async function defaultRouteAddress(): Promise<string | undefined> {
   } finally {
     socket.close()
   }
+}
+
+/** What links begin with: the address that others reach it at, or the one it listens on where that is another. */
+export async function reachableUrl(host: string, listening: string): Promise<string> {
+  if (host !== '0.0.0.0' && host !== '::') return listening
+  const address = await defaultRouteAddress()
+  if (address === undefined) return listening
+  const url = new URL(listening)
+  url.hostname = address
+  return url.origin
 }

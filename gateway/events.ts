@@ -1,12 +1,18 @@
+import type { Alert } from '#domain/alert.ts'
+import type { ClockWitness } from '#domain/clock-state.ts'
 import type { Scalar } from '#domain/telemetry.ts'
+import type { Cart } from '#services/cart.ts'
+import type { Device } from '#services/fleet.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
-import type { AuditKind } from '#shared/wire/sync.ts'
+import type { AuditKind } from '#shared/wire/replication/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/commands.ts'
+import type { OtherTable } from '#store/erasure.ts'
+import type { RecallRow } from '#store/recall.ts'
 
 /** What a reading changed in the state of its device: the values that moved, and when it was taken. */
 export interface Move {
@@ -29,6 +35,8 @@ export interface GatewayEvents {
   heard: { hardwareId: string }
   /** Readings that came together moved the device's state, one after the other. */
   reported: ReportedRun
+  /** Readings of a device, by time and in the columns of `AppendBatch.samples`; also those that were there before. */
+  sampled: { device: Device; numbers: Float64Array; latestMs: number }
   /** Readings that went to history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
   lockChanged: {
@@ -37,6 +45,8 @@ export interface GatewayEvents {
     event: LockKind
     source: LockSource
     code: string | null
+    /** The command that caused it, as the device says. */
+    commandId: string | null
     /** What the command that caused it said for it. */
     metadataJson: string | null
     atMs: number
@@ -46,7 +56,8 @@ export interface GatewayEvents {
     hardwareId: string
     eventId: string
     event: GeofenceEventKind
-    groupId: number
+    /** Null for a zone of the site. */
+    groupId: number | null
     zoneId: string
     zoneName: string
     zoneType: ZoneType
@@ -61,6 +72,8 @@ export interface GatewayEvents {
   commandAnswered: { command: CommandRow; outcome: 'moved' | 'late' | 'repeated' }
   /** A command got into another state, for whatever reason. */
   commandMoved: { command: CommandRow; atMs: number }
+  /** Locks wait until it is known where the carts of these devices are. */
+  positionWanted: { hardwareIds: readonly string[] }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
   /** An admin is shown a password of the device: whatever opens without it does so no more. */
@@ -71,10 +84,35 @@ export interface GatewayEvents {
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */
   keyRevoked: { userId: string }
+  /** An erasure blanked values in rows of this table: who has them in memory reads them again. */
+  erased: { table: OtherTable | 'lock_event' }
   /** The head office wants something compared again. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
+  /** All carts were judged anew, with what time changes of them: at least once a second. */
+  cartsJudged: { carts: readonly Cart[]; nowMs: number }
+  /** What people are told of a cart changed; its position alone is no change. */
+  cartChanged: {
+    cart: Cart
+    /** Devices that are not in it any more and were when it was told of last. */
+    leftIds: readonly string[]
+  }
+  /** There is no cart of this name any more; its devices are gone or in other carts. */
+  cartRemoved: { key: string; hardwareIds: readonly string[] }
+  /** An alert was opened, acknowledged or closed. */
+  alertChanged: { event: 'opened' | 'acknowledged' | 'closed'; alert: Alert }
+  /** Zones of the site were changed, or switched. */
+  zonesChanged: { version: number }
   /** The settings of the site changed. */
   siteChanged: { settings: SiteSettings }
+  /** All carts were called in, a screen confirmed it (`hardwareId`), or it is over. */
+  recallChanged: {
+    event: 'started' | 'confirmed' | 'ended'
+    recall: RecallRow
+    hardwareId: string | null
+    atMs: number
+  }
+  /** From now on what acts by itself may go by the clock. */
+  clockConfirmed: { by: ClockWitness; atMs: number }
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
   /** The user has another PIN, or none any more. */

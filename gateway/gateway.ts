@@ -1,14 +1,25 @@
 import { createApp } from '#api/app.ts'
+import { toDeviceJson } from '#api/device-json.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
+import { toAlertJson } from '#domain/alert.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
+import { Alerts } from '#services/alerts/alerts.ts'
+import { CartNotebook } from '#services/carts/cart-notebook.ts'
+import { Carts } from '#services/carts/carts.ts'
+import { VisibleCarts } from '#services/carts/visible-carts.ts'
+import { ZoneExempts } from '#services/carts/zone-exempts.ts'
 import { AgeBrake } from '#services/clock/age-brake.ts'
+import { ClockConfirmation } from '#services/clock/confirmation.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
+import { hardwareTimesMs } from '#services/clock/hardware-clock.ts'
+import { KernelSync } from '#services/clock/kernel-sync.ts'
 import { ClockMark } from '#services/clock/mark.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { Commands } from '#services/commands/commands.ts'
 import { CommandDelivery } from '#services/commands/delivery.ts'
+import { LockGate } from '#services/commands/lock-gate.ts'
 import { createConfiguration } from '#services/configuration.ts'
 import { DatabaseCheck } from '#services/database-check.ts'
 import { Devices } from '#services/devices.ts'
@@ -18,10 +29,12 @@ import { EventGrowth } from '#services/event-growth.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
+import { createLocks } from '#services/locks/locks.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import { Origins } from '#services/origins.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
+import { Recall } from '#services/recall.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
@@ -37,12 +50,14 @@ import type { Log } from '#shared/log.ts'
 import { withPortFaults } from '#shared/port-fault.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
+import { readVersion } from '#shared/version.ts'
 import { Store } from '#store/store.ts'
 import { createBudgets } from './budgets.ts'
 import { type Config, describeSettings } from './config.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
+import { createNotifications } from './notifications.ts'
 import { createReplication } from './replication.ts'
 import { createUpgradeHandler } from './upgrades.ts'
 import { wireEvents } from './wiring.ts'
@@ -76,6 +91,8 @@ export interface Overrides {
   clock?: Clock & MonotonicClock
   /** Stands for what the system says of its clock. */
   isTimeSynchronized?: (systemMs: number) => boolean
+  /** Stands for what the battery clocks of the machine show. */
+  hardwareTimesMs?: () => readonly number[]
   /** False sends everything through Aedes: to show that it comes to the same. */
   hasFastLane?: boolean
 }
@@ -89,10 +106,11 @@ const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
 /** Builds a gateway: every part, and who knows whom. `wiring.ts` connects events; the order of start is at the end. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
-  const clock = new GatewayClock({
-    system: overrides.clock ?? systemClock,
-    isSynchronized: overrides.isTimeSynchronized ?? isTimeSynchronized,
-  })
+  const system = overrides.clock ?? systemClock
+  const kernelSync = new KernelSync(system)
+  const isSynchronized =
+    overrides.isTimeSynchronized ?? ((systemMs) => isTimeSynchronized(systemMs) || kernelSync.isSynchronized)
+  const clock = new GatewayClock({ system, isSynchronized })
   const events = new Events(log)
   const origins = new Origins()
   const store = new Store<QueuedMessage>(config, log, () => ({ ...origins.current, atMs: clock.nowMs() }))
@@ -109,6 +127,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const presence = new Presence(events, clock)
   const brake = new AgeBrake(clock)
   const clockMark = new ClockMark({ ...base, brake })
+  const clockConfirmation = new ClockConfirmation({
+    ...{ ...base, clockMark, isSynchronized, hardwareTimesMs, ...overrides },
+    ...{ clock, confirmedBy: config.clockConfirmedBy },
+  })
 
   const { hasFastLane = true } = overrides
   const mqtt = createMqtt({ config, budgets, addresses, hasFastLane, ...base })
@@ -119,53 +141,94 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const damage = new BlockDamage({ ...base, maintenance })
   const devices = new Devices({ ...base, ...configuration, fleet, damage, maintenance })
   const turns = budgets.commandTurns
-  const delivery = new CommandDelivery({ ...base, downlink: broker, turns })
+  const startedAtMonotonicMs = clock.monotonicMs()
+  const startedAtMs = () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs)
+  const cartNotes = new CartNotebook({ ...base, site })
+  const carts = new Carts({ ...base, fleet, geofences, site, users, startedAtMs, notes: cartNotes })
+  const gate = new LockGate({ ...base, carts, fleet, site })
+  const delivery = new CommandDelivery({ ...base, downlink: broker, turns, gate })
   const downloadFor = (device: Device, caller: Caller) => geofenceTokens.tokenFor(device, caller)
-  const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, downloadFor })
+  const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, gate, downloadFor })
+  const recall = new Recall({ ...base, fleet, deviceTypes, commands, delivery, site })
+  const locks = createLocks({
+    ...{ ...base, carts, commands, gate, deviceTypes, presence, site, origins },
+    confirmation: clockConfirmation,
+  })
   const { intents, sync } = createReplication({
     ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
+    cartSaidOf: (hardwareId) => carts.saidOf(hardwareId),
   })
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
+  const zoneExempts = new ZoneExempts({ ...base, ...configuration })
+  const visibleCarts = new VisibleCarts(carts, {
+    autoLockAtMs: (cart) => locks.autoLock.atMs(cart),
+    openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
+  })
+  const alerts = new Alerts({
+    ...{ ...base, site, carts, users, sync, downlink: broker, diskGuard: telemetry.diskGuard },
+    confirmation: clockConfirmation,
+  })
   const eventGrowth = new EventGrowth(base)
   const databaseCheck = new DatabaseCheck(base)
-  const ingest = new Ingest({ ...base, brake, presence, geofences })
+  const ingest = new Ingest({ ...base, brake, clockConfirmation, presence, geofences })
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
-    ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment },
+    ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment, clockConfirmation },
     lockEvents: budgets.lockEvents,
+    alerts,
     answer: (topic, payload) => broker.publish(topic, payload),
     sendTo: (login, topic, payload) => broker.send(login.hardwareId, topic, payload, login),
     forgetSession: (clientId) => broker.forgetSession(clientId),
   })
 
+  const { outbox, webhooks, notifiers } = createNotifications({
+    ...{ ...base, config, site, carts, listeningUrl: () => http.url },
+  })
+
   const certificate = config.tls && new Certificate({ files: config.tls, settings: TLS_SETTINGS, clock, log })
   const realtime = new Realtime({
     ...base,
-    fleet,
-    commands,
-    ...{ users, persons, keyGuard, origins },
+    ...{ fleet, toDeviceJson, commands, carts: visibleCarts, startedAtMs },
+    ...{ users, persons, keyGuard, origins, alerts },
+    alertsFor: (caller) => alerts.notClosedFor(caller).map(toAlertJson),
+    version: readVersion().replace('cartbarn ', ''),
     sockets: budgets.realtimeSockets,
     halfOpen: budgets.realtimeHalfOpen,
   })
   const metrics = createMetrics({
     budgets,
-    ...{ ingest, delivery, keyGuard, realtime, broker, store, damage, fleet, clock, sync, certificate },
+    ...{
+      ingest,
+      delivery,
+      keyGuard,
+      realtime,
+      broker,
+      store,
+      damage,
+      fleet,
+      clock,
+      clockConfirmation,
+      recall,
+      sync,
+      certificate,
+    },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
-    ...{ eventDeletion: telemetry.events, databaseCheck, people },
+    ...{ eventDeletion: telemetry.events, databaseCheck, people, alerts, outbox },
+    ...{ gate, ownLocks: locks.ownLocks },
   })
-  const startedAtMonotonicMs = clock.monotonicMs()
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, ...people },
-    ...{ sync, metrics, mqtt: broker, enrolment, clockMark, downloads: budgets.downloads },
+    ...{ sync, metrics, mqtt: broker, enrolment, clockConfirmation, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
-    ...{ origins, databaseCheck, site },
+    ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
+    cartLocks: locks.cartLocks,
     erasures: new Erasures(base),
     addresses,
     corsOrigins: config.corsOrigins,
     publicUrl: config.publicUrl,
-    startedAtMs: () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs),
+    startedAtMs,
     settings: describeSettings(),
     subscriptions: () => realtime.summary(),
     mqttConnections: config.mqttConnections,
@@ -179,27 +242,40 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, addresses, log }),
   )
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
-  wireEvents({ events, store, broker, users, damage, devices, enrolment, groups, publisher })
+  wireEvents({
+    ...{ events, store, broker, users, damage, devices, carts, commands, origins },
+    ...{ enrolment, groups, publisher },
+  })
 
   const memory = {
     start: async () => {
       await enrolment.start()
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
-      for (const part of [site, groups, geofences, deviceTypes, publisher, damage]) part.load()
+      const nouns = [site, webhooks, notifiers, persons, groups, geofences, deviceTypes, publisher]
+      for (const part of [...nouns, damage, alerts]) part.load()
+      for (const part of [locks.autoLock, locks.closing]) part.load()
       await geofenceTokens.load()
       devices.startDeletions()
     },
   }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
-    ...[...present(certificate), store, ingest, clockMark, users, sessions, memory],
+    ...[...present(certificate), kernelSync, store, ingest, clockMark, clockConfirmation],
+    ...[users, sessions, memory, carts],
     // which may be waiting for its turn behind a long sealing: that ends first
-    ...[telemetry.retention, telemetry.eventRetention, telemetry.diskGuard, telemetry.sealing],
+    ...[
+      telemetry.retention,
+      telemetry.eventRetention,
+      telemetry.alertRetention,
+      telemetry.diskGuard,
+      telemetry.sealing,
+    ],
     eventGrowth,
-    ...[delivery, { stop: () => http.drain() }, mqtt.connections],
+    outbox,
+    ...[delivery, recall, { stop: () => http.drain() }, mqtt.connections],
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published
-    ...[publisher, { start: () => groups.publishMissing() }],
+    ...[publisher, { start: () => groups.publishMissing() }, zoneExempts, alerts],
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
     ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],
@@ -214,7 +290,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),
     runRetention: async () => {
-      for (const retention of [telemetry.retention, telemetry.eventRetention]) await retention.runOnce()
+      for (const retention of [telemetry.retention, telemetry.eventRetention, telemetry.alertRetention])
+        await retention.runOnce()
     },
     reloadCertificate: async () => certificate?.reload(),
     adminKeyFile: () => (firstAdminKey.isWaiting ? keyFile : null),

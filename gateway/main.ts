@@ -6,7 +6,7 @@ import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
 import { createProgramLog } from '#shared/log.ts'
 import type { Config } from './config.ts'
-import { defaultRouteAddress } from './default-route.ts'
+import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
 /** Where a gateway listens. */
@@ -97,16 +97,6 @@ function whereTheKeyIs(file: AdminKeyFile): string[] {
   const path = resolve(file.path)
   const value = isatty(2) ? file.read() : `"$(head -n 1 '${path}')"`
   return ['', `  The admin key (in ${path}):`, '', `    export KEY=${value}`]
-}
-
-/** What links begin with: the address that others reach it at, or the one it listens on where that is another. */
-async function reachableUrl(host: string, listening: string): Promise<string> {
-  if (host !== '0.0.0.0' && host !== '::') return listening
-  const address = await defaultRouteAddress()
-  if (address === undefined) return listening
-  const url = new URL(listening)
-  url.hostname = address
-  return url.origin
 }
 
 /** Where carts and tablets find a gateway that listens everywhere. */

@@ -8,6 +8,8 @@ import type { Tally } from '#shared/tally.ts'
 export interface MetricParts {
   ingest: { messages: Tally; dropped: Tally; unverifiedTimes: number }
   delivery: { outcomes: Tally; unfinishedCount: number }
+  gate: { refused: Tally }
+  ownLocks: { sent: Tally }
   keyGuard: { refused: Tally }
   people: {
     sessions: { size: number; actingCount: number; ended: Tally }
@@ -29,13 +31,22 @@ export interface MetricParts {
   databaseCheck: { last: { atMs: number; damaged: readonly string[] } | undefined }
   telemetry: { deleted: Tally }
   eventDeletion: { deleted: Tally }
+  alerts: { opened: Tally; openCounts(): [kind: string, count: number][] }
   sealing: { counts: { samples: number; failures: number; seconds: number } }
   diskGuard: {
     counts: { droppedUnsent: number; deletedSent: number }
     use: { usedBytes: number; budgetBytes: number }
   }
+  outbox: {
+    delivered: Tally
+    failed: Tally
+    dropped: Tally
+    waitingByChannel: () => Iterable<readonly [channel: string, count: number]>
+  }
   fleet: { size: number; sharedKeyCount: number }
   clock: { isTrusted: boolean; doubt: string | null }
+  clockConfirmation: { isConfirmed: boolean }
+  recall: { active: object | null }
   /** Undefined without TLS. */
   certificate: { expiresAtS: number } | undefined
   /** Undefined without a head office. */
@@ -89,9 +100,39 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ delivery }) => delivery.outcomes.entries(),
     'outcome',
   ),
+  cartbarn_notifications_delivered_total: counter(
+    'Messages about alerts that arrived, by channel.',
+    ({ outbox }) => outbox.delivered.entries(),
+    'channel',
+  ),
+  cartbarn_notifications_failed_total: counter(
+    'Attempts to deliver a message about alerts that failed, by channel.',
+    ({ outbox }) => outbox.failed.entries(),
+    'channel',
+  ),
+  cartbarn_notifications_dropped_total: counter(
+    'Alerts that were not told because 24 hours had passed or too many waited, by channel.',
+    ({ outbox }) => outbox.dropped.entries(),
+    'channel',
+  ),
+  cartbarn_notifications_waiting: gauge(
+    'Alerts that webhooks and notifiers are still to be told, by channel.',
+    ({ outbox }) => outbox.waitingByChannel(),
+    'channel',
+  ),
   cartbarn_commands_unfinished: gauge(
     'Commands that devices have not yet completed and that have not failed.',
     ({ delivery }) => delivery.unfinishedCount,
+  ),
+  cartbarn_locks_refused_total: counter(
+    'Locks that were not sent because of where their cart was or how fast, by reason.',
+    ({ gate }) => gate.refused.entries(),
+    'reason',
+  ),
+  cartbarn_own_locks_total: counter(
+    'Locks that the gateway asked for itself: carts that stand still, and carts at closing time.',
+    ({ ownLocks }) => ownLocks.sent.entries(),
+    'requested_by',
   ),
   cartbarn_keys_refused_total: counter(
     'Requests and logins refused because of their API key or its request rate, by reason.',
@@ -134,6 +175,12 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_realtime_sent_frames_total: counter(
     'WebSocket frames about devices that the gateway sent to clients of /realtime.',
     ({ realtime }) => realtime.sentFrames,
+  ),
+  cartbarn_alerts: gauge('Alerts that are not closed, by kind.', ({ alerts }) => alerts.openCounts(), 'kind'),
+  cartbarn_alerts_opened_total: counter(
+    'Alerts that the gateway opened, by kind.',
+    ({ alerts }) => alerts.opened.entries(),
+    'kind',
   ),
   cartbarn_store_usable: gauge(
     '1 while the gateway can write to its database, 0 while it cannot.',
@@ -217,8 +264,15 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ clock }) => Number(clock.isTrusted),
   ),
   cartbarn_clock_confirmed: gauge(
-    '1 while nobody doubts the clock of the gateway, 0 while nothing is deleted by age because of it.',
-    ({ clock }) => Number(clock.doubt === null),
+    '1 while the clock of the gateway is confirmed, 0 while what acts by itself waits for it.',
+    ({ clockConfirmation }) => Number(clockConfirmation.isConfirmed),
+  ),
+  cartbarn_clock_doubted: gauge(
+    '1 while the clock of the gateway is in doubt and nothing is deleted by age because of it.',
+    ({ clock }) => Number(clock.doubt !== null),
+  ),
+  cartbarn_recall_active: gauge('1 while all carts are called in.', ({ recall }) =>
+    Number(recall.active !== null),
   ),
   cartbarn_unverified_times_total: counter(
     'Times of devices that the gateway stored while its clock was in doubt and could not judge them.',

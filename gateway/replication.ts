@@ -25,6 +25,8 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   events: Events
   damage: BlockDamage
   origins: Origins
+  /** What a device says of its cart. */
+  cartSaidOf: (hardwareId: string) => object | undefined
   maintenance: Turns
   clock: GatewayClock
   log: Log
@@ -32,7 +34,7 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
 
 /** Builds the inbox for intents of the head office and, if one is set, the agent `sync` that replicates to it. */
 export function createReplication(deps: ReplicationDeps) {
-  const { config, store, events, fleet, clock, log } = deps
+  const { config, store, events, fleet, clock, log, cartSaidOf } = deps
   const intents = new IntentInbox({
     ...deps,
     allowed: config.upstreamIntents,
@@ -43,7 +45,7 @@ export function createReplication(deps: ReplicationDeps) {
   const sync = new SyncAgent({
     source: new SyncSource({ ...deps, monotonic: clock }),
     inbox: intents,
-    latest: new LatestStates({ fleet, events, toDeviceJson }),
+    latest: new LatestStates({ fleet, events, toDeviceJson, cartSaidOf }),
     upstream,
     site: upstream.siteId,
     holdMs: upstream.holdMs,
@@ -56,5 +58,6 @@ export function createReplication(deps: ReplicationDeps) {
   events.on('resendRequested', (wanted) => void sync.audit(wanted))
   events.on('lockChanged', () => sync.wake())
   events.on('zoneCrossed', () => sync.wake())
+  events.on('alertChanged', () => sync.wake())
   return { intents, sync }
 }

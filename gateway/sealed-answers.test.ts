@@ -5,8 +5,8 @@ import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
+import { answersTo, sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { answersTo, sealTelemetry } from '#testing/telemetry-answers.ts'
 
 // Where records lie, in the log, in blocks or on the way from one to the other, nobody can tell from what is answered.
 

@@ -6,6 +6,7 @@ import { AppError, describeError, NotFoundError, UnauthenticatedError } from '#s
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { problemOf } from '#shared/http/problem.ts'
+import { SAFETY_HEADERS } from '#shared/http/request-guards.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
@@ -78,7 +79,7 @@ function refuse(socket: Duplex, error: AppError): void {
   const { status, body, headers } = problemOf(error, requestId)
   const content = JSON.stringify(body)
   const lines = Object.entries({
-    ...headers,
+    ...{ ...headers, ...SAFETY_HEADERS, 'cache-control': 'no-store' },
     'x-request-id': requestId,
     'content-length': String(Buffer.byteLength(content)),
     connection: 'close',

@@ -1,8 +1,12 @@
+import { GATEWAY } from '#domain/origin.ts'
+import type { Carts } from '#services/carts/carts.ts'
+import type { Commands } from '#services/commands/commands.ts'
 import type { Configuration } from '#services/configuration.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Enrolment } from '#services/enrolment.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
+import type { Origins } from '#services/origins.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { Users } from '#services/users.ts'
 import type { Store } from '#store/store.ts'
@@ -16,6 +20,9 @@ interface Wired {
   users: Users
   damage: BlockDamage
   devices: Devices
+  carts: Pick<Carts, 'touch'>
+  commands: Pick<Commands, 'locate'>
+  origins: Origins
   enrolment: Enrolment
   groups: Configuration['groups']
   publisher: Configuration['publisher']
@@ -29,6 +36,9 @@ export function wireEvents({
   users,
   damage,
   devices,
+  carts,
+  commands,
+  origins,
   enrolment,
   groups,
   publisher,
@@ -38,6 +48,10 @@ export function wireEvents({
     enrolment.bar(hardwareId)
     broker.forget(deviceOwner(hardwareId), hardwareId, `dev/${hardwareId}/`)
   })
+  events.on('positionWanted', ({ hardwareIds }) => {
+    // if it cannot be asked for, locks that wait for it fail
+    origins.run(GATEWAY, () => commands.locate(hardwareIds)).catch(() => undefined)
+  })
   events.on('devicePasswordIssued', ({ hardwareId }) => broker.forgetOwner(deviceOwner(hardwareId)))
   events.on('groupChanged', ({ hardwareId }) => broker.recheckOwner(deviceOwner(hardwareId)))
   events.on('keyRevoked', ({ userId }) => {
@@ -45,6 +59,9 @@ export function wireEvents({
     else broker.forgetOwner(userOwner(userId))
   })
   events.on('scopeChanged', ({ userId }) => broker.recheckOwner(userOwner(userId)))
+  events.on('alertChanged', ({ alert }) => {
+    if (alert.cart !== null) carts.touch(alert.cart)
+  })
   store.on('unreadable', (blocks) => damage.report(blocks))
   store.on('damaged', () => damage.search())
   store.queue.on('usable', () => {

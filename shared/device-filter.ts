@@ -47,6 +47,12 @@ export function matchesAttributes(
   })
 }
 
+/** Whether the latest voltage is lower than `volts`; of a device that has reported none it is not. */
+export function isBatteryBelow(attributes: Record<string, AttributeValue>, volts: number): boolean {
+  const { battery_voltage: voltage } = attributes
+  return typeof voltage === 'number' && voltage < volts
+}
+
 /** Numbers compare as numbers (12.40 is 12.4); 0 and false, 1 and true are equal; strings must be the same. */
 function equalsText(value: AttributeValue, text: string): boolean {
   if (typeof value === 'string') return value === text

@@ -15,6 +15,19 @@ export function isHardwareId(text: string): boolean {
   return HARDWARE_ID.test(text) && !RESERVED_IDS.has(text)
 }
 
+const CART_MAX = 16
+/** The site as a whole has this place where alerts of carts have the cart. */
+const RESERVED_CART = 'site'
+const CONTROL = /\p{Cc}/u
+
+/** Whether a trimmed text can be the name of a cart: 1 to 16 characters, no control characters, not `site`. */
+export function isCartName(text: string): boolean {
+  const length = [...text].length
+  if (length < 1 || length > CART_MAX || text === RESERVED_CART) return false
+  // it is a part of URLs and topics, for which half a surrogate pair cannot be encoded
+  return !CONTROL.test(text) && text.isWellFormed()
+}
+
 export function newShortId(): string {
   return Array.from(
     { length: SHORT_ID_LENGTH },

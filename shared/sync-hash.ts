@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 /** What of a part its hash covers besides its data. */
 export type HashedPart = Pick<SyncPart, 'stream' | 'from' | 'to' | 'count' | 'prev_hash' | 'encoding'>

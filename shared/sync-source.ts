@@ -1,4 +1,4 @@
-import type { PartEncoding } from '#shared/wire/sync.ts'
+import type { PartEncoding } from '#shared/wire/replication/sync.ts'
 
 /** A piece of a replicated stream: everything behind the position asked for up to `to`. */
 export interface StreamPart {

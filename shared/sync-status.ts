@@ -1,4 +1,4 @@
-import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/sync.ts'
+import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/replication/sync.ts'
 
 /** What the replication of a gateway can be in, in one word. */
 export const SYNC_STATES = [

@@ -5,8 +5,8 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
 import { Tally } from '#shared/tally.ts'
-import { SYNC_STREAMS } from '#shared/wire/sync.ts'
-import type { SyncFileReceipt } from '#shared/wire/sync-file.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import type { SyncFileReceipt } from '#shared/wire/replication/sync-file.ts'
 import { Auditor } from './audit.ts'
 import { type AuditScope, EVERYTHING } from './audit-plan.ts'
 import { LONGEST_BACKOFF_MS } from './backoff.ts'
@@ -64,6 +64,8 @@ const FAILURES = [
 const NOT_HELD = { ms: 0, positions: 1 }
 /** With this hold 95 % of samples reach the hub within ten seconds; more than 20,000 positions compress no better. */
 const HELD = { ms: 6_500, positions: 20_000 }
+/** Carts cross zones all the time: one by one, each would cost a request and a transaction on both sides. */
+const HELD_EVENTS = { ms: 5_000, positions: 500 }
 const ROWS = 20_000
 
 /**
@@ -123,6 +125,7 @@ export class SyncAgent implements Part {
       )
     const events = lane(['notes', 'lock_events', 'geofence_events', 'entities'], {
       ...{ priority: 0, density: 'loose', hold: NOT_HELD, keepsInterval: false, isBacklog: false },
+      holds: { geofence_events: HELD_EVENTS },
     })
     const telemetry = lane(['telemetry'], {
       ...{
@@ -188,10 +191,12 @@ export class SyncAgent implements Part {
   /** Aborts requests under way; the hello at the next start finds out what the hub took of them. */
   async stop(): Promise<void> {
     this.#upstream.close()
-    if (!this.#isStarted) return
-    this.#isStarted = false
-    await Promise.all(Object.values(this.loops).map((loop) => loop.stop()))
-    if (this.#isLoaded) await this.#cursors.save()
+    if (this.#isStarted) {
+      this.#isStarted = false
+      await Promise.all(Object.values(this.loops).map((loop) => loop.stop()))
+      if (this.#isLoaded) await this.#cursors.save()
+    }
+    await this.#cursors.close()
   }
 
   /** Loads cursors and audits; nothing is sent before. */

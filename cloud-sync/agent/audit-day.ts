@@ -10,7 +10,7 @@ import {
   NO_CURSOR,
   type SyncPart,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import type { AuditCount, ProvenGroups } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS, startOfDayMs } from '#shared/time.ts'
-import { type AuditKind, auditKindSchema } from '#shared/wire/sync.ts'
+import { type AuditKind, auditKindSchema } from '#shared/wire/replication/sync.ts'
 
 /** The rows of one kind that an audit compared. */
 export const auditCountSchema = z.object({

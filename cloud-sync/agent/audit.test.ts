@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
-import type { Audit } from '#shared/wire/sync.ts'
+import type { Audit } from '#shared/wire/replication/sync.ts'
 import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import { daysOfTonight, nightOf } from './audit-plan.ts'
 

@@ -1,5 +1,5 @@
 import { describeError } from '#shared/errors.ts'
-import { AUDIT_KINDS, type AuditKind } from '#shared/wire/sync.ts'
+import { AUDIT_KINDS, type AuditKind } from '#shared/wire/replication/sync.ts'
 import { DayAudit, type DayAuditDeps, InterruptedError, type OpenGroups } from './audit-day.ts'
 import {
   type AuditCount,

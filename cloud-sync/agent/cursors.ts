@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
@@ -7,9 +9,10 @@ import {
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { JsonFile } from './json-file.ts'
 import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './side-file.ts'
+import { SlotFile } from './slot-file.ts'
 import type { SyncSource } from './source.ts'
 
 interface CursorsDeps {
@@ -41,13 +44,18 @@ export type Reconciled =
 /** More attempts than these on one stream without knowing what became of any are not remembered. */
 const MAX_ATTEMPTS = 128
 
+const EARLIER_FILE = 'sync.json'
+
 /**
  * The cursor of each stream. The cursors of the hub count; the attempts that are kept here tell which of them this gateway
  * can have caused. Changes are made one after the other; an answer from before a fork or a reset changes nothing.
  */
 export class Cursors {
   readonly #deps: CursorsDeps
-  readonly #file: JsonFile<typeof sideFileSchema>
+  readonly #file: SlotFile<typeof sideFileSchema> | undefined
+  /** Where an earlier version kept the same; gone once it is kept here. */
+  readonly #earlierFile: JsonFile<typeof sideFileSchema>
+  #isEarlierGone = false
   readonly #turns = new Turns()
   readonly #attempts = new Map<SyncStream, Attempt[]>()
   #acked: SyncCursors
@@ -56,7 +64,9 @@ export class Cursors {
 
   constructor(deps: CursorsDeps) {
     this.#deps = deps
-    this.#file = new JsonFile(deps.dataDir, 'sync.json', sideFileSchema)
+    const { dataDir } = deps
+    this.#file = dataDir === undefined ? undefined : new SlotFile(join(dataDir, 'sync.slots'), sideFileSchema)
+    this.#earlierFile = new JsonFile(dataDir, EARLIER_FILE, sideFileSchema)
     this.#acked = nowhere()
   }
 
@@ -72,7 +82,7 @@ export class Cursors {
   /** Loads the cursors. Returns true when the database is older than the data that it had sent. */
   async load(): Promise<boolean> {
     const { source, site } = this.#deps
-    const content = await this.#file.read()
+    const content = (await this.#file?.read()) ?? (await this.#earlierFile.read())
     const identity = source.identity()
     this.#acked = { ...nowhere(), ...source.cursors() }
     this.#attempts.clear()
@@ -169,12 +179,25 @@ export class Cursors {
       attempts: Object.fromEntries(this.#attempts),
     }
     try {
-      await this.#file.write(content)
+      await this.#file?.write(content)
+      await this.#forgetEarlier()
       this.#isFileTold = true
     } catch (error) {
-      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'cannot write sync.json')
+      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'cannot write sync.slots')
       this.#isFileTold = false
     }
+  }
+
+  /** Lets go of the side file, for another process to have. */
+  async close(): Promise<void> {
+    await this.#file?.close()
+  }
+
+  async #forgetEarlier(): Promise<void> {
+    const { dataDir } = this.#deps
+    if (this.#isEarlierGone || dataDir === undefined) return
+    await rm(join(dataDir, EARLIER_FILE), { force: true })
+    this.#isEarlierGone = true
   }
 
   async #take(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void> {

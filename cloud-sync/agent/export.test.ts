@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { syncFileLineSchema } from '#shared/wire/sync-file.ts'
+import { syncFileLineSchema } from '#shared/wire/replication/sync-file.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
 test('the states of thousands of devices are on lines as long as those of parts', async (t) => {

@@ -7,8 +7,8 @@ import {
   type SyncCursors,
   type SyncPart,
   type SyncStream,
-} from '#shared/wire/sync.ts'
-import type { SyncFileEnd, SyncFileHead } from '#shared/wire/sync-file.ts'
+} from '#shared/wire/replication/sync.ts'
+import type { SyncFileEnd, SyncFileHead } from '#shared/wire/replication/sync-file.ts'
 import type { SyncSource } from './source.ts'
 import { statePages } from './state-pages.ts'
 

@@ -6,7 +6,7 @@ import {
   request as requestHttp,
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { HUB_TIME_HEADER } from '#shared/wire/sync.ts'
+import { HUB_TIME_HEADER } from '#shared/wire/replication/sync.ts'
 import type { RawAnswer } from './outcome.ts'
 
 export interface Exchange {

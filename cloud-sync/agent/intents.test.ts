@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Intent, MAX_INTENT_SEQ, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
+import { type Intent, MAX_INTENT_SEQ, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/sync.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
 function intent(seq: number): Intent {

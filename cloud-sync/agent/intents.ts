@@ -1,5 +1,5 @@
 import type { Tally } from '#shared/tally.ts'
-import { type Intent, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
+import { type Intent, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/sync.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
 import type { HubClock } from './hub-clock.ts'

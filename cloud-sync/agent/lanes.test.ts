@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { SyncPart, SyncStream } from '#shared/wire/sync.ts'
+import type { SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
 import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 import { Priorities } from './priorities.ts'
@@ -77,7 +77,7 @@ test('a request keeps to what the hub says it can take', async (t) => {
 test('several streams of events share a request, and each keeps its chain', async (t) => {
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'geofence_events', 'entities'] as const)
-    rig.source.append(stream, 2)
+    rig.source.append(stream, stream === 'geofence_events' ? 500 : 2)
   await rig.step('events')
   assert.deepEqual(
     rig.hub.pushes.map(({ parts }) => parts.map(({ stream }) => stream)),

@@ -3,7 +3,12 @@ import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import { type HelloAnswer, SYNC_PROTOCOL, type SyncLimits, type SyncWarning } from '#shared/wire/sync.ts'
+import {
+  type HelloAnswer,
+  SYNC_PROTOCOL,
+  type SyncLimits,
+  type SyncWarning,
+} from '#shared/wire/replication/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 import type { Cursors, KnownCursors, Reconciled } from './cursors.ts'
 import { ForkGuard } from './fork-guard.ts'

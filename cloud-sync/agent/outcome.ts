@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cursorProblemSchema, type SyncCursors } from '#shared/wire/sync.ts'
+import { cursorProblemSchema, type SyncCursors } from '#shared/wire/replication/sync.ts'
 
 /** Why a request has to be repeated, as counted by a tally. */
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'

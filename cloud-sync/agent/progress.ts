@@ -1,5 +1,5 @@
 import type { MonotonicClock } from '#shared/time.ts'
-import { SYNC_STREAMS, type SyncStream } from '#shared/wire/sync.ts'
+import { SYNC_STREAMS, type SyncStream } from '#shared/wire/replication/sync.ts'
 
 const BUCKET_MS = 10_000
 const BUCKETS = 18

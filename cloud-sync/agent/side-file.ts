@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import type { SyncIdentity } from '#shared/sync-source.ts'
-import { cursorSchema, SYNC_STREAMS, type SyncStream, syncStreamSchema } from '#shared/wire/sync.ts'
+import {
+  cursorSchema,
+  SYNC_STREAMS,
+  type SyncStream,
+  syncStreamSchema,
+} from '#shared/wire/replication/sync.ts'
 
 const attemptSchema = z.object({
   /** Where it began. */

@@ -7,7 +7,7 @@ import type {
   SyncCursor,
   SyncCursors,
   SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 
 /** What the agent needs of the gateway's store. When a promise resolves, the change is on the disk. */
 export interface SyncSource {

@@ -1,6 +1,6 @@
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { type PushAnswer, SITE_FULL, type SyncPart, type SyncStream } from '#shared/wire/sync.ts'
+import { type PushAnswer, SITE_FULL, type SyncPart, type SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import { retry } from './outcome.ts'
@@ -9,6 +9,11 @@ import type { SyncSource } from './source.ts'
 import { type StreamSender, toSyncPart } from './stream-sender.ts'
 import type { Density, Upstream } from './upstream.ts'
 
+interface Hold {
+  readonly ms: number
+  readonly positions: number
+}
+
 export interface LaneOptions {
   readonly priority: number
   readonly senders: readonly StreamSender[]
@@ -16,7 +21,9 @@ export interface LaneOptions {
   readonly rows: number
   readonly density: Density
   /** New data is held for `ms`, so that more goes in one request, or until `positions` wait. */
-  readonly hold: { readonly ms: number; readonly positions: number }
+  readonly hold: Hold
+  /** Streams that are held for another time. */
+  readonly holds?: Partial<Record<SyncStream, Hold>>
   /** Keeps the hub's interval between two pushes, and its rate of records. */
   readonly keepsInterval: boolean
   /** The lane sends a backlog, which gives way to devices and, after an outage of the hub, to other sites. */
@@ -113,13 +120,14 @@ export class StreamLane {
 
   #due(): { due: StreamSender[]; lookMs: number } {
     const { source, cursors, clock } = this.#deps
-    const { senders, hold } = this.#options
+    const { senders, holds } = this.#options
     const ends = source.ends()
     const nowMs = clock.monotonicMs()
     const due: StreamSender[] = []
     let lookMs = LOOK_MS
     for (const sender of senders) {
       const { stream, holdMs } = sender
+      const hold = holds?.[stream] ?? this.#options.hold
       const waiting = ends[stream] - cursors.at(stream).seq
       if (waiting <= 0) {
         this.#heldSinceMs.delete(stream)

@@ -1,7 +1,7 @@
 import { partHash } from '#shared/sync-hash.ts'
 import type { StreamPart } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
-import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/sync.ts'
+import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 
 /** A problem of a stream that only people can solve. */

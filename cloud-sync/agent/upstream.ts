@@ -17,7 +17,7 @@ import {
   type Push,
   type PushAnswer,
   pushAnswerSchema,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { HttpExchange, LongAnswerError } from './http-exchange.ts'
 import type { HubClock } from './hub-clock.ts'
 import { type Outcome, readOutcome, retry } from './outcome.ts'

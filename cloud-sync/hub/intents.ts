@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Database } from '#hub/store/database/database.ts'
 import { recordIntentsAsked, waitingIntents } from '#hub/store/intents.ts'
-import type { Intent, intentsAnswerSchema } from '#shared/wire/sync.ts'
+import type { Intent, intentsAnswerSchema } from '#shared/wire/replication/sync.ts'
 import type { IntentWatch } from './intent-watch.ts'
 
 const INTENTS_AT_ONCE = 100

@@ -11,7 +11,7 @@ import { rowsContent, runsContent, SiteClient } from '#hub/testing/site-client.t
 import { createLog } from '#shared/log.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { systemClock } from '#shared/time.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 const HUBS = 2
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }

@@ -7,7 +7,7 @@ import type { IntentInbox, LatestStates } from '#agent/source.ts'
 import { createLog } from '#shared/log.ts'
 import { createRandom } from '#shared/random.ts'
 import { FakeClock, type SetClock } from '#shared/testing/clocks.ts'
-import type { Intent, IntentResult } from '#shared/wire/sync.ts'
+import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import { MemorySource } from './memory-source.ts'
 import { TestHub } from './test-hub.ts'
 

@@ -10,7 +10,7 @@ import {
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 
 /** A row of any stream, as these tests have them. */
 export interface TestRow {

@@ -16,7 +16,7 @@ import {
   type SyncLimits,
   type SyncStream,
   type SyncWarning,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { atMsOf, byStream, groupsOf, STREAM_OF, type TestRow } from './memory-source.ts'
 
 /** What can happen to a request and its answer. */

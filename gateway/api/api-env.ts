@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context, MiddlewareHandler } from 'hono'
-import { isAdmin, isStaff } from '#domain/access.ts'
+import { type Caller, isAdmin, isStaff } from '#domain/access.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import { type Login, requireStillIn } from '#services/people/login.ts'
 import type { Persons } from '#services/people/persons.ts'
@@ -90,9 +90,13 @@ export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   await next()
 }
 
+/** Throws `staff_required`. */
+export function requireStaff(caller: Caller): void {
+  if (!isStaff(caller)) throw new ForbiddenError('staff_required', 'this operation is for staff and admins')
+}
+
 /** Throws `staff_required`; comes before the resource is looked up. */
 export const staffOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
-  if (!isStaff(c.var.user.caller))
-    throw new ForbiddenError('staff_required', 'this operation is for staff and admins')
+  requireStaff(c.var.user.caller)
   await next()
 }

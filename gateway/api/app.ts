@@ -10,15 +10,19 @@ import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
 import { SESSION_COOKIE } from '#shared/http/session-cookie.ts'
 import { createAccessRequestsApi, createAskForAccessApi } from './access-requests.ts'
+import { createAlertsApi } from './alerts.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
+import { createCartLocksApi } from './cart-locks.ts'
+import { createCartsApi } from './carts.ts'
 import { createClockApi } from './clock.ts'
 import { createCommandsApi } from './commands.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
-import { createDocsContent } from './docs-content.ts'
+import { createDocsContent } from './documents/docs-content.ts'
+import { createGatewayDocument } from './documents/openapi.ts'
 import { createEnrolmentApi } from './enrolment.ts'
 import { createErasuresApi } from './erasures.ts'
 import { createGeofenceDownloadApi } from './geofence-download.ts'
@@ -29,7 +33,8 @@ import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
-import { createGatewayDocument } from './openapi.ts'
+import { createNotifiersApi } from './notifiers.ts'
+import { createRecallApi } from './recall.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
@@ -38,6 +43,8 @@ import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
 import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
+import { createWebhooksApi } from './webhooks.ts'
+import { createZonesApi } from './zones.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
@@ -58,6 +65,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         exposeHeaders: [
           'X-Request-Id',
           'Location',
+          'ETag',
           'Retry-After',
           'Allow',
           'Content-Disposition',
@@ -94,11 +102,14 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
   app.route('/', createSiteApi(deps))
+  app.route('/', createCartsApi(deps))
+  app.route('/', createRecallApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
   app.route('/', createEnrolmentApi(deps))
   app.route('/', createGroupsApi(deps))
   app.route('/', createCommandsApi(deps))
+  app.route('/', createCartLocksApi(deps))
   app.route('/', createDeviceTypesApi(deps))
   app.route('/', createDeviceConfigsApi(deps))
   app.route('/', createHistoryApi(deps))
@@ -107,7 +118,11 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createLockEventsApi(deps))
   app.route('/', createTripsApi(deps))
   app.route('/', createGeofencesApi(deps))
+  app.route('/', createZonesApi(deps))
   app.route('/', createGeofenceEventsApi(deps))
+  app.route('/', createAlertsApi(deps))
+  app.route('/', createWebhooksApi(deps))
+  app.route('/', createNotifiersApi(deps))
   app.route('/', createUsersApi(deps))
   app.route('/', createMeApi(deps))
   app.route('/', createSessionsApi(deps))

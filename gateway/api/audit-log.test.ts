@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { Barn } from '#testing/course/barn.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEY = 'enrolment-key-of-the-course-0123'
@@ -55,6 +57,22 @@ async function newDevice(): Promise<string> {
   await g.register(hardwareId)
   return hardwareId
 }
+/** A cart whose pack is low. */
+async function newAlert(): Promise<string> {
+  const hardwareId = fresh('cart')
+  const device = await g.device(hardwareId)
+  const tell = (fields: object) => {
+    const payload = { ts: clock.nowMs(), lat: 0.1, long: 0.1, speed: 0, ...fields }
+    return device.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(payload), { qos: 1 })
+  }
+  await ok('PATCH', '/site', { pack: { low_v: 48 } })
+  await tell({})
+  clock.advance(6 * MINUTE_MS)
+  await tell({ battery_voltage: 47 })
+  const alerts = async () => (await ok('GET', `/alerts?kind=low_battery&cart=${hardwareId}`)).alerts
+  await eventually(async () => (await alerts()).length > 0, 'the alert')
+  return (await alerts())[0].alert_id
+}
 const newGroup = async () => (await ok('POST', '/groups', { name: fresh('group') })).group_id
 const newCommand = async (id: string) =>
   (await ok('POST', `/devices/${id}/commands`, { command: 'locate' })).command_id
@@ -68,6 +86,21 @@ const ZONES = {
     },
   ],
 }
+/** Puts one zone of the site, of this id. */
+async function putZones(id: string) {
+  const features = ZONES.features.map((feature) => ({ ...feature, id }))
+  const answer = await g.request('PUT', '/zones', {
+    body: { ...ZONES, features },
+    headers: { 'if-match': '*' },
+  })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+/** Where nobody listens. */
+const NOWHERE = 'http://127.0.0.1:9/hook'
+const newWebhook = async () => (await ok('POST', '/webhooks', { url: NOWHERE })).webhook.webhook_id
+const newNotifier = async () =>
+  (await ok('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
 const TYPE = {
   ...{ description: 'A mower', defaults: {}, commands: {} },
   config_schema: { type: 'object', properties: {} },
@@ -110,7 +143,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     return () => ok('DELETE', `/devices/${id}/telemetry/battery`)
   },
   'POST /telemetry/purge': async () => () => ok('POST', '/telemetry/purge', { older_than_days: 30 }),
-  'POST /clock/confirm': async () => () => ok('POST', '/clock/confirm', { timestamp: toIso(clock.nowMs()) }),
+  'POST /clock/confirm': async () => () => ok('POST', '/clock/confirm', { time: toIso(clock.nowMs()) }),
   'POST /enrolment': async () => () => ok('POST', '/enrolment', { minutes: 1_440 }),
   'POST /erasures': async () => () => ok('POST', '/erasures', { person: 'Jane Doe' }),
   'POST /users': async () => () => g.createUser({}),
@@ -130,7 +163,49 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     const { userId } = await g.createUser({})
     return () => ok('PUT', `/users/${userId}/pin`, { pin: '1234' })
   },
+  'POST /recall': async () => {
+    await g.request('DELETE', '/recall')
+    return () => ok('POST', '/recall')
+  },
+  'DELETE /recall': async () => {
+    await g.request('POST', '/recall')
+    return () => ok('DELETE', '/recall')
+  },
+  'PATCH /carts/{cart}': async () => {
+    const id = await newDevice()
+    return () => ok('PATCH', `/carts/${id}`, { note: 'squeaks' })
+  },
+  'POST /webhooks': async () => newWebhook,
+  'DELETE /webhooks/{id}': async () => {
+    const id = await newWebhook()
+    return () => ok('DELETE', `/webhooks/${id}`)
+  },
+  'POST /webhooks/{id}/test': async () => {
+    const id = await newWebhook()
+    return () => ok('POST', `/webhooks/${id}/test`)
+  },
+  'POST /notifiers': async () => newNotifier,
+  'PATCH /notifiers/{id}': async () => {
+    const id = await newNotifier()
+    return () => ok('PATCH', `/notifiers/${id}`, { kinds: ['disk'] })
+  },
+  'DELETE /notifiers/{id}': async () => {
+    const id = await newNotifier()
+    return () => ok('DELETE', `/notifiers/${id}`)
+  },
+  'POST /notifiers/{id}/test': async () => {
+    const id = await newNotifier()
+    return () => ok('POST', `/notifiers/${id}/test`)
+  },
   'PATCH /site': async () => () => ok('PATCH', '/site', { name: fresh('links') }),
+  'POST /alerts/{id}/acknowledge': async () => {
+    const id = await newAlert()
+    return () => ok('POST', `/alerts/${id}/acknowledge`, { note: 'on it' })
+  },
+  'POST /alerts/{id}/close': async () => {
+    const id = await newAlert()
+    return () => ok('POST', `/alerts/${id}/close`)
+  },
   'POST /sessions': async () => () => g.signIn(),
   'DELETE /sessions/current': async () => {
     const browser = await g.signIn()
@@ -195,6 +270,12 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     await ok('PUT', `/groups/${group}/devices/${id}`)
     return () => ok('POST', `/groups/${group}/commands`, { command: 'locate' })
   },
+  'POST /carts/lock': async () => {
+    const barn = await Barn.draw(g)
+    const cart = await barn.cart(fresh('cart'))
+    await cart.at('barn')
+    return () => ok('POST', '/carts/lock', { carts: [cart.hardwareId] })
+  },
   'PUT /device-types/{type}': async () => () => ok('PUT', `/device-types/${fresh('mower')}`, TYPE),
   'PUT /groups/{groupId}/config/{type}': async () => {
     const id = await newGroup()
@@ -213,6 +294,12 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     const id = await newDevice()
     await ok('PUT', `/devices/${id}/config`, { a: 1 })
     return () => ok('DELETE', `/devices/${id}/config`)
+  },
+  'PUT /zones': async () => () => putZones(fresh('barn')),
+  'POST /zones/versions/{version}/restore': async () => {
+    const { version } = await putZones(fresh('barn'))
+    await putZones(fresh('barn'))
+    return () => ok('POST', `/zones/versions/${version}/restore`)
   },
   'PUT /groups/{groupId}/geofences': async () => {
     const id = await newGroup()

@@ -127,7 +127,7 @@ test('what does not fit the schemas does not compile', async () => {
   const nobody = new ApiClient({ url: 'http://127.0.0.1:1' })
   const calls = [
     // @ts-expect-error there is no such operation
-    nobody.call('GET /carts'),
+    nobody.call('GET /golfers'),
     // @ts-expect-error the path has a parameter
     nobody.call('GET /devices/{id}'),
     // @ts-expect-error a field is missing

@@ -17,25 +17,26 @@ before(async () => {
 })
 after(() => g.stop())
 
-const timestamp = toIso(NOW_MS)
+const time = toIso(NOW_MS)
 
 const SCENARIOS: { name: string; who?: Who; body?: unknown; status: number; code?: string }[] = [
   ...REFUSED_AS_NO_ADMIN.map(([who, status, code]) => ({
     ...{ name: who, who, status, code },
-    body: { timestamp },
+    body: { time },
   })),
-  { name: 'an admin, with the time', body: { timestamp }, status: 200 },
-  { name: 'five minutes off', body: { timestamp: toIso(NOW_MS - 5 * MINUTE_MS) }, status: 200 },
+  { name: 'an admin, with the time', body: { time }, status: 200 },
+  { name: 'two minutes off', body: { time: toIso(NOW_MS - 2 * MINUTE_MS) }, status: 200 },
+  { name: 'in another zone', body: { time: '2026-05-01T14:00:00+02:00' }, status: 200 },
   {
-    name: 'more than five minutes off',
-    body: { timestamp: toIso(NOW_MS - 5 * MINUTE_MS - 1) },
+    name: 'more than two minutes off',
+    body: { time: toIso(NOW_MS - 2 * MINUTE_MS - 1) },
     status: 409,
     code: 'clock_differs',
   },
   { name: 'no time', body: {}, status: 400 },
-  { name: 'no date', body: { timestamp: 'now' }, status: 400 },
-  { name: 'a number', body: { timestamp: NOW_MS }, status: 400 },
-  { name: 'more than the time', body: { timestamp, force: true }, status: 400, code: 'unknown_field' },
+  { name: 'no date', body: { time: 'now' }, status: 400 },
+  { name: 'a number', body: { time: NOW_MS }, status: 400 },
+  { name: 'more than the time', body: { time, force: true }, status: 400, code: 'unknown_field' },
 ]
 
 for (const { name, who = 'admin', body, status, code } of SCENARIOS) {
@@ -43,21 +44,39 @@ for (const { name, who = 'admin', body, status, code } of SCENARIOS) {
     const answer = await g.request('POST', '/clock/confirm', { key: keys[who], body })
     assert.equal(answer.status, status, JSON.stringify(answer.body))
     if (code !== undefined) assert.equal(answer.body.code, code)
+    if (status === 200) assert.deepEqual(answer.body, { clock: 'confirmed' })
+    if (status === 409) assert.match(answer.body.detail, new RegExp(toIso(NOW_MS)))
   })
 }
 
+test('everybody sees how sure the gateway is of its time; a refused answer changes nothing', async (t) => {
+  t.after(() => clock.set(NOW_MS))
+  const shown = async () => (await g.request('GET', '/health', { key: null })).body.clock
+  const confirm = (atMs: number) => g.request('POST', '/clock/confirm', { body: { time: toIso(atMs) } })
+  await confirm(NOW_MS)
+  assert.equal(await shown(), 'confirmed')
+  clock.set(NOW_MS + MINUTE_MS)
+  assert.equal(await shown(), 'confirmed')
+  clock.set(NOW_MS + MINUTE_MS + 1)
+  assert.equal(await shown(), 'trusted')
+  assert.equal((await confirm(NOW_MS - MINUTE_MS)).status, 409)
+  assert.equal(await shown(), 'trusted')
+  clock.set(NOW_MS - HOUR_MS)
+  assert.equal(await shown(), 'untrusted')
+  await confirm(NOW_MS - HOUR_MS)
+  assert.equal(await shown(), 'confirmed')
+})
+
 test('a doubt is shown to admins only, with what to do, until one confirms the clock; the audit log has it', async (t) => {
   t.after(() => clock.set(NOW_MS))
-  clock.set(NOW_MS - HOUR_MS)
+  clock.set(NOW_MS - 2 * HOUR_MS)
   const { body } = await g.request('GET', '/health')
-  assert.equal(body.clock, 'set_back')
+  assert.equal(body.clock_doubt, 'set_back')
   assert.match(body.clock_detail, /set back while the gateway ran.*POST \/clock\/confirm; else set it/)
   const { body: shown } = await g.request('GET', '/health', { key: null })
-  assert.deepEqual(Object.keys(shown), ['status', 'timestamp'])
-  const given = { timestamp: toIso(NOW_MS - HOUR_MS) }
-  const { body: confirmed } = await g.request('POST', '/clock/confirm', { body: given })
-  assert.deepEqual(confirmed, { success: true, ...given })
-  assert.equal('clock' in (await g.request('GET', '/health')).body, false)
+  assert.deepEqual(Object.keys(shown), ['status', 'timestamp', 'clock'])
+  await g.request('POST', '/clock/confirm', { body: { time: toIso(NOW_MS - 2 * HOUR_MS) } })
+  assert.equal('clock_doubt' in (await g.request('GET', '/health')).body, false)
   const { entries } = (await g.request('GET', '/audit-log?limit=1')).body
   assert.deepEqual(entries[0]?.action, 'clock.confirmed')
 })

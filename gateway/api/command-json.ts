@@ -24,6 +24,7 @@ export function toCommandJson(row: CommandRow, caller: Caller): CommandJson {
     completed_at: isoOrNull(row.completedAtMs),
     error: row.error,
     retry_of: row.retryOf,
+    forced: row.forced !== null,
     late_ack:
       lateAck === null
         ? null

@@ -10,7 +10,7 @@ import {
   REFUSED_OUTSIDE_SCOPE,
   type Who,
 } from '#testing/callers.ts'
-import { CommandedDevice } from '#testing/commanded-device.ts'
+import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
@@ -473,7 +473,7 @@ describe('a command for a group', () => {
 
   test('of nobody is an empty list', async () => {
     const { status, body } = await post('/groups/9/commands', { command: 'lock' })
-    assert.deepEqual([status, body], [202, { group_id: 9, commands: [] }])
+    assert.deepEqual([status, body], [202, { group_id: 9, commands: [], refused: [] }])
   })
 })
 

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type Caller, visibleHardwareIds } from '#domain/access.ts'
 import type { Asked, Asking } from '#services/commands/commands.ts'
+import { requireMayForce } from '#services/commands/lock-gate.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
 import { requireStillIn } from '#services/people/login.ts'
 import { paginationOf, requirePage } from '#shared/http/api-env.ts'
@@ -29,6 +30,9 @@ import { toCommandJson } from './command-json.ts'
 import type { ApiDeps } from './deps.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
+/** What is special about locks. */
+const SAFE_LOCK =
+  'A lock is judged by its cart: cart_is_moving while that drives; where its position is old and it is outside its parking zones, it is asked for a new one first, and the lock stays pending for up to 15 s.'
 
 /** `/commands`: commands to devices, and their status. */
 export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
@@ -46,16 +50,17 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
 
   api.openapi(
     route.post('/devices/{id}/commands', 'Send a command', {
-      description:
-        'Records the command and sends it if the device is connected; otherwise when the device connects before expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime.',
+      description: `Records the command and sends it if the device is connected; otherwise when the device connects before expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime. ${SAFE_LOCK}`,
       middleware: [jsonBody],
       request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
       responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
     }),
     async (c) => {
+      const fields = c.req.valid('json')
+      requireMayForce(c.var.user.caller, fields.force)
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
       const key = c.req.valid('header')['idempotency-key']
-      const asked = await commands.create(device, toRequest(c.req.valid('json')), asking(c, key))
+      const asked = await commands.create(device, toRequest(fields), asking(c, key))
       return c.json(answerOne(c, asked), 202)
     },
   )
@@ -125,7 +130,7 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
   api.openapi(
     route.post('/groups/{groupId}/commands', 'Send a command to a group', {
       description:
-        'Sends it to each device whose type knows the command, in one step; refused when a device of the group is outside the scope. For staff and admins.',
+        'Sends it to each device whose type knows the command, in one step; refused when a device of the group is outside the scope. A lock is judged for each cart: those that must not be locked now are in refused. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {
@@ -141,7 +146,11 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
       const asked = await commands.createForGroup(groupId, request, asking(c, key))
       markRepeated(c, asked)
       return c.json(
-        { group_id: groupId, commands: asked.commands.map((row) => toCommandJson(row, c.var.user.caller)) },
+        {
+          group_id: groupId,
+          commands: asked.commands.map((row) => toCommandJson(row, c.var.user.caller)),
+          refused: asked.outcome.map(({ hardwareId, code }) => ({ hardware_id: hardwareId, code })),
+        },
         202,
       )
     },
@@ -151,8 +160,9 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
 }
 
 function toRequest(fields: z.infer<typeof newCommandSchema>): CommandRequest {
-  const { command, params, metadata, ttl_seconds } = fields
-  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttl_seconds }
+  const { command, params, metadata, ttl_seconds, force } = fields
+  const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttl_seconds }
+  return force === true ? { ...request, force } : request
 }
 
 function asking(c: Context<ApiEnv>, idempotencyKey: string | undefined): Asking {
@@ -168,6 +178,6 @@ function answerOne(c: Context<ApiEnv>, asked: Asked) {
   return toCommandJson(command, c.var.user.caller)
 }
 
-function markRepeated(c: Context<ApiEnv>, { isRepeated }: Asked): void {
+function markRepeated(c: Context<ApiEnv>, { isRepeated }: Pick<Asked, 'isRepeated'>): void {
   if (isRepeated) c.header('idempotency-replayed', 'true')
 }

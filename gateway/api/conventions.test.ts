@@ -395,6 +395,7 @@ for (const [who, isShown] of [
     assert.deepEqual(body, {
       status: 'ok',
       timestamp: new Date(clock.nowMs()).toISOString(),
+      clock: 'trusted',
       ...(isShown
         ? { subscriptions: { totalConnections: 0, totalDevicesWatched: 0, subscriptionsByDevice: {} } }
         : {}),

@@ -1,6 +1,10 @@
 import type { z } from 'zod'
+import type { Alerts } from '#services/alerts/alerts.ts'
+import type { CartNotebook } from '#services/carts/cart-notebook.ts'
+import type { Carts } from '#services/carts/carts.ts'
+import type { VisibleCarts } from '#services/carts/visible-carts.ts'
+import type { ClockConfirmation } from '#services/clock/confirmation.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
-import type { ClockMark } from '#services/clock/mark.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { DatabaseCheck } from '#services/database-check.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
@@ -12,6 +16,8 @@ import type { Fleet } from '#services/fleet.ts'
 import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
+import type { CartLocks } from '#services/locks/cart-locks.ts'
+import type { Notifiers } from '#services/notifiers.ts'
 import type { Origins } from '#services/origins.ts'
 import type { AccessRequests } from '#services/people/access-requests.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
@@ -21,6 +27,7 @@ import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
+import type { Recall } from '#services/recall.ts'
 import type { Site } from '#services/site.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -28,13 +35,15 @@ import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
+import type { Webhooks } from '#services/webhooks.ts'
+import type { Zones } from '#services/zones.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttClientName, MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
+import type { SyncFileReceipt } from '#shared/wire/replication/sync-file.ts'
 import type { Setting } from '#shared/wire/settings.ts'
-import type { SyncFileReceipt } from '#shared/wire/sync-file.ts'
 import type { subscriptionsSchema } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
 
@@ -52,15 +61,24 @@ export interface ApiDeps {
   devices: Devices
   enrolment: Pick<Enrolment, 'open' | 'state'>
   commands: Commands
+  cartLocks: Pick<CartLocks, 'lock'>
   groups: Groups
   geofences: Geofences
+  zones: Zones
   geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
   site: Site
+  alerts: Alerts
+  carts: Pick<Carts, 'touch' | 'allNow' | 'seenBy'>
+  visibleCarts: VisibleCarts
+  cartNotes: Pick<CartNotebook, 'change'>
+  recall: Recall
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
   trips: Trips
+  webhooks: Webhooks
+  notifiers: Notifiers
   erasures: Erasures
   presence: Presence
   keyGuard: KeyGuard
@@ -71,7 +89,7 @@ export interface ApiDeps {
   databaseCheck: Pick<DatabaseCheck, 'last'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
-  clockMark: Pick<ClockMark, 'confirm'>
+  clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]

@@ -9,6 +9,7 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
     hardware_id: row.hardwareId,
     device_type: row.deviceType,
     name: row.name,
+    cart: row.cart,
     attributes: reported.state.values,
     is_online: isOnline,
     group_id: row.groupId,

@@ -112,6 +112,7 @@ test('a registered device comes with what it logs in with, shown once', async ()
       hardware_id: 'New.Cart_1-a',
       device_type: 'cartcaddie',
       name: 'Nine',
+      cart: null,
       attributes: {},
       is_online: false,
       group_id: null,

@@ -2,7 +2,6 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import type { Device } from '#services/fleet.ts'
-import { attributeFilters, deviceSearch, matchesAttributes } from '#shared/device-filter.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
@@ -23,9 +22,10 @@ import {
 } from '#shared/wire/devices.ts'
 import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/params.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
+import { deviceFilter } from './device-filter.ts'
 import { toDeviceJson } from './device-json.ts'
 import { DeviceListTexts } from './device-list-texts.ts'
 
@@ -50,33 +50,10 @@ export function createDevicesApi({
   api.openAPIRegistry.registerPath(listRoute)
   api.get(listRoute.getRoutingPath(), (c) => {
     const query = queries.of(c)
-    const {
-      hardware_ids,
-      device_type,
-      enrolled_with_shared_key,
-      search = '',
-      order,
-      limit,
-      offset,
-      ...others
-    } = query
-    const filters = attributeFilters(others)
     const { caller } = c.get('user')
-    const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
-    const isFound = deviceSearch(search)
-    const page = pageOf(
-      inOrder(fleet.all(), order),
-      ({ row, reported }) =>
-        canSee(caller, row.hardwareId) &&
-        (wanted?.has(row.hardwareId) ?? true) &&
-        (device_type === undefined || row.deviceType === device_type) &&
-        (enrolled_with_shared_key === undefined ||
-          row.isOnSharedKey === (enrolled_with_shared_key === 'true')) &&
-        isFound(row) &&
-        matchesAttributes(reported.state.values, filters),
-      { limit, offset },
-    )
-    return jsonText(c, texts.of(query, page))
+    const isWanted = deviceFilter(query)
+    const isShown = (device: Device) => canSee(caller, device.row.hardwareId) && isWanted(device)
+    return jsonText(c, texts.of(query, pageOf(inOrder(fleet.all(), query.order), isShown, query)))
   })
 
   api.openapi(
@@ -94,11 +71,12 @@ export function createDevicesApi({
       },
     }),
     async (c) => {
-      const { hardware_id, device_type, name, group_id } = c.req.valid('json')
+      const { hardware_id, device_type, name, cart, group_id } = c.req.valid('json')
       const fields = {
         hardwareId: hardware_id,
         deviceType: device_type,
         name: name ?? null,
+        cart: cart ?? null,
         groupId: group_id ?? null,
       }
       const { device, password } = await devices.register(fields)
@@ -150,32 +128,32 @@ export function createDevicesApi({
 
   api.openapi(
     route.patch('/devices/{id}', 'Rename a device', {
-      description: 'The name is what every user with the device in its scope may change.',
+      description:
+        'The name is what every user with the device in its scope may change; the cart it is in is set by admins only.',
       middleware: [jsonBody],
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
+      const { name, cart } = c.req.valid('json')
+      if (cart !== undefined) requireAdmin(c.var.user)
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').id)
-      return c.json(toDeviceJson(await devices.change(device, { name: c.req.valid('json').name })), 200)
+      return c.json(toDeviceJson(await devices.change(device, { name, cart })), 200)
     },
   )
 
   api.openapi(
     route.put('/devices/{id}', 'Replace name, type and group of a device', {
       description:
-        'All three are required; name and group_id may be null. PATCH changes the name alone. For admins.',
+        'All three are required; name and group_id may be null. The cart stays unless it is named. PATCH changes name and cart alone. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
-      const { name, device_type, group_id } = c.req.valid('json')
-      return c.json(
-        toDeviceJson(await devices.change(device, { name, deviceType: device_type, groupId: group_id })),
-        200,
-      )
+      const { name, cart, device_type: deviceType, group_id: groupId } = c.req.valid('json')
+      return c.json(toDeviceJson(await devices.change(device, { name, cart, deviceType, groupId })), 200)
     },
   )
 

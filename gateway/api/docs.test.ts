@@ -4,9 +4,9 @@ import { describeSettings } from '#gateway/config.ts'
 import { renderDocsPage } from '#shared/http/docs/page.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { createDocsContent } from './docs-content.ts'
-import { TOUR } from './docs-tour.ts'
-import type { GatewayDocument } from './openapi.ts'
+import { createDocsContent } from './documents/docs-content.ts'
+import { TOUR } from './documents/docs-tour.ts'
+import type { GatewayDocument } from './documents/openapi.ts'
 
 let gateway: TestGateway
 let document: GatewayDocument

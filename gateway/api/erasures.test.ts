@@ -14,6 +14,8 @@ before(async () => {
 })
 after(() => g.stop())
 
+const NOTHING = { lock_events: 0, commands: 0, metadata: 0, other: 0 }
+
 const erase = (body: unknown) => g.request('POST', '/erasures', { body })
 
 /** Whether a text is anywhere in the files of the database. */
@@ -74,18 +76,23 @@ for (const body of [
 
 test('a person is gone from metadata of events and commands, as a whole value and whatever the case', async () => {
   const { id, commandId } = await cartWith('Jane Doe', 'AAAA1111')
-  assert.deepEqual((await erase({ person: 'jane doe' })).body, { lock_events: 1, commands: 1, metadata: 4 })
+  assert.deepEqual((await erase({ person: 'jane doe' })).body, {
+    lock_events: 1,
+    commands: 1,
+    metadata: 4,
+    other: 0,
+  })
   const metadata = { name: '', guests: [{ name: '' }, 'Somebody Else'], note: 'for Jane Doe' }
   const event = (await lockEvents(id)).find(({ source }: { source: string }) => source === 'remote')
   assert.deepEqual(event.metadata, metadata)
   assert.deepEqual((await g.request('GET', `/commands/${commandId}`)).body.metadata, metadata)
-  assert.deepEqual((await erase({ person: 'Jane Doe' })).body, { lock_events: 0, commands: 0, metadata: 0 })
+  assert.deepEqual((await erase({ person: 'Jane Doe' })).body, NOTHING)
 })
 
 test('a code is gone from lock events, others stay, and the erased event is not stored twice', async () => {
   const { id, cart } = await cartWith('Bob', 'BBBB2222')
   const eventIds = (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id)
-  assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { lock_events: 3, commands: 0, metadata: 0 })
+  assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { ...NOTHING, lock_events: 3 })
   const left = await lockEvents(id)
   assert.deepEqual(
     left.map(({ event_id }: { event_id: string }) => event_id),
@@ -93,7 +100,7 @@ test('a code is gone from lock events, others stay, and the erased event is not 
   )
   const codes = left.flatMap(({ code }: { code?: string }) => code ?? [])
   assert.deepEqual(codes.sort(), ['90BBBB2222', '91BBBB2222', '92BBBB2222'])
-  assert.deepEqual((await erase({ code: 'bbbb2222' })).body, { lock_events: 0, commands: 0, metadata: 0 })
+  assert.deepEqual((await erase({ code: 'bbbb2222' })).body, NOTHING)
   // as a cart does that had no acknowledgement
   assert.equal((await erase({ code: '90BBBB2222' })).body.lock_events, 1)
   const again = { eid: 'o0', ts: clock.nowMs(), event: 'lock', source: 'rfid', code: '90BBBB2222' }
@@ -127,4 +134,43 @@ test('one that was interrupted is finished by asking again', async () => {
   assert.equal((await erase({ code: 'D0D0D0' })).status, 200)
   const events = await lockEvents(id)
   assert.ok(events.every(({ code }: { code?: string }) => code !== 'D0D0D0'))
+})
+
+test('a name is gone from the audit log: of whom something was changed, and of who did it', async () => {
+  const name = 'Ford Prefect'
+  const tablet = await g.createUser({ name, role: 'staff', allowed_hardware_ids: ['*'] })
+  await g.request('PATCH', `/users/${tablet.userId}`, { body: { name: ' FORD PREFECT ' } })
+  await g.request('PATCH', `/users/${tablet.userId}`, { body: { name: `${name}, once` } })
+  const entries = async () =>
+    (await g.request('GET', '/audit-log?limit=1000')).body.entries.filter(
+      ({ target }: { target: string }) => target === tablet.userId,
+    )
+  const before = await entries()
+  // made with it, changed from and to it, and changed from it again
+  assert.deepEqual((await erase({ person: 'ford prefect' })).body, { ...NOTHING, other: 4 })
+  const after = await entries()
+  assert.deepEqual(
+    after.map((entry: { before: { name?: string } | null; after: { name: string } }) => [
+      entry.before?.name,
+      entry.after.name,
+    ]),
+    [
+      ['', `${name}, once`],
+      ['', ''],
+      [undefined, ''],
+    ],
+  )
+  // what else they say stays
+  assert.deepEqual(
+    after.map(({ before: _, after: __, ...entry }: Record<string, unknown>) => entry),
+    before.map(({ before: _, after: __, ...entry }: Record<string, unknown>) => entry),
+  )
+  assert.deepEqual((await erase({ person: name })).body, NOTHING)
+})
+
+test('an erasure enters that it was, and not of whom or what', async () => {
+  await erase({ code: 'SECRET-CODE-1' })
+  const { entries } = (await g.request('GET', '/audit-log?action=erasure.created&limit=1')).body
+  assert.deepEqual([entries[0].target, entries[0].before, entries[0].after], ['code', null, null])
+  assert.ok(!isOnDisk('SECRET-CODE-1'))
 })

@@ -13,7 +13,7 @@ export function createErasuresApi({ erasures }: ApiDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.post('/erasures', 'Erase a person or a code', {
       description:
-        'Blanks a name or a code in lock events and commands, here and at the head office. Asking again finishes one that was interrupted.',
+        'Blanks a name or a code in lock events, commands and the audit log, here and at the head office. Asking again finishes one that was interrupted.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newErasureSchema) },
       responses: answers(erasureSchema, 'How much was blanked.', 400, 403, 413, 415),
@@ -21,8 +21,8 @@ export function createErasuresApi({ erasures }: ApiDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       const { person, code } = c.req.valid('json')
       const subject = code !== undefined ? { code } : { person: person ?? '' }
-      const { lockEvents, commands, metadata } = await erasures.erase(subject)
-      return c.json({ lock_events: lockEvents, commands, metadata }, 200)
+      const { lockEvents, commands, metadata, other } = await erasures.erase(subject)
+      return c.json({ lock_events: lockEvents, commands, metadata, other }, 200)
     },
   )
 

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
-import { readZones, toGeofencesJson } from '#domain/geofences.ts'
-import type { GeofenceSet } from '#services/geofences.ts'
+import { readZones } from '#domain/geofences.ts'
+import type { GeofenceSet } from '#services/zone-sets.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
@@ -16,6 +16,7 @@ import {
 } from '#shared/wire/geofences.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
+import { toGeofencesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
@@ -30,6 +31,11 @@ const isLegacy: MiddlewareHandler<ApiEnv> = async (c, next) => {
   c.header('deprecation', DEPRECATED_SINCE)
   const id = c.req.param('id') ?? ''
   if (/^\d+$/.test(id)) c.header('link', `</groups/${id}/geofences>; rel="successor-version"`)
+}
+
+/** Up to a tenth of a metre: never less than it is. */
+export function upToTenth(metres: number): number {
+  return Math.ceil(metres * 10) / 10
 }
 
 /** The zones of a set with its id and version. */
@@ -52,13 +58,19 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function toChangedJson({ groupId, version, zones }: GeofenceSet): ChangedGeofencesJson {
+    const lossM = geofences.lossMOf(groupId)
     const fetchers = groups.devicesOf(groupId).filter(({ row }) => fetchesGeofences(row.deviceType))
     return {
       success: true,
       group_id: groupId,
       version,
       count: zones.length,
-      published: { teebox: { topic: zonesTopic(groupId), ok: true } },
+      published: {
+        teebox: {
+          ...{ topic: zonesTopic(groupId), ok: true as const },
+          ...(lossM > 0 && { simplified_m: upToTenth(lossM) }),
+        },
+      },
       fetch_required: fetchers.map(({ row }) => row.hardwareId),
     }
   }
@@ -89,7 +101,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     }),
     async (c) => {
       const { groupId } = groups.require(c.req.valid('param').groupId)
-      const zones = readZones(c.req.valid('json'))
+      const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
       return c.json(
         toChangedJson(await geofences.replace(groupId, zones, () => groups.require(groupId))),
         200,
@@ -123,7 +135,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       },
     }),
     async (c) => {
-      const zones = readZones(c.req.valid('json'))
+      const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
       return c.json(toChangedJson(await geofences.replace(c.req.valid('param').id, zones)), 200)
     },
   )

@@ -7,7 +7,7 @@ import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import { problemSchema } from '#shared/wire/problem.ts'
 import { clientMessageSchema } from '#shared/wire/realtime.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import type { GatewayDocument } from './openapi.ts'
+import type { GatewayDocument } from './documents/openapi.ts'
 
 let gateway: TestGateway
 let document: GatewayDocument

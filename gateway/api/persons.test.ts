@@ -417,6 +417,36 @@ describe('wrong PINs', () => {
     assert.equal((await (await g.pair(shopId)).act(userId, '9876')).status, 200)
   })
 
+  test('before a restart count after it, in time that goes by while the gateway runs', async (t) => {
+    const ownClock = new FakeClock()
+    const own = await startGateway({}, { clock: ownClock })
+    t.after(() => own.stop())
+    const { userId } = await own.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
+    await own.request('PUT', `/users/${userId}/pin`, { body: { pin: '1234' } })
+    const tabletId = (await own.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }))
+      .userId
+    const guess = async (count: number) => {
+      const tablet = await own.pair(tabletId)
+      for (let i = 0; i < count; i++) assert.equal((await tablet.act(userId, '0000')).status, 403)
+      return tablet
+    }
+    const restart = (offMs: number) => own.restart(() => ownClock.set(ownClock.nowMs() + offMs))
+    await guess(4)
+    ownClock.advance(HOUR_MS)
+    // those of an hour ago do not count any more
+    for (let power = 0; power < 4; power++) {
+      await guess(5)
+      await restart(HOUR_MS)
+    }
+    const locked = await (await own.pair(tabletId)).act(userId, '1234')
+    assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
+    assert.equal(locked.headers.get('retry-after'), '3600')
+    ownClock.advance(HOUR_MS)
+    assert.equal((await (await own.pair(tabletId)).act(userId, '1234')).status, 200)
+    await own.request('DELETE', `/users/${userId}`)
+    await own.restart()
+  })
+
   test('keep nothing else waiting', async () => {
     const people = await Promise.all(Array.from({ length: 20 }, () => newPerson('1234')))
     const tablet = await g.pair(shopId)

@@ -8,14 +8,14 @@ import { GPS } from '#shared/telemetry/records.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
-import type { SyncCursors, SyncPart } from '#shared/wire/sync.ts'
+import type { SyncCursors, SyncPart } from '#shared/wire/replication/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,
   syncFileEndSchema,
   syncFileHeadSchema,
   syncFileLineSchema,
-} from '#shared/wire/sync-file.ts'
+} from '#shared/wire/replication/sync-file.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -20,6 +20,7 @@ export function createHealthApi({
   databaseCheck,
   diskGuard,
   clock,
+  clockConfirmation,
   subscriptions,
 }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
@@ -38,6 +39,7 @@ export function createHealthApi({
       const health = {
         status: isUsable ? ('ok' as const) : ('error' as const),
         timestamp: toIso(clock.nowMs()),
+        clock: clockConfirmation.state,
       }
       const apiKey = c.req.header('x-api-key')
       const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
@@ -50,7 +52,7 @@ export function createHealthApi({
           ? {
               subscriptions: subscriptions(),
               ...(detail === null ? {} : { detail }),
-              ...toClockJson(clock),
+              ...toDoubtJson(clock),
               ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
               ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
               ...toFoundDamageJson(store.damage.all),
@@ -64,9 +66,11 @@ export function createHealthApi({
   return api
 }
 
-function toClockJson(clock: ApiDeps['clock']): Pick<z.infer<typeof healthSchema>, 'clock' | 'clock_detail'> {
+function toDoubtJson(
+  clock: ApiDeps['clock'],
+): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
   const { doubt } = clock
-  return doubt === null ? {} : { clock: doubt, clock_detail: describeDoubt(doubt, clock) }
+  return doubt === null ? {} : { clock_doubt: doubt, clock_detail: describeDoubt(doubt, clock) }
 }
 
 function toFoundDamageJson(findings: readonly DamageFinding[]): Pick<z.infer<typeof healthSchema>, 'damage'> {

@@ -2,7 +2,7 @@ import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The parts of the gateway's API. */
 export const TAGS: Tags = {
-  order: ['Devices', 'Telemetry', 'Lock events', 'Commands', 'Trips', 'Groups', 'Configuration'],
+  order: ['Devices', 'Telemetry', 'Carts', 'Lock events', 'Commands', 'Trips', 'Groups', 'Configuration'],
   rules: [
     {
       name: 'Commands',
@@ -16,8 +16,8 @@ export const TAGS: Tags = {
     },
     {
       name: 'Geofences',
-      description: 'The zones of a group, and the devices that entered and left them.',
-      nouns: ['geofences', 'geofence-events'],
+      description: 'The zones of the site and of groups, and the devices that entered and left them.',
+      nouns: ['zones', 'geofences', 'geofence-events'],
     },
     {
       name: 'Telemetry',
@@ -31,6 +31,11 @@ export const TAGS: Tags = {
       nouns: ['devices', 'enrolment'],
     },
     {
+      name: 'Carts',
+      description: 'What people drive: the devices of a cart together, where it is and how it is.',
+      nouns: ['carts'],
+    },
+    {
       name: 'Lock events',
       description: 'Which device was locked or unlocked, when, and by which tag, code or command.',
       nouns: ['lock-events', 'erasures'],
@@ -40,6 +45,22 @@ export const TAGS: Tags = {
       name: 'Site',
       description: 'The course as people describe it: its name, its opening hours, its rules.',
       nouns: ['site'],
+    },
+    {
+      name: 'Alerts',
+      description:
+        'What people are warned of: packs, carts that go astray, doors left open, the machine itself.',
+      nouns: ['alerts'],
+    },
+    {
+      name: 'Recall',
+      description: 'All carts in: a message to every screen, and which of them have confirmed it.',
+      nouns: ['recall'],
+    },
+    {
+      name: 'Notifications',
+      description: 'Programs and people who are told of alerts: webhooks, e-mail, ntfy, Telegram.',
+      nouns: ['webhooks', 'notifiers'],
     },
     {
       name: 'Users',

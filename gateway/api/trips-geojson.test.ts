@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import type { StopJson, TripJson } from '#shared/wire/trips.ts'
-import { sendTrack } from '#testing/sent-track.ts'
+import { sendTrack } from '#testing/course/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const RANGE = 'from=2026-05-04&to=2026-05-05'

@@ -11,7 +11,7 @@ import {
 } from '#shared/testing/trip-vectors.ts'
 import { toIso } from '#shared/time.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
-import { sendTrack } from '#testing/sent-track.ts'
+import { sendTrack } from '#testing/course/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const { vectors, activeVectors } = readTripVectors()

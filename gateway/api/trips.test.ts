@@ -6,7 +6,7 @@ import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { DEFAULT_TRIP_CONFIG } from '#shared/trips/config.ts'
 import type { TripJson } from '#shared/wire/trips.ts'
 import { createCallers, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { sendTrack } from '#testing/sent-track.ts'
+import { sendTrack } from '#testing/course/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DAY_MS = 24 * 60 * MINUTE_MS

@@ -3,12 +3,15 @@ import type { CommandDefinition } from './device-type.ts'
 const NO_PARAMS: CommandDefinition['params'] = { type: 'object', properties: {} }
 const DAY_S = 86_400
 
+/** Asks a device where it is. */
+export const LOCATE_NAME = 'locate'
+
 /** Commands every kind of device obeys. A position is worth two minutes of waiting, a turn of a lock only one. */
 export const COMMON_COMMANDS: Record<string, CommandDefinition> = {
   lock: { ttlS: 60, params: NO_PARAMS },
   unlock: { ttlS: 60, params: NO_PARAMS },
   reboot: { ttlS: 60, params: NO_PARAMS },
-  locate: {
+  [LOCATE_NAME]: {
     ttlS: 120,
     params: {
       type: 'object',

@@ -1,5 +1,12 @@
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 
+/** Why the gateway ends a command that a device might still have obeyed. */
+export const FAILURES = [
+  ...(['superseded', 'device_removed'] as const),
+  ...(['cart_is_moving', 'position_unknown', 'admin_required'] as const),
+] as const
+export type CommandFailure = (typeof FAILURES)[number]
+
 /** How far a command has come. */
 export interface CommandProgress {
   status: CommandStatus
@@ -22,13 +29,21 @@ export type CommandEvent =
   | { kind: 'published'; atMs: number }
   | { kind: 'acked'; status: AckStatus; error: string | null; atMs: number }
   | { kind: 'expired' }
-  | { kind: 'failed'; error: 'superseded' | 'device_removed' }
+  | { kind: 'failed'; error: CommandFailure }
 
 /** States in which something may still happen. */
 const UNFINISHED: readonly CommandStatus[] = ['pending', 'published', 'acknowledged']
 
+/** What makes a cart stand where it is: it is judged before it is sent. */
+export const LOCK = 'lock'
+
 /** Of these a newer one takes the place of an older one that was not sent yet: the last command counts. */
-export const SUPERSEDING: readonly string[] = ['lock', 'unlock']
+export const SUPERSEDING: readonly string[] = [LOCK, 'unlock']
+
+/** Whether a command locks or unlocks: everybody who sees the device is to know. */
+export function isOfLock({ command }: { command: string }): boolean {
+  return SUPERSEDING.includes(command)
+}
 
 export function isFinal(status: CommandStatus): boolean {
   return !UNFINISHED.includes(status)

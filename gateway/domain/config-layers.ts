@@ -11,6 +11,8 @@ export interface DeviceLayers {
   type: ConfigLayer
   group: ConfigLayer
   device: ConfigLayer
+  /** What its cart may do for a time. */
+  cart?: ConfigLayer
 }
 
 /** A layer as it is kept: a key that is null is not in it, and the less specific layers show through. */
@@ -22,8 +24,8 @@ export function withoutNulls(given: ConfigLayer): ConfigLayer {
  * What a device is to be set to: of a key, the value of the most specific layer that has it, whole. Keys are sorted, so
  * that the same settings are the same JSON.
  */
-export function mergeLayers({ type, group, device }: DeviceLayers): ConfigLayer {
-  const merged = { ...type, ...group, ...device }
+export function mergeLayers({ type, group, device, cart }: DeviceLayers): ConfigLayer {
+  const merged = { ...type, ...group, ...device, ...cart }
   return Object.fromEntries(Object.entries(merged).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 

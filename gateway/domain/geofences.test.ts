@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPath, InvalidRequestError } from '#shared/errors.ts'
 import { compactZonesSchema, geofencesSchema, newGeofencesSchema } from '#shared/wire/geofences.ts'
+import { toGeofencesJson } from '#shared/wire/zones-json.ts'
 import { COMPACT_BYTES_MAX, compactZones } from '#shared/zones/compact.ts'
-import { readZones, toGeofencesJson } from './geofences.ts'
+import { readZones } from './geofences.ts'
 
 const SQUARE = [
   [-81.58, 28.41],

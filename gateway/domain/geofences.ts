@@ -1,28 +1,20 @@
 import { type FieldError, fieldPath, InvalidRequestError } from '#shared/errors.ts'
-import { fromE7, toE7 } from '#shared/geo.ts'
-import {
-  type GeofencesJson,
-  type NewFeature,
-  type NewGeofences,
-  ZONE_POINTS_MAX,
-} from '#shared/wire/geofences.ts'
+import { toE7 } from '#shared/geo.ts'
+import { type NewFeature, type NewGeofences, ZONE_POINTS_MAX } from '#shared/wire/geofences.ts'
+import type { NewZones } from '#shared/wire/zones.ts'
 import { COMPACT_BYTES_MAX, compactBytes } from '#shared/zones/compact.ts'
 import { type Point, scaleAt } from '#shared/zones/geometry.ts'
 import { cornersOf, faultOf } from '#shared/zones/ring.ts'
-import type { Zone, ZoneShape } from '#shared/zones/zone.ts'
+import type { SiteZone, Zone, ZoneShape } from '#shared/zones/zone.ts'
+
+const NO_IDS: ReadonlySet<string> = new Set()
 
 /**
  * Turns the zones of a request into zones, or throws an `InvalidRequestError` that names everything that is wrong,
- * one place for each zone. Nothing is taken of a set with a fault in it.
+ * one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of `taken`.
  */
-export function readZones({ features }: NewGeofences): Zone[] {
-  const errors: FieldError[] = []
-  const ids = zoneIds(features, errors)
-  const zones = features.flatMap((feature, i) => {
-    const shape = readShape(feature, ['features', i], errors)
-    return shape === null ? [] : [{ id: ids[i] ?? '', ...readProperties(feature), shape }]
-  })
-  refuseIfAny(errors)
+export function readZones({ features }: NewGeofences, taken = NO_IDS): Zone[] {
+  const zones = readFeatures(features, taken, (_, zone) => zone)
   const bytes = compactBytes(zones)
   if (bytes > COMPACT_BYTES_MAX) {
     const detail = `what teeboxes get of these zones is ${bytes} bytes, and at most ${COMPACT_BYTES_MAX}: use fewer points`
@@ -31,42 +23,35 @@ export function readZones({ features }: NewGeofences): Zone[] {
   return zones
 }
 
-/** The zones as GeoJSON; the rings are closed and turn the way they were sent. */
-export function toGeofencesJson(zones: readonly Zone[]): GeofencesJson {
-  return {
-    type: 'FeatureCollection',
-    features: zones.map((zone) => ({
-      type: 'Feature',
-      id: zone.id,
-      geometry: toGeometry(zone.shape),
-      properties: {
-        name: zone.name,
-        type: zone.type,
-        enabled: zone.isEnabled,
-        visible: zone.isVisible,
-        ...(zone.shape.kind === 'circle' ? { radius_m: zone.shape.radiusM } : {}),
-        ...(zone.message === null ? {} : { message: zone.message }),
-        ...(zone.maxSpeedKmh === null ? {} : { max_speed_kmh: zone.maxSpeedKmh }),
-        ...(zone.hole === null ? {} : { hole: zone.hole }),
-      },
-    })),
-  }
+/** The same for the zones of the site, which are simplified where there are too many points for devices. */
+export function readSiteZones({ features }: NewZones, taken = NO_IDS): SiteZone[] {
+  return readFeatures(features, taken, ({ properties: { groups } }, zone) => ({
+    ...zone,
+    groups: groups == null ? null : [...new Set(groups)].sort((a, b) => a - b),
+  }))
 }
 
-function toGeometry(shape: ZoneShape): GeofencesJson['features'][number]['geometry'] {
-  if (shape.kind === 'circle') return { type: 'Point', coordinates: toPosition(shape.center) }
-  return {
-    type: 'Polygon',
-    coordinates: [[...shape.ring, ...shape.ring.slice(0, 1)].map(toPosition)],
-  }
-}
-
-function toPosition({ latE7, longE7 }: Point): [number, number] {
-  return [fromE7(longE7), fromE7(latE7)]
+function readFeatures<Feature extends NewFeature, Read>(
+  features: readonly Feature[],
+  taken: ReadonlySet<string>,
+  read: (feature: Feature, zone: Zone) => Read,
+): Read[] {
+  const errors: FieldError[] = []
+  const ids = zoneIds(features, taken, errors)
+  const zones = features.flatMap((feature, i) => {
+    const shape = readShape(feature, ['features', i], errors)
+    return shape === null ? [] : [read(feature, { id: ids[i] ?? '', ...readProperties(feature), shape })]
+  })
+  refuseIfAny(errors)
+  return zones
 }
 
 /** The ids as text; those that are missing are g1, g2 … in order, leaving out what the others use. */
-function zoneIds(features: readonly NewFeature[], errors: FieldError[]): string[] {
+function zoneIds(
+  features: readonly NewFeature[],
+  taken: ReadonlySet<string>,
+  errors: FieldError[],
+): string[] {
   const firstWith = new Map<string, number>()
   for (const [i, { id }] of features.entries()) {
     if (id === undefined || id === null) continue
@@ -78,7 +63,7 @@ function zoneIds(features: readonly NewFeature[], errors: FieldError[]): string[
   return features.map(({ id }) => {
     if (id !== undefined && id !== null) return String(id)
     do count++
-    while (firstWith.has(`g${count}`))
+    while (firstWith.has(`g${count}`) || taken.has(`g${count}`))
     return `g${count}`
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { CommandedDevice } from '#testing/commanded-device.ts'
+import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import type { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

@@ -9,7 +9,7 @@ import { RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import { Frame } from './frames.ts'
 
 const USER: Caller = { userId: 'u', role: 'user', allowedHardwareIds: new Set(['a', 'b']) }
-const PONG = { type: 'pong' } as const
+const PONG = { type: 'pong', time: '' } as const
 
 async function connect(t: TestContext, { autoPong = true } = {}) {
   const source = { settle: t.mock.fn(), tooSlow: t.mock.fn() }

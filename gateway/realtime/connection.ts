@@ -120,9 +120,7 @@ export class RealtimeConnection implements Watcher {
     this.caller = caller
     const due = this.#pending?.frames() ?? []
     this.#pending = undefined
-    for (const frame of due) {
-      if (frame.hardwareId === null || canSee(caller, frame.hardwareId)) this.enqueue(frame)
-    }
+    for (const frame of due) if (frame.hardwareIds.every((id) => canSee(caller, id))) this.enqueue(frame)
   }
 
   /** What it may do now. Throws when it is not let in any more, or another person acts than `caller`. */

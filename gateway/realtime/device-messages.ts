@@ -1,6 +1,8 @@
+import { isOfLock } from '#domain/commands.ts'
 import type { GatewayEvents } from '#gateway/events.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { toIso } from '#shared/time.ts'
+import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { Telling } from './fan-out.ts'
 
@@ -39,6 +41,20 @@ export function* tellPresence({
   yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
 }
 
+/** Of a device that was registered or changed: as it is when its watchers are told, which nobody is of one that is gone. */
+export function* tellDevice(
+  hardwareId: string,
+  show: (hardwareId: string) => DeviceJson | undefined,
+): Generator<Telling> {
+  const device = show(hardwareId)
+  if (device !== undefined) yield { message: { type: 'device_changed', hardwareId, device } }
+}
+
+/** Of a device that was taken off the register. */
+export function* tellRemoved(hardwareId: string): Generator<Telling> {
+  yield { message: { type: 'device_removed', hardwareId } }
+}
+
 /** Of a lock event; with its code masked for those who do not see codes. */
 export function* tellLock(event: GatewayEvents['lockChanged']): Generator<Telling> {
   const { code } = event
@@ -70,7 +86,7 @@ export function* tellCrossing({ event, atMs, ...crossed }: GatewayEvents['zoneCr
 
 /** Of the status of a command. */
 export function* tellCommand({ command, atMs }: GatewayEvents['commandMoved']): Generator<Telling> {
-  const { commandId, hardwareId, status, error } = command
+  const { commandId, hardwareId, status, error, requestedBy } = command
   yield {
     message: {
       type: 'command_status',
@@ -79,6 +95,7 @@ export function* tellCommand({ command, atMs }: GatewayEvents['commandMoved']): 
       command: command.command,
       status,
       ...(error === null ? {} : { error }),
+      ...(isOfLock(command) ? { requestedBy } : {}),
       timestamp: toIso(atMs),
     },
   }

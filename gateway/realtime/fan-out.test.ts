@@ -85,7 +85,7 @@ async function receivedBy(reader: {
   connection: RealtimeConnection
   received: Received[]
 }): Promise<Received[]> {
-  const mark = { type: 'pong', id: 'mark' } as const
+  const mark = { type: 'pong', time: '', id: 'mark' } as const
   const text = JSON.stringify(mark)
   const before = reader.received.length
   reader.connection.send(mark)
@@ -308,7 +308,7 @@ test('of more unread bytes than all may leave, the owner of most loses a socket'
   const [greedy, greedyToo, modest] = [await of('greedy'), await of('greedy'), await of('modest')]
   // they do not read
   for (const { stream } of [greedy, greedyToo, modest]) stream.cork()
-  greedyToo.connection.send({ type: 'pong', id: 'x'.repeat(500) })
+  greedyToo.connection.send({ type: 'pong', time: '', id: 'x'.repeat(500) })
   while (given.length === 0) {
     const before = modest.write.mock.callCount()
     tell()

@@ -33,11 +33,16 @@ export interface Telling {
 }
 
 /** What the watchers of a device are told, one after the other, or only these connections. */
-interface News {
+interface DeviceNews {
   hardwareId: string
   tellings: Iterator<Telling>
   only?: readonly RealtimeConnection[]
 }
+
+/** What a connection is told of something; null for nothing. */
+export type FrameFor = (connection: RealtimeConnection) => Frame | null
+
+type News = DeviceNews | { frameFor: FrameFor }
 
 interface FanOutDeps {
   log: Log
@@ -84,6 +89,11 @@ export class FanOut {
   /** Tells these connections, as far as they still see the device then, and no others. */
   tellOnly(only: readonly RealtimeConnection[], hardwareId: string, tellings: Iterator<Telling>): void {
     if (only.length > 0) this.#take({ hardwareId, tellings, only })
+  }
+
+  /** Asks for each connection, when its turn comes, what it is told. */
+  tellEach(frameFor: FrameFor): void {
+    if (this.connections.size > 0) this.#take({ frameFor })
   }
 
   /**
@@ -147,24 +157,36 @@ export class FanOut {
     this.#told++
   }
 
-  #isTold({ hardwareId, tellings, only }: News): boolean {
+  #isTold(news: News): boolean {
     try {
-      const { value, done } = tellings.next()
-      if (done) return true
-      const frame = new Frame(value.message, value.masked)
-      if (only !== undefined) {
-        for (const connection of only) if (canSee(connection.caller, hardwareId)) connection.enqueue(frame)
-      } else {
-        this.subscriptions.forEachWatcher(hardwareId, (connection) => {
-          connection.enqueue(frame)
-          this.sentFrames++
-        })
-      }
-      return false
+      return 'frameFor' in news ? this.#isEachTold(news.frameFor) : this.#isDeviceTold(news)
     } catch (error) {
       this.#deps.log.error({ reason: describeError(error) }, 'could not tell the watchers of a device')
       return true
     }
+  }
+
+  #isEachTold(frameFor: FrameFor): boolean {
+    for (const connection of this.connections) {
+      const frame = frameFor(connection)
+      if (frame !== null) connection.enqueue(frame)
+    }
+    return true
+  }
+
+  #isDeviceTold({ hardwareId, tellings, only }: DeviceNews): boolean {
+    const { value, done } = tellings.next()
+    if (done) return true
+    const frame = new Frame(value.message, value.masked)
+    if (only !== undefined) {
+      for (const connection of only) if (canSee(connection.caller, hardwareId)) connection.enqueue(frame)
+    } else {
+      this.subscriptions.forEachWatcher(hardwareId, (connection) => {
+        connection.enqueue(frame)
+        this.sentFrames++
+      })
+    }
+    return false
   }
 
   #dropExcess(): void {

@@ -10,8 +10,8 @@ const LENGTH_64 = 127
 /** A message as bytes of a WebSocket: made once, sent to many. */
 export class Frame {
   readonly bytes: Buffer
-  /** Which device it tells of; null for what tells of none. */
-  readonly hardwareId: string | null
+  /** Which devices it tells of: who does not see them all any more is not told it. */
+  readonly hardwareIds: readonly string[]
   /** The same for those who do not see codes. */
   readonly masked: Frame
   #alone: PendingFrames | undefined
@@ -19,7 +19,7 @@ export class Frame {
   /** `masked` is what those are told who do not see codes, where that is something else. */
   constructor(message: ServerMessage, masked?: ServerMessage) {
     this.bytes = encode(message)
-    this.hardwareId = 'hardwareId' in message ? message.hardwareId : null
+    this.hardwareIds = devicesIn(message)
     this.masked = masked === undefined ? this : new Frame(masked)
   }
 
@@ -78,6 +78,11 @@ export class PendingFrames {
     }
     return joined
   }
+}
+
+function devicesIn(message: ServerMessage): string[] {
+  if ('hardwareId' in message) return [message.hardwareId]
+  return message.type === 'cart' ? message.cart.devices.map(({ hardware_id }) => hardware_id) : []
 }
 
 function encode(message: ServerMessage): Buffer {

@@ -5,7 +5,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
-import { CommandedDevice } from '#testing/commanded-device.ts'
+import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import type { RealtimeClient } from '#testing/realtime-client.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -34,14 +34,11 @@ async function send(socket: RealtimeClient, fields: Record<string, unknown> = {}
 
 function statusOf(commandId: string, status: string, more: object = {}) {
   const message = { type: 'command_status', commandId, hardwareId, command: 'unlock', status }
-  return { ...message, ...more, timestamp: toIso(clock.nowMs()) }
+  return { ...message, requestedBy: user.userId, ...more, timestamp: toIso(clock.nowMs()) }
 }
 
-async function post(key: string): Promise<string> {
-  const { body } = await g.request('POST', `/devices/${hardwareId}/commands`, {
-    key,
-    body: { command: 'unlock' },
-  })
+async function post(key: string, command = 'unlock'): Promise<string> {
+  const { body } = await g.request('POST', `/devices/${hardwareId}/commands`, { key, body: { command } })
   return body.command_id
 }
 
@@ -108,14 +105,15 @@ test('a newer wish tells the sender of the older one that it is superseded', asy
 
 test('of two sockets of a user only the one a command came by is told; the other once that is gone', async () => {
   const [sender, other] = [await g.realtime(user.key), await g.realtime(user.key)]
-  const commandId = await send(sender)
+  const commandId = await send(sender, { command: 'locate' })
   await sender.next('command_status')
   assert.deepEqual((await other.flush()).slice(1), [])
   const openBefore = await openSockets()
   sender.terminate()
   await eventually(async () => (await openSockets()) === openBefore - 1, 'the sender is gone')
   await device.ack(commandId, 'completed')
-  assert.deepEqual(await other.next(), statusOf(commandId, 'completed'))
+  const { requestedBy: _, ...told } = statusOf(commandId, 'completed', { command: 'locate' })
+  assert.deepEqual(await other.next(), told)
 })
 
 async function openSockets(): Promise<number> {
@@ -127,7 +125,7 @@ test('a command by HTTP is told to the open sockets of the same user, and to nob
   const own = [await g.realtime(user.key), await g.realtime(user.key)]
   const others = [await g.realtime(colleague.key), await g.realtime()]
   for (const socket of [...own, ...others]) await socket.subscribe(hardwareId)
-  const commandId = await post(user.key)
+  const commandId = await post(user.key, 'locate')
   await device.ack(commandId, 'completed')
   for (const socket of own) {
     const states = [await socket.next('command_status'), await socket.next('command_status')]
@@ -143,6 +141,24 @@ test('a command by HTTP is told to the open sockets of the same user, and to nob
       [],
     )
   }
+})
+
+test('a lock or unlock is told to everybody who sees the device, subscribed or not, and who asked for it', async () => {
+  const colleague = await g.createUser({ allowed_hardware_ids: [hardwareId] })
+  const stranger = await g.createUser({ allowed_hardware_ids: ['another'] })
+  const sockets = await Promise.all([user.key, colleague.key, undefined].map((key) => g.realtime(key)))
+  const outside = await g.realtime(stranger.key)
+  for (const ask of [() => send(sockets[0] ?? outside), () => post(user.key, 'lock')]) {
+    const commandId = await ask()
+    await device.ack(commandId, 'completed')
+    for (const socket of sockets) {
+      for (const status of ['published', 'completed']) {
+        const told = await socket.next('command_status')
+        assert.deepEqual([told.commandId, told.status, told.requestedBy], [commandId, status, user.userId])
+      }
+    }
+  }
+  assert.deepEqual((await outside.flush()).slice(1), [])
 })
 
 test('a user whose scope was narrowed is told no more', async () => {

@@ -1,7 +1,8 @@
 import { canSee } from '#domain/access.ts'
-import { isFinal } from '#domain/commands.ts'
+import { isFinal, isOfLock } from '#domain/commands.ts'
 import type { GatewayEvents } from '#gateway/events.ts'
 import type { Commands } from '#services/commands/commands.ts'
+import { requireMayForce } from '#services/commands/lock-gate.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import { AppError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
@@ -32,6 +33,7 @@ export class RealtimeCommands {
   async perform(connection: RealtimeConnection, message: ClientCommand): Promise<void> {
     const echo = message.id === undefined ? {} : { id: message.id }
     try {
+      requireMayForce(connection.caller, message.force)
       const device = this.#requireVisible(connection, message.hardwareId)
       const { caller } = connection
       const request = toRequest(message)
@@ -53,14 +55,15 @@ export class RealtimeCommands {
   }
 
   /**
-   * The connections notified of a command: the one it came by; if that is gone, or it came by HTTP, all of the same
-   * user.
+   * The connections notified of a command: of a lock or unlock all that see the device; else the one it came by; if that
+   * is gone, or it came by HTTP, all of the same user.
    */
   audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
     const { commandId, requestedBy, hardwareId, status } = command
     const seeing = [...connections].filter(({ caller }) => canSee(caller, hardwareId))
     const senderId = this.#senders.get(commandId)
     if (isFinal(status)) this.#senders.delete(commandId)
+    if (isOfLock(command)) return seeing
     const sender = seeing.find(({ connectionId }) => connectionId === senderId)
     if (sender !== undefined) return [sender]
     return seeing.filter(({ caller, login }) => [caller.userId, login.row.userId].includes(requestedBy))
@@ -87,6 +90,7 @@ function toRequest(message: ClientCommand): CommandRequest {
     const text = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
     throw new AppError('invalid', errors[0]?.code ?? 'invalid_message', text)
   }
-  const { command, params, metadata, ttl_seconds, ttlSeconds = ttl_seconds } = parsed.data
-  return { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttlSeconds }
+  const { command, params, metadata, ttl_seconds, ttlSeconds = ttl_seconds, force } = parsed.data
+  const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS: ttlSeconds }
+  return force === true ? { ...request, force } : request
 }

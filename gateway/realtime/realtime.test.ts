@@ -391,9 +391,9 @@ describe('bad messages', () => {
   test('a ping gets a pong, with its id', async () => {
     const watcher = await gateway.realtime()
     watcher.send({ type: 'ping' })
-    assert.deepEqual(await watcher.next('pong'), { type: 'pong' })
+    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: iso(NOW) })
     watcher.send({ type: 'ping', id: 3 })
-    assert.deepEqual(await watcher.next('pong'), { type: 'pong', id: 3 })
+    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: iso(NOW), id: 3 })
   })
 
   test('a binary message closes with 1003', async () => {

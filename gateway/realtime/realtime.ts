@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { canSee, isStaff } from '#domain/access.ts'
-import type { Events } from '#gateway/events.ts'
+import { type Caller, canSee, isStaff } from '#domain/access.ts'
+import type { Alert } from '#domain/alert.ts'
+import type { Events, GatewayEvents } from '#gateway/events.ts'
+import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { Commands } from '#services/commands/commands.ts'
-import type { Fleet } from '#services/fleet.ts'
+import type { Device, Fleet } from '#services/fleet.ts'
 import type { Origins } from '#services/origins.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import { type Login, originOf, sessionOwner } from '#services/people/login.ts'
@@ -16,16 +18,23 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { Tally } from '#shared/tally.ts'
+import { type Clock, toIso } from '#shared/time.ts'
+import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
+import { toRecallJson } from '#shared/wire/recall.ts'
 import { toSiteForScreensJson, toSiteSettingsJson } from '#shared/wire/site-json.ts'
+import { AlertNews } from './alert-news.ts'
+import { cartsOf, tellCart, tellRemovedCart } from './cart-messages.ts'
 import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
 import { type Channel, CLOSE, closeWebSocket, RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import {
   tellBackfilled,
   tellCommand,
   tellCrossing,
+  tellDevice,
   tellLock,
   tellPresence,
+  tellRemoved,
   tellReported,
 } from './device-messages.ts'
 import { FanOut } from './fan-out.ts'
@@ -43,11 +52,21 @@ const LOGGED_IN = 'this connection has logged in already'
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
+  carts: VisibleCarts
+  /** A device as `GET /devices` shows it. */
+  toDeviceJson: (device: Device) => DeviceJson
+  /** Alerts that are not closed, as the caller is shown them. */
+  alertsFor: (caller: Caller) => object[]
+  clock: Clock
+  /** By the clock as it is now. */
+  startedAtMs: () => number
+  version: string
   commands: Commands
   users: Pick<Users, 'find'>
   persons: Pick<Persons, 'acted'>
   keyGuard: Pick<KeyGuard, 'admit' | 'count'>
   origins: Pick<Origins, 'run'>
+  alerts: { maySee(caller: Caller, alert: Alert): boolean }
   /** By user, or by session. */
   sockets: Slots
   /** Those that have not logged in, by address. */
@@ -68,18 +87,28 @@ export class Realtime implements Part {
   readonly #fanOut: FanOut
   readonly #commands: RealtimeCommands
   readonly #halfOpen: HalfOpen
+  readonly #alertNews: AlertNews
   #pingTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RealtimeDeps) {
     this.#deps = deps
     this.#fanOut = new FanOut({ log: deps.log, onExcess: (connection) => this.#giveUp(connection) })
     this.#commands = new RealtimeCommands(deps)
+    this.#alertNews = new AlertNews({
+      alerts: deps.alerts,
+      connections: this.#fanOut.connections,
+      settle: () => this.#fanOut.settle(),
+    })
     this.#halfOpen = new HalfOpen({ keyGuard: deps.keyGuard, slots: deps.halfOpen, closed: this.closed })
   }
 
   async start(): Promise<void> {
-    const { events } = this.#deps
+    const { events, fleet, toDeviceJson, carts, clock } = this.#deps
     const fanOut = this.#fanOut
+    const show = (hardwareId: string) => {
+      const device = fleet.byHardwareId(hardwareId)
+      return device && toDeviceJson(device)
+    }
     events.on('reported', (event) => fanOut.tell(event.hardwareId, tellReported(event)))
     events.on('backfilled', (event) => fanOut.tell(event.hardwareId, tellBackfilled(event)))
     events.on('presenceChanged', (event) => fanOut.tell(event.hardwareId, tellPresence(event)))
@@ -90,11 +119,21 @@ export class Realtime implements Part {
       const audience = this.#commands.audienceOf(command, fanOut.connections)
       fanOut.tellOnly(audience, command.hardwareId, tellCommand(event))
     })
+    for (const name of ['deviceRegistered', 'deviceChanged'] as const)
+      events.on(name, ({ hardwareId }) => fanOut.tell(hardwareId, tellDevice(hardwareId, show)))
     events.on('deviceRemoved', ({ hardwareId }) => {
+      fanOut.tell(hardwareId, tellRemoved(hardwareId))
       fanOut.settle()
       fanOut.subscriptions.forget(hardwareId)
     })
+    events.on('alertChanged', (event) => this.#alertNews.tell(event))
+    events.on('cartChanged', (event) => fanOut.tellEach(tellCart(event, carts, clock.nowMs())))
+    events.on('cartRemoved', (event) => fanOut.tellEach(tellRemovedCart(event)))
     events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
+    events.on('zonesChanged', ({ version }) => {
+      for (const connection of fanOut.connections) connection.send({ type: 'zones_changed', version })
+    })
+    events.on('recallChanged', (event) => this.#tellRecall(event))
     for (const name of ['keyRevoked', 'scopeChanged'] as const)
       events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
@@ -105,6 +144,7 @@ export class Realtime implements Part {
   async stop(): Promise<void> {
     clearInterval(this.#pingTimer)
     const reason = 'the gateway is stopping'
+    this.#alertNews.flush()
     this.#fanOut.stop()
     for (const connection of this.#fanOut.connections) connection.close(CLOSE.shutdown, reason)
     this.#halfOpen.closeAll(CLOSE.shutdown, reason)
@@ -199,7 +239,10 @@ export class Realtime implements Part {
       else if (connection.admitMessage(performance.now())) this.#receive(connection, data.toString())
       else this.#closeFor(connection, CLOSE.abuse, 'too many messages')
     })
-    connection.send({ type: 'connected', connectionId: connection.connectionId })
+    const { connectionId } = connection
+    const { startedAtMs, version } = this.#deps
+    const started_at = toIso(startedAtMs())
+    connection.send({ type: 'connected', connectionId, time: this.#time(), started_at, version })
   }
 
   /** The oldest socket of a session gives way: a tablet that lost its network comes back before the gateway notices. */
@@ -244,10 +287,11 @@ export class Realtime implements Part {
   #perform(connection: RealtimeConnection, message: ClientMessage): void {
     // what it watches now was told before what it watches then
     this.#fanOut.settle()
+    this.#alertNews.flush()
     const echo = message.id === undefined ? {} : { id: message.id }
     switch (message.type) {
       case 'subscribe':
-        connection.send({ type: 'subscribed', ...this.#subscribe(connection, message.hardwareIds), ...echo })
+        this.#subscribe(connection, message)
         break
       case 'unsubscribe':
         for (const hardwareId of message.hardwareIds) {
@@ -260,7 +304,7 @@ export class Realtime implements Part {
         this.#command(connection, message)
         break
       case 'ping':
-        connection.send({ type: 'pong', ...echo })
+        connection.send({ type: 'pong', time: this.#time(), ...echo })
         break
       case 'authenticate':
         connection.send({ type: 'error', code: 'invalid_message', message: LOGGED_IN, ...echo })
@@ -276,7 +320,32 @@ export class Realtime implements Part {
     void origins.run(origin, () => this.#commands.perform(connection, message))
   }
 
-  #subscribe(connection: RealtimeConnection, wanted: string[]): { hardwareIds: string[]; denied: string[] } {
+  #time(): string {
+    return toIso(this.#deps.clock.nowMs())
+  }
+
+  #subscribe(
+    connection: RealtimeConnection,
+    { hardwareIds: wanted, snapshot, id }: ClientMessage & { type: 'subscribe' },
+  ): void {
+    const echo = id === undefined ? {} : { id }
+    const { hardwareIds, denied } = this.#watch(connection, wanted)
+    connection.send({ type: 'subscribed', hardwareIds, denied, ...echo })
+    if (snapshot !== true) return
+    const { fleet, carts, toDeviceJson, alertsFor } = this.#deps
+    const { caller } = connection
+    const ids = hardwareIds.includes(EVERYTHING) ? 'all' : new Set(hardwareIds)
+    const devices = fleet
+      .all()
+      .filter(({ row }) => (ids === 'all' || ids.has(row.hardwareId)) && canSee(caller, row.hardwareId))
+    connection.send({
+      type: 'snapshot',
+      ...{ devices: devices.map(toDeviceJson), carts: cartsOf(carts, ids, caller) },
+      ...{ alerts: alertsFor(caller), time: this.#time(), ...echo },
+    })
+  }
+
+  #watch(connection: RealtimeConnection, wanted: string[]): { hardwareIds: string[]; denied: string[] } {
     const hardwareIds: string[] = []
     const denied: string[] = []
     for (const hardwareId of new Set(wanted)) {
@@ -299,6 +368,18 @@ export class Realtime implements Part {
     const [all, some] = [toSiteSettingsJson(settings), toSiteForScreensJson(settings)]
     for (const connection of this.#fanOut.connections)
       connection.send({ type: 'site_changed', site: isStaff(connection.caller) ? all : some })
+  }
+
+  #tellRecall({ event, recall, hardwareId, atMs }: GatewayEvents['recallChanged']): void {
+    const message = { type: 'recall' as const, event, recall: toRecallJson(recall), timestamp: toIso(atMs) }
+    const audience = [...this.#fanOut.connections].filter(({ caller }) => isStaff(caller))
+    if (hardwareId === null || event !== 'confirmed') {
+      for (const connection of audience) connection.send(message)
+      return
+    }
+    for (const connection of audience) if (!canSee(connection.caller, hardwareId)) connection.send(message)
+    const told = [{ message: { ...message, event, hardwareId } }]
+    this.#fanOut.tellOnly(audience, hardwareId, told.values())
   }
 
   /** Closes connections of a user or a session that is let in no more, and has the others do what they may now. */

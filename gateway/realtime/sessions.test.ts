@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { CommandedDevice } from '#testing/commanded-device.ts'
+import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let g: TestGateway

@@ -12,6 +12,7 @@ export type LayerChange =
   | { kind: 'type'; deviceType: string; layer: ConfigLayer }
   | { kind: 'group'; groupId: number; deviceType: string; layer: ConfigLayer }
   | { kind: 'device'; hardwareId: string; layer: ConfigLayer }
+  | { kind: 'cart'; hardwareIds: readonly string[]; layer: ConfigLayer }
 
 const EMPTY: ConfigLayer = {}
 
@@ -21,12 +22,19 @@ export class ConfigLayers {
   /** By `groupKey`. */
   readonly #ofGroups = new Map<string, ConfigLayer>()
   readonly #ofDevices = new Map<string, ConfigLayer>()
+  readonly #ofCarts = new Map<string, ConfigLayer>()
 
   set(change: LayerChange): void {
     const { layer } = change
     if (change.kind === 'type') this.#ofTypes.set(change.deviceType, layer)
     else if (change.kind === 'group') put(this.#ofGroups, groupKey(change.groupId, change.deviceType), layer)
-    else put(this.#ofDevices, change.hardwareId, layer)
+    else if (change.kind === 'device') put(this.#ofDevices, change.hardwareId, layer)
+    else for (const hardwareId of change.hardwareIds) put(this.#ofCarts, hardwareId, layer)
+  }
+
+  /** What the device has of its cart. */
+  ofCart(hardwareId: string): ConfigLayer {
+    return this.#ofCarts.get(hardwareId) ?? EMPTY
   }
 
   ofGroup(groupId: number, deviceType: string): ConfigLayer {
@@ -39,6 +47,7 @@ export class ConfigLayers {
       type: this.#ofTypes.get(deviceType) ?? EMPTY,
       group: groupId === null ? EMPTY : this.ofGroup(groupId, deviceType),
       device: this.#ofDevices.get(hardwareId) ?? EMPTY,
+      cart: this.ofCart(hardwareId),
     }
     if (change !== undefined && concerns(change, { hardwareId, deviceType, groupId }))
       layers[change.kind] = change.layer
@@ -54,12 +63,14 @@ export class ConfigLayers {
   /** The device is gone. */
   forgetDevice(hardwareId: string): void {
     this.#ofDevices.delete(hardwareId)
+    this.#ofCarts.delete(hardwareId)
   }
 }
 
 /** Whether the change is of one of the layers of the device. */
 function concerns(change: LayerChange, subject: ConfigSubject): boolean {
   if (change.kind === 'device') return change.hardwareId === subject.hardwareId
+  if (change.kind === 'cart') return change.hardwareIds.includes(subject.hardwareId)
   if (change.deviceType !== subject.deviceType) return false
   return change.kind === 'type' || change.groupId === subject.groupId
 }

@@ -49,6 +49,9 @@ interface News {
 /** Devices a transaction publishes to: one transaction then takes only a moment. */
 const CHUNK = 100
 
+/** The key that tells a device in which zones its cart may be. */
+export const ZONE_EXEMPT = 'zone_exempt'
+
 const NO_PUBLICATION: Publication = { version: null, sessionChanges: [] }
 
 /**
@@ -74,6 +77,8 @@ export class ConfigPublisher implements Part {
       layers.set({ kind: 'group', groupId, deviceType, layer: JSON.parse(config) })
     for (const { hardwareId, config } of deviceLayers)
       layers.set({ kind: 'device', hardwareId, layer: JSON.parse(config) })
+    for (const { hardwareId, zoneTypes } of store.read.zoneExempts())
+      layers.set({ kind: 'cart', hardwareIds: [hardwareId], layer: { [ZONE_EXEMPT]: JSON.parse(zoneTypes) } })
     for (const { topic, payload } of published) this.#recall(topic, payload)
     this.#version = version
   }
@@ -194,7 +199,8 @@ export class ConfigPublisher implements Part {
   /** The merged layers as JSON; devices without a layer of their own share it in `texts`. */
   #textFor(subject: ConfigSubject, change: LayerChange | undefined, texts: Map<string, string>): string {
     const layers = this.#deps.layers.of(subject, change)
-    if (Object.keys(layers.device).length > 0) return JSON.stringify(mergeLayers(layers))
+    const isItsOwn = [layers.device, layers.cart ?? {}].some((layer) => Object.keys(layer).length > 0)
+    if (isItsOwn) return JSON.stringify(mergeLayers(layers))
     const key = `${subject.groupId}/${subject.deviceType}`
     const known = texts.get(key)
     if (known !== undefined) return known

@@ -1,5 +1,7 @@
 import type { DeviceType } from '#devices/device-type.ts'
+import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
+import { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import { ConfigLayers } from './config-layers.ts'
@@ -12,12 +14,16 @@ import { GeofenceTokens } from './geofence-tokens.ts'
 import { Geofences } from './geofences.ts'
 import { Groups } from './groups.ts'
 import type { Users } from './users.ts'
+import { ZoneMessages } from './zone-messages.ts'
+import { ZoneSets } from './zone-sets.ts'
+import { Zones } from './zones.ts'
 
 interface ConfigurationDeps {
   store: Store
   fleet: Fleet
   users: Pick<Users, 'callerOf'>
   downlink: Downlink
+  events: Events
   clock: GatewayClock
   log: Log
   builtInTypes: readonly DeviceType[]
@@ -28,13 +34,15 @@ export type Configuration = ReturnType<typeof createConfiguration>
 
 /** Builds the parts that decide and publish what devices are to know. */
 export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps) {
-  const geofences = new Geofences(deps)
+  const zoneParts = { sets: new ZoneSets(), messages: new ZoneMessages(), turns: new Turns() }
+  const geofences = new Geofences({ ...deps, ...zoneParts, isGroup: (groupId) => groups.has(groupId) })
   const layers = new ConfigLayers()
   const publisher = new ConfigPublisher({ ...deps, layers })
   const groups = new Groups({ ...deps, geofences, layers, publisher })
+  const zones = new Zones({ ...deps, ...zoneParts, groups })
   const deviceTypes = new DeviceTypes({ ...deps, builtIn: builtInTypes, layers, publisher })
   return {
-    ...{ geofences, groups, deviceTypes, publisher },
+    ...{ geofences, groups, zones, deviceTypes, layers, publisher },
     geofenceTokens: new GeofenceTokens({ ...deps, geofences }),
     deviceConfigs: new DeviceConfigs({ ...deps, groups, deviceTypes, layers, publisher }),
   }

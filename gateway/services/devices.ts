@@ -31,6 +31,7 @@ interface NewDeviceFields {
   hardwareId: string
   deviceType: string
   name: string | null
+  cart: string | null
   groupId: number | null
 }
 
@@ -43,6 +44,7 @@ interface RegisteredDevice {
 /** What is changed of a device; what is absent stays. */
 interface DeviceFields {
   name?: string | null | undefined
+  cart?: string | null | undefined
   deviceType?: string | undefined
   groupId?: number | null | undefined
 }
@@ -73,8 +75,11 @@ export class Devices {
   }
 
   /** Registers a device that came with the shared key, unless there is a reason against it when its turn has come. */
-  enrol(hardwareId: string, deviceType: string, refusal: () => string | null): Promise<RegisteredDevice> {
-    return this.#register({ hardwareId, deviceType, name: null, groupId: null }, true, refusal)
+  enrol(
+    fields: Pick<NewDeviceFields, 'hardwareId' | 'deviceType' | 'cart'>,
+    refusal: () => string | null,
+  ): Promise<RegisteredDevice> {
+    return this.#register({ ...fields, name: null, groupId: null }, true, refusal)
   }
 
   /** Issues a device that is still on the shared key another password; null when it needs none any more. */
@@ -108,8 +113,7 @@ export class Devices {
 
   async change(device: Device, fields: DeviceFields): Promise<Device> {
     if (fields.deviceType === undefined && fields.groupId === undefined) {
-      if (fields.name !== undefined && fields.name !== device.row.name)
-        await this.#write(device, { name: fields.name })
+      if (!areNamesSame(device.row, fields)) await this.#write(device, namesIn(fields))
       return device
     }
     await this.#place(device, fields)
@@ -130,12 +134,12 @@ export class Devices {
       this.#requireGroup(fields.groupId ?? null)
       const known = device.row
       const { hardwareId, groupId: previousGroupId } = known
-      const { name, deviceType = known.deviceType, groupId = previousGroupId } = fields
-      const isNameSame = name === undefined || name === known.name
-      if (isNameSame && deviceType === known.deviceType && groupId === previousGroupId) return previousGroupId
+      const { deviceType = known.deviceType, groupId = previousGroupId } = fields
+      const isPlaceSame = deviceType === known.deviceType && groupId === previousGroupId
+      if (isPlaceSame && areNamesSame(known, fields)) return previousGroupId
       const subject = { hardwareId, deviceType, groupId }
-      // only what was asked for: the name may be about to change outside these turns
-      const change = { ...subject, ...(name === undefined ? {} : { name }), nowMs: clock.nowMs() }
+      // only what was asked for: name and cart may be about to change outside these turns
+      const change = { ...subject, ...namesIn(fields), nowMs: clock.nowMs() }
       await publish([subject], undefined, (publication, commit) =>
         store.write('updateDevice', { ...change, publication }, (row) => {
           device.row = row
@@ -210,8 +214,11 @@ export class Devices {
   async #write(device: Device, change: Omit<DeviceChange, 'hardwareId' | 'nowMs'>): Promise<void> {
     const { store, clock, events } = this.#deps
     const { hardwareId } = device.row
-    device.row = await store.write('updateDevice', { ...change, hardwareId, nowMs: clock.nowMs() })
-    events.emit('deviceChanged', { hardwareId })
+    // in the order of the writes, as all that replace the row
+    await store.write('updateDevice', { ...change, hardwareId, nowMs: clock.nowMs() }, (row) => {
+      device.row = row
+      events.emit('deviceChanged', { hardwareId })
+    })
   }
 
   #register(
@@ -247,4 +254,13 @@ export class Devices {
       { in: 'body', name: 'group_id', code: 'unknown_group', detail: `there is no group ${groupId}` },
     ])
   }
+}
+
+/** What people call the device and its cart, as far as it is asked for. */
+function namesIn({ name, cart }: DeviceFields): { name?: string | null; cart?: string | null } {
+  return { ...(name === undefined ? {} : { name }), ...(cart === undefined ? {} : { cart }) }
+}
+
+function areNamesSame(row: Device['row'], { name = row.name, cart = row.cart }: DeviceFields): boolean {
+  return name === row.name && cart === row.cart
 }

@@ -1,13 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
-import type { ErasedSubject, ErasurePosition, ErasureStep } from '#store/erasure.ts'
+import type { Erased, ErasedSubject, ErasurePosition, ErasureStep } from '#store/erasure.ts'
 import type { Store } from '#store/store.ts'
 import type { WriteInput } from '#store/writer/writes.ts'
 
 interface ErasuresDeps {
   store: Pick<Store, 'write' | 'truncateLog'>
+  events: Events
   clock: Clock
   log: Log
 }
@@ -15,9 +17,6 @@ interface ErasuresDeps {
 /** How often the log of the database is tried to be emptied: readers of a long history hold it. */
 const TRUNCATIONS = 50
 const TRUNCATION_PAUSE_MS = 100
-
-/** What an erasure blanked. */
-export type Erased = Omit<ErasureStep, 'after'>
 
 /**
  * Blanks what is kept of a person or a code, in short transactions between those of the devices' messages. One that a
@@ -33,20 +32,24 @@ export class Erasures {
 
   /** Resolves when nothing of it is left. Throws `store_unavailable`. */
   erase(subject: ErasedSubject): Promise<Erased> {
-    const { store, clock, log } = this.#deps
+    const { store, events, clock, log } = this.#deps
     return this.#turns.take(async () => {
-      const erased: Erased = { lockEvents: 0, commands: 0, metadata: 0 }
+      const erased: Erased = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
       let after: ErasurePosition | null = null
       do {
         const input: WriteInput<'eraseStep'> = { subject, after, nowMs: clock.nowMs() }
-        const step: ErasureStep = await store.write('eraseStep', input)
+        const step: ErasureStep = await store.write('eraseStep', input, ({ lockEvents, otherTable }) => {
+          if (lockEvents > 0) events.emit('erased', { table: 'lock_event' })
+          if (otherTable !== null) events.emit('erased', { table: otherTable })
+        })
         erased.lockEvents += step.lockEvents
         erased.commands += step.commands
         erased.metadata += step.metadata
+        erased.other += step.other
         after = step.after
       } while (after !== null)
       await this.#emptyLog()
-      log.info({ ...erased }, 'erased a person or a code from lock events and commands')
+      log.info({ ...erased }, 'erased a person or a code')
       return erased
     })
   }

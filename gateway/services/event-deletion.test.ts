@@ -5,7 +5,7 @@ import { GATEWAY } from '#domain/origin.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { insertAuditEntry } from '#store/audit-log.ts'
-import { insertCommand } from '#store/commands.ts'
+import { addToCommandCount, insertCommand } from '#store/commands.ts'
 import type { Connection } from '#store/db/connection.ts'
 import { insertGeofenceEvent } from '#store/geofence-events.ts'
 import { openTelemetryParts } from '#testing/telemetry-parts.ts'
@@ -68,8 +68,10 @@ function addCommand(connection: Connection, n: number, createdAtMs: number, isOv
     ...NEW_COMMAND,
     ...{ commandId: `c${n}`, hardwareId: 'cart-1', shortId: 'x', deviceType: 'teebox', command: 'locate' },
     ...{ paramsJson: '{}', metadataJson: null, ttlS: 60, requestedBy: 'u', retryOf: null, createdAtMs },
+    forced: null,
     ...{ status: isOver ? 'completed' : 'pending' },
   })
+  addToCommandCount(connection, 1)
 }
 
 test('events, finished commands and entries of the audit log older than so many days go, to the millisecond', async (t) => {

@@ -14,7 +14,14 @@ async function openGrowth(t: TestContext) {
   await growth.start()
   t.after(() => growth.stop())
   const store = (hardwareId: string, count: number) => {
-    const rest = { eventId: 'e', event: 'lock', source: 'keypad', code: null, metadataJson: null } as const
+    const rest = {
+      eventId: 'e',
+      event: 'lock',
+      source: 'keypad',
+      code: null,
+      commandId: null,
+      metadataJson: null,
+    } as const
     for (let i = 0; i < count; i++) events.emit('lockChanged', { hardwareId, atMs: i, ...rest })
   }
   const afterAnHour = () => {

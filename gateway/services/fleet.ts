@@ -1,11 +1,12 @@
 import { emptyState, type LatestBattery, type LatestGps } from '#domain/latest-state.ts'
-import { DamagedError, NotFoundError } from '#shared/errors.ts'
+import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Registration } from '#shared/registrations.ts'
 import { UNWATCHED } from '#shared/zones/watch.ts'
 import type { DeviceRow } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
 import type { DeviceState } from '#store/telemetry/device-state.ts'
+import { unlessDamaged } from './unless-damaged.ts'
 
 /** What is known of a device, with its newest records. Replaced as a whole after each commit that moved it. */
 export interface Reported extends DeviceState {
@@ -62,16 +63,6 @@ export function rereadLatest(
     ...device.reported,
     ...(streams.includes('gps') ? { gps: latestGpsOf(source, deviceId, untilMs) } : {}),
     ...(streams.includes('battery') ? { battery: latestBatteryOf(source, deviceId, untilMs) } : {}),
-  }
-}
-
-/** Null where a page is damaged: the store says so, and the device will send another record. */
-function unlessDamaged<Result>(read: () => Result): Result | null {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof DamagedError) return null
-    throw error
   }
 }
 

@@ -1,73 +1,65 @@
 import type { Clock } from '#shared/time.ts'
-import { Turns } from '#shared/turns.ts'
-import { zonesTopic } from '#shared/wire/mqtt.ts'
-import { compactZones } from '#shared/zones/compact.ts'
-import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
+import type { Turns } from '#shared/turns.ts'
+import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
-
-/** The zones of one id. */
-export interface GeofenceSet {
-  groupId: number
-  /** Grows with every change; 0 while there never were any zones. */
-  version: number
-  zones: readonly Zone[]
-}
-
-/** The zones of a group that raise events, and each by its id. */
-export interface WatchedSet {
-  groupId: number
-  watched: WatchedZones
-  zoneOf(zoneId: string): Zone | undefined
-}
+import type { ZoneMessages } from './zone-messages.ts'
+import { requireFreeIds, requireRoom } from './zone-rules.ts'
+import { type GeofenceSet, type OwnSet, unionOf, type WatchedSet, type ZoneSets } from './zone-sets.ts'
 
 interface GeofencesDeps {
   store: Pick<Store, 'read' | 'write'>
   downlink: Pick<Downlink, 'prepare'>
   clock: Clock
-}
-
-interface KnownSet extends GeofenceSet {
-  /** Made at the first use; null when there is nothing to watch. */
-  watched?: WatchedSet | null
+  sets: ZoneSets
+  messages: ZoneMessages
+  /** Two changes at once, of the site's zones or of those of a group, would give two sets the same version. */
+  turns: Turns
+  /** Zones may be stored under an id that is no group: those of the site do not count there. */
+  isGroup: (groupId: number) => boolean
 }
 
 /**
- * The zones of all groups, in memory. Changes are made one after the other, each in one transaction with the retained
- * message that brings it to the teeboxes: what they read is always what is stored.
+ * The own zones of groups. Changes are made one after the other, each in one transaction with the retained message that
+ * brings the group's zones, and those of the site beside them, to the teeboxes: what they read is always what is stored.
  */
 export class Geofences {
   readonly #deps: GeofencesDeps
-  readonly #byGroupId = new Map<number, KnownSet>()
   /** Groups whose retained message is not made of the zones that are stored. */
   readonly #untold = new Set<number>()
-  /** Two changes at once would give two sets the same version. */
-  readonly #turns = new Turns()
 
   constructor(deps: GeofencesDeps) {
     this.#deps = deps
   }
 
+  /** Groups come before: what is published depends on which there are. */
   load(): void {
-    const { read } = this.#deps.store
-    const messages = new Map(
+    const { store, sets } = this.#deps
+    const { read } = store
+    const site = read.zoneSet()
+    // both are written by this program only
+    if (site !== null)
+      sets.setSite({
+        version: site.version,
+        zones: fromSiteFeaturesJson(JSON.parse(site.zonesJson)),
+      })
+    const published = new Map(
       read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
     )
-    for (const { groupId, version, zonesJson } of read.geofenceSets()) {
-      // written by this program only
-      const set: KnownSet = { groupId, version, zones: JSON.parse(zonesJson) }
-      this.#byGroupId.set(groupId, set)
-      const { topic, payload } = messageOf(set)
-      if (messages.get(topic) !== payload) this.#untold.add(groupId)
+    for (const { zonesJson, ...row } of read.geofenceSets()) {
+      const set: OwnSet = { ...row, zones: JSON.parse(zonesJson) }
+      sets.setOwn(set)
+      const { topic, payload } = this.#messageOf(set)
+      if (published.get(topic) !== payload) this.#untold.add(set.groupId)
     }
   }
 
   /** Empty at version 0 for an id that was never used. */
   of(groupId: number): GeofenceSet {
-    return this.#byGroupId.get(groupId) ?? { groupId, version: 0, zones: [] }
+    return this.#deps.sets.ownOf(groupId) ?? { groupId, version: 0, zones: [] }
   }
 
   versionOf(groupId: number): number {
@@ -79,22 +71,41 @@ export class Geofences {
     return this.of(groupId).zones.length > 0
   }
 
-  /** The highest id that ever had zones; 0 when none had. */
-  highestId(): number {
-    return Math.max(0, ...this.#byGroupId.keys())
+  /** Ids that the zones of the site have. */
+  idsOfSite(): ReadonlySet<string> {
+    return new Set(this.#deps.sets.site.zones.map(({ id }) => id))
   }
 
-  /** Null when nothing is to be watched: no group, or no zones that are enabled. */
+  /** All that counts for a group: zones of the site, then its own. Of an id that is no group, its own. */
+  allOf(groupId: number): GeofenceSet {
+    const { sets, isGroup } = this.#deps
+    return isGroup(groupId) ? sets.allOf(groupId) : this.of(groupId)
+  }
+
+  /** How far edges are from where they were drawn, in what teeboxes of the group get, in metres. */
+  lossMOf(groupId: number): number {
+    return this.#deps.messages.fit(this.allOf(groupId).zones).lossM
+  }
+
+  /** The highest id that ever had zones; 0 when none had. */
+  highestId(): number {
+    let highest = 0
+    for (const { groupId } of this.#deps.sets.own()) highest = Math.max(highest, groupId)
+    return highest
+  }
+
+  /**
+   * The zones that count for a device of this group, or of none, those of the site included; null when none of them is
+   * enabled. The same object until they change.
+   */
   watchedOf(groupId: number | null): WatchedSet | null {
-    const set = groupId === null ? undefined : this.#byGroupId.get(groupId)
-    if (set === undefined) return null
-    if (set.watched === undefined) set.watched = watchedSet(set)
-    return set.watched
+    return this.#deps.sets.watchedOf(groupId)
   }
 
   /**
    * Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then.
-   * `also` is written in the same transaction, or refuses it.
+   * `also` is written in the same transaction, or refuses it. Throws `duplicate_id` for one that a zone of the site has,
+   * `too_many_zones` and `too_large` where the site's leave no room for them.
    */
   replace(
     groupId: number,
@@ -102,31 +113,34 @@ export class Geofences {
     check = () => undefined as unknown,
     also?: NamedWrite,
   ): Promise<GeofenceSet> {
-    return this.#turns.take(async () => {
+    const { turns, sets, messages } = this.#deps
+    return turns.take(async () => {
       check()
-      return this.#save({ groupId, version: this.versionOf(groupId) + 1, zones }, also)
+      requireFreeIds(zones, sets.site.zones, 'the site')
+      const union = unionOf(sets.site.zones, groupId, zones)
+      // what is too much for a group without zones of the site was refused when it was read
+      if (union !== zones) requireRoom(messages.fit(union), `group ${groupId}`)
+      return this.#save(this.#next(groupId, zones), also)
     })
   }
 
   /**
-   * Publishes a set without zones for each of these groups that never had one: a teebox that comes from another group
-   * must lose the zones of that. And publishes anew, as the next version, what the start did not find as it is stored.
+   * Publishes the zones of each of these groups that have never been published with those of the site as they are, also
+   * an empty set: a teebox that comes from another group must lose the zones of that. And publishes anew, as the next
+   * version, what the start did not find as it is stored.
    */
   async publishMissing(groupIds: Iterable<number>): Promise<void> {
-    for (const groupId of this.#untold) await this.#turns.take(() => this.#publishAnew(groupId))
+    const { turns, sets } = this.#deps
+    for (const groupId of this.#untold) await turns.take(() => this.#publishAnew(groupId))
     for (const groupId of groupIds) {
-      if (this.#byGroupId.has(groupId)) continue
-      await this.#turns.take(async () => {
-        if (!this.#byGroupId.has(groupId)) await this.#save({ groupId, version: 0, zones: [] })
+      if (this.#isPublished(groupId)) continue
+      await turns.take(async () => {
+        if (this.#isPublished(groupId)) return
+        const { zones } = this.of(groupId)
+        const isFirst = sets.ownOf(groupId) === undefined && sets.zonesOf(groupId).length === 0
+        await this.#save({ ...this.#next(groupId, zones), ...(isFirst && { version: 0 }) })
       })
     }
-  }
-
-  async #publishAnew(groupId: number): Promise<void> {
-    if (!this.#untold.has(groupId)) return
-    const { version, zones } = this.of(groupId)
-    // the teeboxes may have what is wrong under the version it has
-    await this.#save({ groupId, version: version === 0 ? 0 : version + 1, zones })
   }
 
   /** Empties the set of a group in the transaction of `write`; `onWritten` is to be called in that of the write. */
@@ -134,44 +148,60 @@ export class Geofences {
     groupId: number,
     write: (change: GeofenceSetChange | null, onWritten: () => void) => Promise<Result>,
   ): Promise<Result> {
-    return this.#turns.take(() => {
-      if (!this.has(groupId)) return write(null, () => undefined)
-      return this.#saveWith({ groupId, version: this.versionOf(groupId) + 1, zones: [] }, write)
+    const { turns, sets } = this.#deps
+    return turns.take(() => {
+      if (sets.zonesOf(groupId).length === 0) return write(null, () => undefined)
+      // nor those of the site: nobody is there for whom they would count
+      const set = { groupId, version: this.versionOf(groupId) + 1, zones: [], siteVersion: 0 }
+      return this.#saveWith(set, write)
     })
   }
 
-  async #save(set: GeofenceSet, also?: NamedWrite): Promise<GeofenceSet> {
+  #isPublished(groupId: number): boolean {
+    const { sets } = this.#deps
+    return sets.ownOf(groupId)?.siteVersion === sets.site.version
+  }
+
+  async #publishAnew(groupId: number): Promise<void> {
+    const known = this.#deps.sets.ownOf(groupId)
+    if (!this.#untold.has(groupId) || known === undefined) return
+    // the teeboxes may have what is wrong under the version it has
+    await this.#save({ ...this.#next(groupId, known.zones), ...(known.version === 0 && { version: 0 }) })
+  }
+
+  /** The next version of a set. */
+  #next(groupId: number, zones: readonly Zone[]): OwnSet {
+    const { sets, isGroup } = this.#deps
+    const siteVersion = isGroup(groupId) ? sets.site.version : 0
+    return { groupId, version: this.versionOf(groupId) + 1, zones, siteVersion }
+  }
+
+  async #save(set: OwnSet, also?: NamedWrite): Promise<GeofenceSet> {
     const { store } = this.#deps
     await this.#saveWith(set, (change, onWritten) => store.write('saveGeofenceSet', change, onWritten, also))
     return set
   }
 
   #saveWith<Result>(
-    set: GeofenceSet,
+    set: OwnSet,
     write: (change: GeofenceSetChange, onWritten: () => void) => Promise<Result>,
   ): Promise<Result> {
-    const { downlink, clock } = this.#deps
-    const { groupId, version, zones } = set
-    const row = { groupId, version, zonesJson: JSON.stringify(zones), updatedAtMs: clock.nowMs() }
-    return publishWith([downlink.prepare(messageOf(set))], (sessionChanges, commit) =>
-      write({ ...row, sessionChanges }, () => {
-        this.#byGroupId.set(groupId, set)
-        this.#untold.delete(groupId)
+    const { downlink, clock, sets } = this.#deps
+    const { zones, ...row } = set
+    const stored = { ...row, zonesJson: JSON.stringify(zones), updatedAtMs: clock.nowMs() }
+    return publishWith([downlink.prepare(this.#messageOf(set))], (sessionChanges, commit) =>
+      write({ ...stored, sessionChanges }, () => {
+        sets.setOwn(set)
+        this.#untold.delete(set.groupId)
         commit()
       }),
     )
   }
-}
 
-/** What teeboxes get of a set. */
-function messageOf({ groupId, version, zones }: GeofenceSet) {
-  const payload = JSON.stringify(compactZones(version, zones))
-  return { topic: zonesTopic(groupId), payload, isRetained: true }
-}
-
-function watchedSet({ groupId, zones }: GeofenceSet): WatchedSet | null {
-  const watched = watchedZones(zones)
-  if (watched.zones.length === 0) return null
-  const byId = new Map(zones.map((zone) => [zone.id, zone]))
-  return { groupId, watched, zoneOf: (zoneId) => byId.get(zoneId) }
+  /** What teeboxes get of a set: with the zones of the site as they are now, if it is that of a group. */
+  #messageOf({ groupId, version, zones, siteVersion }: OwnSet) {
+    const { sets, messages } = this.#deps
+    const published = siteVersion === 0 ? zones : unionOf(sets.site.zones, groupId, zones)
+    return messages.messageOf(groupId, version, published)
+  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
+import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let g: TestGateway
@@ -69,6 +70,85 @@ test('what only admins read over HTTP, others do not get over MQTT: configuratio
   for (const { topic } of topics) assert.doesNotMatch(topic, /\/(cfg|sz)$/)
   const all = await heard(await g.program(), ['#'], async () => undefined)
   assert.ok(all.some(({ topic }) => topic === 'dev/cart-1/cfg'))
+})
+
+describe('staff', () => {
+  const staff = (allowed: string[]) => g.createUser({ role: 'staff', allowed_hardware_ids: allowed })
+
+  test('reads what it reads over HTTP: devices in scope, zones of all groups, no configuration', async () => {
+    const { userId, key } = await staff(['cart-1'])
+    assert.equal((await g.request('GET', '/me', { key })).body.mqtt.username, userId)
+    for (const [path, status] of [
+      ['/groups/42/geofences', 200],
+      ['/devices/cart-1/config', 403],
+    ] as const)
+      assert.equal((await g.request('GET', path, { key })).status, status, path)
+    const program = await g.program({}, { userId, key })
+    for (const filter of [
+      '#',
+      '+/#',
+      'dev/#',
+      'dev/+/+',
+      'dev/+/evt',
+      'dev/cart-1/tlm',
+      'sit/42/sz',
+      'sit/+/sz',
+      'sit/#',
+    ])
+      assert.equal(await granted(program, filter), 1, filter)
+    for (const filter of ['dev/cart-1/cfg', 'dev/+/cfg', 'dev/+/key', 'dev/cart-2/tlm', 'sit/42/cfg'])
+      assert.equal(await granted(program, filter), 128, filter)
+    await program.endAsync()
+    const topics = await heard(await g.program({}, { userId, key }), ['#'], async () => {
+      await g.request('PUT', '/devices/cart-1/config', { body: { realtime_enabled: false } })
+      await g.request('PUT', '/groups/42/geofences', { body: ZONES })
+    })
+    assert.ok(topics.some(({ topic }) => topic === 'sit/42/sz'))
+    for (const { topic } of topics) assert.doesNotMatch(topic, /\/(cfg|key)$/)
+  })
+
+  test('sees every device with *, also one that is registered later, and only its own without', async () => {
+    const [all, none] = [await staff(['*']), await staff(['some-other'])]
+    const [seeing, blind] = [await g.program({}, all), await g.program({}, none)]
+    const seen: string[] = []
+    seeing.on('message', (topic) => seen.push(topic))
+    blind.on('message', (topic) => seen.push(`blind ${topic}`))
+    for (const program of [seeing, blind]) assert.equal(await granted(program, 'dev/#'), 1)
+    const later = await g.device(`later-${all.userId}`)
+    await later.publishAsync(`dev/later-${all.userId}/tlm`, '{"speed":1}', { qos: 1 })
+    await eventually(() => seen.length > 0, 'a message of the new device')
+    // what is answered to the other comes behind what it would have been sent
+    await blind.unsubscribeAsync('dev/#')
+    assert.deepEqual([...new Set(seen)], [`dev/later-${all.userId}/tlm`])
+    for (const program of [seeing, blind, later]) await program.endAsync()
+  })
+
+  test('publishes nothing', async () => {
+    for (const topic of ['news', 'dev/cart-1/cmd', 'sit/42/sz']) {
+      const program = await g.program({}, await staff(['*']))
+      const closed = new Promise<void>((resolve) => program.once('close', () => resolve()))
+      program.publish(topic, 'x', { qos: 1 })
+      await closed
+    }
+  })
+
+  test('that becomes a user hears of no zones any more, and nothing once its key is void', async () => {
+    const user = await staff(['*'])
+    const program = await g.program({}, user)
+    const seen: string[] = []
+    program.on('message', (topic) => seen.push(topic))
+    assert.equal(await granted(program, 'sit/#'), 1)
+    await eventually(() => seen.includes('sit/42/sz'), 'the zones')
+    await g.request('PATCH', `/users/${user.userId}`, { body: { role: 'user' } })
+    seen.length = 0
+    await g.request('PUT', '/groups/42/geofences', { body: ZONES })
+    await program.unsubscribeAsync('sit/#')
+    assert.deepEqual(seen, [])
+    assert.equal(await granted(program, 'sit/#'), 128)
+    const closed = new Promise<void>((resolve) => program.once('close', () => resolve()))
+    await g.request('POST', `/users/${user.userId}/rotate-key`)
+    await closed
+  })
 })
 
 test('the address of zones, which has a token, is shown to admins alone, wherever a command is shown', async () => {

@@ -1,4 +1,4 @@
-import { canSee, isAdmin, seesCodes } from '#domain/access.ts'
+import { type Caller, canSee, isAdmin, isStaff, seesCodes } from '#domain/access.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
@@ -6,19 +6,21 @@ import type { Rates } from '#shared/budgets/rates.ts'
 import { AppError, describeError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
+import { isSiteKind } from '#shared/wire/alerts.ts'
 import {
   ackMessageSchema,
   DOWNLINKS,
   deviceTopic,
-  statusMessageSchema,
   timeQuestionSchema,
   UPLINKS,
   type Uplink,
   zonesTopic,
 } from '#shared/wire/mqtt.ts'
+import type { ClockConfirmation } from './clock/confirmation.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import type { Devices } from './devices.ts'
 import type { Enrolment, EnrolmentRefusal } from './enrolment.ts'
+import { type FirstStatus, parseOrUndefined, readFirstStatus } from './first-status.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Ingest } from './ingest/ingest.ts'
 import type { Uplinked } from './ingest/message.ts'
@@ -68,10 +70,13 @@ interface MqttAccessDeps {
   presence: Presence
   events: Events
   clock: GatewayClock
+  clockConfirmation: Pick<ClockConfirmation, 'asked'>
   log: Log
   enrolment: Enrolment
   /** Lock events of each device: they stay for the retention. */
   lockEvents: Pick<Rates, 'spend' | 'debtMs'>
+  /** Who may read the messages of alerts. */
+  alerts: { mayRead(caller: Caller, kind: string, cart: string): boolean }
   /** Publishes to MQTT clients, QoS 0. */
   answer: (topic: string, payload: string) => void
   /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
@@ -79,6 +84,12 @@ interface MqttAccessDeps {
   /** Forgets the session of a client id. */
   forgetSession: (clientId: string) => void
 }
+
+/** Below it the gateway tells of alerts. */
+const ALERTS_ROOT = 'alert'
+
+/** Zones of a group: staff read those of all, as over HTTP. */
+const ZONES_LEVEL = 'sz'
 
 /** Devices report the codes they were opened with there, as they are. */
 const CODES_LEVEL: Uplink = 'evt'
@@ -148,13 +159,15 @@ export class MqttAccess {
     // what the filter names can only be the codes of lock events
     if (level === CODES_LEVEL && !seesCodes(caller)) return false
     if (root === '#' || root === '+') return true
+    if (root === ALERTS_ROOT) return this.#mayAskForAlerts(caller, topicFilter)
+    if (root === 'sit') return isStaff(caller) && (hasWildcard(level) || level === ZONES_LEVEL)
     const isShown = hasWildcard(level) || USERS_LEVELS.has(level)
     return root === 'dev' && isShown && (hasWildcard(hardwareId) || canSee(caller, hardwareId))
   }
 
   /**
-   * An admin reads everything; a user the messages from and to the devices in scope, but not what only an admin may read
-   * over HTTP (configuration, zones); a device its own. Commands are handed to a device one by one, while their time to
+   * An admin reads everything; users and staff the messages from and to the devices in scope, staff also all zones, but not
+   * what only an admin may read over HTTP (configuration; of users, zones); a device its own. Commands are handed to a device one by one, while their time to
    * live lasts: no queue may keep them for it.
    */
   canRead(owner: string, topic: string): boolean {
@@ -167,6 +180,8 @@ export class MqttAccess {
     if (isAdmin(caller)) return true
     const [root, hardwareId = '', level = ''] = topic.split('/', 3)
     if (level === CODES_LEVEL && !seesCodes(caller)) return false
+    if (root === ALERTS_ROOT) return this.#mayReadAlert(caller, topic)
+    if (root === 'sit') return isStaff(caller) && level === ZONES_LEVEL
     return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)
   }
 
@@ -180,7 +195,7 @@ export class MqttAccess {
       return UPLINK_BY_LEVEL.get(topic.slice(login.topicPrefix.length))
     }
     const caller = this.#deps.users.callerOf(login.userId)
-    const isFree = !/^(dev\/|sit\/|\$)/.test(topic)
+    const isFree = !/^(dev\/|sit\/|alert\/|\$)/.test(topic)
     return caller !== undefined && isAdmin(caller) && isFree ? 'message' : undefined
   }
 
@@ -237,11 +252,8 @@ export class MqttAccess {
       if (uplinked.level === 'st' && !uplinked.isWill) login.handshake?.offer(login.device)
       if (lockEvents > 0) this.#deps.lockEvents.spend(deviceOwner(login.hardwareId), lockEvents)
       return items
-    } else if (login.enrolling === null && !isEnrolling(uplinked)) {
-      this.#deps.ingest.dropped.add('not_enrolled')
-      onDropped()
     } else {
-      this.#receiveFirst(login, uplinked, changes, onStored, onRefused)
+      this.#receiveFirst(login, uplinked, changes, onStored, onRefused, onDropped)
     }
     return 1
   }
@@ -269,6 +281,25 @@ export class MqttAccess {
     return waitMs > 0 ? { reason: 'too_many_lock_events', waitMs } : undefined
   }
 
+  /** `alert/{kind}/{cart}` */
+  #mayReadAlert(caller: Caller, topic: string): boolean {
+    const [, kind = '', level = '', ...more] = topic.split('/')
+    const cart = decoded(level)
+    return more.length === 0 && cart !== undefined && this.#deps.alerts.mayRead(caller, kind, cart)
+  }
+
+  /** Whether a filter below `alert/` could match a topic that the caller may read. */
+  #mayAskForAlerts(caller: Caller, topicFilter: string): boolean {
+    const [, kind = '', level = '#', ...more] = topicFilter.split('/')
+    if (more.length > 1 || (more.length === 1 && more[0] !== '#')) return false
+    const isAnyKind = hasWildcard(kind)
+    if (!isAnyKind && isSiteKind(kind)) return this.#deps.alerts.mayRead(caller, kind, 'site')
+    if (hasWildcard(level)) return true
+    // of the site; carts are not called so
+    if (isAnyKind && level === 'site') return isStaff(caller)
+    return this.#mayReadAlert(caller, `${ALERTS_ROOT}/${isAnyKind ? 'outside' : kind}/${level}`)
+  }
+
   #isZonesOf(hardwareId: string, topic: string): boolean {
     if (!topic.startsWith('sit/')) return false
     const groupId = this.#deps.fleet.byHardwareId(hardwareId)?.row.groupId ?? null
@@ -281,11 +312,22 @@ export class MqttAccess {
     changes: readonly SessionChange[],
     onStored: () => void,
     onRefused: (reason: string) => void,
+    onDropped: () => void,
   ): void {
-    login.enrolling ??= this.#enrol(login, uplinked)
+    let message = uplinked
+    if (login.enrolling === null) {
+      const status = readFirstStatus(uplinked)
+      if (status === undefined) {
+        this.#deps.ingest.dropped.add('not_enrolled')
+        onDropped()
+        return
+      }
+      message = { ...uplinked, drops: status.drops }
+      login.enrolling = this.#enrol(login, status)
+    }
     void login.enrolling.then(() => {
       if (login.device === null) onRefused('not_enrolled')
-      else this.#deps.ingest.accept(login.device, login, uplinked, changes, onStored, onRefused)
+      else this.#deps.ingest.accept(login.device, login, message, changes, onStored, onRefused)
     })
   }
 
@@ -344,16 +386,15 @@ export class MqttAccess {
     void this.#deps.devices.confirmPassword(device, device.row.mqttPasswordHash)
   }
 
-  #enrol(login: DeviceLogin, uplinked: Uplinked): Promise<void> {
+  #enrol(login: DeviceLogin, { deviceType, cart }: FirstStatus): Promise<void> {
     const { devices, enrolment, fleet, presence, log } = this.#deps
     const { hardwareId } = login
-    const deviceType = typeNamedIn(uplinked.payload) ?? ''
     const begin = (device: Device) => {
       login.device = device
       if (!login.isOver) presence.connected(device, login)
     }
     return devices
-      .enrol(hardwareId, deviceType, () => enrolment.refusalOf(hardwareId))
+      .enrol({ hardwareId, deviceType, cart }, () => enrolment.refusalOf(hardwareId))
       .then(
         ({ device, password }) => {
           begin(device)
@@ -378,7 +419,8 @@ export class MqttAccess {
       this.#deps.ingest.dropped.add('invalid_time_question')
       return
     }
-    const { clock } = this.#deps
+    const { clock, clockConfirmation } = this.#deps
+    clockConfirmation.asked(login.hardwareId)
     const answer = { t: clock.nowMs(), up: question.data.up }
     // a device with a wrong time dates its samples by it; one without a time counts its uptime
     if (!clock.isTrusted) {
@@ -387,6 +429,15 @@ export class MqttAccess {
     }
     if (login.device !== null) login.device.asksForTime = true
     this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
+  }
+}
+
+/** What stands percent-encoded in a topic; undefined where nothing does. */
+function decoded(level: string): string | undefined {
+  try {
+    return decodeURIComponent(level)
+  } catch {
+    return undefined
   }
 }
 
@@ -414,27 +465,9 @@ function isPasswordOf(device: Device, password: Buffer): boolean {
   return hashesEqual(hashSecret(password), device.row.mqttPasswordHash)
 }
 
-/** Whether a device that is not registered asks to be, by the status that names its type. */
-function isEnrolling({ level, payload, isWill }: Uplinked): boolean {
-  return level === 'st' && !isWill && typeNamedIn(payload) !== undefined
-}
-
 /** Whether a device says that it has its own password. */
 function isKeyAck({ level, payload }: Uplinked): boolean {
   if (level !== 'ack') return false
   const ack = ackMessageSchema.safeParse(parseOrUndefined(payload))
   return ack.success && ack.data.key === 1
-}
-
-function typeNamedIn(payload: Buffer): string | undefined {
-  const status = statusMessageSchema.safeParse(parseOrUndefined(payload))
-  return status.success ? status.data.type : undefined
-}
-
-function parseOrUndefined(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }

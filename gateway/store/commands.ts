@@ -1,4 +1,10 @@
-import { advance, type CommandEvent, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
+import {
+  advance,
+  type CommandEvent,
+  type CommandFailure,
+  type CommandProgress,
+  SUPERSEDING,
+} from '#domain/commands.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import type { Connection } from './db/connection.ts'
@@ -19,6 +25,8 @@ export interface CommandRow extends CommandProgress {
   requestedBy: string
   retryOf: string | null
   createdAtMs: number
+  /** What a lock is sent in spite of: an unknown position, or anything; null for nothing. */
+  forced: 'locating' | 'all' | null
 }
 
 /** What to list; absent fields do not filter. */
@@ -35,7 +43,7 @@ type StoredCommand = Omit<CommandRow, 'lateAck'> & { lateAckJson: string | null 
 const COLUMNS = `command_id AS commandId, hardware_id AS hardwareId, short_id AS shortId, device_type AS deviceType,
   command, params AS paramsJson, metadata AS metadataJson, ttl_s AS ttlS, status, requested_by AS requestedBy,
   retry_of AS retryOf, created_at_ms AS createdAtMs, published_at_ms AS publishedAtMs,
-  acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson`
+  acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson, forced`
 // word for word what the partial index says, so that SQLite takes it
 const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
 
@@ -93,7 +101,7 @@ export function commandMetadata(
 export function insertCommand(connection: Connection, row: CommandRow): void {
   connection.run(
     `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, metadata, ttl_s, status,
-       requested_by, retry_of, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       requested_by, retry_of, created_at_ms, forced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.commandId,
     row.hardwareId,
     row.shortId,
@@ -106,17 +114,21 @@ export function insertCommand(connection: Connection, row: CommandRow): void {
     row.requestedBy,
     row.retryOf,
     row.createdAtMs,
+    row.forced,
   )
-  connection.run('UPDATE command_count SET commands = commands + 1')
+}
+
+/** Counts commands that were just inserted. */
+export function addToCommandCount(connection: Connection, added: number): void {
+  connection.run('UPDATE command_count SET commands = commands + ?', added)
 }
 
 /** Fails the locks and unlocks of a device that were not sent yet. */
 export function supersedeCommands(connection: Connection, hardwareId: string): CommandRow[] {
   const rows = connection.all<StoredCommand>(
     `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
-       AND command IN (SELECT value FROM json_each(?)) ORDER BY seq`,
-    hardwareId,
-    JSON.stringify(SUPERSEDING),
+       AND command IN (${SUPERSEDING.map(() => '?').join(', ')}) ORDER BY seq`,
+    ...[hardwareId, ...SUPERSEDING],
   )
   return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
 }
@@ -126,6 +138,13 @@ export function failCommandsOf(connection: Connection, hardwareId: string): void
   const sql = `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} ORDER BY seq`
   const rows = connection.all<StoredCommand>(sql, hardwareId).map(toRow)
   moveAll(connection, rows, { kind: 'failed', error: 'device_removed' })
+}
+
+/** Fails those of these commands that were not sent yet. */
+export function supersedeMessages(connection: Connection, commandIds: readonly string[]): CommandRow[] {
+  const rows = commandIds.flatMap((commandId) => findCommand(connection, commandId) ?? [])
+  const pending = rows.filter(({ status }) => status === 'pending')
+  return moveAll(connection, pending, { kind: 'failed', error: 'superseded' })
 }
 
 /** Notes that commands were sent, and queues what tells programs of it. Returns them as they are now. */
@@ -145,6 +164,31 @@ export function expireCommands(
   { commandIds }: { commandIds: readonly string[] },
 ): CommandRow[] {
   return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
+}
+
+/** Ends commands that are not to be sent. Returns those that are there as they are now. */
+export function failCommands(
+  connection: Connection,
+  { failures }: { failures: readonly { commandId: string; error: CommandFailure }[] },
+): CommandRow[] {
+  return failures.flatMap(({ commandId, error }) => {
+    const row = findCommand(connection, commandId)
+    // it was sent on an earlier connection, and the device is at it
+    if (row?.status === 'acknowledged') return [row]
+    return moveOne(connection, commandId, { kind: 'failed', error })
+  })
+}
+
+/** Who asks for the locks of carts that stand still in their parking zone. */
+export const AUTO_LOCK = 'auto-lock'
+
+/** When each device was last sent a lock for standing still, by the time its command was made. */
+export function autoLockTimes(connection: Connection): { hardwareId: string; atMs: number }[] {
+  // word for word what the partial index says; of a row with max() SQLite takes the others from the same row
+  return connection.all(
+    `SELECT hardware_id AS hardwareId, created_at_ms AS atMs, max(seq) AS seq FROM command
+     WHERE requested_by = '${AUTO_LOCK}' GROUP BY hardware_id ORDER BY hardware_id`,
+  )
 }
 
 /** What a device said about a command. */

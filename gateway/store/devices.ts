@@ -17,6 +17,8 @@ export interface DeviceRow {
   shortId: string
   deviceType: string
   name: string | null
+  /** The cart it is in; null for one that is a cart of its own. */
+  cart: string | null
   groupId: number | null
   mqttPasswordHash: string
   /** It enrolled with the shared key, which opens for it until it has shown a password of its own. */
@@ -46,7 +48,7 @@ export interface DeviceCounts {
 type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
 
 const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
-  d.device_type AS deviceType, d.name, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
+  d.device_type AS deviceType, d.name, d.cart, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
   d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
 
 export function listDevices(connection: Connection): StoredDevice[] {
@@ -132,6 +134,7 @@ export interface NewDevice {
   hardwareId: string
   deviceType: string
   name: string | null
+  cart?: string | null
   groupId: number | null
   mqttPasswordHash: string
   /** See `DeviceRow`. */
@@ -146,7 +149,7 @@ export interface NewDevice {
  * `unknown_group`.
  */
 export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
-  const { hardwareId, deviceType, name, groupId, mqttPasswordHash, isOnSharedKey = false, nowMs } = input
+  const { hardwareId, deviceType, name, cart = null, groupId, nowMs } = input
   if (isIdTaken(connection, hardwareId)) {
     throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
   }
@@ -154,20 +157,11 @@ export function createDevice(connection: Connection, input: NewDevice): DeviceRo
   let shortId = newShortId()
   while (isIdTaken(connection, shortId)) shortId = newShortId()
   connection.run(
-    `INSERT INTO device (hardware_id, short_id, device_type, name, group_id, mqtt_password_hash, is_on_shared_key,
+    `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
        created_at_ms, updated_at_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[
-      hardwareId,
-      shortId,
-      deviceType,
-      name,
-      groupId,
-      mqttPasswordHash,
-      Number(isOnSharedKey),
-      nowMs,
-      nowMs,
-    ],
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[hardwareId, shortId, deviceType, name, cart, groupId],
+    ...[input.mqttPasswordHash, Number(input.isOnSharedKey ?? false), nowMs, nowMs],
   )
   connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
   connection.run(
@@ -202,6 +196,7 @@ export interface DeviceChange {
   hardwareId: string
   deviceType?: string
   name?: string | null
+  cart?: string | null
   groupId?: number | null
   mqttPasswordHash?: string
   nowMs: number
@@ -214,11 +209,12 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
   const known = findDevice(connection, change.hardwareId)
   if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
   connection.run(
-    `UPDATE device SET device_type = ?, name = ?, group_id = ?, mqtt_password_hash = ?, is_on_shared_key = ?,
-       updated_at_ms = ?
+    `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, mqtt_password_hash = ?,
+       is_on_shared_key = ?, updated_at_ms = ?
      WHERE device_id = ?`,
     change.deviceType ?? known.deviceType,
     change.name === undefined ? known.name : change.name,
+    change.cart === undefined ? known.cart : change.cart,
     change.groupId === undefined ? known.groupId : change.groupId,
     change.mqttPasswordHash ?? known.mqttPasswordHash,
     // who gives it a password has it put into the device

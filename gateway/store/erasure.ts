@@ -5,25 +5,61 @@ import { addNote } from './ledger/notes.ts'
 /** Whom or what nothing is to be kept of. */
 export type ErasedSubject = { person: string } | { code: string }
 
+/** A table with columns that may name a person or a code: JSON, and texts that people wrote. */
+interface Telling {
+  readonly table: string
+  readonly json: readonly string[]
+  readonly texts: readonly string[]
+}
+
+/**
+ * Beside lock events and commands, all that tells of persons and codes. Triggers of these tables enter what changes in the
+ * change log; who has rows of them in memory listens to the event `erased`.
+ */
+const OTHERS = [
+  { table: 'audit_entry', json: ['person', 'before', 'after'], texts: [] },
+  { table: 'cart_note', json: ['out_of_service', 'exempt'], texts: ['note'] },
+  { table: 'alert', json: ['acknowledged_by', 'details'], texts: ['note'] },
+  { table: 'zone_version', json: [], texts: ['user_name'] },
+] as const satisfies readonly Telling[]
+
+/** A table that an erasure looks through beside lock events and commands. */
+export type OtherTable = (typeof OTHERS)[number]['table']
+
+type Table = 'lock_event' | 'command' | OtherTable
+
+/** In the order in which they are looked through. */
+const TABLES: readonly Table[] = ['lock_event', 'command', ...OTHERS.map(({ table }) => table)]
+
 /** Up to where an erasure has looked. */
 export interface ErasurePosition {
-  table: 'lock_event' | 'command'
+  table: Table
   seq: number
 }
 
-export interface ErasureStep {
+/** What was blanked. */
+export interface Erased {
   lockEvents: number
   commands: number
   /** Values of metadata and params. */
   metadata: number
+  /** Values in other tables. */
+  other: number
+}
+
+export interface ErasureStep extends Erased {
   /** Where the next step goes on; null when all was looked at. */
   after: ErasurePosition | null
+  /** The table in which it blanked `other`; null where it blanked none. */
+  otherTable: OtherTable | null
 }
 
 /** How far a step looks: some milliseconds. */
 const STEP_SEQS = 1000
 /** Lock events in one note to the head office. */
 const NOTED_ROWS = 50
+
+const NOTHING: Erased = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
 
 // Only of an event without an id of the device's own the code is part of the identity. The others keep theirs: a device
 // that had no acknowledgement sends the event again, and would bring the code back.
@@ -33,34 +69,53 @@ const BLANK_CODE = `UPDATE lock_event SET code = NULL,
   WHERE seq = ?`
 
 /**
- * Blanks a code, or the values that are a person's name whatever its case, in some lock events and then commands behind
- * `after`, and tells the head office. What is overwritten is not left in the pages of the file.
+ * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the head
+ * office. What is overwritten is not left in the pages of the file.
  */
 export function eraseStep(
   connection: Connection,
   input: { subject: ErasedSubject; after: ErasurePosition | null; nowMs: number },
 ): ErasureStep {
-  const after = input.after ?? { table: 'lock_event', seq: 0 }
+  const { table, seq } = input.after ?? { table: 'lock_event', seq: 0 }
+  const fromSeq = firstSeq(connection, table, seq)
+  if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
+  const other = OTHERS.find((telling) => telling.table === table)
   // every page that is freed is overwritten too, which is too dear for what devices send
   connection.db.pragma('secure_delete = ON')
   try {
-    return after.table === 'lock_event'
-      ? eraseLockEvents(connection, input.subject, after.seq, input.nowMs)
-      : eraseCommands(connection, input.subject, after.seq)
+    const after = { table, seq: fromSeq + STEP_SEQS - 1 }
+    if (other !== undefined) {
+      const values = eraseOthers(connection, input.subject, other, fromSeq)
+      return { ...NOTHING, other: values, after, otherTable: values === 0 ? null : other.table }
+    }
+    const erased =
+      table === 'command'
+        ? eraseCommands(connection, input.subject, fromSeq)
+        : eraseLockEvents(connection, input.subject, fromSeq, input.nowMs)
+    return { ...NOTHING, ...erased, after, otherTable: null }
   } finally {
     connection.db.pragma('secure_delete = FAST')
   }
 }
 
+/** Where the table begins that is looked through after this one; null after the last. */
+function beginningBehind(table: Table): ErasurePosition | null {
+  const next = TABLES[TABLES.indexOf(table) + 1]
+  return next === undefined ? null : { table: next, seq: 0 }
+}
+
+function firstSeq(connection: Connection, table: Table, afterSeq: number): number | null {
+  // of tables with a seq that is it, too
+  const sql = `SELECT rowid AS seq FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT 1`
+  return connection.get<{ seq: number }>(sql, afterSeq)?.seq ?? null
+}
+
 function eraseLockEvents(
   connection: Connection,
   subject: ErasedSubject,
-  afterSeq: number,
+  fromSeq: number,
   nowMs: number,
-): ErasureStep {
-  const fromSeq = firstSeq(connection, 'lock_event', afterSeq)
-  if (fromSeq === null)
-    return { lockEvents: 0, commands: 0, metadata: 0, after: { table: 'command', seq: 0 } }
+): Partial<Erased> {
   const rows = connection.all<{ seq: number; eventId: string; code: string | null; metadata: string | null }>(
     `SELECT seq, event_id AS eventId, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
        AND (code IS NOT NULL OR metadata IS NOT NULL) ORDER BY seq`,
@@ -78,14 +133,11 @@ function eraseLockEvents(
     values += paths.length
   }
   tellHeadOffice(connection, blanked, nowMs)
-  const after: ErasurePosition = { table: 'lock_event', seq: fromSeq + STEP_SEQS - 1 }
-  return { lockEvents: blanked.length, commands: 0, metadata: values, after }
+  return { lockEvents: blanked.length, metadata: values }
 }
 
 // Commands are sent again whenever they change.
-function eraseCommands(connection: Connection, subject: ErasedSubject, afterSeq: number): ErasureStep {
-  const fromSeq = firstSeq(connection, 'command', afterSeq)
-  if (fromSeq === null) return { lockEvents: 0, commands: 0, metadata: 0, after: null }
+function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: number): Partial<Erased> {
   const rows = connection.all<{ seq: number; params: string; metadata: string | null; isOver: number }>(
     `SELECT seq, params, metadata, status NOT IN ('pending', 'published', 'acknowledged') AS isOver
      FROM command WHERE seq >= ? AND seq < ? ORDER BY seq`,
@@ -103,27 +155,54 @@ function eraseCommands(connection: Connection, subject: ErasedSubject, afterSeq:
     commands++
     values += count
   }
-  const after: ErasurePosition = { table: 'command', seq: fromSeq + STEP_SEQS - 1 }
-  return { lockEvents: 0, commands, metadata: values, after }
+  return { commands, metadata: values }
 }
 
-function firstSeq(connection: Connection, table: 'lock_event' | 'command', afterSeq: number): number | null {
-  const sql = `SELECT seq FROM ${table} WHERE seq > ? ORDER BY seq LIMIT 1`
-  return connection.get<{ seq: number }>(sql, afterSeq)?.seq ?? null
+/** Returns how many values were blanked. */
+function eraseOthers(
+  connection: Connection,
+  subject: ErasedSubject,
+  { table, json, texts }: Telling,
+  fromSeq: number,
+): number {
+  const columns = [...json, ...texts]
+  const rows = connection.all<Record<string, string | null> & { seq: number }>(
+    `SELECT rowid AS seq, ${columns.join(', ')} FROM ${table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid`,
+    ...[fromSeq, fromSeq + STEP_SEQS],
+  )
+  let values = 0
+  for (const { seq, ...row } of rows) {
+    const blanked = columns.map((column) => {
+      const text = row[column] ?? null
+      return json.includes(column) ? blank(text, subject) : blankText(text, subject)
+    })
+    const count = blanked.reduce((sum, { paths }) => sum + paths.length, 0)
+    if (count === 0) continue
+    const set = columns.map((column) => `${column} = ?`).join(', ')
+    connection.run(`UPDATE ${table} SET ${set} WHERE rowid = ?`, ...blanked.map(({ text }) => text), seq)
+    values += count
+  }
+  return values
+}
+
+interface Blanked {
+  text: string | null
+  paths: BlankedEvent['metadata']
 }
 
 /** JSON in which every string that is the subject is empty, and where those were. */
-function blank(
-  json: string | null,
-  subject: ErasedSubject,
-): { text: string | null; paths: BlankedEvent['metadata'] } {
+function blank(json: string | null, subject: ErasedSubject): Blanked {
   if (json === null) return { text: null, paths: [] }
-  const isSubject =
-    'code' in subject
-      ? (text: string) => text === subject.code
-      : (text: string) => folded(text) === folded(subject.person)
-  const { value, paths } = blankStrings(JSON.parse(json), isSubject)
+  const { value, paths } = blankStrings(JSON.parse(json), (text) => isSubject(text, subject))
   return { text: paths.length === 0 ? json : JSON.stringify(value), paths }
+}
+
+function blankText(text: string | null, subject: ErasedSubject): Blanked {
+  return text !== null && isSubject(text, subject) ? { text: '', paths: [[]] } : { text, paths: [] }
+}
+
+function isSubject(text: string, subject: ErasedSubject): boolean {
+  return 'code' in subject ? text === subject.code : folded(text) === folded(subject.person)
 }
 
 function folded(text: string): string {

@@ -1,5 +1,5 @@
 import type { Registration } from '#shared/registrations.ts'
-import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
+import { type GeofenceEventKind, GROUP_ID_OF_SITE } from '#shared/wire/geofence-events.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from './db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from './list-page.ts'
@@ -12,7 +12,8 @@ export interface GeofenceEventRow {
   /** Of the registration it is of; null in rows from before that was kept. */
   shortId: string | null
   event: GeofenceEventKind
-  groupId: number
+  /** Null for a zone of the site. */
+  groupId: number | null
   zoneId: string
   zoneName: string
   zoneType: ZoneType
@@ -38,7 +39,8 @@ const GEOFENCE_EVENTS: ListedTable = {
   table: 'geofence_event',
   id: 'event_id',
   place: ['at_ms', 'seq'],
-  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event, group_id AS groupId, zone_id AS zoneId,
+  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event,
+    nullif(group_id, ${GROUP_ID_OF_SITE}) AS groupId, zone_id AS zoneId,
     zone_name AS zoneName, zone_type AS zoneType, at_ms AS atMs, lat_e7 AS latE7, long_e7 AS longE7`,
 }
 
@@ -53,7 +55,7 @@ export function insertGeofenceEvent(connection: Connection, row: GeofenceEventRo
       row.hardwareId,
       row.shortId,
       row.event,
-      row.groupId,
+      row.groupId ?? GROUP_ID_OF_SITE,
       row.zoneId,
       row.zoneName,
       row.zoneType,
@@ -67,17 +69,11 @@ export function listGeofenceEvents(
   { connection }: Pick<ReaderTools, 'connection'>,
   query: GeofenceEventQuery,
 ): GeofenceEventRow[] | null {
-  // most selective first: without statistics SQLite takes any index that fits, and the + keeps it from the others
-  const equals: ListCondition[] = [
+  const conditions: ListCondition[] = [
     ['hardware_id = ?', query.hardwareId],
     ['zone_id = ?', query.zoneId],
     ['group_id = ?', query.groupId],
     ['zone_type = ?', query.zoneType],
-  ]
-  const [first, ...others] = equals.filter(([, value]) => value !== undefined)
-  const conditions: ListCondition[] = [
-    ...(first === undefined ? [] : [first]),
-    ...others.map(([sql, value]): ListCondition => [`+${sql}`, value]),
     ofRegistration(query.registration),
     ['event = ?', query.event],
     ['at_ms >= ?', query.fromMs],

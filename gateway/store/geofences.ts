@@ -6,6 +6,8 @@ import { applySessionChange } from './mqtt-sessions.ts'
 export interface GeofenceSetRow {
   groupId: number
   version: number
+  /** With which zones of the site it was published; 0 for none. */
+  siteVersion: number
   zonesJson: string
   updatedAtMs: number
 }
@@ -17,7 +19,7 @@ export interface GeofenceSetChange extends GeofenceSetRow {
 
 export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
   return connection.all<GeofenceSetRow>(
-    `SELECT group_id AS groupId, version, zones AS zonesJson, updated_at_ms AS updatedAtMs
+    `SELECT group_id AS groupId, version, site_version AS siteVersion, zones AS zonesJson, updated_at_ms AS updatedAtMs
      FROM geofence_set ORDER BY group_id`,
   )
 }
@@ -29,10 +31,10 @@ export function listZoneMessages(connection: Connection): { topic: string; paylo
 
 /** Replaces the zones of a group, together with the messages that tell of it. */
 export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
-  const { groupId, version, zonesJson, updatedAtMs, sessionChanges } = change
+  const { groupId, version, siteVersion, zonesJson, updatedAtMs, sessionChanges } = change
   connection.run(
-    'INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (?, ?, ?, ?)',
-    ...[groupId, version, zonesJson, updatedAtMs],
+    'INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version) VALUES (?, ?, ?, ?, ?)',
+    ...[groupId, version, zonesJson, updatedAtMs, siteVersion],
   )
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
   return null

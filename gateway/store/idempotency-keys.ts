@@ -8,6 +8,8 @@ export interface IdempotencyKey {
   /** Hash of the request. */
   fingerprint: string
   commandIds: string[]
+  /** What it is answered beside the commands: JSON, null for nothing. */
+  outcomeJson: string | null
   createdAtMs: number
 }
 
@@ -24,7 +26,8 @@ export function findIdempotencyKey(
   nowMs: number,
 ): IdempotencyKey | undefined {
   const row = connection.get<Omit<IdempotencyKey, 'commandIds'> & { commandIdsJson: string }>(
-    `SELECT user_id AS userId, key, fingerprint, command_ids AS commandIdsJson, created_at_ms AS createdAtMs
+    `SELECT user_id AS userId, key, fingerprint, command_ids AS commandIdsJson, outcome AS outcomeJson,
+       created_at_ms AS createdAtMs
      FROM idempotency_key WHERE user_id = ? AND key = ?`,
     userId,
     key,
@@ -36,14 +39,15 @@ export function findIdempotencyKey(
 
 /** Keeps a key, and forgets some of those nobody can use any more. */
 export function keepIdempotencyKey(connection: Connection, kept: IdempotencyKey): void {
-  const { userId, key, fingerprint, commandIds, createdAtMs } = kept
+  const { userId, key, fingerprint, commandIds, outcomeJson, createdAtMs } = kept
   connection.run(
-    `INSERT OR REPLACE INTO idempotency_key (user_id, key, fingerprint, command_ids, created_at_ms)
-     VALUES (?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO idempotency_key (user_id, key, fingerprint, command_ids, outcome, created_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`,
     userId,
     key,
     fingerprint,
     JSON.stringify(commandIds),
+    outcomeJson,
     createdAtMs,
   )
   connection.run(

@@ -57,6 +57,32 @@ export function isLockEventStored(connection: Connection, event: LockEventIdenti
   return connection.get(sql, event.hardwareId, storedIdentity(event)) !== undefined
 }
 
+/** The last that was said of a lock, and who asked for the command that led to it. */
+export interface LatestLockEvent {
+  eventId: string
+  event: LockKind
+  source: LockSource
+  atMs: number
+  code: string | null
+  requestedBy: string | null
+}
+
+/** The newest lock event of a registration of a device, whose times are not after `untilMs`. */
+export function latestLockEvent(
+  connection: Connection,
+  { hardwareId, shortId, sinceMs }: { hardwareId: string } & Registration,
+  untilMs: number,
+): LatestLockEvent | undefined {
+  return connection.get<LatestLockEvent>(
+    `SELECT e.event_id AS eventId, e.event, e.source, e.at_ms AS atMs, e.code, c.requested_by AS requestedBy
+     FROM lock_event e
+     LEFT JOIN command c ON c.command_id = e.command_id AND c.hardware_id = e.hardware_id
+     WHERE e.hardware_id = ? AND ifnull(e.short_id = ?, e.at_ms >= ?) AND e.at_ms <= ?
+     ORDER BY e.at_ms DESC, e.seq DESC LIMIT 1`,
+    ...[hardwareId, shortId, sinceMs, untilMs],
+  )
+}
+
 /** By time, of equal times in the order they were stored; null when `before` is unknown. */
 export function listLockEvents(
   { connection }: Pick<ReaderTools, 'connection'>,

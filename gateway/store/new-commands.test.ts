@@ -40,7 +40,7 @@ function row(commandId: string, fields: Partial<CommandRow> = {}): CommandRow {
     ...NEW_COMMAND,
     ...{ commandId, hardwareId: 'cart-1', shortId: 'x', deviceType: 'teebox', command: 'locate' },
     ...{ paramsJson: '{}', metadataJson: null, ttlS: 60, requestedBy: 'u', retryOf: null },
-    createdAtMs: NOW_MS,
+    ...{ createdAtMs: NOW_MS, forced: null },
     ...fields,
   }
 }
@@ -51,7 +51,7 @@ function create(commands: CommandRow[]) {
 
 test('what is taken back is gone, its key with it', () => {
   const kept = (key: string, id: string) => ({
-    ...{ userId: 'u', key, fingerprint: 'f', commandIds: [id], createdAtMs: NOW_MS },
+    ...{ userId: 'u', key, fingerprint: 'f', commandIds: [id], outcomeJson: '[]', createdAtMs: NOW_MS },
   })
   for (const id of ['one', 'two']) {
     createCommands(connection, {
@@ -73,7 +73,14 @@ test('a key means the same for a day, and is forgotten after it', () => {
   const keyed = (key: string, nowMs: number) =>
     createCommands(connection, {
       commands: [],
-      idempotencyKey: { userId: 'u', key, fingerprint: 'f', commandIds: [], createdAtMs: nowMs },
+      idempotencyKey: {
+        userId: 'u',
+        key,
+        fingerprint: 'f',
+        commandIds: [],
+        outcomeJson: null,
+        createdAtMs: nowMs,
+      },
     })
   keyed('a', NOW_MS)
   assert.ok(findIdempotencyKey(connection, 'u', 'a', NOW_MS + DAY_MS - 1) !== undefined)

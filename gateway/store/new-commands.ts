@@ -1,6 +1,12 @@
 import { SUPERSEDING } from '#domain/commands.ts'
 import { NotFoundError } from '#shared/errors.ts'
-import { type CommandRow, countCommands, insertCommand, supersedeCommands } from './commands.ts'
+import {
+  addToCommandCount,
+  type CommandRow,
+  countCommands,
+  insertCommand,
+  supersedeCommands,
+} from './commands.ts'
 import type { Connection } from './db/connection.ts'
 import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
 
@@ -25,6 +31,7 @@ export function createCommands(connection: Connection, input: NewCommands): Comm
     if (SUPERSEDING.includes(row.command)) superseded.push(...supersedeCommands(connection, row.hardwareId))
     insertCommand(connection, row)
   }
+  addToCommandCount(connection, input.commands.length)
   if (input.idempotencyKey !== null) keepIdempotencyKey(connection, input.idempotencyKey)
   trim(connection, input.commands.length * TRIMMED_PER_COMMAND)
   return superseded

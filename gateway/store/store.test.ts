@@ -13,7 +13,8 @@ import { Store } from './store.ts'
 import { encodeStateChanges } from './telemetry/state-changes.ts'
 import { BATTERY_STORED, GPS_STORED } from './telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult, NewLockEvent } from './writer/append.ts'
-import { type Appendable, type Appender, CommitQueue } from './writer/commit-queue.ts'
+import type { Appendable, Appender } from './writer/appender.ts'
+import { CommitQueue } from './writer/commit-queue.ts'
 import { Writer } from './writer/writer.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)

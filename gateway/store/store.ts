@@ -7,11 +7,17 @@ import { DamagedError, describeError, UnavailableError } from '#shared/errors.ts
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { preparePrivateFolder } from '#shared/private-files.ts'
+import type { Registration } from '#shared/registrations.ts'
 import type { Tally } from '#shared/tally.ts'
 import { systemClock } from '#shared/time.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
+import { closedDay, findAlert, listAlertMessages, listLiveAlerts } from './alerts.ts'
 import type { DatedOrigin } from './audit-log.ts'
+import { lastExits, listCartMotions } from './cart-motion.ts'
+import { listCartNotes } from './cart-notes.ts'
 import { clockMark } from './clock-mark.ts'
-import { countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
+import { closedDays } from './closing.ts'
+import { autoLockTimes, countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
 import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
 import { PageSums } from './damage/page-sums.ts'
@@ -29,11 +35,15 @@ import { listGeofenceSets, listZoneMessages } from './geofences.ts'
 import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
-import { isLockEventStored, type LockEventIdentity } from './lock-events.ts'
+import { isLockEventStored, type LockEventIdentity, latestLockEvent } from './lock-events.ts'
 import { migrate } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
+import { listNotifiers } from './notifiers.ts'
+import { deliveriesOfAlert, deliveriesOfTarget, deliveryBodies, listDeliveries } from './outbox.ts'
+import { pinTries } from './pin-tries.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
+import { lastRecall } from './recall.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
 import { isAdminKeyTold } from './secrets.ts'
 import { listSessions } from './sessions.ts'
@@ -46,11 +56,15 @@ import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { listUsers } from './users.ts'
-import { type Appendable, CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
+import { listWebhooks } from './webhooks.ts'
+import type { Appendable } from './writer/appender.ts'
+import { CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'
 import { openForSetup, openWriter } from './writer/open.ts'
 import { Writer } from './writer/writer.ts'
 import type { NamedWrite, WriteInput, WriteName, WriteResult } from './writer/writes.ts'
+import { listZoneExempts } from './zone-exempts.ts'
+import { listZoneVersions, zoneSet, zonesOfVersion } from './zones.ts'
 
 export interface StoreOptions {
   dataDir: string
@@ -228,6 +242,19 @@ export class Store<Message extends Appendable = Appendable>
     configs: () => this.#read(loadConfigs),
     groups: () => this.#read(listGroups),
     siteSettings: () => this.#read(siteSettings),
+    alert: (alertId: string) => this.#read((from) => findAlert(from, alertId)),
+    liveAlerts: (closedSinceMs: number) => this.#read((from) => listLiveAlerts(from, closedSinceMs)),
+    alertMessages: () => this.#read(listAlertMessages),
+    closedDay: () => this.#read(closedDay),
+    cartMotions: () => this.#read(listCartMotions),
+    cartNotes: () => this.#read(listCartNotes),
+    zoneExempts: () => this.#read(listZoneExempts),
+    lastExits: (zoneType: ZoneType, sinceMs: number) =>
+      this.#read((from) => lastExits(from, { zoneType, sinceMs })),
+    latestLockEvent: (device: { hardwareId: string } & Registration, untilMs: number) =>
+      this.#read((from) => latestLockEvent(from, device, untilMs)),
+    lastRecall: () => this.#read(lastRecall),
+    pinTries: () => this.#read(pinTries),
     deviceCounts: (deviceId: number) =>
       this.#readCounts((from, unsaved) => deviceCounts(from, deviceId, unsaved)),
     fleetCounts: () => this.#readCounts(fleetCounts),
@@ -237,12 +264,17 @@ export class Store<Message extends Appendable = Appendable>
       this.#readTelemetry((from) => latestBattery(from, deviceId, untilMs)),
     isLockEventStored: (event: LockEventIdentity) => this.#read((from) => isLockEventStored(from, event)),
     geofenceSets: () => this.#read(listGeofenceSets),
+    zoneSet: () => this.#read(zoneSet),
+    zoneVersions: () => this.#read(listZoneVersions),
+    zonesOfVersion: (version: number) => this.#read((from) => zonesOfVersion(from, version)),
     zoneMessages: () => this.#read(listZoneMessages),
     command: (commandId: string) => this.#read((from) => findCommand(from, commandId)),
     unfinishedCommands: () => this.#read(listUnfinishedCommands),
     damagedBlocks: () => this.#read(damagedBlocks),
     damagedBlocksIn: (range: DamagedRange) => this.#read((from) => damagedBlocksIn(from, range)),
     commandCount: () => this.#read(countCommands),
+    autoLockTimes: () => this.#read(autoLockTimes),
+    closedDays: () => this.#read(closedDays),
     idempotencyKey: (userId: string, key: string, nowMs: number) =>
       this.#read((from) => findIdempotencyKey(from, userId, key, nowMs)),
     intent: (intentId: string) => this.#read((from) => findIntent(from, intentId)),
@@ -251,6 +283,14 @@ export class Store<Message extends Appendable = Appendable>
     isAdminKeyTold: () => this.#read(isAdminKeyTold),
     users: () => this.#read(listUsers),
     sessions: () => this.#read(listSessions),
+    webhooks: () => this.#read(listWebhooks),
+    notifiers: () => this.#read(listNotifiers),
+    deliveries: (afterSeq: number, limit: number) =>
+      this.#read((from) => listDeliveries(from, afterSeq, limit)),
+    deliveriesOfTarget: (targetId: string, untilSeq: number) =>
+      this.#read((from) => deliveriesOfTarget(from, targetId, untilSeq)),
+    deliveriesOfAlert: (alertId: string) => this.#read((from) => deliveriesOfAlert(from, alertId)),
+    deliveryBodies: (seqs: readonly number[]) => this.#read((from) => deliveryBodies(from, seqs)),
     quarantine: (limit: number) => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: () => this.#read(loadMqttSessions),
     space: () => this.#read(databaseSpace),
@@ -347,7 +387,10 @@ export class Store<Message extends Appendable = Appendable>
 }
 
 /** What the parts of the gateway read when they start, of tables that a start does not check. */
-const START_READS = [countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds]
+const START_READS = [
+  ...[countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds],
+  (connection: Connection) => listLiveAlerts(connection, 0),
+]
 
 /** The file with the key of a demo. */
 export const DEMO_KEY = 'demo-key.txt'
@@ -359,7 +402,7 @@ const FILES = [
     'cartbarn.db-shm',
     'cartbarn.db-sums',
     'cartbarn.lock',
-    'sync.json',
+    ...['sync.slots', 'sync.json'],
     'admin-key.txt',
     DEMO_KEY,
   ],

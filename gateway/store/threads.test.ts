@@ -8,7 +8,7 @@ import { createLog } from '#shared/log.ts'
 import { Store } from './store.ts'
 import type { HistoryPageRequest } from './telemetry/history-page.ts'
 import type { AppendBatch } from './writer/append.ts'
-import type { Appendable } from './writer/commit-queue.ts'
+import type { Appendable } from './writer/appender.ts'
 
 interface Message extends Appendable {
   atMs: number

@@ -5,17 +5,25 @@ import { WebSocket } from 'ws'
 type Message = any
 
 const TIMEOUT_MS = 5_000
+/** What comes of nearly everything, some moments later: kept apart, for those who ask for it. */
+const ABOUT_CARTS: ReadonlySet<string> = new Set(['cart', 'cart_removed'])
 
 /** A client of `/realtime` that keeps what it gets until somebody asks for it. */
 export class RealtimeClient {
   readonly socket: WebSocket
+  /** All that came, in its order. */
+  readonly received: Message[] = []
   readonly #messages: Message[] = []
+  readonly #aboutCarts: Message[] = []
   #wake: (() => void) | undefined
 
   private constructor(socket: WebSocket) {
     this.socket = socket
     socket.on('message', (data) => {
-      this.#messages.push(JSON.parse(data.toString()))
+      const message = JSON.parse(data.toString())
+      this.received.push(message)
+      if (ABOUT_CARTS.has(message.type)) this.#aboutCarts.push(message)
+      else this.#messages.push(message)
       this.#wake?.()
     })
     socket.on('error', () => undefined)
@@ -43,17 +51,18 @@ export class RealtimeClient {
     return this.next('subscribed')
   }
 
-  /** The next message of a type; those before it are forgotten. Rejects after 5 s. */
+  /** The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects after 5 s. */
   async next(type?: string): Promise<Message> {
     const endsAtMs = Date.now() + TIMEOUT_MS
+    const messages = type !== undefined && ABOUT_CARTS.has(type) ? this.#aboutCarts : this.#messages
     for (;;) {
-      const message = this.#messages.shift()
+      const message = messages.shift()
       if (message !== undefined && (type === undefined || message.type === type)) return message
       if (message === undefined) await this.#arrival(endsAtMs - Date.now(), type)
     }
   }
 
-  /** All messages until the answer to a ping: what has been sent so far, in order. */
+  /** All messages that are not about carts, until the answer to a ping: what has been sent so far, in order. */
   async flush(): Promise<Message[]> {
     this.send({ type: 'ping', id: 'flush' })
     const messages: Message[] = []

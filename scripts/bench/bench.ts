@@ -20,6 +20,12 @@ import { runSaturation } from './ingest/saturation.ts'
 import { runSteady } from './ingest/steady.ts'
 import { createNeighbourScenarios } from './neighbours/neighbours.ts'
 import { runEverything, runNamed } from './realtime/fan-out.ts'
+import { runAlerts } from './staff/alerts.ts'
+import { runHeartbeat } from './staff/heartbeat.ts'
+import { runIngest } from './staff/ingest.ts'
+import { runList } from './staff/list.ts'
+import { runOrders } from './staff/orders.ts'
+import { runTabletsReturn } from './staff/tablets-return.ts'
 import { runDrain } from './sync/drain.ts'
 import { runLag } from './sync/lag.ts'
 import { runSites } from './sync/sites.ts'
@@ -86,6 +92,14 @@ const SYNC: readonly Scenario[] = [
   scenario('drain', 'ten days of backlog: the map first, then the rest; devices beside it', runDrain),
   scenario('sites', '200 simulated sites on one hub', runSites),
 ]
+const STAFF: readonly Scenario[] = [
+  scenario('heartbeat', 'what carts, alerts and auto-lock cost, a device and second', runHeartbeat),
+  scenario('ingest', 'at full speed with all of it, beside a gateway without', runIngest),
+  scenario('list', 'GET /carts of 500 carts, beside a bare server that compresses the same', runList),
+  scenario('orders', '500 carts are locked, 200 screens are recalled, at once', runOrders),
+  scenario('tablets', '40 tablets of one user come back after a restart', runTabletsReturn),
+  scenario('alerts', '500 alerts at once, 20 webhooks and notifiers of which half hang', runAlerts),
+]
 
 const BENCHMARKS: readonly Benchmark[] = [
   benchmark(
@@ -126,6 +140,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   ),
   benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
+  benchmark('staff', 'carts, locks, alerts: what they cost and how soon they are', 'runs of each', STAFF),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },
 ]
 

@@ -18,7 +18,8 @@ const STOP_MS = 3_000
 export const demo: RunCommand = (argv, io) =>
   runCommand('demo', io, async () => {
     const command = createSettingsCommandLine('demo', io).description(
-      'Starts the gateway of a golf course, with simulated carts that drive on it. The data is in ./data-demo, or ' +
+      'Starts the gateway of a golf course, with simulated carts that drive on it, a barn, a boundary and the settings ' +
+        'of the course. The data is in ./data-demo, or ' +
         'in CARTBARN_DATA_DIR, which must not be that of a real course.',
     )
     return runDemo(readSettings(parseCommandLine(command, argv).opts().config, io), io)
@@ -59,7 +60,7 @@ class SimulatedCourse implements Part {
     const trust = http.startsWith('https:')
       ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' }
       : {}
-    const argv = ['--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
+    const argv = ['--set-up', '--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
     this.#child = startCommand('simulate', argv, { ...this.#env, ...trust })
   }
 

@@ -121,7 +121,7 @@ test('what the API takes and answers compiles', async () => {
 
 test('what it does not take or answer does not compile', async () => {
   const wrong = [
-    `await client.call('GET /carts')`,
+    `await client.call('GET /wagons')`,
     `await client.call('GET /devices/{id}')`,
     `await client.call('GET /devices', { query: { limitt: 5 } })`,
     `await client.call('GET /devices', { body: {} })`,

@@ -3,6 +3,7 @@ import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
 import { findScenarios, gatewayOption, listOf, runInTurn } from '#scripts/rig/run-scenarios.ts'
 import { clocks } from './clocks/clocks.ts'
+import { course } from './course/course.ts'
 import { damage } from './damage/damage.ts'
 import { log } from './damage/log-check.ts'
 import { history } from './history/history.ts'
@@ -16,7 +17,7 @@ import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [
-  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks, neighbours],
+  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks, neighbours, course],
 ]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {

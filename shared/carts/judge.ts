@@ -63,6 +63,8 @@ export interface CartVerdict {
   isInParking: boolean
   position: { hardwareId: string; fix: CartFix; heading: number | null } | null
   stays: readonly ZoneStay[]
+  /** Since when (event time) it has not moved; null when it was never seen. */
+  stillSinceMs: number | null
   lock: (CartLock & { hardwareId: string }) | null
   battery: CartBattery | null
   outSinceMs: number | null
@@ -96,15 +98,16 @@ export function judgeCart(
   const speaker = speakerOf(devices)
   const fix = speaker?.motion.fix ?? null
   const stays = speaker?.stays ?? []
-  const isInParking = stays.some(({ type }) => type === 'parking')
-  const isOnline = devices.some((device) => device.isOnline)
-  const heardAtMs = newest(devices.map((device) => device.heardAtMs))
-  const isAsleep = isInParking && !isOnline && lastHeard(devices)?.saidSleep === true
+  const isInParking = isInZone(stays, 'parking')
+  const isOnline = devices.some(isConnected)
+  const lastHeard = newestOf(devices, heardAtMsOf) ?? devices[0]
+  const heardAtMs = lastHeard?.heardAtMs ?? null
+  const isAsleep = isInParking && !isOnline && lastHeard?.saidSleep === true
   const silentMs = nowMs - Math.max(heardAtMs ?? 0, startedAtMs)
   const isSilent = isOnline
     ? !isInParking && silentMs >= settings.silentOnCourseAfterS * 1000
     : silentMs >= settings.silentAfterS * 1000
-  const isOutside = ground.hasBoundary && !isInParking && !stays.some(({ type }) => type === 'boundary')
+  const isOutside = ground.hasBoundary && !isInParking && !isInZone(stays, 'boundary')
   const battery = batteryOf(devices)
   return {
     state: stateOf({ isKnown: fix !== null, isAsleep, isSilent, isInParking, isOutside }),
@@ -118,6 +121,7 @@ export function judgeCart(
         ? null
         : { hardwareId: speaker.hardwareId, fix, heading: speaker.motion.heading },
     stays,
+    stillSinceMs: speaker?.motion.still?.sinceMs ?? null,
     lock: lockOf(devices),
     battery: battery === null ? null : toBattery(battery, settings),
     outSinceMs: isInParking ? null : (speaker?.outSinceMs ?? null),
@@ -144,29 +148,22 @@ function stateOf({ isKnown, isAsleep, isSilent, isInParking, isOutside }: StateF
 
 /** Whose position counts: the lock's newest, unless that of another device is over a minute newer. */
 function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
-  const at = ({ motion }: CartDevice) => motion.fix?.atMs ?? Number.NEGATIVE_INFINITY
-  const seen = devices.filter(({ motion }) => motion.fix !== null)
-  const lock = newestOf(seen.filter(isLock), at)
-  const other = newestOf(
-    seen.filter((device) => !isLock(device)),
-    at,
-  )
+  const lock = newestOf(devices, lockFixMsOf)
+  const other = newestOf(devices, otherFixMsOf)
   if (lock === null || other === null) return lock ?? other
-  return at(other) - at(lock) > OTHER_AHEAD_MS ? other : lock
+  return (fixMsOf(other) ?? 0) - (fixMsOf(lock) ?? 0) > OTHER_AHEAD_MS ? other : lock
 }
 
 /** The newest word of the lock of the cart, else of any device. */
 function lockOf(devices: readonly CartDevice[]): CartVerdict['lock'] {
-  const said = devices.filter(({ lock }) => lock !== null)
-  const at = ({ lock }: CartDevice) => lock?.atMs ?? 0
-  const device = newestOf(said.filter(isLock), at) ?? newestOf(said, at)
-  return device?.lock == null ? null : { ...device.lock, hardwareId: device.hardwareId }
+  const device = newestOf(devices, ownWordMsOf) ?? newestOf(devices, wordMsOf)
+  if (device?.lock == null) return null
+  const { isLocked, atMs, source, by } = device.lock
+  return { isLocked, atMs, source, by, hardwareId: device.hardwareId }
 }
 
 function batteryOf(devices: readonly CartDevice[]): CartDevice | null {
-  const said = devices.filter(({ motion }) => motion.battery !== null)
-  const at = ({ motion }: CartDevice) => motion.battery?.atMs ?? 0
-  return newestOf(said.filter(isLock), at) ?? newestOf(said, at)
+  return newestOf(devices, ownVoltageMsOf) ?? newestOf(devices, voltageMsOf)
 }
 
 function toBattery({ hardwareId, motion }: CartDevice, { pack }: CartSettings): CartBattery | null {
@@ -190,19 +187,37 @@ function isLock({ deviceType }: CartDevice): boolean {
   return deviceType === LOCK_TYPE
 }
 
-function lastHeard(devices: readonly CartDevice[]): CartDevice | null {
-  return newestOf(devices, ({ heardAtMs }) => heardAtMs ?? Number.NEGATIVE_INFINITY)
+function isConnected({ isOnline }: CartDevice): boolean {
+  return isOnline
 }
 
-function newest(times: readonly (number | null)[]): number | null {
-  const known = times.filter((time) => time !== null)
-  return known.length === 0 ? null : Math.max(...known)
+function isInZone(stays: readonly ZoneStay[], type: ZoneType): boolean {
+  for (const stay of stays) if (stay.type === type) return true
+  return false
 }
 
-/** Of equals the first. */
-function newestOf<Item>(items: readonly Item[], atOf: (item: Item) => number): Item | null {
-  return items.reduce<Item | null>(
-    (best, item) => (best === null || atOf(item) > atOf(best) ? item : best),
-    null,
-  )
+// times of what a device said last; null where it said nothing, or is not of the kind that is meant
+const heardAtMsOf = ({ heardAtMs }: CartDevice) => heardAtMs
+const fixMsOf = ({ motion }: CartDevice) => motion.fix?.atMs ?? null
+const lockFixMsOf = (device: CartDevice) => (isLock(device) ? fixMsOf(device) : null)
+const otherFixMsOf = (device: CartDevice) => (isLock(device) ? null : fixMsOf(device))
+const wordMsOf = ({ lock }: CartDevice) => lock?.atMs ?? null
+const ownWordMsOf = (device: CartDevice) => (isLock(device) ? wordMsOf(device) : null)
+const voltageMsOf = ({ motion }: CartDevice) => motion.battery?.atMs ?? null
+const ownVoltageMsOf = (device: CartDevice) => (isLock(device) ? voltageMsOf(device) : null)
+
+/** Of equals the first; null where none has said it. All carts are judged every second: it leaves nothing behind. */
+function newestOf(
+  devices: readonly CartDevice[],
+  atMsOf: (device: CartDevice) => number | null,
+): CartDevice | null {
+  let newest: CartDevice | null = null
+  let newestMs = Number.NEGATIVE_INFINITY
+  for (const device of devices) {
+    const atMs = atMsOf(device)
+    if (atMs === null || atMs <= newestMs) continue
+    newest = device
+    newestMs = atMs
+  }
+  return newest
 }

@@ -67,7 +67,7 @@ export function moveOn(
   let next = known
   const { atMs, position, voltageV } = sample
   if (position !== null && (known.fix === null || isNewer(atMs, known.fix.atMs, latestMs)))
-    next = withFix(next, { atMs, ...position }, settings)
+    next = withFix(next, atMs, position, settings)
   if (voltageV !== null && (known.battery === null || isNewer(atMs, known.battery.atMs, latestMs)))
     next = withVoltage(next, atMs, voltageV, settings)
   return next
@@ -85,19 +85,29 @@ export function isPackLow({ rest, lowReadings }: CartMotion, lowV: number | null
   return (rest !== null && rest.voltageV < lowV) || lowReadings >= LOW_READINGS
 }
 
-function withFix(known: CartMotion, given: CartFix, { movingKmh }: MotionSettings): CartMotion {
-  const fix = { ...given, speedKmh: given.speedKmh ?? speedBetween(known.fix, given) }
+function withFix(
+  known: CartMotion,
+  atMs: number,
+  position: NonNullable<CartSample['position']>,
+  { movingKmh }: MotionSettings,
+): CartMotion {
+  const { latE7, longE7 } = position
+  const speedKmh = position.speedKmh ?? speedBetween(known.fix, { atMs, latE7, longE7 })
+  const fix: CartFix = { atMs, latE7, longE7, speedKmh }
   const from = known.headingFrom
   const isFar = from !== null && distanceM(from, fix) >= HEADING_M
   const turned = from === null || isFar ? { latE7: fix.latE7, longE7: fix.longE7 } : from
   const hasMoved =
     known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > STILL_M
+  // one by one: it is made for every device every second
   return {
-    ...known,
     fix,
     headingFrom: turned,
     heading: isFar ? bearing(from, fix) : known.heading,
     still: hasMoved ? { latE7: fix.latE7, longE7: fix.longE7, sinceMs: fix.atMs } : known.still,
+    battery: known.battery,
+    rest: known.rest,
+    lowReadings: known.lowReadings,
   }
 }
 
@@ -112,7 +122,10 @@ function withVoltage(
   const drives = (fix?.speedKmh ?? 0) >= movingKmh
   const isFarTooLow = pack.lowV !== null && voltageV < pack.lowV * LOW_WHILE_DRIVING
   return {
-    ...known,
+    fix,
+    headingFrom: known.headingFrom,
+    heading: known.heading,
+    still,
     battery: { atMs, voltageV },
     rest: isAtRest ? { atMs, voltageV } : known.rest,
     // what it is at rest is known for certain
@@ -121,7 +134,7 @@ function withVoltage(
 }
 
 /** km/h between two fixes that are near in time; null where nobody can say. */
-function speedBetween(from: CartFix | null, to: CartFix): number | null {
+function speedBetween(from: CartFix | null, to: Place & { atMs: number }): number | null {
   if (from === null) return null
   const tookMs = to.atMs - from.atMs
   if (tookMs <= 0 || tookMs >= SPEED_WITHIN_MS) return null

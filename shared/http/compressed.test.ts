@@ -11,7 +11,11 @@ app.use(compressed)
 app.use(varyByEncoding)
 app.get('/long', (c) => c.json({ text: LONG }, 201))
 app.get('/short', (c) => c.json({ text: 'cart' }))
-app.get('/tagged', (c) => c.body(LONG, 200, { etag: '"1"' }))
+app.get('/tagged', (c) => c.body(LONG, 200, { etag: '"1"', 'content-type': 'application/geo+json' }))
+app.get('/photo', (c) => c.body(LONG, 200, { 'content-type': 'image/jpeg' }))
+app.get('/part', (c) =>
+  c.body(LONG, 206, { 'content-type': 'text/csv', 'content-range': 'bytes 0-4999/9999' }),
+)
 app.get('/unchanged', (c) => c.body(null, 304))
 app.get('/file', (c) => streamed(c, new Blob([LONG]).stream(), { 'content-type': 'text/csv' }))
 
@@ -56,6 +60,13 @@ test('what is written while it is sent flows as it is', async () => {
   const file = await ask('/file', 'gzip')
   assert.equal(file.headers.get('content-encoding'), null)
   assert.equal(await file.text(), LONG)
+})
+
+test('photos and parts of something are left as they are', async () => {
+  for (const path of ['/photo', '/part']) {
+    const answer = await ask(path, 'gzip')
+    assert.deepEqual([answer.headers.get('content-encoding'), await answer.text()], [null, LONG], path)
+  }
 })
 
 test('a tag of a compressed answer is weak', async () => {

@@ -17,12 +17,13 @@ export const withRequestId: MiddlewareHandler<RequestEnv> = (c, next) => {
   return next()
 }
 
+/** On every answer: no browser takes it for what it does not say it is, or tells another site where it came from. */
+export const SAFETY_HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
+
 /** No cache keeps an answer unless its route says otherwise: for caches `X-API-Key` is no `Authorization`. */
 export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
   setHeader(c, 'cache-control', 'no-store')
-  // no browser takes an answer for what it does not say it is, or tells another site where it came from
-  setHeader(c, 'x-content-type-options', 'nosniff')
-  setHeader(c, 'referrer-policy', 'no-referrer')
+  for (const [name, value] of Object.entries(SAFETY_HEADERS)) setHeader(c, name, value)
   return next()
 }
 
@@ -39,8 +40,8 @@ export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
 
 const MAX_BODY_BYTES = 65_536
 
-/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
-export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
+/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. `empty` is what no text stands for. */
+export function jsonBodyUpTo(maxBytes: number, empty = ''): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
     const contentType = c.req.header('content-type') ?? ''
     if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
@@ -48,7 +49,7 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
     }
     const encoding = c.req.header('content-encoding') ?? 'identity'
     if (encoding.toLowerCase() !== 'identity') throw unsupported('send the body without Content-Encoding')
-    const text = await readText(c.req.raw, maxBytes)
+    const text = (await readText(c.req.raw, maxBytes)) || empty
     let value: unknown
     try {
       value = JSON.parse(text)
@@ -67,6 +68,14 @@ export function jsonBodyUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
 }
 
 export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
+
+const jsonBodyOrEmpty = jsonBodyUpTo(MAX_BODY_BYTES, '{}')
+
+/** The same for a body that may be left out. */
+export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {
+  const hasBody = Number(c.req.header('content-length') ?? 0) > 0 || c.req.header('transfer-encoding')
+  return c.req.header('content-type') === undefined && !hasBody ? next() : jsonBodyOrEmpty(c, next)
+}
 
 function unsupported(message: string): AppError {
   return new AppError('unsupported_media_type', 'unsupported_media_type', message)

@@ -12,8 +12,10 @@ export const PROBLEMS = {
   403: 'The role does not allow it, or the device is outside the scope.',
   404: 'There is no such thing.',
   409: 'It conflicts with what is there.',
+  412: 'It was changed since the version in If-Match.',
   413: 'The body is too large.',
   415: 'The body is not JSON, or has a Content-Encoding.',
+  428: 'If-Match is missing.',
   429: 'Too many requests, or too many failed keys.',
   503: 'The store cannot be used now; try again after Retry-After.',
 } as const
@@ -63,4 +65,9 @@ export function answers<Schema extends z.ZodType, Status extends ProblemStatus>(
 /** A JSON body for a route's `request`. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { 'application/json': { schema } } }
+}
+
+/** A body that may be left out: then it is as if it were an empty object. Comes with `jsonBodyOrNone`. */
+export function bodyOrNone<Schema extends z.ZodType>(schema: Schema) {
+  return { ...body(schema), required: false }
 }

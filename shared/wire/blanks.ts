@@ -16,6 +16,18 @@ export const blankSchema = z.object({ lock_events: z.array(blankedEventSchema) }
 
 type Path = z.infer<typeof pathSchema>
 
+/** Whether a value is what another was, but for strings that are empty now. */
+export function isBlanked(before: unknown, now: unknown): boolean {
+  if (typeof before === 'string') return now === before || now === ''
+  if (typeof before !== 'object' || before === null) return now === before
+  if (typeof now !== 'object' || now === null || Array.isArray(before) !== Array.isArray(now)) return false
+  const [old, kept] = [Object.entries(before), Object.entries(now)]
+  return (
+    old.length === kept.length &&
+    old.every(([key, value], i) => kept[i]?.[0] === key && isBlanked(value, kept[i]?.[1]))
+  )
+}
+
 /** The value with each string that `isBlanked` empty, and where those are. Other values are handed on as they are. */
 export function blankStrings(
   value: unknown,

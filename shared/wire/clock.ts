@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import { dateParam, isoSchema } from './params.ts'
+import { dateParam } from './params.ts'
 
 export const clockConfirmationSchema = z
   .strictObject({
-    timestamp: dateParam.meta({
-      description: 'What time it is now, by a clock that you trust; it may be five minutes off.',
+    time: dateParam.meta({
+      description: 'What time it is now, by a clock that you trust; it may be two minutes off.',
     }),
   })
   .meta({ id: 'ClockConfirmation' })
 
-export const confirmedClockSchema = z
-  .object({ success: z.literal(true), timestamp: isoSchema })
-  .meta({ id: 'ConfirmedClock' })
+export const confirmedClockSchema = z.object({ clock: z.literal('confirmed') }).meta({ id: 'ConfirmedClock' })

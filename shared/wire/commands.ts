@@ -53,12 +53,22 @@ const ttlSchema = z
     examples: [60],
   })
 
+const forceSchema = z
+  .boolean()
+  .optional()
+  .meta({
+    description:
+      'Locks in spite of what would refuse it: for admins anything, for staff only that the position of the cart is old. Other commands need no force.',
+    examples: [false],
+  })
+
 /** What is asked of one device. */
 export const newCommandSchema = z.strictObject({
   command: nameSchema,
   params: paramsSchema,
   metadata: metadataSchema,
   ttl_seconds: ttlSchema,
+  force: forceSchema,
 })
 
 /** What is asked of the devices of a group. */
@@ -90,7 +100,10 @@ export const commandSchema = z
     status: commandStatusSchema.meta({
       description: 'completed, failed and timeout are final; pending is not sent yet.',
     }),
-    requested_by: z.string().meta({ description: 'The user_id of the caller.' }),
+    requested_by: z.string().meta({
+      description:
+        'The user_id of the caller; auto-lock, closing or safe-lock for a command of the gateway itself.',
+    }),
     created_at: isoSchema,
     expires_at: isoSchema.meta({
       description: 'After this the gateway neither sends the command nor waits for an answer.',
@@ -99,10 +112,14 @@ export const commandSchema = z
     acknowledged_at: timeSchema.meta({ description: 'When the device acknowledged it.' }),
     completed_at: timeSchema.meta({ description: 'When the device reported that it is done.' }),
     error: z.string().nullable().meta({
-      description: 'Why it failed: the reason the device gave, superseded or device_removed.',
+      description:
+        'Why it failed: the reason the device gave, superseded, device_removed, or why a lock was not sent: cart_is_moving, position_unknown or admin_required.',
       example: null,
     }),
     retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
+    forced: z.boolean().meta({
+      description: 'Whether the lock was sent although the rule of safe locks would have refused it.',
+    }),
     late_ack: z
       .object({
         status: ackStatusSchema,
@@ -123,6 +140,14 @@ export const commandListSchema = z.object({
 export const groupCommandsSchema = z.object({
   group_id: z.number().int().meta({ description: 'The group the command was sent to.', example: 42 }),
   commands: z.array(commandSchema).meta({ description: 'One for each device.' }),
+  refused: z
+    .array(
+      z.object({
+        hardware_id: hardwareIdSchema,
+        code: z.string().meta({ description: 'Why: cart_is_moving, or admin_required for force.' }),
+      }),
+    )
+    .meta({ description: 'Devices that must not be locked now; no command was made for them.' }),
 })
 
 const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status')

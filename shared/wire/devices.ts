@@ -1,16 +1,18 @@
 import { z } from 'zod'
-import { isHardwareId } from '#shared/ids.ts'
+import { isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
 import {
   hardwareIdSchema,
   isoSchema,
+  numberParam,
   offsetParam,
   orderParam,
   pageLimitParam,
   paginationSchema,
   searchParam,
   stringListParam,
+  wholeNumber,
 } from './params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
@@ -26,6 +28,11 @@ export const deviceSchema = z
       .string()
       .nullable()
       .meta({ description: 'For people; null where it has none.', example: 'Cart 7' }),
+    cart: z.string().nullable().meta({
+      description:
+        'The cart it is in: devices with the same are one cart. Null for one that is a cart of its own.',
+      example: '17',
+    }),
     attributes: z.record(z.string(), scalarSchema).meta({
       description:
         'The latest of each value it has reported: lat and long (degrees, WGS 84), speed (km/h), battery_voltage (V), lock_status (true or 1 is locked), and whatever else it sends.',
@@ -95,6 +102,12 @@ export const deviceListSchema = z
 const deviceListParams = {
   hardware_ids: stringListParam.optional().meta({ description: 'Only these; repeated or comma-separated.' }),
   device_type: z.string().optional().meta({ description: 'Only this type.', example: 'teebox' }),
+  cart: z.string().optional().meta({ description: 'Only the devices of this cart.', example: '17' }),
+  group_id: wholeNumber(1, MAX_GROUP_ID).optional().meta({ description: 'Only those in this group.' }),
+  is_online: z.enum(['true', 'false']).optional().meta({ description: 'Only those that are, or are not.' }),
+  battery_below: numberParam()
+    .optional()
+    .meta({ description: 'Only those whose latest voltage is lower, in volts.', example: 48.5 }),
   search: searchParam('Part of the name, hardware_id or short_id, in upper or lower case.').optional(),
   order: orderParam('asc', 'By hardware_id: asc or desc.'),
   limit: pageLimitParam,
@@ -142,6 +155,17 @@ const deviceTypeSchema = z
   .max(64)
   .meta({ description: 'One the gateway knows.', example: 'teebox' })
 
+const cartSchema = z
+  .string()
+  .trim()
+  .refine(isCartName, 'must be 1 to 16 characters, none of them a control character, and not site')
+  .meta({
+    minLength: 1,
+    description:
+      'The cart it is in, as people call it: 1 to 16 characters, case-sensitive, not site. Devices with the same cart are one cart.',
+    example: '17',
+  })
+
 export const newDeviceSchema = z
   .strictObject({
     hardware_id: z
@@ -157,12 +181,16 @@ export const newDeviceSchema = z
       }),
     device_type: deviceTypeSchema,
     name: nameSchema.nullable().optional(),
+    cart: cartSchema.nullable().optional(),
     group_id: groupIdSchema.nullable().optional(),
   })
   .meta({ id: 'NewDevice' })
 
 export const devicePatchSchema = z
-  .strictObject({ name: nameSchema.nullable().optional().meta({ description: 'null clears it.' }) })
+  .strictObject({
+    name: nameSchema.nullable().optional().meta({ description: 'null clears it.' }),
+    cart: cartSchema.nullable().optional().meta({ description: 'Set by admins only; null clears it.' }),
+  })
   .meta({ id: 'DevicePatch' })
 
 export const devicePutSchema = z
@@ -170,6 +198,10 @@ export const devicePutSchema = z
     name: nameSchema.nullable().meta({ description: 'null for none.' }),
     device_type: deviceTypeSchema,
     group_id: groupIdSchema.nullable().meta({ description: 'null for none.' }),
+    cart: cartSchema
+      .nullable()
+      .optional()
+      .meta({ description: 'null for none; left out it stays: clients of before know none.' }),
   })
   .meta({ id: 'DevicePut', description: 'All that an admin decides of a device.' })
 

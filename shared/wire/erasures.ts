@@ -3,11 +3,12 @@ import { z } from 'zod'
 export const newErasureSchema = z
   .strictObject({
     person: z.string().trim().min(1).max(200).optional().meta({
-      description: 'A name: values of metadata and params that are this, whatever the case, become empty.',
+      description: 'A name: values that are this as a whole, whatever the case, become empty.',
       example: 'Jane Doe',
     }),
     code: z.string().min(1).max(64).optional().meta({
-      description: 'A tag or keypad code: it is taken out of lock events, metadata and params.',
+      description:
+        'A tag or keypad code: it is taken out of lock events, and values that are this become empty.',
       example: '04A1B2C3',
     }),
   })
@@ -24,5 +25,9 @@ export const erasureSchema = z
       .number()
       .int()
       .meta({ description: 'Values of metadata and params that were emptied.', example: 15 }),
+    other: z.number().int().meta({
+      description: 'Values that were emptied elsewhere, as in the audit log.',
+      example: 2,
+    }),
   })
   .meta({ id: 'Erasure' })

@@ -20,6 +20,7 @@ export const ERROR_CODES: Readonly<
     status: 400,
     meaning: 'Not null and not an object of days, each with opening and a later closing as HH:MM.',
   },
+  invalid_url: { status: 400, meaning: 'No http or https address, or one with a user in it.' },
   invalid_range: { status: 400, meaning: 'from is after to.' },
   range_too_large: { status: 400, meaning: 'More than 31 days.' },
   too_many_devices: {
@@ -52,7 +53,10 @@ export const ERROR_CODES: Readonly<
   unsupported_command: { status: 400, meaning: 'The device type cannot do this.' },
   no_group: { status: 400, meaning: 'The device is in no group, and the command needs one.' },
   too_many_records: { status: 400, meaning: 'More than 5,000 records in one import.' },
-  too_many_zones: { status: 400, meaning: 'More than 100 zones.' },
+  too_many_zones: {
+    status: 400,
+    meaning: 'More than 100 zones for the devices of a group, or more than 500 of the site.',
+  },
   too_many_points: { status: 400, meaning: 'More than 200 points in one zone.' },
   invalid_position: { status: 400, meaning: 'Longitude, then latitude, in degrees: out of range.' },
   too_few_points: { status: 400, meaning: 'A ring needs at least three different points.' },
@@ -61,7 +65,10 @@ export const ERROR_CODES: Readonly<
   crosses_antimeridian: { status: 400, meaning: 'A zone must not cross 180 degrees of longitude.' },
   holes_not_supported: { status: 400, meaning: 'A zone has one ring.' },
   unsupported_geometry: { status: 400, meaning: 'A zone is a Polygon, or a Point with radius_m.' },
-  duplicate_id: { status: 400, meaning: 'Two zones have the same id.' },
+  duplicate_id: {
+    status: 400,
+    meaning: 'Two zones have the same id, also one of the site and one of a group.',
+  },
   missing_api_key: { status: 401, meaning: 'Send your key in the header X-API-Key.' },
   invalid_api_key: { status: 401, meaning: 'No user has this key: it was mistyped, rotated or deleted.' },
   user_inactive: {
@@ -80,6 +87,7 @@ export const ERROR_CODES: Readonly<
   invalid_token: { status: 401, meaning: 'The download token is missing, wrong or expired.' },
   admin_required: { status: 403, meaning: 'Only for admins.' },
   staff_required: { status: 403, meaning: 'Only for staff and admins.' },
+  cart_forbidden: { status: 403, meaning: 'No device of the cart is in the scope of this user.' },
   device_forbidden: { status: 403, meaning: 'The device is not in the scope of this user.' },
   foreign_origin: {
     status: 403,
@@ -89,19 +97,28 @@ export const ERROR_CODES: Readonly<
   not_allowed_yet: { status: 403, meaning: 'No admin has allowed the request for access yet.' },
   group_forbidden: { status: 403, meaning: 'The download token is for another group.' },
   not_found: { status: 404, meaning: 'There is nothing at this path.' },
+  cart_not_found: {
+    status: 404,
+    meaning: 'No cart is called so, and no device of one has this hardware_id.',
+  },
   device_not_found: { status: 404, meaning: 'No device has this hardware_id or short_id.' },
   user_not_found: { status: 404, meaning: 'No such user.' },
   session_not_found: { status: 404, meaning: 'No such session, or the request came with a key.' },
   request_not_found: { status: 404, meaning: 'No such request for access, or it has expired.' },
+  webhook_not_found: { status: 404, meaning: 'No such webhook.' },
+  notifier_not_found: { status: 404, meaning: 'No such notifier.' },
   client_not_found: { status: 404, meaning: 'No such MQTT client, connected or away.' },
   group_not_found: { status: 404, meaning: 'No such group.' },
   device_not_in_group: { status: 404, meaning: 'The device is in another group, or in none.' },
   device_type_not_found: { status: 404, meaning: 'No such device type.' },
   command_not_found: { status: 404, meaning: 'No such command.' },
+  alert_not_found: { status: 404, meaning: 'No such alert.' },
+  no_recall: { status: 404, meaning: 'The carts are not called in.' },
   no_telemetry: { status: 404, meaning: 'The device has not reported this yet.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, the method does not; see the Allow header.' },
   device_exists: { status: 409, meaning: 'A device has this hardware_id or a short_id like it.' },
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
+  recall_active: { status: 409, meaning: 'All carts are called in already: end that first.' },
   no_enrolment_key: {
     status: 409,
     meaning: 'The gateway has no CARTBARN_ENROLMENT_KEY: no device can enrol.',
@@ -120,7 +137,7 @@ export const ERROR_CODES: Readonly<
   },
   clock_differs: {
     status: 409,
-    meaning: "The clock of the gateway's machine is more than five minutes off the given time: set it first.",
+    meaning: 'The clock of the gateway is more than two minutes off the given time: set it first.',
   },
   unknown_receipt: {
     status: 409,
@@ -131,10 +148,33 @@ export const ERROR_CODES: Readonly<
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
   command_not_finished: { status: 409, meaning: 'Only a command that failed or timed out is sent again.' },
   command_completed: { status: 409, meaning: 'The command was done: there is nothing to repeat.' },
+  cart_is_moving: {
+    status: 409,
+    meaning: 'The cart drives: it is not locked now. An admin may force it.',
+  },
+  no_parking_zone: {
+    status: 409,
+    meaning: 'No cart in the scope has a parking zone, so none is known to be in the barn.',
+  },
+  too_many_webhooks: { status: 409, meaning: 'There are 20 webhooks already.' },
+  too_many_notifiers: { status: 409, meaning: 'There are 20 notifiers already.' },
+  no_smtp: {
+    status: 409,
+    meaning: 'The gateway has no mail server: set CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM.',
+  },
   too_many_commands: { status: 409, meaning: 'Too many commands are still waiting.' },
   person_changed: {
     status: 409,
     meaning: 'Another person acts on the tablet since the request was made: nothing was done.',
+  },
+  version_not_found: { status: 404, meaning: 'No set of zones with this version is kept.' },
+  zones_changed: {
+    status: 412,
+    meaning: 'The zones are not those of If-Match any more: GET them, and make the change to them.',
+  },
+  precondition_required: {
+    status: 428,
+    meaning: 'Send the ETag of what you change as If-Match, or * to change it whatever it is.',
   },
   payload_too_large: { status: 413, meaning: 'The body is too large; the detail says how large it may be.' },
   unsupported_media_type: {

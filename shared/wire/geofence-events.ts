@@ -12,13 +12,23 @@ import {
 export const geofenceEventKindSchema = z.enum(['enter', 'exit'])
 export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>
 
+/**
+ * The `group_id` of an event of a zone of the site where it is kept and sent on: no group has this number, and older hubs
+ * want one.
+ */
+export const GROUP_ID_OF_SITE = 0
+
 const geofenceEventSchema = z
   .object({
     event_id: z.string().meta({ description: 'Made of what makes the event, so it never changes.' }),
     hardware_id: hardwareIdSchema,
     event: geofenceEventKindSchema.meta({ description: 'Which way it went.' }),
-    group_id: z.number().int().meta({ description: 'The group the device was in.', example: 42 }),
-    zone_id: z.string().meta({ description: 'The id of the zone in its group.', example: 'green-7' }),
+    group_id: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'The group whose own zone it is; null for one of the site.', example: 42 }),
+    zone_id: z.string().meta({ description: 'The id of the zone.', example: 'green-7' }),
     zone_name: z.string().meta({ description: 'What the zone was called then.', example: 'Green 7' }),
     zone_type: zoneTypeSchema.meta({ description: 'What kind of zone it was then.' }),
     timestamp: isoSchema.meta({

@@ -51,7 +51,8 @@ const geometrySchema = z
   .meta({ description: 'A Polygon of one ring, or a Point with radius_m.' })
 
 // Map editors write null for what a feature lacks and another has, so null is the same as absent.
-const propertiesSchema = z.object({
+/** What is said of a zone as it is sent. */
+export const newZonePropertiesSchema = z.object({
   name: z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Green 7' }),
   type: zoneTypeSchema,
   enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
@@ -76,31 +77,34 @@ const propertiesSchema = z.object({
   hole: z.number().int().min(1).max(99).nullish().meta({ description: 'The golf hole it belongs to.' }),
 })
 
-const featureSchema = z
-  .object({
-    type: z.literal('Feature'),
-    id: z
-      .union([z.string().min(1).max(64), z.number()])
-      .nullish()
-      .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
-    geometry: geometrySchema,
-    properties: propertiesSchema,
-  })
-  .meta({
-    // what the schemas alone do not say, for those who make requests from the document
-    allOf: [
-      {
-        anyOf: [
-          { properties: { geometry: { properties: { type: { const: 'Polygon' } } } } },
-          {
-            properties: {
-              properties: { required: ['radius_m'], properties: { radius_m: { type: 'number' } } },
+/** A zone as it is sent, with these properties. */
+export function newFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
+  return z
+    .object({
+      type: z.literal('Feature'),
+      id: z
+        .union([z.string().min(1).max(64), z.number()])
+        .nullish()
+        .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
+      geometry: geometrySchema,
+      properties,
+    })
+    .meta({
+      // what the schemas alone do not say, for those who make requests from the document
+      allOf: [
+        {
+          anyOf: [
+            { properties: { geometry: { properties: { type: { const: 'Polygon' } } } } },
+            {
+              properties: {
+                properties: { required: ['radius_m'], properties: { radius_m: { type: 'number' } } },
+              },
             },
-          },
-        ],
-      },
-    ],
-  })
+          ],
+        },
+      ],
+    })
+}
 
 /**
  * The zones of a group as they are sent. Members it does not name (bbox, crs, styles) are ignored and not kept.
@@ -112,52 +116,60 @@ export const newGeofencesSchema = z.object({
     ZONES_MAX,
     'too_many_zones',
     `a group has at most ${ZONES_MAX} zones`,
-    z.array(featureSchema),
+    z.array(newFeatureSchema(newZonePropertiesSchema)),
   ),
 })
 
 export type NewGeofences = z.infer<typeof newGeofencesSchema>
 export type NewFeature = NewGeofences['features'][number]
 
+/** What is said of a zone as it is answered. */
+export const shownZonePropertiesSchema = z.object({
+  name: z.string(),
+  type: zoneTypeSchema,
+  enabled: z.boolean(),
+  visible: z.boolean(),
+  radius_m: z.number().optional(),
+  message: z.string().optional(),
+  max_speed_kmh: z.number().optional(),
+  hole: z.number().int().optional(),
+})
+
+export const SHOWN_PROPERTIES = {
+  description: 'As they were given, with every default filled in; radius_m in metres.',
+}
+
+/** A zone as it is answered, with these properties. */
+export function shownFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
+  return z.object({
+    type: z.literal('Feature'),
+    id: z.string().meta({ description: 'Unique in the group.', example: 'green-7' }),
+    geometry: z
+      .discriminatedUnion('type', [
+        z.object({
+          type: z.literal('Polygon'),
+          coordinates: z
+            .array(z.array(z.tuple([z.number(), z.number()])))
+            .meta({ description: 'One closed ring of longitude and latitude, in degrees.' }),
+        }),
+        z.object({
+          type: z.literal('Point'),
+          coordinates: z
+            .tuple([z.number(), z.number()])
+            .meta({ description: 'The centre of a circle of radius_m: longitude, latitude.' }),
+        }),
+      ])
+      .meta({
+        description: 'A closed ring of longitude and latitude in degrees, or the centre of a circle.',
+      }),
+    properties,
+  })
+}
+
 /** The zones of a group as they are answered: checked, with every default filled in. */
 export const geofencesSchema = z.object({
   type: z.literal('FeatureCollection'),
-  features: z.array(
-    z.object({
-      type: z.literal('Feature'),
-      id: z.string().meta({ description: 'Unique in the group.', example: 'green-7' }),
-      geometry: z
-        .discriminatedUnion('type', [
-          z.object({
-            type: z.literal('Polygon'),
-            coordinates: z
-              .array(z.array(z.tuple([z.number(), z.number()])))
-              .meta({ description: 'One closed ring of longitude and latitude, in degrees.' }),
-          }),
-          z.object({
-            type: z.literal('Point'),
-            coordinates: z
-              .tuple([z.number(), z.number()])
-              .meta({ description: 'The centre of a circle of radius_m: longitude, latitude.' }),
-          }),
-        ])
-        .meta({
-          description: 'A closed ring of longitude and latitude in degrees, or the centre of a circle.',
-        }),
-      properties: z
-        .object({
-          name: z.string(),
-          type: zoneTypeSchema,
-          enabled: z.boolean(),
-          visible: z.boolean(),
-          radius_m: z.number().optional(),
-          message: z.string().optional(),
-          max_speed_kmh: z.number().optional(),
-          hole: z.number().int().optional(),
-        })
-        .meta({ description: 'As they were given, with every default filled in; radius_m in metres.' }),
-    }),
-  ),
+  features: z.array(shownFeatureSchema(shownZonePropertiesSchema.meta(SHOWN_PROPERTIES))),
 })
 
 export type GeofencesJson = z.infer<typeof geofencesSchema>
@@ -188,6 +200,11 @@ export const changedGeofencesSchema = z.object({
     teebox: z.object({
       topic: z.string().meta({ description: 'Retained there for teeboxes.', example: 'sit/42/sz' }),
       ok: z.literal(true),
+      simplified_m: z.number().optional().meta({
+        description:
+          'Metres: no edge is farther from where it was drawn. Only where corners were left out to fit, with the zones of the site, into 16 KiB.',
+        example: 1.5,
+      }),
     }),
   }),
   fetch_required: z.array(z.string()).meta({
@@ -236,7 +253,7 @@ export const compactZonesSchema = z.object({
 })
 
 /** Refuses a list that is too long under a code of its own, without looking at what is in it. */
-function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {
+export function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {
   const counted = z.preprocess((value, ctx) => {
     if (!Array.isArray(value) || value.length <= max) return value
     ctx.addIssue({ code: 'custom', message, params: { code } })

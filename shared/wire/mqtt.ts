@@ -25,6 +25,8 @@ export const statusMessageSchema = z.looseObject({
   fw: z.string().max(64).optional(),
   boot: z.number().optional(),
   r: z.string().max(64).optional(),
+  // of a device that enrols; a wrong one is no reason to leave it out
+  cart: z.unknown().optional(),
 })
 
 export const lockEventMessageSchema = z.looseObject({

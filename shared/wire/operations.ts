@@ -7,7 +7,10 @@ import {
   deletedAccessRequestSchema,
   newAccessRequestSchema,
 } from './access-requests.ts'
+import { alertListSchema, alertNoteSchema, alertQuerySchema, alertSchema } from './alerts.ts'
 import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
+import { cartLocksSchema, newCartLocksSchema } from './cart-locks.ts'
+import { cartListSchema, cartPatchSchema, cartSchema } from './carts.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from './clock.ts'
 import {
   commandListSchema,
@@ -67,7 +70,22 @@ import {
   removedMqttClientQuerySchema,
   removedMqttClientSchema,
 } from './mqtt-status.ts'
+import {
+  createdNotifierSchema,
+  deletedNotifierSchema,
+  newNotifierSchema,
+  notifierPatchSchema,
+  notifierSchema,
+} from './notifiers.ts'
 import { idListQuerySchema, idPageQuerySchema } from './params.ts'
+import {
+  deletedRecallSchema,
+  endedRecallSchema,
+  newRecallSchema,
+  recallSchema,
+  recallStateSchema,
+} from './recall.ts'
+import { syncFileReceiptSchema, takenReceiptSchema } from './replication/sync-file.ts'
 import {
   meSchema,
   newPairingCodeSchema,
@@ -81,7 +99,6 @@ import {
   signedOutSchema,
 } from './sessions.ts'
 import { siteSettingsPatchSchema, siteSettingsSchema } from './site.ts'
-import { syncFileReceiptSchema, takenReceiptSchema } from './sync-file.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
 import { healthSchema, statsSchema } from './system.ts'
 import {
@@ -118,6 +135,14 @@ import {
   userPatchSchema,
   userSchema,
 } from './users.ts'
+import {
+  createdWebhookSchema,
+  deletedWebhookSchema,
+  newWebhookSchema,
+  queuedTestSchema,
+  webhookSchema,
+} from './webhooks.ts'
+import { changedZonesSchema, keptZonesSchema, newZonesSchema, zonesSchema } from './zones.ts'
 
 interface OperationSchemas {
   query?: z.ZodType
@@ -163,12 +188,19 @@ export const operations = {
   'DELETE /devices/{id}/telemetry/gps': { answer: deletedRecordsSchema },
   'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },
   'POST /telemetry/purge': { body: purgeSchema, answer: purgedFleetSchema },
+  'GET /carts': { answer: cartListSchema },
+  'GET /carts/{cart}': { answer: cartSchema },
+  'PATCH /carts/{cart}': { body: cartPatchSchema, answer: cartSchema },
   'GET /lock-events': { query: lockEventQuerySchema, answer: lockEventListSchema },
   'GET /trips/active': { query: activeTripsQuerySchema, answer: activeTripsSchema },
   'GET /trips': { query: tripsQuerySchema, answer: tripsSchema },
   'GET /trips/{hardwareId}': { query: deviceTripsQuerySchema, answer: deviceTripsSchema },
   'GET /trips/{hardwareId}/active': { query: deviceActiveTripQuerySchema, answer: deviceActiveTripSchema },
   'GET /trips/{hardwareId}/summary': { query: tripSummaryQuerySchema, answer: tripSummarySchema },
+  'GET /alerts': { query: alertQuerySchema, answer: alertListSchema },
+  'GET /alerts/{id}': { answer: alertSchema },
+  'POST /alerts/{id}/acknowledge': { body: alertNoteSchema, answer: alertSchema },
+  'POST /alerts/{id}/close': { body: alertNoteSchema, answer: alertSchema },
   'GET /users': { query: userListQuerySchema, answer: z.array(userSchema) },
   'POST /users': { body: newUserSchema, answer: issuedKeySchema },
   'GET /users/{id}': { answer: userSchema },
@@ -182,8 +214,24 @@ export const operations = {
   },
   'GET /mqtt/stats': { answer: mqttStatsSchema },
   'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
+  'GET /zones': { answer: zonesSchema },
+  'PUT /zones': { body: newZonesSchema, answer: changedZonesSchema },
+  'GET /zones/versions': { answer: z.array(keptZonesSchema) },
+  'POST /zones/versions/{version}/restore': { answer: changedZonesSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },
+  'GET /webhooks': { answer: z.array(webhookSchema) },
+  'POST /webhooks': { body: newWebhookSchema, answer: createdWebhookSchema },
+  'DELETE /webhooks/{id}': { answer: deletedWebhookSchema },
+  'POST /webhooks/{id}/test': { answer: queuedTestSchema },
+  'GET /notifiers': { answer: z.array(notifierSchema) },
+  'POST /notifiers': { body: newNotifierSchema, answer: createdNotifierSchema },
+  'PATCH /notifiers/{id}': { body: notifierPatchSchema, answer: notifierSchema },
+  'DELETE /notifiers/{id}': { answer: deletedNotifierSchema },
+  'POST /notifiers/{id}/test': { answer: queuedTestSchema },
   'GET /site': { answer: siteSettingsSchema },
+  'GET /recall': { answer: recallStateSchema },
+  'POST /recall': { body: newRecallSchema, answer: recallSchema },
+  'DELETE /recall': { body: endedRecallSchema, answer: deletedRecallSchema },
   'PATCH /site': { body: siteSettingsPatchSchema, answer: siteSettingsSchema },
   'GET /groups': { query: idListQuerySchema, answer: z.array(groupSchema) },
   'POST /groups': { body: newGroupSchema, answer: groupSchema },
@@ -198,6 +246,7 @@ export const operations = {
   'GET /commands': { query: commandsQuerySchema, answer: commandListSchema },
   'GET /commands/{id}': { answer: commandSchema },
   'POST /commands/{id}/retry': { answer: commandSchema },
+  'POST /carts/lock': { body: newCartLocksSchema, answer: cartLocksSchema },
   'POST /groups/{groupId}/commands': { body: newGroupCommandSchema, answer: groupCommandsSchema },
   'GET /device-types': { query: idListQuerySchema, answer: z.array(deviceTypeSchema) },
   'GET /device-types/{type}': { answer: deviceTypeSchema },

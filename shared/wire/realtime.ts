@@ -1,5 +1,9 @@
 import { z } from 'zod'
+import type { AlertEvent, AlertJson } from './alerts.ts'
+import type { CartJson } from './carts.ts'
 import { type CommandStatus, newCommandSchema } from './commands.ts'
+import type { DeviceJson } from './devices.ts'
+import type { RecallJson } from './recall.ts'
 import type { SiteForScreensJson, SiteSettingsJson } from './site.ts'
 
 const idSchema = z.union([z.string().max(128), z.number()]).optional()
@@ -25,7 +29,13 @@ export const commandFieldsSchema = newCommandSchema.extend({
 
 /** What a client may send on `/realtime`. */
 export const clientMessageSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('subscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
+  z.looseObject({
+    type: z.literal('subscribe'),
+    hardwareIds: hardwareIdsSchema,
+    /** Whether to be told first how all of it is. */
+    snapshot: z.boolean({ error: 'must be true or false' }).optional(),
+    id: idSchema,
+  }),
   z.looseObject({ type: z.literal('unsubscribe'), hardwareIds: hardwareIdsSchema, id: idSchema }),
   commandEnvelopeSchema,
   z.looseObject({
@@ -43,10 +53,23 @@ type RequestId = string | number | undefined
 
 /** What the gateway sends on `/realtime`; times are ISO 8601. */
 export type ServerMessage =
-  | { type: 'connected'; connectionId: string }
+  | { type: 'connected'; connectionId: string; time: string; started_at: string; version: string }
   | { type: 'subscribed'; hardwareIds: string[]; denied: string[]; id?: RequestId }
   | { type: 'unsubscribed'; hardwareIds: string[]; reason?: 'scope'; id?: RequestId }
-  | { type: 'pong'; id?: RequestId }
+  | { type: 'pong'; time: string; id?: RequestId }
+  | {
+      type: 'snapshot'
+      /** Of this subscribe, as GET /devices shows them. */
+      devices: DeviceJson[]
+      /** Those of these devices. */
+      carts: CartJson[]
+      /** All that are not closed, of all carts in scope. */
+      alerts: object[]
+      time: string
+      id?: RequestId
+    }
+  | { type: 'cart'; cart: CartJson; timestamp: string }
+  | { type: 'cart_removed'; cart: string }
   | {
       type: 'command_sent'
       commandId: string
@@ -62,6 +85,8 @@ export type ServerMessage =
       command: string
       status: CommandStatus
       error?: string
+      /** user_id, or what acts by itself; with lock and unlock. */
+      requestedBy?: string
       timestamp: string
     }
   | { type: 'error'; code: string; message: string; id?: RequestId }
@@ -87,7 +112,8 @@ export type ServerMessage =
       type: 'geofence_enter' | 'geofence_exit'
       hardwareId: string
       eventId: string
-      groupId: number
+      /** Null for a zone of the site. */
+      groupId: number | null
       zoneId: string
       zoneName: string
       zoneType: string
@@ -95,9 +121,27 @@ export type ServerMessage =
       long: number
       timestamp: string
     }
+  | { type: 'alert'; event: AlertEvent; alert: AlertJson; timestamp: string }
   | {
       type: 'site_changed'
       /** All of it for those who may read it, else what every screen goes by. */
       site: SiteSettingsJson | SiteForScreensJson
+    }
+  | {
+      type: 'device_changed'
+      hardwareId: string
+      /** As `GET /devices` shows it. */
+      device: DeviceJson
+    }
+  | { type: 'device_removed'; hardwareId: string }
+  | { type: 'zones_changed'; version: number }
+  | { type: 'recall'; event: 'started' | 'confirmed' | 'ended'; recall: RecallJson; timestamp: string }
+  | {
+      type: 'recall'
+      event: 'confirmed'
+      /** The screen that did; left out for who does not see it. */
+      hardwareId: string
+      recall: RecallJson
+      timestamp: string
     }
   | { type: 'device_backfill'; hardwareId: string; from: string; to: string; count: number }

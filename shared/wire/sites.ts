@@ -216,12 +216,12 @@ export const quarantineListSchema = z.object({
 })
 export const quarantineParams = siteParams.extend({ id: z.string().meta({ description: 'quarantine_id' }) })
 
-export const clearQuarantineQuerySchema = z.object({
-  through: dateParam.meta({
-    description: 'Up to this time of the head office.',
-    example: '2026-05-01T08:30:00.000Z',
-  }),
-})
+/** Which of what is kept aside is deleted: up to a time that `description` names. */
+function throughQuery(description: string) {
+  return z.object({ through: dateParam.meta({ description, example: '2026-05-01T08:30:00.000Z' }) })
+}
+
+export const clearQuarantineQuerySchema = throughQuery('Up to this time of the head office.')
 export const clearedQuarantineSchema = z
   .object({
     success: z.literal(true).meta({ description: 'Always true.' }),
@@ -272,12 +272,7 @@ export const restoredErasedSchema = z
   })
   .meta({ id: 'RestoredErased' })
 
-export const deleteErasedQuerySchema = z.object({
-  through: dateParam.meta({
-    description: 'Up to this erased_at.',
-    example: '2026-05-01T08:30:00.000Z',
-  }),
-})
+export const deleteErasedQuerySchema = throughQuery('Up to this erased_at.')
 export const deletedErasedSchema = z
   .object({
     success: z.literal(true).meta({ description: 'Always true.' }),

@@ -88,7 +88,11 @@ export const healthSchema = z
     status: z.enum(['ok', 'error']).meta({ description: 'error: nothing can be stored.' }),
     timestamp: isoSchema,
     detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
-    clock: z.enum(['not_set', 'set_back', 'ahead']).optional().meta({
+    clock: z.enum(['confirmed', 'trusted', 'untrusted']).meta({
+      description:
+        'How sure the gateway is of its time. untrusted: times are estimates. trusted: nothing speaks against it. confirmed: since the start the system is synchronized, or a battery clock, two devices with clocks of their own or an admin agree; locks and alerts that act by themselves wait for that.',
+    }),
+    clock_doubt: z.enum(['not_set', 'set_back', 'ahead']).optional().meta({
       description:
         'The clock is in doubt, and nothing is deleted by age. not_set: the system clock cannot be right. set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is further on than what is known to have gone by. Absent while all is well. For admins.',
     }),

@@ -39,6 +39,11 @@ export function compactBytes(zones: readonly Zone[]): number {
   return Buffer.byteLength(JSON.stringify(compactZones(Number.MAX_SAFE_INTEGER, zones)))
 }
 
+/** Whether teeboxes get the zone. */
+export function isForTeeboxes({ type, isEnabled }: Zone): boolean {
+  return isEnabled && COMPACT_TYPE[type] !== undefined
+}
+
 function compactZone(zone: Zone): CompactZone[] {
   const type = COMPACT_TYPE[zone.type]
   if (type === undefined || !zone.isEnabled) return []

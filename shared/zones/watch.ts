@@ -21,9 +21,11 @@ export interface ZoneEvent extends Fix {
 }
 
 /** What is known of a device and one zone. */
-interface ZoneState {
+export interface ZoneState {
   id: string
   isInside: boolean
+  /** Inside since then (event time), or known to be; states of an earlier program do not say it. */
+  sinceMs?: number
   /** Inside by the first fix there ever was, which no other has confirmed: leaving is no news then. */
   isAssumed?: true
   /** The last fix clearly outside. */
@@ -81,41 +83,67 @@ export function watch(
   const fix: Fix = { atMs, latE7, longE7 }
   const before = state.last !== null && state.last.atMs > latestMs ? UNWATCHED : state
   const isKnown = knownZones(before, watched)
+  const isSameSet = before.fingerprints === watched.fingerprints
   const events: ZoneEvent[] = []
   const zones: ZoneState[] = []
   const { last } = before
+  let place = 0
   for (const zone of watched.zones) {
+    // of the same set they are in the same order: there may be hundreds
+    let known = isSameSet ? before.zones[place] : before.zones.find(({ id }) => id === zone.id)
+    if (known?.id === zone.id) place++
+    else known = undefined
     // nearly all zones nearly always; what follows would come to the same
-    if (last !== null && isFarFrom(zone, last, fix) && !isIn(before.zones, zone.id)) continue
+    if (known === undefined && last !== null && isFarFrom(zone, last, fix)) continue
     const where = whereIs(zone, fix)
     const next = isKnown(zone)
-      ? step(stateOf(before, zone), zone, fix, where, events)
-      : firstSight(zone, where)
+      ? step(stateOf(known, zone, last), zone, fix, where, events)
+      : firstSight(known, zone, last, fix, where)
     if (next !== null) zones.push(next)
   }
   events.sort((a, b) => a.atMs - b.atMs)
   return { state: { last: fix, fingerprints: watched.fingerprints, zones }, events }
 }
 
-function isIn(zones: readonly ZoneState[], id: string): boolean {
-  for (const zone of zones) if (zone.id === id) return true
-  return false
-}
-
-function knownZones(state: WatchState, watched: WatchedZones): (zone: WatchedZone) => boolean {
+/** Which zones the state says something of: those that have the shape they had then. */
+export function knownZones(state: WatchState, watched: WatchedZones): (zone: WatchedZone) => boolean {
   if (state.fingerprints === watched.fingerprints) return () => true
   const known = new Set(state.fingerprints.split(' '))
   return ({ fingerprint }) => known.has(fingerprint)
 }
 
-function stateOf({ zones, last }: WatchState, { id }: WatchedZone): ZoneState {
-  const known = zones.find((zone) => zone.id === id)
-  return known ?? (last === null ? { id, isInside: false } : { id, isInside: false, outsideAt: last })
+function stateOf(known: ZoneState | undefined, { id }: WatchedZone, last: Fix | null): ZoneState {
+  if (known === undefined)
+    return last === null ? { id, isInside: false } : { id, isInside: false, outsideAt: last }
+  if (!known.isInside || known.sinceMs !== undefined || last === null) return known
+  return { ...known, sinceMs: last.atMs }
 }
 
-function firstSight({ id }: WatchedZone, where: Whereabouts): ZoneState | null {
+/**
+ * Of a zone that is new or has another shape: inside if the last fix was, which the next may change and the one after it
+ * has to confirm; else as this one says. `known` is what was known of the zone of this id.
+ */
+function firstSight(
+  known: ZoneState | undefined,
+  zone: WatchedZone,
+  last: Fix | null,
+  fix: Fix,
+  where: Whereabouts,
+): ZoneState | null {
+  const { id } = zone
+  if (last !== null && whereIs(zone, last) === 'inside') {
+    const assumed = { id, isInside: true, isAssumed: true as const, sinceMs: sinceOf(known, last) }
+    return where === 'inside' ? assumed : stepInside(assumed, zone, fix, where, [])
+  }
   if (where === 'outside') return null
-  return where === 'inside' ? { id, isInside: true, isAssumed: true } : { id, isInside: false }
+  return where === 'inside'
+    ? { id, isInside: true, isAssumed: true, sinceMs: fix.atMs }
+    : { id, isInside: false }
+}
+
+/** Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then. */
+export function sinceOf(known: ZoneState | undefined, last: Fix): number {
+  return known?.isInside ? (known.sinceMs ?? last.atMs) : last.atMs
 }
 
 /** Null stands for clearly outside with nothing pending. */
@@ -132,14 +160,18 @@ function step(
 }
 
 function stepInside(
-  { id, isAssumed, turnedAt }: ZoneState,
+  state: ZoneState,
   zone: WatchedZone,
   fix: Fix,
   where: Whereabouts,
   events: ZoneEvent[],
 ): ZoneState | null {
-  if (where === 'inside') return { id, isInside: true }
-  const stillInside: ZoneState = isAssumed ? { id, isInside: true, isAssumed } : { id, isInside: true }
+  const { id, isAssumed, turnedAt, sinceMs } = state
+  // nearly always: the same object says that nothing changed
+  if (isAssumed === undefined && turnedAt === undefined && where !== 'outside') return state
+  const since = sinceMs === undefined ? {} : { sinceMs }
+  if (where === 'inside') return { id, isInside: true, ...since }
+  const stillInside: ZoneState = { id, isInside: true, ...(isAssumed && { isAssumed }), ...since }
   if (where === 'near') return stillInside
   if (turnedAt === undefined) return { ...stillInside, turnedAt: fix }
   if (!isAssumed) events.push({ kind: 'exit', zoneId: id, ...turnedAt })
@@ -178,7 +210,7 @@ function stepOutside(
   if (turnedAt === undefined) return { ...stillOutside, turnedAt: fix }
   if (leftAt !== undefined && fix.atMs - turnedAt.atMs < RETURN_MS) return { ...stillOutside, turnedAt }
   events.push({ kind: 'enter', zoneId: id, ...turnedAt })
-  return { id, isInside: true }
+  return { id, isInside: true, sinceMs: turnedAt.atMs }
 }
 
 /** Outside by this fix as by an earlier one: through the zone, if the straight way between them leads there. */

@@ -9,7 +9,7 @@ export type ZoneShape =
   | { kind: 'polygon'; ring: readonly Point[] }
   | { kind: 'circle'; center: Point; radiusM: number }
 
-/** One area of a group's geofences. */
+/** One area of the course, of the site's set or of a group's own. */
 export interface Zone {
   id: string
   name: string
@@ -20,4 +20,16 @@ export interface Zone {
   maxSpeedKmh: number | null
   hole: number | null
   shape: ZoneShape
+}
+
+/** A zone of the site's set: it counts for these groups, or for every device where `groups` is null. */
+export interface SiteZone extends Zone {
+  groups: readonly number[] | null
+}
+
+/** The zones of a site that count for a device of this group, or of none. */
+export function zonesForGroup(zones: readonly SiteZone[], groupId: number | null): readonly SiteZone[] {
+  // the same array for all groups, mostly: what is made of it is made once
+  if (zones.every(({ groups }) => groups === null)) return zones
+  return zones.filter(({ groups }) => groups === null || (groupId !== null && groups.includes(groupId)))
 }

@@ -52,7 +52,7 @@ function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY
 }
 
 const device = (id: string, fields: Record<string, unknown> = {}) => ({
-  ...{ hardware_id: id, short_id: `s-${id}`, device_type: 'teebox', name: null, attributes: {} },
+  ...{ hardware_id: id, short_id: `s-${id}`, device_type: 'teebox', name: null, cart: null, attributes: {} },
   ...{ is_online: true, group_id: null },
   ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-05-01T00:00:00.000Z' },
   ...fields,

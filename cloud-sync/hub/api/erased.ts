@@ -6,7 +6,6 @@ import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
-import { newestPageQuerySchema } from '#shared/wire/params.ts'
 import {
   deletedErasedSchema,
   deletedRestoredSchema,
@@ -20,6 +19,7 @@ import {
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
+import { deletionAtSite, pageOfSite, paginationOf } from './site-routes.ts'
 
 /** A thousand ids fit. */
 const restoreBody = jsonBodyUpTo(128 * 1024)
@@ -34,25 +34,18 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
       description:
         'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
       middleware: [adminOnly],
-      request: { params: siteParams, query: newestPageQuerySchema },
-      responses: answers(
-        erasedListSchema,
-        'What was erased, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
+      ...pageOfSite(erasedListSchema, 'What was erased'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { order, limit, offset } = c.req.valid('query')
+      const page = c.req.valid('query')
       await requireSite(database, c.var.user, site)
-      const items = await listErased(database, site, { order, limit, offset })
+      const items = await listErased(database, site, page)
       const erased = items.map(({ hardwareId, what, erasedAtMs, records, bytes }) => ({
         ...{ hardware_id: hardwareId, what, records, bytes, erased_at: toIso(erasedAtMs) },
         deleted_at: toIso(erasedAtMs + erasedKeepDays * DAY_MS),
       }))
-      return c.json({ erased, pagination: { limit, offset, returned: erased.length } }, 200)
+      return c.json({ erased, pagination: paginationOf(page, erased) }, 200)
     },
   )
 
@@ -81,9 +74,7 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
     route.delete('/sites/{site}/erased', 'Delete what a site erased for good', {
       operationId: 'deleteSiteErased',
       description: 'Deletes it at once instead of after CARTBARN_HUB_ERASED_KEEP_DAYS. For admins.',
-      middleware: [adminOnly],
-      request: { params: siteParams, query: deleteErasedQuerySchema },
-      responses: answers(deletedErasedSchema, 'How much was deleted.', 400, 403, 404),
+      ...deletionAtSite(deleteErasedQuerySchema, deletedErasedSchema, 'How much was deleted.'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -9,7 +9,15 @@ const SHARED_CODES = [
   ...['invalid_format', 'invalid_status', 'invalid_attribute_name', 'too_large', 'too_many_zones'],
   ...['too_many_points', 'holes_not_supported', 'unsupported_geometry'],
   ...['missing_api_key', 'invalid_api_key', 'user_inactive', 'admin_required'],
-  ...['not_found', 'device_not_found', 'user_not_found', 'no_telemetry', 'method_not_allowed', 'last_admin'],
+  ...[
+    'not_found',
+    'cart_not_found',
+    'device_not_found',
+    'user_not_found',
+    'no_telemetry',
+    'method_not_allowed',
+    'last_admin',
+  ],
   ...[
     'payload_too_large',
     'unsupported_media_type',

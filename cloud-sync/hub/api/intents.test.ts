@@ -5,7 +5,7 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { entityRev } from '#shared/sync-hash.ts'
-import { intentSchema } from '#shared/wire/sync.ts'
+import { intentSchema } from '#shared/wire/replication/sync.ts'
 
 const [PGLITE] = DATABASE_KINDS
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }
@@ -192,6 +192,7 @@ for (const [body, code] of [
   [{ ...LOCK, expires_in_s: 1.5 }, 'invalid_field'],
   [{ ...LOCK, expires: 5 }, 'unknown_field'],
   [{ kind: 'command.send', body: { ...LOCK.body, comand: 'x' } }, 'unknown_field'],
+  [{ kind: 'command.send', body: { ...LOCK.body, force: 'yes' } }, 'invalid_field'],
   [{ kind: 'resend', body: { day: 'yesterday' } }, 'invalid_field'],
   [{ kind: 'geofence.put', body: { group_id: 0, geofences: {} } }, 'invalid_field'],
   [{ kind: 'config.set', body: { config: {} } }, 'invalid_field'],
@@ -241,4 +242,13 @@ test('what is not there is 404, what is too large 413', async () => {
   assert.equal((await people.request('GET', `${path}?status=gone`)).body.code, 'invalid_status')
   const body = { kind: 'config.set', body: { hardware_id: 'x', config: { text: 'x'.repeat(1_100_000) } } }
   assert.equal((await people.request('POST', path, { body })).status, 413)
+})
+
+test('only an admin forces a lock', async () => {
+  const body = { ...LOCK, body: { ...LOCK.body, force: true } }
+  const refused = await people.request('POST', path, { body, key: keys['an operator'] })
+  assert.deepEqual([refused.status, refused.body.code], [403, 'admin_required'])
+  const { status, body: intent } = await people.request('POST', path, { body })
+  assert.deepEqual([status, intent.body], [201, body.body])
+  await createIntent({ ...LOCK, body: { ...LOCK.body, force: false } })
 })

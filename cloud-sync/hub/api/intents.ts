@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite } from '#hub/access.ts'
+import { isHubAdmin, requireSite } from '#hub/access.ts'
 import {
   findIntent,
   type IntentRow,
@@ -7,7 +7,7 @@ import {
   listIntents,
   withdrawIntent,
 } from '#hub/store/site-intents.ts'
-import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -21,7 +21,7 @@ import {
   siteIntentListSchema,
   siteIntentParams,
   siteIntentSchema,
-} from '#shared/wire/site-intents.ts'
+} from '#shared/wire/replication/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -44,7 +44,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   api.openapi(
     route.post('/sites/{site}/intents', 'Create an intent for a site', {
       description:
-        'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not at all, and reports the result. For operators and admins.',
+        'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not at all, and reports the result. For operators and admins; only an admin may force a lock.',
       middleware: [operatorOnly, intentBody],
       request: { params: siteParams, body: body(newSiteIntentSchema) },
       responses: {
@@ -56,6 +56,9 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
       const { site: siteId } = c.req.valid('param')
       const { kind, body: content, expires_in_s, base_rev } = c.req.valid('json')
       const { user } = c.var
+      // a gateway does what the head office asks as if an admin did
+      if ('force' in content && content.force === true && !isHubAdmin(user))
+        throw new ForbiddenError('admin_required', 'only an admin may force a lock')
       await requireSite(database, user, siteId)
       const intentId = newUuid()
       const nowMs = clock.nowMs()

@@ -14,7 +14,9 @@ import { createIntentsApi } from './intents.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { createMetricsApi } from './metrics.ts'
 import { createQuarantineApi } from './quarantine.ts'
+import { createSiteAlertsApi } from './site-alerts.ts'
 import { createSiteAuditLogApi } from './site-audit-log.ts'
+import { createSiteCartsApi } from './site-carts.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
 import { createSiteGroupsApi } from './site-groups.ts'
@@ -22,6 +24,7 @@ import { createSiteHistoryApi } from './site-history.ts'
 import { createSiteRevisionsApi } from './site-revisions.ts'
 import { createSiteSettingsApi } from './site-settings.ts'
 import { createSiteTripsApi } from './site-trips.ts'
+import { createSiteZonesApi } from './site-zones.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
 import { createHubUsersApi } from './users.ts'
@@ -55,6 +58,9 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))
   app.route('/', createSiteSettingsApi(database))
+  app.route('/', createSiteZonesApi(database))
+  app.route('/', createSiteAlertsApi(database))
+  app.route('/', createSiteCartsApi(database, clock))
   app.route('/', createSiteAuditLogApi(database))
   app.route('/', createSiteRevisionsApi(database))
   app.route('/', createMetricsApi(deps, budgets.refused))

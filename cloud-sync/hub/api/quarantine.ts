@@ -7,16 +7,15 @@ import { NotFoundError } from '#shared/errors.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { newestPageQuerySchema } from '#shared/wire/params.ts'
 import {
   clearedQuarantineSchema,
   clearQuarantineQuerySchema,
   quarantineListSchema,
   quarantineParams,
-  siteParams,
 } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
+import { deletionAtSite, pageOfSite, paginationOf } from './site-routes.ts'
 
 /** `/sites/:site/quarantine`: undamaged parts and rows that the hub could not apply, unchanged. For admins. */
 export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
@@ -26,27 +25,20 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     route.get('/sites/{site}/quarantine', 'List the quarantine of a site', {
       description: 'Parts and rows that arrived undamaged but that the hub could not read. For admins.',
       middleware: [adminOnly],
-      request: { params: siteParams, query: newestPageQuerySchema },
-      responses: answers(
-        quarantineListSchema,
-        'Pieces, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
+      ...pageOfSite(quarantineListSchema, 'Pieces'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { order, limit, offset } = c.req.valid('query')
+      const page = c.req.valid('query')
       await requireSite(database, c.var.user, site)
-      const rows = await listQuarantine(database, site, { order, limit, offset })
+      const rows = await listQuarantine(database, site, page)
       const entries = rows.map(({ seq_from, seq_to, received_at_ms, ...row }) => ({
         ...row,
         from: seq_from,
         to: seq_to,
         received_at: toIso(received_at_ms),
       }))
-      return c.json({ entries, pagination: { limit, offset, returned: entries.length } }, 200)
+      return c.json({ entries, pagination: paginationOf(page, entries) }, 200)
     },
   )
 
@@ -96,9 +88,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       operationId: 'clearSiteQuarantine',
       description:
         'Deletes all pieces up to `through`: the received_at of the newest piece that you have inspected. For admins.',
-      middleware: [adminOnly],
-      request: { params: siteParams, query: clearQuarantineQuerySchema },
-      responses: answers(clearedQuarantineSchema, 'How many pieces were deleted.', 400, 403, 404),
+      ...deletionAtSite(clearQuarantineQuerySchema, clearedQuarantineSchema, 'How many pieces were deleted.'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -110,6 +110,42 @@ for (const kind of DATABASE_KINDS) {
       }
     })
 
+    test('what a site erased of its entries is empty here too, and nothing else of them changes', async () => {
+      const named = (before: string, after: string, fields: object = {}) =>
+        entry(1, {
+          ...{ person: { user_id: 'usr_9', name: before }, before: { name: before, zones: [before, 7] } },
+          ...{ after: { name: after } },
+          ...fields,
+        })
+      const site = await newSite([named('Jane', 'Joan'), entry(2)])
+      const known = (await list(site)).body
+      const forged: Entry[] = [
+        named('Jane', 'Jim'),
+        named('', '', { target: '' }),
+        named('', '', { user_id: null }),
+        named('', '', { after: null }),
+        named('', '', { before: { name: '', zones: ['', 8] } }),
+        named('', '', { before: { name: '', zones: [''] } }),
+        named('', '', { before: { zones: ['', 7], name: '' } }),
+        named('', '', { more: 1 }),
+      ]
+      for (const each of forged) {
+        assert.equal((await push(site, [each], true)).status, 200)
+        assert.deepEqual((await list(site)).body, known, JSON.stringify(each))
+      }
+      const erased = named('', 'Joan')
+      assert.equal((await push(site, [{ ...erased, seq: 5 }, entry(2)])).status, 200)
+      const [, shown] = (await list(site)).body.entries
+      assert.deepEqual(
+        [shown.person, shown.before, shown.after],
+        [{ user_id: 'usr_9', name: '' }, { name: '', zones: ['', 7] }, { name: 'Joan' }],
+      )
+      assert.deepEqual((await audit(site, [erased, entry(2)])).resend, [])
+      // one from before comes late, or again
+      assert.equal((await push(site, [named('Jane', 'Joan')], true)).status, 200)
+      assert.equal((await list(site)).body.entries[1].before.name, '')
+    })
+
     test('an entry never changes and never goes; what cannot be one is put aside', async () => {
       const site = await newSite(ENTRIES)
       const told = (await list(site)).body
@@ -187,6 +223,18 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual(await audit(fork, [third, fourth]), even)
       // a change that is really missing is still found
       assert.deepEqual(await audit(fork, [third, fourth, entry(5)]), { resend: ['audit_entry'], extra: [] })
+    })
+
+    test('what a site erased of an entry that was deleted for its age is not asked for at each audit', async () => {
+      const said = (name: string) => entry(1, { after: { name } })
+      const [old, young, erased] = days([said('Jane'), entry(2), said('')], [900, 0, 900])
+      assert.ok(old && young && erased)
+      const site = await newSite([old, young])
+      await hub.hub.retention.run()
+      assert.deepEqual(await audit(site, [erased, young]), { resend: ['audit_entry'], extra: [] })
+      await push(site, [{ ...erased, seq: 3 }])
+      assert.deepEqual(await audit(site, [erased, young]), { resend: [], extra: [] })
+      assert.deepEqual(await ids(site), [2])
     })
 
     test('many old entries go, and those that an earlier hub kept as entities', async () => {

@@ -20,6 +20,7 @@ function device(hardwareId: string, attributes: object, more: object = {}) {
     hardware_id: hardwareId,
     device_type: 'teebox',
     name: null,
+    cart: null,
     attributes,
     is_online: true,
     group_id: 42,
@@ -31,8 +32,8 @@ function device(hardwareId: string, attributes: object, more: object = {}) {
 
 const CARTS = [
   device('cart-1', { lat: 28.41, long: -81.58, lock_status: true }),
-  device('cart-2', { battery_voltage: 12.4 }, { name: 'Müller 2' }),
-  device('screen-1', {}, { device_type: 'cartcaddie' }),
+  device('cart-2', { battery_voltage: 12.4 }, { name: 'Müller 2', cart: '2 🏌', group_id: null }),
+  device('screen-1', {}, { device_type: 'cartcaddie', cart: '2 🏌', is_online: false }),
 ]
 
 const LOCK = { command_id: null, metadata: null, code: null, short_id: 's-cart-1' }
@@ -173,6 +174,14 @@ test('a list has the filters and pages of a gateway', async () => {
   assert.deepEqual(await listed('?search=mÜLLER'), ['cart-2'])
   assert.deepEqual(await listed('?attr_lock_status=1'), ['cart-1'])
   assert.deepEqual(await listed('?attr_battery_voltage=12.40&search=s-cart'), ['cart-2'])
+  assert.deepEqual(await listed(`?cart=${encodeURIComponent('2 🏌')}`), ['cart-2', 'screen-1'])
+  assert.deepEqual(await listed('?cart=null'), [])
+  assert.deepEqual(await listed('?cart=%00'), [])
+  assert.deepEqual(await listed('?is_online=false'), ['screen-1'])
+  assert.deepEqual(await listed('?is_online=true&group_id=42'), ['cart-1'])
+  assert.deepEqual(await listed('?group_id=42&order=desc&limit=1'), ['screen-1'])
+  assert.deepEqual(await listed('?battery_below=12.41&is_online=true'), ['cart-2'])
+  assert.deepEqual(await listed('?battery_below=12.4'), [])
   assert.deepEqual(await listed('?limit=1&offset=1'), ['cart-2'])
   assert.deepEqual(await listed('?offset=9'), [])
   for (const [query, code] of [
@@ -180,6 +189,9 @@ test('a list has the filters and pages of a gateway', async () => {
     ['limit=1001', 'invalid_number'],
     ['offset=-1', 'invalid_number'],
     ['hardware_ids=', 'empty_list'],
+    ['is_online=1', 'invalid_parameter'],
+    ['group_id=0', 'invalid_number'],
+    ['battery_below=x', 'invalid_number'],
     ['attr_%20=1', 'invalid_attribute_name'],
   ] as const) {
     const { status, body } = await people.request('GET', `/sites/${site.siteId}/devices?${query}`)
@@ -207,6 +219,7 @@ test('the map has the devices of all sites in scope', async () => {
   assert.deepEqual(await seen('admin', `?site_ids=${other.siteId}`), all.slice(3))
   assert.deepEqual(await seen('a viewer', `?site_ids=${other.siteId}`), [])
   assert.deepEqual(await seen('admin', '?limit=2&offset=2'), all.slice(2))
+  assert.deepEqual(await seen('admin', '?is_online=true&limit=2&offset=1'), [all[1], all[3]])
 })
 
 test('lock events are those of the gateway, newest first, by its filters', async () => {
@@ -328,6 +341,9 @@ test('texts that databases cannot hold are in nobody’s way', async () => {
     `${path}/devices/%00`,
     `${path}/intents/%00`,
     `${path}/devices?search=%00`,
+    `${path}/devices?device_type=%00`,
+    `${path}/devices?hardware_ids=%00`,
+    `/devices?site_ids=%00`,
   ])
     assert.ok([200, 400, 404].includes((await people.request('GET', wrong)).status), wrong)
 })

@@ -84,17 +84,11 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
 
 /** Throws the error for a wrong name of an attribute. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
-  const {
-    hardware_ids: hardwareIds,
-    device_type: deviceType,
-    search = '',
-    order,
-    limit,
-    offset,
-    ...others
-  } = query
+  const { hardware_ids: hardwareIds, battery_below: batteryBelow, search = '', ...rest } = query
+  const { device_type, cart, group_id, is_online, order, limit, offset, ...others } = rest
+  const fields = { device_type, cart, group_id, is_online }
   const attributes = attributeFilters(others)
-  return { siteIds, hardwareIds, deviceType, search, attributes, order, limit, offset }
+  return { siteIds, hardwareIds, fields, batteryBelow, search, attributes, order, limit, offset }
 }
 
 /** The bodies are JSON as they are kept: written once, by the gateway. */

@@ -11,6 +11,7 @@ import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
+  GROUP_ID_OF_SITE,
   geofenceEventListSchema,
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
@@ -47,7 +48,7 @@ function toGeofenceEventJson(row: Row): GeofenceEventJson {
     event_id: row.event_id,
     hardware_id: row.hardware_id,
     event: row.event,
-    group_id: row.group_id,
+    group_id: row.group_id === GROUP_ID_OF_SITE ? null : row.group_id,
     zone_id: row.zone_id,
     zone_name: row.zone_name,
     zone_type: row.zone_type,

@@ -48,6 +48,7 @@ before(async () => {
     hardware_id: 'cart-1',
     short_id: 'k3',
     device_type: 'teebox',
+    cart: null,
     name: 'Cart <1>',
     attributes: {},
   }

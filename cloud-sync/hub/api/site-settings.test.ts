@@ -29,7 +29,14 @@ before(async () => {
   await site.latest({
     devices: [
       {
-        ...{ hardware_id: 'cart-1', short_id: 's-1', device_type: 'teebox', name: null, attributes: {} },
+        ...{
+          hardware_id: 'cart-1',
+          short_id: 's-1',
+          device_type: 'teebox',
+          name: null,
+          cart: null,
+          attributes: {},
+        },
         ...{ is_online: true, group_id: null },
         ...{ created_at: '2026-05-01T08:30:00.000Z', updated_at: '2026-05-01T08:30:00.000Z' },
       },

@@ -69,7 +69,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   ): Promise<TripDevice[]> {
     requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
-      ...{ siteIds: [siteId], hardwareIds, deviceType: undefined, search: '', attributes: [] },
+      ...{ siteIds: [siteId], hardwareIds, fields: {}, batteryBelow: undefined, search: '', attributes: [] },
       order: 'asc',
       ...{ limit: TRIP_DEVICES_MAX + 1, offset: 0 },
     })

@@ -8,7 +8,7 @@ import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { newestPageQuerySchema } from '#shared/wire/params.ts'
+import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import {
   gapListSchema,
   issuedSiteSchema,
@@ -22,12 +22,12 @@ import {
   sitePatchSchema,
   siteSchema,
 } from '#shared/wire/sites.ts'
-import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
 import { KEY_WARNING } from '#shared/wire/users.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 import { toSiteJson } from './site-json.ts'
+import { pageOfSite, paginationOf } from './site-routes.ts'
 
 /** `/sites`: the sites, the state of each, and the keys of their gateways. */
 export function createSitesApi({
@@ -177,14 +177,13 @@ export function createSitesApi({
   api.openapi(
     route.get('/sites/{site}/gaps', 'List the gaps of a site', {
       description: 'Records that the gateway deleted before it could send them.',
-      request: { params: siteParams, query: newestPageQuerySchema },
-      responses: answers(gapListSchema, 'Gaps, newest first unless order says otherwise.', 400, 403, 404),
+      ...pageOfSite(gapListSchema, 'Gaps'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { order, limit, offset } = c.req.valid('query')
+      const page = c.req.valid('query')
       await requireSite(database, c.var.user, site)
-      const rows = await listGaps(database, site, { order, limit, offset })
+      const rows = await listGaps(database, site, page)
       const gaps = rows.map((row) => ({
         note_id: row.note_id,
         stream: row.stream,
@@ -194,7 +193,7 @@ export function createSitesApi({
         reason: row.reason,
         recorded_at: toIso(row.at_ms),
       }))
-      return c.json({ gaps, pagination: { limit, offset, returned: gaps.length } }, 200)
+      return c.json({ gaps, pagination: paginationOf(page, gaps) }, 200)
     },
   )
 

@@ -22,7 +22,7 @@ import {
   MAX_REMEMBERED_INTENT_SEQ,
   pushSchema,
   SYNC_PROTOCOL,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { parseBody, readJson, SlowBodyError } from './sync-body.ts'
 
 export interface SyncApiDeps {

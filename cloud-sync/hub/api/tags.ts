@@ -2,7 +2,7 @@ import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The chapters of the API of the head office. */
 export const TAGS: Tags = {
-  order: ['Sites', 'Devices', 'Telemetry', 'Trips', 'Events', 'Intents'],
+  order: ['Sites', 'Devices', 'Carts', 'Telemetry', 'Trips', 'Events', 'Intents'],
   rules: [
     {
       name: 'Intents',
@@ -28,6 +28,16 @@ export const TAGS: Tags = {
       name: 'Devices',
       description: 'The latest state of each device, of one site or of all sites, and the groups of devices.',
       nouns: ['devices', 'groups'],
+    },
+    {
+      name: 'Alerts',
+      description: 'What the people of a site are warned of.',
+      nouns: ['alerts'],
+    },
+    {
+      name: 'Carts',
+      description: 'The carts of a site: the devices of each together, where it is and how it is.',
+      nouns: ['carts'],
     },
     {
       name: 'Audit log',

@@ -9,12 +9,15 @@ import {
   type AttributeFilter,
   type AttributeValue,
   deviceSearch,
+  isBatteryBelow,
   matchesAttributes,
 } from '#shared/device-filter.ts'
 
 export interface DeviceSearch extends SiteDeviceQuery {
   readonly search: string
   readonly attributes: readonly AttributeFilter[]
+  /** Volts. */
+  readonly batteryBelow: number | undefined
   readonly limit: number
   readonly offset: number
 }
@@ -41,8 +44,8 @@ export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<Site
   return found
 }
 
-function wanting({ search, attributes }: DeviceSearch): (row: SiteDeviceRow) => boolean {
-  if (search === '' && attributes.length === 0) return () => true
+function wanting({ search, attributes, batteryBelow }: DeviceSearch): (row: SiteDeviceRow) => boolean {
+  if (search === '' && attributes.length === 0 && batteryBelow === undefined) return () => true
   const isFound = deviceSearch(search)
   return ({ hardware_id, body }) => {
     const device: Record<string, unknown> = JSON.parse(body)
@@ -51,7 +54,9 @@ function wanting({ search, attributes }: DeviceSearch): (row: SiteDeviceRow) => 
       hardwareId: hardware_id,
       shortId: typeof device.short_id === 'string' ? device.short_id : '',
     }
-    return isFound(names) && matchesAttributes(attributesOf(device.attributes), attributes)
+    const known = attributesOf(device.attributes)
+    const isLow = batteryBelow === undefined || isBatteryBelow(known, batteryBelow)
+    return isLow && isFound(names) && matchesAttributes(known, attributes)
   }
 }
 

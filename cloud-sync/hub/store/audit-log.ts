@@ -1,6 +1,7 @@
 import { RowSum } from '#shared/sync-hash.ts'
+import { isBlanked } from '#shared/wire/blanks.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
-import type { AuditEntryBody } from '#shared/wire/sync.ts'
+import type { AuditEntryBody } from '#shared/wire/replication/sync.ts'
 import type { Sql, SqlValue } from './database/database.ts'
 import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'
 
@@ -16,15 +17,16 @@ export interface NewAuditEntry {
 }
 
 /**
- * Stores entries of the audit log of a gateway; one that is there, or was deleted for its age, stays as it is. With `isPast`
- * they come from an epoch that the site has left: an entry that a later epoch has sent stays with that epoch.
+ * Stores entries of the audit log of a gateway; of one that is there, or was deleted for its age, only what the site erased
+ * becomes empty. With `isPast` they come from an epoch that the site has left: an entry that a later epoch has sent stays
+ * with that epoch.
  */
 export async function putAuditEntries(
   sql: Sql,
   { siteId, epoch, isPast }: { siteId: string; epoch: string; isPast: boolean },
   entries: readonly NewAuditEntry[],
 ): Promise<void> {
-  await insertRows(
+  const inserted = await insertRows(
     sql,
     'audit_entry',
     ['site_id', 'entry_id', 'epoch', 'seq', 'at_ms', 'user_id', 'action', 'body'],
@@ -32,6 +34,7 @@ export async function putAuditEntries(
       ...[siteId, entryId, epoch, seq, atMs, userId, action, body],
     ]),
   )
+  if (inserted < entries.length) await takeErased(sql, siteId, entries)
   if (isPast) return
   for (const some of inPieces(entries)) {
     const values = placeholders(some.length, 2, 2, ['TEXT', 'BIGINT'])
@@ -41,6 +44,40 @@ export async function putAuditEntries(
       [siteId, epoch, ...some.flatMap(({ entryId, seq }) => [entryId, seq])],
     )
   }
+}
+
+/** Of entries that are there, takes over which strings are empty now; whoever has the key of the site changes nothing else. */
+async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEntry[]): Promise<void> {
+  for (const some of inPieces(entries)) {
+    const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
+    const others = await sql.all<{ key: string; known: string | null; body: string }>(
+      `SELECT entry_id AS "key", audit_entry.body AS known, v.body FROM audit_entry
+         JOIN (VALUES ${values}) AS v (key, body) ON v.key = audit_entry.entry_id
+        WHERE audit_entry.site_id = $1 AND audit_entry.body IS DISTINCT FROM v.body`,
+      [siteId, ...some.flatMap(({ entryId, body }) => [entryId, body])],
+    )
+    for (const { key, known, body } of others) {
+      // of one that was deleted for its age only the sum is left
+      if (known === null)
+        await sql.run('UPDATE audit_entry SET row_sum = $3 WHERE site_id = $1 AND entry_id = $2', [
+          ...[siteId, key, sumOf(textOf(key, body))],
+        ])
+      else if (isErasedFrom(JSON.parse(known), JSON.parse(body)))
+        await sql.run('UPDATE audit_entry SET body = $3 WHERE site_id = $1 AND entry_id = $2', [
+          ...[siteId, key, body],
+        ])
+    }
+  }
+}
+
+/** Whether an erasure made one body of an entry into another. */
+function isErasedFrom(known: Record<string, unknown>, now: Record<string, unknown>): boolean {
+  const { person, before, after, ...fixed } = known
+  const { person: personNow, before: beforeNow, after: afterNow, ...fixedNow } = now
+  return (
+    JSON.stringify(fixed) === JSON.stringify(fixedNow) &&
+    isBlanked([person, before, after], [personNow, beforeNow, afterNow])
+  )
 }
 
 /** Adds up the newest `count` that this epoch sent: its gateway still has those, because it deletes the oldest first. */

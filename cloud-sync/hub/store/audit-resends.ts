@@ -1,4 +1,4 @@
-import type { AuditKind } from '#shared/wire/sync.ts'
+import type { AuditKind } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 

@@ -1,4 +1,4 @@
-import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '#shared/wire/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 

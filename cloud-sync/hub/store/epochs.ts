@@ -1,4 +1,4 @@
-import type { Hello, SyncCursors } from '#shared/wire/sync.ts'
+import type { Hello, SyncCursors } from '#shared/wire/replication/sync.ts'
 import { type CursorRow, cursorsOf } from './cursors.ts'
 import type { Sql } from './database/database.ts'
 

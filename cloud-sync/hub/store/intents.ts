@@ -1,4 +1,4 @@
-import type { IntentKind, IntentResult } from '#shared/wire/sync.ts'
+import type { IntentKind, IntentResult } from '#shared/wire/replication/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 

@@ -6,6 +6,11 @@ export interface LatestRow {
   readonly body: string
 }
 
+/** A state as it comes, with what the device says of its cart, as JSON; null where its gateway does not say. */
+export interface NewLatestRow extends LatestRow {
+  readonly cartSaid: string | null
+}
+
 /** The last state of a device that its gateway does not have any more. */
 export interface ForgottenDevice extends LatestRow {
   readonly atMs: number
@@ -25,21 +30,22 @@ export async function putLatest(
   sql: Sql,
   siteId: string,
   atMs: number,
-  rows: readonly LatestRow[],
+  rows: readonly NewLatestRow[],
   reorderedMs = REORDERED_MS,
 ): Promise<void> {
   let updated = 0
   for (const some of inPieces(rows)) {
-    const values = placeholders(some.length, 2, 3, ['TEXT', 'TEXT'])
+    const values = placeholders(some.length, 3, 3, ['TEXT', 'TEXT', 'TEXT'])
     updated += await sql.run(
-      `UPDATE site_latest SET at_ms = $2, body = v.body, restored_at_ms = NULL FROM (VALUES ${values}) AS v (hardware_id, body)
+      `UPDATE site_latest SET at_ms = $2, body = v.body, cart_said = v.cart_said, restored_at_ms = NULL
+         FROM (VALUES ${values}) AS v (hardware_id, body, cart_said)
         WHERE site_latest.site_id = $1 AND site_latest.hardware_id = v.hardware_id
           AND (site_latest.at_ms < $2 OR site_latest.at_ms > $3 OR restored_at_ms IS NOT NULL)`,
       [
         siteId,
         atMs,
         behind(atMs, reorderedMs),
-        ...some.flatMap(({ hardwareId, body }) => [hardwareId, body]),
+        ...some.flatMap(({ hardwareId, body, cartSaid }) => [hardwareId, body, cartSaid]),
       ],
     )
   }
@@ -48,8 +54,8 @@ export async function putLatest(
   await insertRows(
     sql,
     'site_latest',
-    ['site_id', 'hardware_id', 'at_ms', 'body'],
-    rows.map(({ hardwareId, body }) => [siteId, hardwareId, atMs, body]),
+    ['site_id', 'hardware_id', 'at_ms', 'body', 'cart_said'],
+    rows.map(({ hardwareId, body, cartSaid }) => [siteId, hardwareId, atMs, body, cartSaid]),
   )
 }
 

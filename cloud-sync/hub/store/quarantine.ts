@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { SyncStream } from '#shared/wire/sync.ts'
+import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 

@@ -1,7 +1,7 @@
 import type { Registration } from '#shared/registrations.ts'
 import { parseIso } from '#shared/time.ts'
 import type { ListOrder } from '#shared/wire/params.ts'
-import { JSON_BODY, type Sql } from './database/database.ts'
+import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 /** The latest state of a device, as the JSON that the gateway wrote. */
 export interface SiteDeviceRow {
@@ -20,30 +20,40 @@ export interface SiteDeviceQuery {
   /** Null for all. */
   readonly siteIds: readonly string[] | null
   readonly hardwareIds: readonly string[] | undefined
-  readonly deviceType: string | undefined
+  /** Values that fields of the device must have; names of fields are ours, never a caller's. */
+  readonly fields: Readonly<Record<string, string | number | undefined>>
   readonly order: ListOrder
 }
-
-const DEVICE_TYPE = `${JSON_BODY} ->> 'device_type'`
 
 /** The next devices behind a place, by site and hardware id; null is the beginning. */
 export function devicesBehind(
   sql: Sql,
-  { siteIds, hardwareIds, deviceType, order }: SiteDeviceQuery,
+  { siteIds, hardwareIds, fields, order }: SiteDeviceQuery,
   after: DevicePlace | null,
   limit: number,
 ): Promise<SiteDeviceRow[]> {
-  const values = [after?.siteId ?? null, after?.hardwareId ?? null, limit, deviceType ?? null]
-  const lists = [siteIds ?? undefined, hardwareIds].filter((list) => list !== undefined)
-  const inSites = siteIds === null ? '' : 'AND site_id = ANY($5)'
-  const ofDevices = hardwareIds === undefined ? '' : `AND hardware_id = ANY($${4 + lists.length})`
+  const values: SqlValue[] = []
+  const put = (value: SqlValue) => `$${values.push(value)}`
+  const conditions: string[] = []
+  if (after !== null) {
+    const place = `(${put(after.siteId)}, ${put(after.hardwareId)})`
+    conditions.push(`(site_id, hardware_id) ${order === 'asc' ? '>' : '<'} ${place}`)
+  }
+  if (siteIds !== null) conditions.push(`site_id = ANY(${put(siteIds.map(storable))})`)
+  if (hardwareIds !== undefined) conditions.push(`hardware_id = ANY(${put(hardwareIds.map(storable))})`)
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined) conditions.push(`${JSON_BODY} ->> '${name}' = ${put(storable(String(value)))}`)
   return sql.all<SiteDeviceRow>(
     `SELECT site_id, hardware_id, body FROM site_latest
-     WHERE (CAST($1 AS TEXT) IS NULL OR (site_id, hardware_id) ${order === 'asc' ? '>' : '<'} ($1, CAST($2 AS TEXT))) ${inSites} ${ofDevices}
-       AND (CAST($4 AS TEXT) IS NULL OR ${DEVICE_TYPE} = $4)
-     ORDER BY site_id ${order}, hardware_id ${order} LIMIT $3`,
-    [...values, ...lists],
+     ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+     ORDER BY site_id ${order}, hardware_id ${order} LIMIT ${put(limit)}`,
+    values,
   )
+}
+
+/** What is asked for as a database takes it; JSON_BODY has another character for U+0000, too. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd')
 }
 
 /** The registrations that these hardware ids have at a site now, as its gateway last reported them. */

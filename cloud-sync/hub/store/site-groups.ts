@@ -1,4 +1,4 @@
-import { type DeviceGroupBody, deviceGroupBodySchema } from '#shared/wire/sync.ts'
+import { type DeviceGroupBody, deviceGroupBodySchema } from '#shared/wire/replication/sync.ts'
 import { JSON_BODY, type Sql } from './database/database.ts'
 
 /** A group of a site as its gateway has it. */

@@ -1,5 +1,5 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
-import type { Latest } from '#shared/wire/sync.ts'
+import type { Latest } from '#shared/wire/replication/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 
 /** What a transaction that writes to a site needs to know of it. */

@@ -19,7 +19,7 @@ import {
   lockEventRowSchema,
   type NoteSyncRow,
   noteRowSchema,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { type BadRow, badRow, type GoodRow, isStorable, readRows } from './synced-rows.ts'
 
 export interface RowsTarget {

@@ -4,7 +4,7 @@ import { type ErasedStream, erasedFrom, erasedSince, withoutErased } from '#hub/
 import { insertSegment } from '#hub/store/telemetry/segments.ts'
 import type { TelemetryRun } from '#shared/telemetry/runs.ts'
 import { encodeRuns } from '#shared/telemetry/runs.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import type { PartContent } from './part-content.ts'
 
 /** A resent part may have been read before an erasure, and be on its way this long. */

@@ -13,7 +13,7 @@ import { RowSum } from '#shared/sync-hash.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
-import type { Audit, AuditAnswer } from '#shared/wire/sync.ts'
+import type { Audit, AuditAnswer } from '#shared/wire/replication/sync.ts'
 import { meetSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 

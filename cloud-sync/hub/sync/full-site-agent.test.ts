@@ -7,7 +7,7 @@ import { createLog } from '#shared/log.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import type { SyncStream } from '#shared/wire/sync.ts'
+import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import { MemorySource, type TestRow } from '#sync-testing/memory-source.ts'
 
 /** The last push that is taken may be a tenth of it. */

@@ -10,7 +10,7 @@ import { rowsContent, runsContent, type SiteClient, type SyncAnswer } from '#hub
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 const AT_MS = Date.UTC(2026, 4, 1, 12)
 const MAX_BYTES = 1_000_000

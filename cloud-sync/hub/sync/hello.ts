@@ -12,7 +12,7 @@ import {
   SYNC_STREAMS,
   type SyncCursors,
   type SyncLimits,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import { meetSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 

@@ -8,7 +8,7 @@ import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testin
 import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
-import { SYNC_STREAMS, type SyncPart } from '#shared/wire/sync.ts'
+import { SYNC_STREAMS, type SyncPart } from '#shared/wire/replication/sync.ts'
 
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
 

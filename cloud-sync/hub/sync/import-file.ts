@@ -8,13 +8,13 @@ import { addStoredBytes } from '#hub/store/stored-bytes.ts'
 import { ConflictError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { partHash } from '#shared/sync-hash.ts'
 import type { Clock } from '#shared/time.ts'
-import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/sync.ts'
+import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/replication/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,
   type SyncFileReceipt,
   syncFileLineSchema,
-} from '#shared/wire/sync-file.ts'
+} from '#shared/wire/replication/sync-file.ts'
 import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
 import { LIMITS } from './hello.ts'

@@ -6,7 +6,7 @@ import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 /** The decoded content of a part. */
 export type PartContent =

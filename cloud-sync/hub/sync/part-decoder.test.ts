@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { runsContent, SiteClient } from '#hub/testing/site-client.ts'
 import { createLog } from '#shared/log.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { PartDecoder } from './part-decoder.ts'
 
 const decoder = new PartDecoder(createLog('silent'))

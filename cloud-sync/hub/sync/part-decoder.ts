@@ -3,7 +3,7 @@ import { AppError, type ErrorMessage, UnavailableError } from '#shared/errors.ts
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 
 /** What the thread says of a part. */

@@ -1,7 +1,7 @@
 import { RECORD_BYTES, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { AppError } from '#shared/errors.ts'
 import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { LIMITS } from './hello.ts'
 import type { CheckedPart } from './part-content.ts'
 

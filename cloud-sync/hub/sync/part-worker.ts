@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { AppError, describeError } from '#shared/errors.ts'
-import type { SyncPart } from '#shared/wire/sync.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { checkPart } from './part-content.ts'
 import type { DecoderAnswer } from './part-decoder.ts'
 

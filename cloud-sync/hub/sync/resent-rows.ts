@@ -1,5 +1,5 @@
 import { DAY_MS } from '#shared/time.ts'
-import type { AuditKind, SyncStream } from '#shared/wire/sync.ts'
+import type { AuditKind, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { PartContent } from './part-content.ts'
 
 /** Rows of a group that an audit asked for. */

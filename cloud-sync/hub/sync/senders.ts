@@ -9,7 +9,7 @@ import {
 } from '#hub/store/epochs.ts'
 import type { LockedSite } from '#hub/store/sites.ts'
 import { ConflictError } from '#shared/errors.ts'
-import type { SyncWarning } from '#shared/wire/sync.ts'
+import type { SyncWarning } from '#shared/wire/replication/sync.ts'
 
 /** Requests that a gateway sent before a restart may arrive this late; later ones come from another gateway. */
 const OLD_INSTANCE_MS = 60_000

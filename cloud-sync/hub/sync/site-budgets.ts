@@ -4,7 +4,7 @@ import { AppError, InvalidRequestError, RateLimitedError } from '#shared/errors.
 import { inGb } from '#shared/in-gb.ts'
 import { Tally } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
-import { SITE_FULL, type SyncStream } from '#shared/wire/sync.ts'
+import { SITE_FULL, type SyncStream } from '#shared/wire/replication/sync.ts'
 
 /** Pushes of a site that are decoded and stored at once; others of it wait. */
 const PUSHES = 2

@@ -1,12 +1,17 @@
 import type { z } from 'zod'
 import type { Database, Sql } from '#hub/store/database/database.ts'
 import { keepDevicesAside } from '#hub/store/erased.ts'
-import { keepLatestOf, latestSize, putLatest } from '#hub/store/latest.ts'
+import { keepLatestOf, latestSize, type NewLatestRow, putLatest } from '#hub/store/latest.ts'
 import { inHeardSite } from '#hub/store/sites.ts'
 import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
-import { type Latest, type latestAnswerSchema, SYNC_STREAMS, type SyncCursors } from '#shared/wire/sync.ts'
+import {
+  type Latest,
+  type latestAnswerSchema,
+  SYNC_STREAMS,
+  type SyncCursors,
+} from '#shared/wire/replication/sync.ts'
 import { CursorConflictError, toldLimits } from './hello.ts'
 import { meetSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
@@ -60,17 +65,18 @@ function requireAcked(cursors: SyncCursors, acked: Latest['backlog']['acked'] = 
   throw new CursorConflictError('cursor', 'the hub has less than it acknowledged', cursors)
 }
 
-type States = ReadonlyMap<string, { hardwareId: string; body: string }>
+type States = ReadonlyMap<string, NewLatestRow>
 
 /** States as they are stored. Throws `invalid_body` for one that is of no device. */
 export function statesOf(devices: Latest['devices']): States {
-  const states = new Map<string, { hardwareId: string; body: string }>()
-  for (const device of devices) {
+  const states = new Map<string, NewLatestRow>()
+  for (const { cart_said, ...device } of devices) {
     const hardwareId = device.hardware_id
     if (typeof hardwareId !== 'string' || hardwareId.length > MAX_ID_LENGTH || !isStorable(hardwareId)) {
       throw new InvalidRequestError('invalid_body', 'devices: a device without a hardware_id')
     }
-    states.set(hardwareId, { hardwareId, body: JSON.stringify(device) })
+    const cartSaid = cart_said === undefined ? null : JSON.stringify(cart_said)
+    states.set(hardwareId, { hardwareId, body: JSON.stringify(device), cartSaid })
   }
   return states
 }

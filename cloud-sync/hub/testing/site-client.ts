@@ -10,7 +10,7 @@ import {
   type SyncCursors,
   type SyncPart,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 
 export interface SyncAnswer {
   status: number

@@ -305,6 +305,56 @@ const RUNNING: Case[] = [
     nowMs: NOW - HOUR_MS,
   },
   {
+    name: 'an hour back, and an admin says what the gateway says: it goes on by itself',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      assert.equal(clock.confirmAt(NOW + 2 * MINUTE_MS), true)
+      system.advance(HOUR_MS)
+    },
+    isTrusted: true,
+    nowMs: NOW + HOUR_MS,
+  },
+  {
+    name: 'the same, and then the system clock is right again',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      clock.confirmAt(NOW)
+      system.set(NOW + MINUTE_MS)
+    },
+    isTrusted: true,
+    nowMs: NOW + MINUTE_MS,
+  },
+  {
+    name: 'an hour back, and an admin says what neither clock shows',
+    systemMs: NOW,
+    markMs: NOW,
+    later: ({ system, clock }) => {
+      system.set(NOW - HOUR_MS)
+      clock.nowMs()
+      for (const ms of [-HOUR_MS / 2, 2 * MINUTE_MS + 1, -HOUR_MS - 2 * MINUTE_MS - 1])
+        assert.equal(clock.confirmAt(NOW + ms), false)
+    },
+    isTrusted: false,
+    nowMs: NOW,
+  },
+  {
+    name: 'a start in 1970 that an admin confirms: with what the gateway guesses, never with 1970',
+    systemMs: 5000,
+    markMs: NOW,
+    later: ({ clock }) => {
+      assert.equal(clock.confirmAt(5000), false)
+      assert.equal(clock.confirmAt(NOW + MINUTE_MS), true)
+    },
+    isTrusted: true,
+    nowMs: NOW + 1,
+  },
+  {
     name: 'a jump ten years back, before 2020',
     systemMs: NOW,
     markMs: NOW,

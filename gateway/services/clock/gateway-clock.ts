@@ -25,6 +25,8 @@ export type ClockDoubt = 'not_set' | 'set_back' | 'ahead'
 
 /** How long a gateway may be switched off, all times together, until somebody has to confirm the time. */
 const MAX_UNCONFIRMED_MS = 31 * DAY_MS
+/** What an admin reads off another clock agrees with this one within it. */
+const AGREES_MS = 2 * MINUTE_MS
 /** A confirmed time further than this from the system clock is brought up to it when that is synchronized. */
 const CONFIRM_MS = MINUTE_MS
 
@@ -35,7 +37,7 @@ const CONFIRM_MS = MINUTE_MS
  * trusted, until
  *
  * - the system clock is not behind this one any more, or shows again what it would without having been set; or
- * - the operating system says that its clock is synchronized, or an admin confirms it; or
+ * - the operating system says that its clock is synchronized, or an admin confirms it, or this one; or
  * - two devices that know the time confirm the system clock.
  *
  * A system clock before 2020 or after 2100 is never believed. One that was set ahead is believed, and nothing is
@@ -48,6 +50,8 @@ export class GatewayClock implements Clock, MonotonicClock {
   #course: Course | null = null
   /** What this clock runs on from while the system clock is not believed. */
   #own: Course | null = null
+  /** An admin says that it is right, whatever the system clock shows. */
+  #isOwnConfirmed = false
   /** From the last confirmation on; null until something is known. */
   #confirmed: Course | null = null
   #isConfirmed = false
@@ -98,13 +102,13 @@ export class GatewayClock implements Clock, MonotonicClock {
 
   /** False when `nowMs` was only a guess, good for order and nothing else. */
   get isTrusted(): boolean {
-    return this.#own === null
+    return this.#own === null || this.#isOwnConfirmed
   }
 
   /** Null when all is well; deletion by age waits while it is not. */
   get doubt(): ClockDoubt | null {
     const nowMs = this.nowMs()
-    if (this.#own !== null) return this.#course === null ? 'not_set' : 'set_back'
+    if (!this.isTrusted) return this.#course === null ? 'not_set' : 'set_back'
     const isSetAhead = this.#course !== null && nowMs > this.#on(this.#course) + MAX_AHEAD_MS
     return isSetAhead || nowMs > this.confirmedMs + MAX_UNCONFIRMED_MS ? 'ahead' : null
   }
@@ -117,14 +121,17 @@ export class GatewayClock implements Clock, MonotonicClock {
     return this.#confirmed === null ? 0 : this.#on(this.#confirmed)
   }
 
-  /** Whether the system or an admin has confirmed the clock since the start. */
+  /**
+   * Whether the system or an admin has confirmed the clock since the start. For deletion by age only: what acts by itself
+   * asks `ClockConfirmation`.
+   */
   get isConfirmed(): boolean {
     return this.#isConfirmed
   }
 
   /** Until when a device's time can be believed at `nowMs`. */
   latestEventMs(nowMs: number): number {
-    return latestEventMs(nowMs, this.#own === null)
+    return latestEventMs(nowMs, this.isTrusted)
   }
 
   /** Asks the operating system, unless there is no need, whether its clock is right: not for every message. */
@@ -144,12 +151,36 @@ export class GatewayClock implements Clock, MonotonicClock {
     this.#believe(systemMs)
   }
 
+  /**
+   * An admin says that it is `givenMs`: the system clock is right, or else this clock, which then runs on by itself. False,
+   * and nothing changes, when neither shows that within two minutes.
+   */
+  confirmAt(givenMs: number): boolean {
+    const agrees = (atMs: number) => Math.abs(atMs - givenMs) <= AGREES_MS
+    const { systemMs } = this
+    const nowMs = this.nowMs()
+    if (isPossible(systemMs) && agrees(systemMs)) this.confirm()
+    else if (agrees(nowMs)) this.#confirmOwn(nowMs)
+    else return false
+    return true
+  }
+
   /** A device said, while this clock is not trusted, that it is `atMs`. */
   heard(hardwareId: string, atMs: number): void {
     const { system } = this.#deps
     const systemMs = system.nowMs()
-    if (this.#own === null || !isPossible(systemMs)) return
+    if (this.isTrusted || !isPossible(systemMs)) return
     if (this.#witnesses.heard(hardwareId, atMs, systemMs, system.monotonicMs())) this.#believe(systemMs)
+  }
+
+  #confirmOwn(nowMs: number): void {
+    const course = { atMs: nowMs, monotonicMs: this.#deps.system.monotonicMs() }
+    this.#own = course
+    this.#course = course
+    this.#confirmed = course
+    this.#isConfirmed = true
+    this.#isOwnConfirmed = true
+    this.#witnesses.forget()
   }
 
   /** The time while the system clock is believed. */
@@ -182,6 +213,7 @@ export class GatewayClock implements Clock, MonotonicClock {
   /** Uses the system clock again, which shows nothing new. */
   #trust(): void {
     this.#own = null
+    this.#isOwnConfirmed = false
     this.#witnesses.forget()
   }
 

@@ -1,4 +1,3 @@
-import { MAX_AHEAD_MS } from '#domain/event-time.ts'
 import { ConflictError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -64,18 +63,16 @@ export class ClockMark implements Part {
   }
 
   /**
-   * Takes the system clock for right, because an admin says that it is `givenMs` now. Throws `clock_differs` when the
-   * system clock shows something else.
+   * Takes the clock for right, because an admin says that it is `givenMs` now. Throws `clock_differs` when it shows
+   * something else.
    */
   async confirm(givenMs: number): Promise<void> {
     const { clock, store } = this.#deps
-    const { systemMs } = clock
-    if (Math.abs(systemMs - givenMs) > MAX_AHEAD_MS)
+    if (!clock.confirmAt(givenMs))
       throw new ConflictError(
         'clock_differs',
-        `The clock of the gateway's machine shows ${toIso(systemMs)}, and you say that it is ${toIso(givenMs)}: set the clock of the machine first, then confirm it again.`,
+        `It is ${toIso(clock.nowMs())} by the clock of the gateway, and you say that it is ${toIso(givenMs)}: set the clock of its machine first, then confirm it again.`,
       )
-    clock.confirm()
     this.#say(clock.doubt)
     await store.write('confirmClock', this.#row())
   }

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
-import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/course/commanded-device.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 type Json = Record<string, unknown>
@@ -55,6 +55,7 @@ test('a command for a device that is there: sent at once, then what the device s
     completed_at: null,
     error: null,
     retry_of: null,
+    forced: false,
     late_ack: null,
   })
   const id = created.command_id

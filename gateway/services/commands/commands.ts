@@ -1,36 +1,39 @@
-import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
+import { FETCH_GEOFENCES_NAME, LOCATE_NAME } from '#devices/commands.ts'
 import type { CommandDefinition } from '#devices/device-type.ts'
 import { type Caller, canSee } from '#domain/access.ts'
-import { NEW_COMMAND } from '#domain/commands.ts'
+import { LOCK } from '#domain/commands.ts'
 import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
-import { hashSecret, newUuid } from '#shared/ids.ts'
-import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
+import { hashSecret } from '#shared/ids.ts'
 import type { CommandQuery, CommandRow } from '#store/commands.ts'
 import type { IdempotencyKey } from '#store/idempotency-keys.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
+import type { Cart } from '../cart.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device, Fleet } from '../fleet.ts'
+import { canonicalJson } from './canonical-json.ts'
 import type { CommandDelivery } from './delivery.ts'
+import { isLock, type LockGate, lockRefused, requireMayForce } from './lock-gate.ts'
+import { isFull, type NewCommandDeps, newCommand } from './new-command.ts'
 import {
   type CommandRequest,
   type DeviceTypeLookup,
   definitionOf,
   requireDefinition,
+  requireFailed,
   requireKnown,
   requireParams,
 } from './request.ts'
 
-interface CommandsDeps {
+interface CommandsDeps extends NewCommandDeps {
   store: Pick<Store, 'read' | 'write' | 'health'> & { readers: Pick<Store['readers'], 'run'> }
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
   delivery: CommandDelivery
   turns: FairTurns
-  /** Where a device gets its zones from. Throws `no_group`. */
-  downloadFor: (device: Device, caller: Caller) => GeofenceFetchJson
+  gate: LockGate
   clock: GatewayClock
 }
 
@@ -44,6 +47,8 @@ export interface Asking {
   /** Called as soon as the commands are stored, before they are sent or change in any way. */
   onWritten?: (commands: readonly CommandRow[]) => void
   intent?: CommandIntent
+  /** Written in the same transaction as these commands, or refuses them. */
+  also?: (commands: readonly CommandRow[]) => NamedWrite
 }
 
 /** The intent of the head office that a command comes from. */
@@ -55,14 +60,29 @@ export interface CommandIntent {
   also: NamedWrite
 }
 
-export interface Asked {
+export interface Asked<Outcome = null> {
   commands: readonly CommandRow[]
+  /** What the request is answered beside them. */
+  outcome: Outcome
   /** They were there already, created by the same request. */
   isRepeated: boolean
 }
 
-/** Commands a device may have waiting: more is a mistake of the client. */
-const MAX_UNFINISHED = 1000
+/** A device that must not be locked now. */
+export interface RefusedDevice {
+  hardwareId: string
+  code: string
+}
+
+/** A cart that was asked for: the device that is to lock it, or why none does. */
+export type LockChoice = { cart: string; device: Device; judged: Cart } | { cart: string; code: string }
+
+/** What came of it. */
+export type LockResult = { cart: string; commandId: string } | { cart: string; code: string }
+
+/** As whom the gateway asks for the positions of carts, and how long one is worth waiting for. */
+const SAFE_LOCK: Caller = { userId: 'safe-lock', role: 'admin', allowedHardwareIds: null }
+const LOCATE_TTL_S = 15
 
 /** Tells devices what to do, and knows what became of it. */
 export class Commands {
@@ -76,32 +96,101 @@ export class Commands {
   async create(device: Device, request: CommandRequest, asking: Asking): Promise<Asked> {
     const { hardwareId } = device.row
     return this.#ask(asking, { device: hardwareId, ...request }, () => {
-      requireVisible(asking.callerNow?.() ?? asking.caller, hardwareId)
+      const caller = asking.callerNow?.() ?? asking.caller
+      requireMayForce(caller, request.force)
+      requireVisible(caller, hardwareId)
       const definition = requireDefinition(this.#deps.deviceTypes, device.row.deviceType, request.command)
       requireParams(definition, request.params)
-      return [this.#newCommand(device, request, definition, asking, null)]
+      const forced = this.#requireLockable(hardwareId, request, caller)
+      return oneOf(newCommand(this.#deps, device, request, definition, { ...asking, forced }))
     })
   }
 
   /**
    * Creates commands for all devices of a group, in one transaction; devices whose type does not know the command are
    * left out, unless
-   * `deviceType` names that kind. Throws `device_forbidden` when the caller may not see one of the group.
+   * `deviceType` names that kind; those that must not be locked now are refused. Throws `device_forbidden` when the caller
+   * may not see one of the group.
    */
   async createForGroup(
     groupId: number,
     request: CommandRequest & { deviceType: string | undefined },
     asking: Asking,
-  ): Promise<Asked> {
-    return this.#ask(asking, { group: groupId, ...request }, () => {
+  ): Promise<Asked<readonly RefusedDevice[]>> {
+    const asked = await this.#ask<readonly RefusedDevice[]>(asking, { group: groupId, ...request }, () => {
+      const caller = asking.callerNow?.() ?? asking.caller
+      requireMayForce(caller, request.force)
       const definitions = this.#definitionsFor(request)
-      return this.#deps.fleet.all().flatMap((device) => {
-        if (device.row.groupId !== groupId) return []
-        requireVisible(asking.callerNow?.() ?? asking.caller, device.row.hardwareId)
-        const definition = definitions.get(device.row.deviceType)
-        if (definition === undefined) return []
-        return [this.#newCommand(device, request, definition, asking, null)]
+      const commands: CommandRow[] = []
+      const refused: RefusedDevice[] = []
+      for (const device of this.#deps.fleet.all()) {
+        const { groupId: group, hardwareId, deviceType } = device.row
+        if (group !== groupId) continue
+        requireVisible(caller, hardwareId)
+        const definition = definitions.get(deviceType)
+        if (definition === undefined) continue
+        const admission = this.#admit(hardwareId, request, caller)
+        if ('refusal' in admission) refused.push({ hardwareId, code: admission.refusal })
+        else commands.push(newCommand(this.#deps, device, request, definition, { ...asking, ...admission }))
+      }
+      return { commands, outcome: refused }
+    })
+    // null: it was made by a version that refused none
+    return { ...asked, outcome: asked.outcome ?? [] }
+  }
+
+  /**
+   * Locks carts, in one transaction. `choose` tells which, when it is the caller's turn; what it throws refuses the request.
+   * Those that cannot be locked now are in the outcome, with a code.
+   */
+  async lockCarts(
+    request: Pick<CommandRequest, 'metadata'> & { carts: unknown },
+    choose: (caller: Caller) => Promise<readonly LockChoice[]>,
+    asking: Asking,
+  ): Promise<Asked<readonly LockResult[]>> {
+    return this.#ask(asking, request, async () => {
+      const caller = asking.callerNow?.() ?? asking.caller
+      const commands: CommandRow[] = []
+      const choices = await choose(caller)
+      const outcome = choices.map((choice): LockResult => {
+        if ('code' in choice) return choice
+        const command = this.#lockOf(choice, request.metadata, asking)
+        if ('code' in command) return { cart: choice.cart, code: command.code }
+        commands.push(command)
+        return { cart: choice.cart, commandId: command.commandId }
       })
+      return { commands, outcome }
+    })
+  }
+
+  /** Asks devices where they are, or others of their carts: locks wait for it. */
+  async locate(hardwareIds: readonly string[]): Promise<void> {
+    const asking: Asking = { caller: SAFE_LOCK }
+    await this.#ask(asking, {}, () => {
+      const commands = hardwareIds.flatMap((hardwareId) => this.#locateOf(hardwareId, asking) ?? [])
+      return { commands, outcome: null }
+    })
+  }
+
+  /**
+   * Tells devices what the gateway itself has to say, in one transaction. Those that are gone, whose type does not know
+   * the command or that have too many waiting are left out; parameters need not be of the type.
+   */
+  async createForEach(
+    hardwareIds: readonly string[],
+    request: CommandRequest,
+    asking: Asking,
+  ): Promise<Asked> {
+    const { fleet, deviceTypes } = this.#deps
+    return this.#ask(asking, { devices: hardwareIds, ...request }, () => {
+      const commands = hardwareIds.flatMap((hardwareId) => {
+        const device = fleet.byHardwareId(hardwareId)
+        const definition = device && definitionOf(deviceTypes.find(device.row.deviceType), request.command)
+        if (device === undefined || definition === undefined) return []
+        if (isFull(this.#deps, hardwareId)) return []
+        return [newCommand(this.#deps, device, request, definition, { ...asking, forced: null })]
+      })
+      return { commands, outcome: null }
     })
   }
 
@@ -122,7 +211,11 @@ export class Commands {
         ttlS: command.ttlS,
       }
       requireParams(definition, request.params)
-      return [this.#newCommand(device, request, definition, asking, command.commandId)]
+      const caller = asking.callerNow?.() ?? asking.caller
+      // judged like any other: what an earlier one was forced through is no reason to force this one
+      const forced = this.#requireLockable(device.row.hardwareId, request, caller)
+      const retryOf = command.commandId
+      return oneOf(newCommand(this.#deps, device, request, definition, { ...asking, forced, retryOf }))
     })
   }
 
@@ -143,22 +236,27 @@ export class Commands {
    * Does one request after the other: what `build` finds is what the write finds, and twins see each other. Users take
    * turns. Throws `rate_limited` when too many of the caller's wait already.
    */
-  #ask(asking: Asking, request: object, build: () => CommandRow[]): Promise<Asked> {
+  #ask<Outcome>(
+    asking: Asking,
+    request: object,
+    build: () => Built<Outcome> | Promise<Built<Outcome>>,
+  ): Promise<Asked<Outcome>> {
     const { turns, delivery } = this.#deps
-    const answer = Promise.withResolvers<Asked>()
+    const answer = Promise.withResolvers<Asked<Outcome>>()
     turns
       .take(asking.caller.userId, async () => {
         await delivery.settleDoubts()
         asking.callerNow?.()
         const key = this.#idempotencyKeyOf(asking, request)
-        const earlier = key && this.#repeated(key)
+        const earlier = key && this.#repeated<Outcome>(key)
         if (earlier !== undefined) {
-          answer.resolve({ commands: earlier, isRepeated: true })
+          answer.resolve({ ...earlier, isRepeated: true })
           return
         }
-        const commands = build()
-        await this.#write(commands, key, asking)
-        answer.resolve({ commands, isRepeated: false })
+        const { commands, outcome } = await build()
+        if (commands.length > 0 || key !== undefined || asking.also !== undefined)
+          await this.#write(commands, key && { ...key, outcomeJson: JSON.stringify(outcome) }, asking)
+        answer.resolve({ commands, outcome, isRepeated: false })
         await delivery.sendNew(commands)
       })
       .catch(answer.reject)
@@ -179,13 +277,14 @@ export class Commands {
     const isTried = store.health.isUsable
     let isGivenUp = false
     try {
+      const also = asking.intent?.also ?? asking.also?.(commands)
       const take = (superseded: readonly CommandRow[]) => {
         // a disk that answers after all: the caller was told that it did not
         if (isGivenUp) return
         delivery.take(commands, superseded, askedAtMs)
         asking.onWritten?.(commands)
       }
-      await store.write('createCommands', { commands, idempotencyKey }, take, asking.intent?.also)
+      await store.write('createCommands', { commands, idempotencyKey }, take, also)
     } catch (error) {
       isGivenUp = true
       if (isTried && !(error instanceof NotFoundError))
@@ -201,12 +300,13 @@ export class Commands {
       key: idempotencyKey,
       fingerprint: hashSecret(canonicalJson(request)),
       commandIds: [],
+      outcomeJson: null,
       createdAtMs: this.#deps.clock.nowMs(),
     }
   }
 
   /** What the same request created. Throws `idempotency_key_reused` when it was another one. */
-  #repeated({ userId, key, fingerprint, createdAtMs }: IdempotencyKey): CommandRow[] | undefined {
+  #repeated<Outcome>({ userId, key, fingerprint, createdAtMs }: IdempotencyKey): Built<Outcome> | undefined {
     const { read } = this.#deps.store
     const known = read.idempotencyKey(userId, key, createdAtMs)
     if (known === undefined) return undefined
@@ -214,7 +314,11 @@ export class Commands {
       const message = 'this Idempotency-Key was used for another request'
       throw new ConflictError('idempotency_key_reused', message)
     }
-    return known.commandIds.flatMap((commandId) => read.command(commandId) ?? [])
+    return {
+      commands: known.commandIds.flatMap((commandId) => read.command(commandId) ?? []),
+      // the same request, by its fingerprint, was answered with it
+      outcome: JSON.parse(known.outcomeJson ?? 'null') as Outcome,
+    }
   }
 
   #definitionsFor(request: CommandRequest & { deviceType: string | undefined }) {
@@ -235,61 +339,59 @@ export class Commands {
     return definitions
   }
 
-  #newCommand(
-    device: Device,
-    { command, params, metadata, ttlS }: CommandRequest,
-    definition: CommandDefinition,
-    { caller, intent }: Asking,
-    retryOf: string | null,
-  ): CommandRow {
-    const { delivery, downloadFor, clock } = this.#deps
-    const { hardwareId, shortId, deviceType } = device.row
-    if (delivery.unfinishedOf(hardwareId) >= MAX_UNFINISHED) {
-      const message = `${MAX_UNFINISHED} commands are waiting for ${hardwareId} already`
-      throw new ConflictError('too_many_commands', message)
-    }
-    const createdAtMs = clock.nowMs()
-    return {
-      ...NEW_COMMAND,
-      commandId: intent?.commandId ?? newUuid(),
-      hardwareId,
-      shortId,
-      deviceType,
-      command,
-      paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? downloadFor(device, caller) : params),
-      metadataJson: metadata === null ? null : JSON.stringify(metadata),
-      ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, intent?.expiresAtMs),
-      requestedBy: caller.userId,
-      retryOf,
-      createdAtMs,
-    }
+  #admit(hardwareId: string, request: CommandRequest, caller: Caller) {
+    return isLock(request) ? this.#deps.gate.admit(hardwareId, request, caller) : { forced: null }
   }
+
+  /** Throws `cart_is_moving` or `admin_required` for a lock that must not be sent now. */
+  #requireLockable(hardwareId: string, request: CommandRequest, caller: Caller): CommandRow['forced'] {
+    const admission = this.#admit(hardwareId, request, caller)
+    if ('refusal' in admission) throw lockRefused(admission.refusal, hardwareId)
+    return admission.forced
+  }
+
+  /** The lock of one cart among many: what is wrong with it is no reason to refuse the others. */
+  #lockOf(
+    { device, judged }: Extract<LockChoice, { device: Device }>,
+    metadata: CommandRequest['metadata'],
+    asking: Asking,
+  ): CommandRow | { code: string } {
+    const { deviceTypes, gate } = this.#deps
+    const { hardwareId, deviceType } = device.row
+    const definition = definitionOf(deviceTypes.find(deviceType), LOCK)
+    if (definition === undefined) return { code: 'unsupported_command' }
+    const request: CommandRequest = { command: LOCK, params: {}, metadata, ttlS: undefined }
+    const admission = gate.admit(hardwareId, request, asking.caller, judged)
+    if ('refusal' in admission) return { code: admission.refusal }
+    if (isFull(this.#deps, hardwareId)) return { code: 'too_many_commands' }
+    return newCommand(this.#deps, device, request, definition, { ...asking, ...admission })
+  }
+
+  #locateOf(hardwareId: string, asking: Asking): CommandRow | undefined {
+    const { deviceTypes, gate, delivery } = this.#deps
+    for (const device of gate.locatorsOf(hardwareId)) {
+      const definition = definitionOf(deviceTypes.find(device.row.deviceType), LOCATE_NAME)
+      if (definition === undefined || isFull(this.#deps, device.row.hardwareId)) continue
+      // from before a restart, or for another lock
+      if (delivery.isAsked(device.row.hardwareId, LOCATE_NAME, SAFE_LOCK.userId)) return undefined
+      const request = { command: LOCATE_NAME, params: {}, metadata: null, ttlS: LOCATE_TTL_S }
+      return newCommand(this.#deps, device, request, definition, { ...asking, forced: null })
+    }
+    return undefined
+  }
+}
+
+/** Commands that are to be written down, and what is answered beside them. */
+interface Built<Outcome> {
+  commands: readonly CommandRow[]
+  outcome: Outcome
+}
+
+function oneOf(command: CommandRow): Built<null> {
+  return { commands: [command], outcome: null }
 }
 
 function requireVisible(caller: Caller, hardwareId: string): void {
   if (!canSee(caller, hardwareId))
     throw new ForbiddenError('device_forbidden', `device ${hardwareId} is outside your scope`)
-}
-
-function requireFailed({ commandId, status }: CommandRow): void {
-  if (status === 'failed' || status === 'timeout') return
-  if (status === 'completed')
-    throw new ConflictError('command_completed', `command ${commandId} is completed: send a new one`)
-  throw new ConflictError('command_not_finished', `command ${commandId} is ${status}: it may still be done`)
-}
-
-/** Throws `intent_expired` when there is not a second left. */
-function ttlWithin(ttlS: number, nowMs: number, expiresAtMs = Number.POSITIVE_INFINITY): number {
-  const withinS = Math.min(ttlS, Math.floor((expiresAtMs - nowMs) / 1000))
-  if (withinS < 1) throw new ConflictError('intent_expired', 'the intent arrived after it had expired')
-  return withinS
-}
-
-/** The same text for the same value, whatever the order of its keys. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, nested: unknown) =>
-    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
-      ? Object.fromEntries(Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : nested,
-  )
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/commanded-device.ts'
+import { askCommand, CommandedDevice, commandBecomes, readCommand } from '#testing/course/commanded-device.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const HOUR_MS = 3_600_000

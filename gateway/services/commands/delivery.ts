@@ -1,15 +1,18 @@
-import { advance, isFinal } from '#domain/commands.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { advance, FAILURES, isFinal, SUPERSEDING } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
 import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Downlink, publishWith } from '../downlink.ts'
+import { commandTopic, remainingOf, toCommandMessage } from './command-message.ts'
+import { HeldLocks } from './held-locks.ts'
+import type { LockGate } from './lock-gate.ts'
 import { shownParams } from './shown-params.ts'
 import { type UnfinishedCommand, UnfinishedCommands } from './unfinished.ts'
 
@@ -20,6 +23,7 @@ interface CommandDeliveryDeps {
   clock: GatewayClock
   /** What is asked and what is sent take turns: a newer lock must know which older ones have gone out. */
   turns: FairTurns
+  gate: LockGate
   log: Log
 }
 
@@ -39,8 +43,9 @@ interface Doubt {
 /** How often it is looked whether the clock was set, and what the store refused is tried again. */
 const LOOK_MS = 1000
 const EXPIRED_PER_WRITE = 500
-/** Messages handed to the broker a turn of the event loop. */
-const SENT_A_TURN = 50
+/** Messages handed to the broker at once, and the pause after them: their devices answer, and others want to be heard. */
+const SENT_AT_ONCE = 50
+const PAUSE_MS = 40
 
 /**
  * Sends commands to their devices until these have answered or it is too late. What is true of a command is decided
@@ -50,10 +55,11 @@ export class CommandDelivery implements Part {
   /** Commands by what became of them, `resent` and `late_ack` beside it. */
   readonly outcomes = new Tally([
     ...['created', 'published', 'acknowledged', 'completed', 'failed', 'timeout'],
-    ...['superseded', 'device_removed', 'resent', 'late_ack'],
+    ...[...FAILURES, 'resent', 'late_ack'],
   ])
   readonly #deps: CommandDeliveryDeps
   readonly #unfinished = new UnfinishedCommands()
+  readonly #heldLocks: HeldLocks
   /** Connections each device has had: a command is sent once on each. */
   readonly #contacts = new Map<string, number>()
   /** Sent, and not written down yet. */
@@ -66,6 +72,7 @@ export class CommandDelivery implements Part {
 
   constructor(deps: CommandDeliveryDeps) {
     this.#deps = deps
+    this.#heldLocks = new HeldLocks(deps)
   }
 
   get unfinishedCount(): number {
@@ -74,6 +81,12 @@ export class CommandDelivery implements Part {
 
   unfinishedOf(hardwareId: string): number {
     return this.#unfinished.countOf(hardwareId)
+  }
+
+  /** Whether a device still has to answer such a command of the gateway itself. */
+  isAsked(hardwareId: string, command: string, by: string): boolean {
+    const commands = this.#unfinished.ofDevice(hardwareId)
+    return commands.some(({ row }) => row.command === command && row.requestedBy === by)
   }
 
   async start(): Promise<void> {
@@ -85,6 +98,10 @@ export class CommandDelivery implements Part {
     events.on('commandAnswered', ({ command, outcome }) => {
       if (outcome === 'late') this.outcomes.add('late_ack')
       else this.#follow(command)
+    })
+    events.on('cartsJudged', () => {
+      if (!this.#isRunning) return
+      for (const hardwareId of this.#heldLocks.decided()) this.#sendAgain(hardwareId)
     })
     this.#schedule()
   }
@@ -102,7 +119,11 @@ export class CommandDelivery implements Part {
    */
   take(rows: readonly CommandRow[], superseded: readonly CommandRow[], askedAtMs: number): void {
     for (const row of superseded) this.#follow(row)
-    for (const row of rows) this.#unfinished.add(row, askedAtMs + row.ttlS * 1000)
+    for (const row of rows) {
+      // also those that were sent once, and wait to be sent again
+      if (SUPERSEDING.includes(row.command)) this.#heldLocks.supersede(row.hardwareId)
+      this.#unfinished.add(row, askedAtMs + row.ttlS * 1000)
+    }
     this.outcomes.add('created', rows.length)
     this.#schedule()
   }
@@ -110,17 +131,16 @@ export class CommandDelivery implements Part {
   /** Sends new commands to the devices that are there; in the turn in which they were written. */
   async sendNew(rows: readonly CommandRow[]): Promise<void> {
     for (const [i, { commandId }] of rows.entries()) {
-      if (i > 0 && i % SENT_A_TURN === 0) await new Promise(setImmediate)
+      if (i > 0 && i % SENT_AT_ONCE === 0) await pause(PAUSE_MS)
       const command = this.#unfinished.get(commandId)
       if (command !== undefined) this.#send(command)
     }
-    this.#markSoon()
+    this.#settle()
   }
 
   /**
-   * Commands of a write that failed without an answer. Those that were never announced must go, should they be on the
-   * disk; those
-   * that are known from elsewhere are taken up then.
+   * Commands of a write that failed without an answer. Should they be on the disk, those that were never announced must
+   * go; those that are known from elsewhere are taken up then.
    */
   doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
     this.#doubtful = [...this.#doubtful, ...rows.map((row) => ({ row, then }))]
@@ -206,7 +226,7 @@ export class CommandDelivery implements Part {
         const isDue = command.row.status !== 'acknowledged' && command.contact !== this.#contactOf(hardwareId)
         if (isDue) this.#send(command)
       }
-      this.#markSoon()
+      this.#settle()
     })
     // refused when the same waits a thousand times already
     turn.catch(() => undefined)
@@ -217,8 +237,9 @@ export class CommandDelivery implements Part {
     const { row } = command
     const remainingMs = command.deadlineMs - clock.monotonicMs()
     if (command.isHeld || remainingMs <= 0 || this.#isDoubted(row.hardwareId)) return
+    if (!this.#heldLocks.passes(command, () => this.#isLastWord(command))) return
     const atMs = clock.nowMs()
-    const message = toMessage(row, atMs, remainingMs)
+    const message = toCommandMessage(row, atMs, remainingMs)
     const payload = JSON.stringify(message)
     try {
       if (!downlink.send(row.hardwareId, commandTopic(row), payload)) return
@@ -240,12 +261,36 @@ export class CommandDelivery implements Part {
     command.isSent = true
   }
 
+  /** Whether no other lock or unlock of its device came after it. */
+  #isLastWord(command: UnfinishedCommand): boolean {
+    const commands = this.#unfinished.ofDevice(command.row.hardwareId)
+    return commands.findLast(({ row }) => SUPERSEDING.includes(row.command)) === command
+  }
+
+  /** After something was sent, or was not: writes it down, and asks carts for their positions. */
+  #settle(): void {
+    this.#markSoon()
+    this.#failRefused()
+    const hardwareIds = this.#heldLocks.takeUnlocated()
+    if (hardwareIds.length > 0) this.#deps.events.emit('positionWanted', { hardwareIds })
+  }
+
+  #failRefused(): void {
+    const refused = this.#heldLocks.takeRefused()
+    if (refused.length === 0) return
+    const failures = refused.map(({ command, error }) => ({ commandId: command.row.commandId, error }))
+    const write = this.#deps.store.write('failCommands', { failures }, (rows) => {
+      for (const row of rows) this.#follow(row)
+    })
+    this.#watch(write, () => this.#heldLocks.putBack(refused))
+  }
+
   /** Moves on what is in memory to what was written. */
   #follow(row: CommandRow): void {
     const command = this.#unfinished.get(row.commandId)
     if (command === undefined || command.row.status === row.status) return
     command.row = row
-    if (isFinal(row.status)) this.#unfinished.remove(command)
+    if (isFinal(row.status)) this.#letGo(command)
     this.outcomes.add(outcomeOf(row))
     this.#deps.events.emit('commandMoved', { command: row, atMs: this.#deps.clock.nowMs() })
   }
@@ -262,6 +307,8 @@ export class CommandDelivery implements Part {
   #look(): void {
     this.#releaseHeld()
     this.#expire()
+    this.#heldLocks.expire()
+    this.#failRefused()
     this.mark()
     if (this.#doubtful.length > 0) this.#watch(this.settleDoubts(), () => undefined)
     this.#schedule()
@@ -290,13 +337,18 @@ export class CommandDelivery implements Part {
     const commandIds = due.map(({ row }) => row.commandId)
     const write = store.write('expireCommands', { commandIds }, (rows) => {
       for (const row of rows) this.#follow(row)
-      for (const command of due) this.#unfinished.remove(command)
+      for (const command of due) this.#letGo(command)
     })
     this.#watch(write, () => {
       for (const command of due) {
         if (this.#isCurrent(command)) this.#unfinished.deadlines.set(command, nowMs + LOOK_MS)
       }
     })
+  }
+
+  #letGo(command: UnfinishedCommand): void {
+    this.#unfinished.remove(command)
+    this.#heldLocks.forget(command)
   }
 
   #isDoubted(hardwareId: string): boolean {
@@ -341,28 +393,6 @@ export class CommandDelivery implements Part {
   }
 }
 
-function commandTopic({ hardwareId }: CommandRow): string {
-  return deviceTopic(hardwareId, 'cmd')
-}
-
-function toMessage(row: CommandRow, atMs: number, remainingMs: number): CommandMessage {
-  return {
-    id: row.commandId,
-    cmd: row.command,
-    params: JSON.parse(row.paramsJson),
-    ts: atMs,
-    ttl: Math.ceil(remainingMs / 1000),
-  }
-}
-
-/**
- * What is left of a command's time after a restart; nothing where its creation lies ahead, because the time passed is
- * then unknown.
- */
-function remainingOf({ createdAtMs, ttlS }: CommandRow, nowMs: number): number {
-  return nowMs < createdAtMs ? 0 : Math.max(0, createdAtMs + ttlS * 1000 - nowMs)
-}
-
 function outcomeOf({ status, error }: CommandRow): string {
-  return error === 'superseded' || error === 'device_removed' ? error : status
+  return FAILURES.find((failure) => failure === error) ?? status
 }

@@ -1,6 +1,7 @@
 import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
-import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
+import { ConflictError, type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { type Misfit, misfits } from '#shared/wire/object-schema.ts'
+import type { CommandRow } from '#store/commands.ts'
 
 /** What a caller asks devices to do. */
 export interface CommandRequest {
@@ -9,6 +10,8 @@ export interface CommandRequest {
   metadata: Record<string, unknown> | null
   /** Undefined for the command's own. */
   ttlS: number | undefined
+  /** Locks in spite of the rule of safe locks, as far as the caller may. */
+  force?: true | undefined
 }
 
 /** The kinds of devices there are. */
@@ -75,4 +78,12 @@ export function requireParams(definition: CommandDefinition, params: Record<stri
     errors.map(({ name, detail }) => `${name}: ${detail}`).join('; '),
     errors,
   )
+}
+
+/** Throws unless a command may be tried again: what is done or may still be done is not. */
+export function requireFailed({ commandId, status }: CommandRow): void {
+  if (status === 'failed' || status === 'timeout') return
+  if (status === 'completed')
+    throw new ConflictError('command_completed', `command ${commandId} is completed: send a new one`)
+  throw new ConflictError('command_not_finished', `command ${commandId} is ${status}: it may still be done`)
 }

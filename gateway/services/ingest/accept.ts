@@ -5,6 +5,7 @@ import type { Tally } from '#shared/tally.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { NewQuarantineEntry } from '#store/quarantine.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'
+import type { ClockConfirmation } from '../clock/confirmation.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
@@ -15,6 +16,7 @@ import { liveFromMs } from './zone-crossings.ts'
 interface AcceptDeps {
   clock: GatewayClock
   brake: Pick<AgeBrake, 'reported'>
+  clockConfirmation: Pick<ClockConfirmation, 'said'>
   dropped: Tally
 }
 
@@ -48,6 +50,7 @@ export class Accept {
     const receivedAtMs = clock.nowMs()
     const latestMs = clock.latestEventMs(receivedAtMs)
     const content = this.#parse(device, uplinked, receivedAtMs, latestMs)
+    for (const reason of uplinked.drops ?? NOTHING) this.#onDrop(reason)
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
     const refused = this.#refused.length === 0 ? NOTHING : this.#refused.splice(0)
@@ -92,7 +95,7 @@ export class Accept {
   }
 
   #parse(device: Device, uplinked: Uplinked, receivedAtMs: number, latestMs: number): UplinkContent {
-    const { clock, brake } = this.#deps
+    const { clock, brake, clockConfirmation } = this.#deps
     this.#saidMs = 0
     if (!clock.isTrusted) {
       // what the device said last is later than anything we could guess
@@ -103,6 +106,12 @@ export class Accept {
     const saidMs = this.#saidMs
     // a device that asks us for the time tells us our own
     if (saidMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : saidMs, latestMs)
+    if (content.samples.length > 0 || saidMs > 0 || this.#refused.length > 0) {
+      // a sample without a time of its own has ours, which is newer
+      const isOwn = saidMs >= newestMs({ samples: content.samples, lockEvents: NOTHING })
+      const isRefused = this.#refused.length > 0
+      clockConfirmation.said(device.row.hardwareId, isOwn && !isRefused ? saidMs : 0)
+    }
     device.newestReceiveMs = atMs
     if (!clock.isTrusted) {
       device.newestReceiveMs = Math.max(atMs, newestMs(content))
@@ -113,7 +122,7 @@ export class Accept {
 }
 
 /** The newest time of what a message says; 0 when it says nothing that has a time. */
-function newestMs({ samples, lockEvents }: UplinkContent): number {
+function newestMs({ samples, lockEvents }: Pick<UplinkContent, 'samples' | 'lockEvents'>): number {
   let newestMs = 0
   for (const { atMs } of samples) newestMs = Math.max(newestMs, atMs)
   for (const { atMs } of lockEvents) newestMs = Math.max(newestMs, atMs)

@@ -1,3 +1,5 @@
+import { packSample } from '#domain/latest-state.ts'
+import type { Sample } from '#domain/telemetry.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { AckResult } from '#store/commands.ts'
@@ -47,6 +49,7 @@ export class Announce {
       const voltageMv = numbers[i * SAMPLE_NUMBERS + 5] ?? Number.NaN
       if (isRepeated(latE7, voltageMv, stored[i] ?? 0)) dropped.add('duplicate')
     }
+    events.emit('sampled', { device: run.device, numbers, latestMs: run.latestMs })
     if (run.hasMoved) events.emit('reported', run)
     for (const i of run.late) {
       if (stored[i] === 0) continue
@@ -56,8 +59,11 @@ export class Announce {
     for (const row of run.crossings) events.emit('zoneCrossed', crossingOf(row))
   }
 
-  #announceSamples({ device, receivedAtMs, content, moves, late }: UplinkMessage, flags: Uint8Array): void {
+  #announceSamples(message: UplinkMessage, flags: Uint8Array): void {
+    const { device, receivedAtMs, latestMs, content, moves, late } = message
+    if (content.samples.length === 0) return
     const { events, dropped } = this.#deps
+    events.emit('sampled', { device, numbers: packedByTime(content.samples), latestMs })
     const { hardwareId } = device.row
     for (const [i, sample] of content.samples.entries()) {
       if (isRepeated(sample.lat, sample.voltageV, flags[i] ?? 0)) dropped.add('duplicate')
@@ -79,6 +85,13 @@ export class Announce {
     if (ack.outcome === 'repeated') dropped.add('duplicate')
     else if (!('command' in ack)) dropped.add(ack.outcome)
   }
+}
+
+function packedByTime(samples: readonly Sample[]): Float64Array {
+  const ordered = samples.length === 1 ? samples : [...samples].sort((a, b) => a.atMs - b.atMs)
+  const numbers = new Float64Array(ordered.length * SAMPLE_NUMBERS)
+  for (const [i, sample] of ordered.entries()) packSample(numbers, i * SAMPLE_NUMBERS, 0, sample)
+  return numbers
 }
 
 /** Whether a reading that makes a record made none: it was there before. */

@@ -5,9 +5,11 @@ import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import type { Store } from '#store/store.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
-import type { Appender, CommitQueue } from '#store/writer/commit-queue.ts'
+import type { Appender } from '#store/writer/appender.ts'
+import type { CommitQueue } from '#store/writer/commit-queue.ts'
 import type { WriterRequest } from '#store/writer/messages.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'
+import type { ClockConfirmation } from '../clock/confirmation.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
@@ -29,6 +31,7 @@ interface IngestDeps {
   geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
   brake: Pick<AgeBrake, 'reported'>
+  clockConfirmation: Pick<ClockConfirmation, 'said'>
   log: Log
 }
 
@@ -46,6 +49,7 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #queue: CommitQueue<QueuedMessage>
   readonly #clock: GatewayClock
   readonly #brake: Pick<AgeBrake, 'reported'>
+  readonly #clockConfirmation: Pick<ClockConfirmation, 'said'>
   readonly #log: Log
   readonly #accept: Accept
   readonly #drafts: Drafts
@@ -53,12 +57,13 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #reader = new PlainReader()
   #columns = new RunColumns()
 
-  constructor({ store, log, clock, brake, geofences, events, presence }: IngestDeps) {
+  constructor({ store, log, clock, brake, clockConfirmation, geofences, events, presence }: IngestDeps) {
     this.#queue = store.queue
     this.#clock = clock
     this.#brake = brake
+    this.#clockConfirmation = clockConfirmation
     this.#log = log
-    this.#accept = new Accept({ clock, brake, dropped: this.dropped })
+    this.#accept = new Accept({ clock, brake, clockConfirmation, dropped: this.dropped })
     this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
     this.#announce = new Announce({ events, presence, dropped: this.dropped })
   }
@@ -118,6 +123,7 @@ export class Ingest implements Appender<QueuedMessage> {
     const { device, newestMs, latestMs, rows } = run
     this.messages.add('received', rows)
     this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
+    this.#clockConfirmation.said(device.row.hardwareId, newestMs)
     this.#queue.append(run)
   }
 

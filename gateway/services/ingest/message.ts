@@ -4,7 +4,7 @@ import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { AckResult } from '#store/commands.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { NewQuarantineEntry } from '#store/quarantine.ts'
-import type { Appendable } from '#store/writer/commit-queue.ts'
+import type { Appendable } from '#store/writer/appender.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
 import type { UplinkContent } from './uplink-parser.ts'
@@ -15,6 +15,8 @@ export interface Uplinked {
   payload: Buffer
   qos: 0 | 1 | 2
   isWill: boolean
+  /** Why parts of it were not taken before it came here; none unless told. */
+  drops?: readonly string[]
 }
 
 /** A device's message on its way to the disk: `accept` makes it, `draft` and the commit fill in the rest. */

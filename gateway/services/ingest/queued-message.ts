@@ -1,4 +1,4 @@
-import type { Appendable } from '#store/writer/commit-queue.ts'
+import type { Appendable } from '#store/writer/appender.ts'
 import type { UplinkMessage } from './message.ts'
 import { Run } from './run.ts'
 

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { Device } from '../fleet.ts'
-import type { WatchedSet } from '../geofences.ts'
+import type { WatchedSet } from '../zone-sets.ts'
 
 /** A position that is older when it arrives is history: it moves nothing and raises nothing. */
 export const LIVE_MS = 5 * MINUTE_MS
@@ -40,7 +40,7 @@ export interface WatchedMessage {
   content: { samples: readonly Sample[] }
 }
 
-/** Looks at the live positions of a message, oldest first; `set` is of the group the device is in now, null for none. */
+/** Looks at the live positions of a message, oldest first; `set` is what counts for the device now, null for nothing. */
 export function crossings(
   state: WatchState,
   set: WatchedSet | null,
@@ -84,7 +84,7 @@ export function look(
         eventId: geofenceEventId(row.hardwareId, crossed.zoneId, kind, crossed.atMs),
         hardwareId: row.hardwareId,
         shortId: row.shortId,
-        groupId: set.groupId,
+        groupId: set.groupOf(crossed.zoneId),
         zoneName: zone.name,
         zoneType: zone.type,
       })

@@ -13,7 +13,7 @@ import type { Session } from './session.ts'
 import { ADMIN_RIGHTS_MS, type Sessions } from './sessions.ts'
 
 interface PersonsDeps {
-  store: Pick<Store, 'write'>
+  store: Pick<Store, 'read' | 'write'>
   users: Pick<Users, 'find' | 'setPin'>
   sessions: Sessions
   events: Events
@@ -44,7 +44,15 @@ export class Persons {
       if (deps.users.find(userId) !== undefined) return
       this.#locks.forgetUser(userId)
       this.#turns.delete(userId)
+      void this.#keepTries(userId).catch(() => undefined)
     })
+  }
+
+  /** Takes up how often PINs were wrong before the start: a power cut forgives nothing. */
+  load(): void {
+    const { store, users } = this.#deps
+    for (const { userId, ...tries } of store.read.pinTries())
+      if (users.find(userId) !== undefined) this.#locks.restore(userId, tries)
   }
 
   /** Null removes it; who acts by the old one does so no more. Throws `user_not_found`. */
@@ -99,8 +107,14 @@ export class Persons {
     }
     this.tries.add('wrong')
     const lockedMs = this.#locks.wrong(userId, sessionId)
+    // on the disk before anybody knows that it was wrong
+    await this.#keepTries(userId)
     if (lockedMs > 0) await this.#tellOfLock(userId, lockedMs)
     return false
+  }
+
+  async #keepTries(userId: string): Promise<void> {
+    await this.#deps.store.write('savePinTries', { userId, ...this.#locks.triesOf(userId) })
   }
 
   #requireUnlocked(userId: string, sessionId: string): void {

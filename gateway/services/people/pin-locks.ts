@@ -12,6 +12,14 @@ interface Tries {
   lockedUntilMs: number
 }
 
+/** What counts for all tablets, in time that is to go by: it survives a restart, in which none does. */
+export interface PinTries {
+  /** How long ago each wrong one was that still counts. */
+  wrongAgoMs: readonly number[]
+  /** How long the person is still locked. */
+  lockedMs: number
+}
+
 /**
  * How often a PIN may be wrong: five times for a person on a tablet, then not for five minutes; twenty times in an hour on
  * all tablets together, then not for an hour. Counted in time that goes by, whatever the clock is set to. Of a tablet that
@@ -54,6 +62,25 @@ export class PinLocks {
     this.#wrongAtMs.delete(userId)
     this.#lockedUntilMs.set(userId, nowMs + LOCK_MS)
     return LOCK_MS
+  }
+
+  /** What is to be known of the person after a restart. */
+  triesOf(userId: string): PinTries {
+    const nowMs = this.#clock.monotonicMs()
+    const ago = (this.#wrongAtMs.get(userId) ?? []).map((atMs) => Math.round(nowMs - atMs))
+    const lockedMs = Math.max(0, Math.round((this.#lockedUntilMs.get(userId) ?? 0) - nowMs))
+    return { wrongAgoMs: ago.filter((ms) => ms < WINDOW_MS), lockedMs }
+  }
+
+  /** Goes on from before the restart. */
+  restore(userId: string, { wrongAgoMs, lockedMs }: PinTries): void {
+    const nowMs = this.#clock.monotonicMs()
+    if (wrongAgoMs.length > 0)
+      this.#wrongAtMs.set(
+        userId,
+        wrongAgoMs.map((ms) => nowMs - ms),
+      )
+    if (lockedMs > 0) this.#lockedUntilMs.set(userId, nowMs + lockedMs)
   }
 
   /** A right PIN: what was wrong on this tablet is forgiven, but not what counts for all. */

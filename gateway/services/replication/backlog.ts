@@ -1,5 +1,5 @@
 import type { StreamBacklog } from '#shared/sync-source.ts'
-import type { SyncCursors, SyncStream } from '#shared/wire/sync.ts'
+import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import {
   type BacklogPortion,

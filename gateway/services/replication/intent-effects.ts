@@ -9,8 +9,13 @@ import {
   geofencePutSchema,
   resendSchema,
   userDisableSchema,
-} from '#shared/wire/intents.ts'
-import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/intents.ts'
+import {
+  type AuditKind,
+  type Intent,
+  type IntentKind,
+  intentKindSchema,
+} from '#shared/wire/replication/sync.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
@@ -33,7 +38,7 @@ export interface IntentEffectsDeps {
   fleet: Pick<Fleet, 'require'>
   groups: Pick<Groups, 'require'>
   deviceConfigs: Pick<DeviceConfigs, 'setDeviceLayer' | 'setGroupLayer'>
-  geofences: Pick<Geofences, 'replace'>
+  geofences: Pick<Geofences, 'replace' | 'idsOfSite'>
   commands: Pick<Commands, 'create'>
   users: Pick<Users, 'change'>
   clock: Pick<GatewayClock, 'isTrusted'>
@@ -103,7 +108,7 @@ async function putGeofences(
 ): Promise<boolean> {
   const change = parse(geofencePutSchema, body)
   const { groupId } = groups.require(change.group_id)
-  const zones = readZones(change.geofences)
+  const zones = readZones(change.geofences, geofences.idsOfSite())
   const subject = { table: 'geofence_set' as const, key: String(groupId) }
   await geofences.replace(groupId, zones, () => groups.require(groupId), record(subject))
   return true
@@ -114,11 +119,12 @@ async function sendCommand(
   { intent_id: intentId, body, expires_at_ms: expiresAtMs }: Intent,
   record: Record,
 ): Promise<boolean> {
-  const { hardware_id, command, params, metadata, ttl_s: ttlS } = parse(commandSendSchema, body)
+  const { hardware_id, command, params, metadata, ttl_s: ttlS, force } = parse(commandSendSchema, body)
   // without a clock the gateway cannot tell whether the intent has expired
   if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
   const device = fleet.require(hardware_id)
-  const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS }
+  const isForced = force === true ? { force } : {}
+  const request = { command, params: params ?? {}, metadata: metadata ?? null, ttlS, ...isForced }
   const commandIntent = { commandId: intentCommandId(intentId), expiresAtMs, also: record(null) }
   await commands.create(device, request, { caller: HEAD_OFFICE, intent: commandIntent })
   return true

@@ -9,15 +9,17 @@ import { Events } from '#gateway/events.ts'
 import { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import type { Intent } from '#shared/wire/sync.ts'
+import type { Intent } from '#shared/wire/replication/sync.ts'
 import { Store } from '#store/store.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { GatewayClock } from '../clock/gateway-clock.ts'
 import { Commands } from '../commands/commands.ts'
 import { CommandDelivery } from '../commands/delivery.ts'
+import { LockGate } from '../commands/lock-gate.ts'
 import { Fleet } from '../fleet.ts'
 import { Origins } from '../origins.ts'
 import { Users } from '../users.ts'
@@ -65,11 +67,14 @@ async function open(t: TestContext) {
     prepare: (message: Parameters<typeof side.broker.prepare>[0]) => side.broker.prepare(message),
     send: (_hardwareId: string, _topic: string, payload: string) => sent.push(JSON.parse(payload).id) > 0,
   }
-  const delivery = new CommandDelivery({ store: faulty, downlink, events, clock, turns, log })
+  const unjudged = { of: () => undefined, judgeNow: unused }
+  const site = { settings: DEFAULT_SITE_SETTINGS }
+  const gate = new LockGate({ carts: unjudged, fleet, site, clock })
+  const delivery = new CommandDelivery({ store: faulty, downlink, events, clock, turns, gate, log })
   await delivery.start()
   const types = new Map(builtIn.map((type) => [type.name, type]))
   const commands = new Commands({
-    ...{ store: faulty, fleet, delivery, turns, clock },
+    ...{ store: faulty, fleet, delivery, turns, gate, clock },
     deviceTypes: { find: (name) => types.get(name), all: () => [...types.values()], requireKnown: unused },
     downloadFor: unused,
   })
@@ -78,7 +83,7 @@ async function open(t: TestContext) {
     ...{ store: faulty, fleet, users, commands, clock, log },
     groups: { require: unused },
     deviceConfigs: { setDeviceLayer: unused, setGroupLayer: unused },
-    geofences: { replace: unused },
+    geofences: { replace: unused, idsOfSite: unused },
     allowed: 'all',
     onResend: () => undefined,
   })

@@ -2,7 +2,7 @@ import { HEAD_OFFICE } from '#domain/origin.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
-import type { Intent, IntentResult } from '#shared/wire/sync.ts'
+import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
@@ -19,6 +19,7 @@ interface IntentInboxDeps extends IntentEffectsDeps {
   log: Log
 }
 
+const LOCK_REFUSALS: readonly string[] = ['cart_is_moving', 'admin_required']
 /** For people who read why an intent was rejected. */
 const REASON_LENGTH = 1000
 
@@ -129,10 +130,15 @@ function refusalBySetting(kind: string, allowed: IntentInboxDeps['allowed']): st
   return `this gateway accepts ${what} from the head office (CARTBARN_UPSTREAM_INTENTS=${allowed})`
 }
 
+/** A program of the head office may go by the code of a lock that was refused, as at the gateway. */
+function inWords({ code, message }: AppError): string {
+  return LOCK_REFUSALS.includes(code) ? `${code}: ${message}` : message
+}
+
 function refusalOf(error: unknown): StoredIntent {
   if (!(error instanceof AppError))
     return { status: 'rejected', reason: 'something went wrong at the gateway' }
-  const reason = error.message.slice(0, REASON_LENGTH)
+  const reason = inWords(error).slice(0, REASON_LENGTH)
   if (error.code === 'intent_superseded') return { status: 'superseded', reason }
   if (error.code === 'intent_expired') return { status: 'expired', reason }
   return { status: 'rejected', reason }

@@ -9,7 +9,7 @@ function createStates() {
   const events = new Events(createLog('silent'))
   const fleet = new Fleet()
   const toDeviceJson = () => ({})
-  return { events, states: new LatestStates({ fleet, events, toDeviceJson }) }
+  return { events, states: new LatestStates({ fleet, events, toDeviceJson, cartSaidOf: () => undefined }) }
 }
 
 test('what happened to a device is told once', () => {

@@ -5,6 +5,8 @@ interface LatestStatesDeps {
   fleet: Pick<Fleet, 'byHardwareId' | 'all'>
   events: Events
   toDeviceJson: (device: Device) => Record<string, unknown>
+  /** What the device says of its cart, by which the head office judges it. */
+  cartSaidOf: (hardwareId: string) => object | undefined
 }
 
 /** The devices that changed since the last call, as the API shows them. */
@@ -22,6 +24,10 @@ export class LatestStates {
     events.on('presenceChanged', change)
     events.on('deviceRegistered', change)
     events.on('deviceChanged', change)
+    // also where it is zones that are others now
+    events.on('cartChanged', ({ cart }) => {
+      for (const { row } of cart.devices) change(row)
+    })
     events.on('deviceRemoved', () => {
       this.#isAny = true
     })
@@ -35,10 +41,12 @@ export class LatestStates {
     return changed
   }
 
-  /** As `GET /devices/:id`; undefined for one that is gone. */
+  /** As `GET /devices/:id`, with what it says of its cart; undefined for one that is gone. */
   deviceJson(hardwareId: string): Record<string, unknown> | undefined {
     const device = this.#deps.fleet.byHardwareId(hardwareId)
-    return device === undefined ? undefined : this.#deps.toDeviceJson(device)
+    if (device === undefined) return undefined
+    const said = this.#deps.cartSaidOf(hardwareId)
+    return { ...this.#deps.toDeviceJson(device), ...(said === undefined ? {} : { cart_said: said }) }
   }
 
   hardwareIds(): readonly string[] {

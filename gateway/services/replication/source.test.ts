@@ -11,7 +11,7 @@ import {
   lockEventRowSchema,
   noteRowSchema,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import type { Connection } from '#store/db/connection.ts'
 import { encodeBatch } from '#store/telemetry/batch.ts'
 import { openSyncSource } from '#testing/open-sync-source.ts'
@@ -150,7 +150,9 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
   beside.run(`INSERT INTO device_group VALUES (7, 'West', 1, 2)`)
   beside.run(`INSERT INTO group_config VALUES (7, 'a/b', '{"b":2}')`)
   beside.run(`INSERT INTO device_type VALUES ('a/b', 'd', '{}', '{}', '{"c":{}}')`)
-  beside.run(`INSERT INTO geofence_set VALUES (7, 3, '[{"id":1}]', 5)`)
+  beside.run(
+    `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`,
+  )
   await store.write('createUser', {
     ...{ userId: 'usr_1', name: 'Ann', email: null, role: 'user', keyHash: 'SECRET', nowMs: 9 },
     allowedHardwareIds: ['cart-1'],
@@ -219,7 +221,7 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
         'device cart-1',
         {
           ...{ device_id: 1, hardware_id: 'cart-1', short_id: 'short-1', device_type: 'teebox' },
-          ...{ name: 'Cart one', group_id: null, created_at_ms: 0, updated_at_ms: 0 },
+          ...{ name: 'Cart one', cart: null, group_id: null, created_at_ms: 0, updated_at_ms: 0 },
         },
       ],
       ['device cart-2', null],

@@ -3,7 +3,13 @@ import type { Log } from '#shared/log.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
-import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/sync.ts'
+import type {
+  AuditGroup,
+  AuditKind,
+  SyncCursor,
+  SyncCursors,
+  SyncStream,
+} from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockDamage } from '../telemetry/block-damage.ts'

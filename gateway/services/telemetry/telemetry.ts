@@ -1,6 +1,7 @@
 import type { Log } from '#shared/log.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
+import { AlertDeletion } from '../alert-deletion.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { EventDeletion } from '../event-deletion.ts'
@@ -36,6 +37,9 @@ export interface TelemetryOptions {
   diskBudget: DiskBudget
 }
 
+/** How long alerts are kept after they were closed. */
+const ALERT_DAYS = 400
+
 /**
  * Builds the life of stored telemetry and events: the log is sealed into blocks, retention and the disk guard delete what is old or
  * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
@@ -64,12 +68,17 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
     ...{ ...base, what: 'events', days: options.eventRetentionDays },
     deleteExpired: (cutoffMs, rest) => events.deleteExpired(cutoffMs, rest),
   })
+  const alerts = new AlertDeletion({ store, hasUpstream })
+  const alertRetention = new Retention({
+    ...{ ...base, what: 'alerts', days: ALERT_DAYS },
+    deleteExpired: (cutoffMs, rest) => alerts.deleteExpired(cutoffMs, rest),
+  })
   const diskGuard = new DiskGuard({
     ...{ store, maintenance, clock, log, hasUpstream, mayLack },
     ...{ dataDir: options.dataDir, budget: options.diskBudget },
   })
   return {
-    ...{ sealing, deletion, retention, events, eventRetention, diskGuard },
+    ...{ sealing, deletion, retention, events, eventRetention, alertRetention, diskGuard },
     import: new TelemetryImport({ store, clock, log }),
   }
 }

@@ -14,9 +14,9 @@ function databaseWith(...statements: string[]): Connection {
 
 test('zones that are not JSON any more are put aside: the version grows, and the others stay', () => {
   const connection = databaseWith(
-    `INSERT INTO geofence_set VALUES (1, 4, '[{"id":1}]', 0)`,
-    `INSERT INTO geofence_set VALUES (2, 5, '[{"id":1y]', 0)`,
-    `INSERT INTO geofence_set VALUES (3, 6, '{"id":1}', 0)`,
+    `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (1, 4, '[{"id":1}]', 0)`,
+    `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (2, 5, '[{"id":1y]', 0)`,
+    `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (3, 6, '{"id":1}', 0)`,
   )
   const found = putUnparseableAside(connection)
   assert.deepEqual(

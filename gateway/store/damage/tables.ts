@@ -167,12 +167,101 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     meaning: 'Zones that are missing must be drawn again; carts keep those they have until then.',
     json: [{ column: 'zones', type: 'array', cure: { set: "zones = '[]', version = version + 1" } }],
   },
+  zone_version: {
+    what: 'the last sets of zones of the site',
+    size: 'small',
+    meaning: 'Sets that are missing cannot be put in force again.',
+  },
+  zone_set: {
+    what: 'the zones of the site',
+    size: 'small',
+    isRemembered: true,
+    meaning:
+      'If they are missing, the last set that people made is in force again; carts keep what they have until then.',
+    afterLoss: [
+      `INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
+         SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`,
+    ],
+    json: [{ column: 'zones', type: 'array', cure: { set: "zones = '[]', version = version + 1" } }],
+  },
   site: {
     what: 'the settings of the site',
     size: 'small',
     isRemembered: true,
     meaning: 'They are the defaults until an admin sets them again.',
     json: [{ column: 'settings', type: 'object', cure: 'delete' }],
+  },
+  closed_day: {
+    what: 'the day of which the closing time was told last',
+    size: 'small',
+    meaning: 'Of a closing time that was an hour ago or less people may be told again.',
+  },
+  cart_motion: {
+    what: 'how carts moved',
+    size: 'small',
+    meaning: 'It is worked out anew from their newest positions.',
+    json: [{ column: 'motion', type: 'object', cure: 'delete' }],
+  },
+  cart_note: {
+    what: 'what people said of carts',
+    size: 'small',
+    isRemembered: true,
+    meaning:
+      'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
+    json: [
+      { column: 'out_of_service', type: 'object', cure: { set: 'out_of_service = NULL' } },
+      { column: 'exempt', type: 'object', cure: { set: 'exempt = NULL' } },
+    ],
+  },
+  zone_exempt: {
+    what: 'which devices were told of zones that their carts may be in',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'They are told again while it holds.',
+    json: [{ column: 'zone_types', type: 'array', cure: { set: "zone_types = '[]'" } }],
+  },
+  pin_tries: {
+    what: 'how often PINs were wrong',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'People whose row is missing have all their tries again after the next start.',
+    json: [{ column: 'wrong', type: 'array', cure: 'delete' }],
+  },
+  recall: {
+    what: 'whether all carts are called in',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'Call them in again if they are to come in.',
+    json: [{ column: 'scope', type: 'array', where: 'scope IS NOT NULL', cure: { set: "scope = '[]'" } }],
+  },
+  recall_message: {
+    what: 'which screens were told that all carts are called in',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'Screens that are missing are told again after the next start.',
+  },
+  webhook: {
+    what: 'the webhooks',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'Webhooks that are missing are told of nothing until an admin makes them anew.',
+    json: [{ column: 'kinds', type: 'array', cure: { set: 'kinds = NULL' } }],
+  },
+  notifier: {
+    what: 'the notifiers',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'Notifiers that are missing tell nobody until an admin makes them anew.',
+    json: [
+      { column: 'kinds', type: 'array', cure: { set: 'kinds = NULL' } },
+      { column: 'hours', type: 'array', cure: { set: 'hours = NULL' } },
+    ],
+  },
+  delivery: {
+    what: 'what webhooks and notifiers are still to be told',
+    size: 'small',
+    meaning: 'They are not told of what is missing; the alerts themselves are there.',
+    json: [{ column: 'body', type: 'object', cure: 'delete' }],
   },
   secret: {
     what: 'what the gateway signs with',
@@ -286,6 +375,13 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
       },
     })),
   },
+  closing: {
+    what: 'on which days the carts were locked at closing time',
+    size: 'small',
+    meaning:
+      'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
+    json: [{ column: 'waiting', type: 'array', cure: { set: "waiting = '[]'" } }],
+  },
   idempotency_key: {
     what: 'which requests were made already',
     size: 'large',
@@ -306,6 +402,20 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     size: 'large',
     meaning: 'Entries that are missing are in no list.',
   },
+  alert: {
+    what: 'the alerts',
+    size: 'large',
+    meaning: 'Alerts that are missing are in no list; those whose reason goes on are opened again.',
+    json: [
+      { column: 'details', type: 'object', cure: { set: "details = '{}'" } },
+      {
+        column: 'acknowledged_by',
+        type: 'object',
+        where: 'acknowledged_by IS NOT NULL',
+        cure: { set: 'acknowledged_by = NULL' },
+      },
+    ],
+  },
   change_log: {
     what: 'which changes the head office is to be told',
     size: 'large',
@@ -319,7 +429,10 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
          UNION ALL SELECT 'device_config', hardware_id FROM device_config JOIN device USING (device_id)
          UNION ALL SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set
          UNION ALL SELECT 'site', 'site' FROM site
-         UNION ALL SELECT 'user', user_id FROM user`,
+         UNION ALL SELECT 'zone_set', 'site' FROM zone_set
+         UNION ALL SELECT 'cart_note', cart FROM cart_note
+         UNION ALL SELECT 'user', user_id FROM user
+         UNION ALL SELECT 'alert', alert_id FROM alert`,
     ],
   },
   block_log: {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { ENTITY_TABLES } from '#shared/wire/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/replication/sync.ts'
 import { insertAuditEntry } from '../audit-log.ts'
 import { type CommandRow, expireCommands } from '../commands.ts'
 import { putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { putDeviceType } from '../device-types.ts'
 import { createDevice, deleteDevice, updateDevice } from '../devices.ts'
+import { eraseStep } from '../erasure.ts'
 import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { migrate } from '../migrate.ts'
@@ -60,7 +61,7 @@ function newCommand(commandId: string, createdAtMs = 1): CommandRow {
       retryOf: null,
     },
     ...{ createdAtMs, publishedAtMs: null, acknowledgedAtMs: null, completedAtMs: null, error: null },
-    lateAck: null,
+    ...{ lateAck: null, forced: null },
   }
 }
 
@@ -105,7 +106,14 @@ test('a group with its layers and zones', (t) => {
   putGroupConfig(tables, { ...layer, config: null })
   assert.deepEqual(changed(), ['group_config 7/teebox'])
   putGroupConfig(tables, { ...layer, config: '{}' })
-  const zones = { groupId: 7, version: 1, zonesJson: '[]', updatedAtMs: 1, sessionChanges: [] }
+  const zones = {
+    groupId: 7,
+    version: 1,
+    siteVersion: 0,
+    zonesJson: '[]',
+    updatedAtMs: 1,
+    sessionChanges: [],
+  }
   saveGeofenceSet(tables, zones)
   saveGeofenceSet(tables, { ...zones, version: 2 })
   assert.deepEqual(changed(), ['group_config 7/teebox', 'geofence_set 7'])
@@ -183,13 +191,22 @@ test('an entry of the audit log is a change when it is made, and none when it go
   const tables = open(t)
   claimSite(tables, { site: 'links' })
   const origin = { atMs: 1, userId: 'u1', address: null, person: null, sessionId: null }
-  for (const target of ['a', 'b'])
-    insertAuditEntry(tables, origin, { action: 'user.updated', target, before: null, after: null })
+  for (const [target, name] of [
+    ['a', 'Jo'],
+    ['b', 'Joan'],
+  ] as const)
+    insertAuditEntry(tables, origin, { action: 'user.updated', target, before: null, after: { name } })
   const ids = tables.all<{ id: string }>('SELECT entry_id AS id FROM audit_entry ORDER BY seq')
   const entries = () => tables.all<{ key: string }>('SELECT key FROM change_log ORDER BY seq')
   assert.deepEqual(
     entries().map(({ key }) => key),
     ids.map(({ id }) => id),
+  )
+  eraseStep(tables, { subject: { person: 'Jo' }, after: { table: 'audit_entry', seq: 0 }, nowMs: 1 })
+  // what the erasure changed is sent again, and nothing else
+  assert.deepEqual(
+    entries().map(({ key }) => key),
+    [ids[1]?.id, ids[0]?.id],
   )
   tables.run(`DELETE FROM audit_entry WHERE target = 'a'`)
   assert.deepEqual(entries(), [{ key: ids[1]?.id }])
@@ -238,7 +255,7 @@ test('a database of the version before is taken over with all that is in it', (t
     INSERT INTO device VALUES (5, 'cart-5', 's5', 'teebox', NULL, 3, 'x', 1, 1), (4, 'cart-4', 's4', 'mower', NULL, 2, 'y', 1, 1);
     INSERT INTO group_config VALUES (3, 'teebox', '{}'), (2, 'mower', '{}');
     INSERT INTO device_config VALUES (5, '{}');
-    INSERT INTO geofence_set VALUES (3, 1, '[]', 1);
+    INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (3, 1, '[]', 1);
     INSERT INTO user (user_id, name, role, is_active, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
       VALUES ('u1', 'A', 'admin', 1, 'k', 1, 1, 1);
     INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
@@ -266,10 +283,11 @@ test('every table that is replicated has triggers for what is made, changed and 
   const sql = tables.all<{ tbl_name: string; sql: string }>(
     `SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INTO change_log%'`,
   )
-  // its entries never change, and nobody is told of those that go
-  for (const table of ENTITY_TABLES.filter((name) => name !== 'audit_entry')) {
+  for (const table of ENTITY_TABLES) {
     const of = sql.filter(({ tbl_name }) => tbl_name === table).map((trigger) => trigger.sql)
-    for (const event of ['AFTER INSERT', 'AFTER UPDATE', 'AFTER DELETE'])
+    // nobody is told of entries of the audit log that go
+    const deleted = table === 'audit_entry' ? [] : ['AFTER DELETE']
+    for (const event of ['AFTER INSERT', 'AFTER UPDATE', ...deleted])
       assert.equal(of.filter((text) => text.includes(event)).length, 1, `${table} ${event}`)
   }
 })

@@ -5,7 +5,7 @@ import {
   type SyncCursor,
   type SyncCursors,
   type SyncStream,
-} from '#shared/wire/sync.ts'
+} from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 
 export function syncIdentity(connection: Connection): SyncIdentity {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { gapSchema } from '#shared/wire/sync.ts'
+import { gapSchema } from '#shared/wire/replication/sync.ts'
 import { appendToLog, openTables, registerDevice } from '#testing/telemetry-tables.ts'
 import { setAsideLogRow } from '../telemetry/log-row.ts'
 import { acknowledge, claimSite } from './cursors.ts'

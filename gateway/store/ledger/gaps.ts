@@ -1,5 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import type { Gap } from '#shared/wire/sync.ts'
+import type { Gap } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from './notes.ts'
 

@@ -5,7 +5,7 @@ import type { Connection } from '../db/connection.ts'
 export interface NewNote {
   readonly kind: 'gap' | 'erase' | 'blank' | 'intent_result'
   readonly atMs: number
-  /** As shared/wire/sync.ts has it for the kind. */
+  /** As shared/wire/replication/sync.ts has it for the kind. */
   readonly body: object
 }
 

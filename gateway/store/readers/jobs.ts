@@ -1,8 +1,11 @@
+import { listAlerts } from '../alerts.ts'
 import { listAuditEntries } from '../audit-log.ts'
+import { readCartSamples } from '../cart-samples.ts'
 import { listCommands } from '../commands.ts'
 import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
 import { listGeofenceEvents } from '../geofence-events.ts'
 import { listLockEvents } from '../lock-events.ts'
+import { readRecentFixes, readRecentVoltages } from '../recent-records.ts'
 import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
 import { countChunk, countLogged, countRows, historyChunks } from '../replication/backlog.ts'
 import { blockDays, eventDays, loggedDays } from '../replication/days.ts'
@@ -25,12 +28,16 @@ import { findTrips } from '../trips/trips.ts'
  * result that are not parts of larger ones move to the main thread without being copied.
  */
 const jobs = {
+  alerts: listAlerts,
   auditEntries: listAuditEntries,
   lockEvents: listLockEvents,
   geofenceEvents: listGeofenceEvents,
   commands: listCommands,
   historyPage: readHistoryPage,
   startOfNewest,
+  recentFixes: readRecentFixes,
+  recentVoltages: readRecentVoltages,
+  cartSamples: readCartSamples,
   trips: findTrips,
   activeTrips: findActiveTrips,
   tripRoom: checkTripRoom,
@@ -72,6 +79,9 @@ const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
   ...([
     'historyPage',
     'startOfNewest',
+    'recentFixes',
+    'recentVoltages',
+    'cartSamples',
     'trips',
     'activeTrips',
     'tripRoom',

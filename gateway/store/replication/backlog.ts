@@ -1,4 +1,4 @@
-import type { SyncStream } from '#shared/wire/sync.ts'
+import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesBehind } from './entities.ts'

@@ -1,4 +1,4 @@
-import { ENTITY_TABLES } from '#shared/wire/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import type { SentRow } from './part.ts'
 
@@ -28,6 +28,8 @@ interface Entity {
   /** Columns that hold JSON, or 0 and 1. */
   readonly json?: readonly string[]
   readonly flags?: readonly string[]
+  /** Columns that are sent as true where they hold anything, and left out else: rows from before them compare equal. */
+  readonly marks?: readonly string[]
   /** Columns that tell when it was changed. */
   readonly times?: readonly string[]
   /** The tables, the replicated one as `t`. */
@@ -44,7 +46,7 @@ const COMMAND_TIMES = ['created_at_ms', 'published_at_ms', 'acknowledged_at_ms',
 const ENTITIES: Record<EntityTable, Entity> = {
   device: {
     columns: [
-      ...['device_id', 'hardware_id', 'short_id', 'device_type', 'name', 'group_id'],
+      ...['device_id', 'hardware_id', 'short_id', 'device_type', 'name', 'cart', 'group_id'],
       ...['created_at_ms', 'updated_at_ms'],
     ],
     times: ['updated_at_ms'],
@@ -91,6 +93,14 @@ const ENTITIES: Record<EntityTable, Entity> = {
     where: 't.group_id = ?',
     valuesOf: (key) => [Number(key)],
   },
+  zone_set: {
+    columns: ['version', 'zones', 'updated_at_ms'],
+    json: ['zones'],
+    times: ['updated_at_ms'],
+    from: 'zone_set t',
+    key: `'site'`,
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
   user: {
     columns: [
       'user_id',
@@ -112,8 +122,10 @@ const ENTITIES: Record<EntityTable, Entity> = {
     columns: [
       ...['command_id', 'hardware_id', 'short_id', 'device_type', 'command', 'params', 'metadata', 'ttl_s'],
       ...['status', 'requested_by', 'retry_of', ...COMMAND_TIMES, 'error', 'late_ack'],
+      'forced',
     ],
     json: ['params', 'metadata', 'late_ack'],
+    marks: ['forced'],
     times: COMMAND_TIMES,
     from: 'command t',
     key: 't.command_id',
@@ -126,6 +138,25 @@ const ENTITIES: Record<EntityTable, Entity> = {
     from: 'site t',
     key: `'site'`,
     where: 't.only = 1 AND ? IS NOT NULL',
+  },
+  alert: {
+    columns: [
+      ...['alert_id', 'kind', 'cart', 'hardware_id', 'opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
+      ...['acknowledged_by', 'note', 'details'],
+    ],
+    json: ['acknowledged_by', 'details'],
+    times: ['opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
+    from: 'alert t',
+    key: 't.alert_id',
+    where: 't.alert_id = ?',
+  },
+  cart_note: {
+    columns: ['cart', 'out_of_service', 'exempt', 'note', 'updated_at_ms'],
+    json: ['out_of_service', 'exempt'],
+    times: ['updated_at_ms'],
+    from: 'cart_note t',
+    key: 't.cart',
+    where: 't.cart = ?',
   },
   audit_entry: {
     columns: [
@@ -229,7 +260,7 @@ function withBody(connection: Connection, { seq, entity: table, key }: ChangeRow
 }
 
 function bodyOf(
-  { columns, json = [], flags = [] }: Entity,
+  { columns, json = [], flags = [], marks = [] }: Entity,
   stored: Record<string, unknown>,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {}
@@ -237,6 +268,7 @@ function bodyOf(
     const value = stored[column]
     if (json.includes(column)) body[column] = typeof value === 'string' ? JSON.parse(value) : null
     else if (flags.includes(column)) body[column] = value === 1
+    else if (marks.includes(column)) Object.assign(body, value === null ? {} : { [column]: true })
     else body[column] = value
   }
   return body

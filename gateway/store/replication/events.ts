@@ -39,7 +39,7 @@ interface EventTable {
   readonly columns: string
   /** The column of `SyncEvent.group`. */
   readonly groupColumn: string | null
-  /** The row in the order of its schema in shared/wire/sync.ts, without `seq`. */
+  /** The row in the order of its schema in shared/wire/replication/sync.ts, without `seq`. */
   toJson(stored: Row): Row
 }
 

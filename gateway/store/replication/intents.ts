@@ -1,7 +1,7 @@
 import { ConflictError } from '#shared/errors.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { DAY_MS } from '#shared/time.ts'
-import { type IntentStatus, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/sync.ts'
+import { type IntentStatus, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { type EntityTable, entityBody } from './entities.ts'

@@ -1,6 +1,6 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
-import type { Erase } from '#shared/wire/sync.ts'
+import type { Erase } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'

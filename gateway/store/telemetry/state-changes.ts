@@ -200,12 +200,18 @@ function noteWatch(entry: Entry, rest: Rest): void {
     else changes.last = watch.last
   }
   if (watch.fingerprints !== known.fingerprints) changes.fingerprints = watch.fingerprints
-  const isInNone = watch.zones.length === 0 && known.zones.length === 0
-  if (!isInNone && JSON.stringify(watch.zones) !== JSON.stringify(known.zones)) changes.zones = watch.zones
+  if (!hasSameZones(watch, known)) changes.zones = watch.zones
   for (const _ in changes) {
     rest.watch = changes
     break
   }
+}
+
+function hasSameZones({ zones }: WatchState, { zones: known }: WatchState): boolean {
+  if (zones.length !== known.length) return false
+  // of zones that stay as they are the objects do, but for what was read from the disk
+  if (zones.every((zone, place) => zone === known[place])) return true
+  return JSON.stringify(zones) === JSON.stringify(known)
 }
 
 function isLatest(last: WatchState['last'], state: LatestState): boolean {

@@ -1,4 +1,4 @@
-import type { SyncStream } from '#shared/wire/sync.ts'
+import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { sampleCountOf } from './batch.ts'
 

@@ -3,9 +3,12 @@ import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
 import { findCommand } from '../commands.ts'
 import type { Connection } from '../db/connection.ts'
+import { listNotifiers, type NotifierRow } from '../notifiers.ts'
 import { type EntityTable, entityBody } from '../replication/entities.ts'
 import { listSessions } from '../sessions.ts'
 import { siteSettings } from '../site.ts'
+import { listWebhooks, type WebhookRow } from '../webhooks.ts'
+import { zoneSet } from '../zones.ts'
 import type { WriteInput, WriteName, WriteResult } from './writes.ts'
 
 /**
@@ -26,10 +29,13 @@ const NOUNS: Record<EntityTable, string> = {
   group_config: 'config',
   device_config: 'config',
   geofence_set: 'zones',
+  zone_set: 'zones',
   user: 'user',
   command: 'command',
   audit_entry: 'audit_entry',
   site: 'site',
+  alert: 'alert',
+  cart_note: 'cart',
 }
 
 /**
@@ -70,9 +76,25 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   putGroupConfig: changed('group_config', ({ groupId, deviceType }) => `${groupId}/${deviceType}`),
   putDeviceConfig: changed('device_config', ({ deviceId }, connection) => hardwareIdOf(connection, deviceId)),
   saveGeofenceSet: (connection, input, origin) => {
-    // the empty set that tells devices of a new group that there are no zones
-    if (input.version === 0) return () => []
+    // published anew, or for the first time in a group that has none of its own
+    const known = entityBody(connection, 'geofence_set', String(input.groupId))
+    if (isDeepStrictEqual(known?.zones ?? [], JSON.parse(input.zonesJson))) return () => []
     return changed<typeof input>('geofence_set', ({ groupId }) => String(groupId))(connection, input, origin)
+  },
+  // the zones that are others now: of all there may be megabytes
+  saveZoneSet: (connection, { version, zonesJson }) => {
+    const stored = zoneSet(connection)
+    const before: ZoneById = new Map(zonesIn(stored?.zonesJson ?? '[]'))
+    const after: ZoneById = new Map(zonesIn(zonesJson))
+    const ofThose = (zones: ZoneById, others: ZoneById) =>
+      [...zones].flatMap(([id, zone]) => (isDeepStrictEqual(zone, others.get(id)) ? [] : [zone]))
+    return () => [
+      {
+        ...{ action: 'zones.updated', target: 'site' },
+        before: { version: stored?.version ?? 0, zones: ofThose(before, after) },
+        after: { version, zones: ofThose(after, before) },
+      },
+    ]
   },
   // the fields of it that are others now
   saveSite: (connection) => {
@@ -82,6 +104,29 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
       return now === null ? [] : [{ action: 'site.updated', target: 'site', before: old, after: now }]
     }
   },
+  // what persons do; what the gateway opens and closes by itself is in the list of alerts
+  saveAlerts: (connection, { changes }) => {
+    const before = new Map(
+      changes.flatMap(({ byUserId, alert: { alertId } }) =>
+        byUserId === null ? [] : [[alertId, entityBody(connection, 'alert', alertId)] as const],
+      ),
+    )
+    return (saved) =>
+      saved.flatMap(({ event, alert: { alertId }, isNew }) => {
+        const was = before.get(alertId)
+        if (was === undefined || !isNew) return []
+        const [old, now] = differences(was, entityBody(connection, 'alert', alertId))
+        return [{ action: `alert.${event}`, target: alertId, before: old, after: now }]
+      })
+  },
+  deleteAlertsStep: null,
+  // always an update, whether anything was said of the cart before or not
+  saveCartNote: (connection, input, origin) => {
+    const end = changed<typeof input>('cart_note', ({ cart }) => cart)(connection, input, origin)
+    return () => end(null).map((entry) => ({ ...entry, action: 'cart.updated' }))
+  },
+  saveCartMotions: null,
+  putZoneExempts: null,
   createUser: changed('user', ({ userId }) => userId),
   createFirstAdmin: changed('user', ({ userId }) => userId),
   updateUser: withSecret(
@@ -98,9 +143,10 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   createCommands:
     (_, { commands }) =>
     () =>
-      commands.map(({ commandId, hardwareId, command, ttlS, retryOf }) =>
+      commands.map(({ commandId, hardwareId, command, ttlS, retryOf, forced }) =>
         event('command.created', commandId, {
           ...{ hardware_id: hardwareId, command, ttl_s: ttlS, retry_of: retryOf },
+          ...(forced === null ? {} : { forced: true }),
         }),
       ),
   importTelemetry: (connection, { deviceId }) => {
@@ -120,6 +166,15 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     const written = commandIds.filter((commandId) => findCommand(connection, commandId) !== undefined)
     return () => written.map((commandId) => event('command.withdrawn', commandId, null))
   },
+  startRecall:
+    (_, { recallId, text, scope }) =>
+    () => [event('recall.created', recallId, { text, hardware_ids: scope })],
+  endRecall:
+    (_, { recallId, text }) =>
+    () => [event('recall.deleted', recallId, { text })],
+  noteRecallMessages: null,
+  // the lock of a person has its own entry
+  savePinTries: null,
   // of whom or what must not be kept here either
   eraseStep:
     (_, { subject, after }) =>
@@ -149,12 +204,49 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   noteDeed:
     (_, { action, target, after }) =>
     () => [event(action, target, after)],
+  createWebhook: (_, row) => () => [event('webhook.created', row.webhookId, webhookEntry(row))],
+  deleteWebhook: (connection, { webhookId }) => {
+    const before = listWebhooks(connection).find((row) => row.webhookId === webhookId)
+    return () =>
+      before === undefined
+        ? []
+        : [{ action: 'webhook.deleted', target: webhookId, before: webhookEntry(before), after: null }]
+  },
+  createNotifier: (_, row) => () => [event('notifier.created', row.notifierId, notifierEntry(row))],
+  updateNotifier: (connection, row) => {
+    const { notifierId } = row
+    const before = listNotifiers(connection).find((known) => known.notifierId === notifierId)
+    return () => {
+      if (before === undefined) return []
+      const [old, now] = differences(notifierEntry(before), notifierEntry(row))
+      return [
+        ...(now === null
+          ? []
+          : [{ action: 'notifier.updated', target: notifierId, before: old, after: now }]),
+        ...(before.token === row.token ? [] : [event('notifier.token_replaced', notifierId, null)]),
+      ]
+    }
+  },
+  deleteNotifier: (connection, { notifierId }) => {
+    const before = listNotifiers(connection).find((row) => row.notifierId === notifierId)
+    return () =>
+      before === undefined
+        ? []
+        : [{ action: 'notifier.deleted', target: notifierId, before: notifierEntry(before), after: null }]
+  },
+  queueTest:
+    (_, { channel, targetId }) =>
+    () => [event(channel === 'webhook' ? 'webhook.tested' : 'notifier.tested', targetId, null)],
+  settleDeliveries: null,
   recordSessionUse: null,
   recordUsage: null,
   recordClockMark: null,
   keepSecret: null,
   markCommandsPublished: null,
   expireCommands: null,
+  failCommands: null,
+  // the locks of that day are entered as commands
+  saveClosedDay: null,
   recordIntent: null,
   deleteSentBlocks: null,
   giveUpBlocks: null,
@@ -206,6 +298,14 @@ function withSecret<Input>(
   }
 }
 
+type ZoneById = Map<string, { id: string }>
+
+function zonesIn(json: string): [string, { id: string }][] {
+  // written by this program only
+  const zones: { id: string }[] = JSON.parse(json)
+  return zones.map((zone) => [zone.id, zone])
+}
+
 type Body = Record<string, unknown>
 
 /** What is different; all of a row that is not there before or after. Null and null when nothing is. */
@@ -217,6 +317,21 @@ function differences(before: Body | null, after: Body | null): [before: Body | n
   if (names.length === 0) return [null, null]
   const pick = (body: Body) => Object.fromEntries(names.map((name) => [name, body[name]]))
   return [pick(before), pick(after)]
+}
+
+function webhookEntry({ url, kinds }: WebhookRow): Body {
+  return { url: originOf(url), kinds }
+}
+
+function notifierEntry({ channel, recipient, kinds, hours, afterUnacknowledgedMin }: NotifierRow): Body {
+  const to = channel === 'ntfy' ? originOf(recipient) : recipient
+  return { channel, to, kinds, hours, after_unacknowledged_min: afterUnacknowledgedMin }
+}
+
+/** Whoever knows the path of such an address may use it: the log says where it is, and not what it is. */
+function originOf(url: string): string {
+  const { origin = '', pathname = '', search = '' } = URL.parse(url) ?? {}
+  return pathname.length + search.length > 1 ? `${origin}/…` : origin
 }
 
 function event(action: string, target: string, after: object | null): AuditRecord {

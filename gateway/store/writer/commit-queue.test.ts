@@ -6,7 +6,8 @@ import { AppError, UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { AppendBatch } from './append.ts'
-import { type Appendable, type Appender, CommitQueue } from './commit-queue.ts'
+import type { Appendable, Appender } from './appender.ts'
+import { CommitQueue } from './commit-queue.ts'
 import type { WriterAnswer, WriterRequest } from './messages.ts'
 
 interface Message extends Appendable {

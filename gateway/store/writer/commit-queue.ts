@@ -1,51 +1,13 @@
 import { EventEmitter, once } from 'node:events'
-import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { AppError, DamagedError, describeError, UnavailableError } from '#shared/errors.ts'
 import { Fifo } from '#shared/fifo.ts'
 import type { Log } from '#shared/log.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
+import type { Appendable, Appender } from './appender.ts'
 import type { WriterAnswer, WriterRequest } from './messages.ts'
+import { Outcomes } from './outcomes.ts'
 import type { WriteName } from './writes.ts'
-
-/** Something that was sent, waiting for the disk. */
-export interface Appendable {
-  /** Rows it adds at most; at least 1. */
-  rows: number
-  /** What the MQTT broker has to write for it. */
-  sessionChanges: readonly SessionChange[]
-  /** Called once, when it may be acknowledged; never for a message that is refused. */
-  onStored: () => void
-  /** Called instead when the store will not take it. */
-  onRefused: (reason: string) => void
-}
-
-/** Turns messages into rows, and hears the outcome. */
-export interface Appender<Message extends Appendable> {
-  /**
-   * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
-   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
-   */
-  encode(messages: readonly Message[]): AppendBatch
-  /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
-  committed(messages: readonly Message[], result: AppendResult): void
-  /** Tells the world of a committed message; comes right after its `onStored`, for nobody is to wait for listeners. */
-  announce(message: Message): void
-  /** Nothing of what was encoded and not committed will be; it is encoded again. */
-  discarded(): void
-  /** What stands for a message that cannot be stored with others: messages that are stored, or refused, one by one. */
-  split?(message: Message): readonly Message[]
-  /**
-   * This message alone breaks the transaction: the fault is in its rows. It is not stored, so it is not acknowledged
-   * either; there will be no `onStored`.
-   */
-  refused(message: Message, reason: string): void
-  /**
-   * The same, because a page that its rows need is damaged. Returns what keeps the message elsewhere: once that is
-   * written it is acknowledged, else it is `refused`. Null for one that cannot be kept.
-   */
-  rescue?(message: Message): WriterRequest | null
-}
 
 interface QueueEvents {
   /** A full queue has room again. */
@@ -90,8 +52,6 @@ const MAX_BATCH_ROWS = 1000
  * transaction costs beside its rows is little by then.
  */
 const OVERLAP_ROWS = 200
-/** Rows that are acknowledged and told of in a turn of the event loop. */
-const ROWS_A_TURN = 50
 const RETRY_MS = 500
 /** A disk that does not answer for this long counts as unusable: waiting callers are refused. */
 const STALL_MS = 10_000
@@ -119,6 +79,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   readonly #items = new Fifo<Item<Message>>()
   readonly #inFlight: InFlight<Message>[] = []
   #appender: Appender<Message> | undefined
+  #outcomes: Outcomes<Message> | undefined
   #rows = 0
   #rowsInFlight = 0
   #run = 0
@@ -145,6 +106,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   /** From now on messages may be appended; `appender` makes rows of them. */
   attach(appender: Appender<Message>): void {
     this.#appender = appender
+    this.#outcomes = new Outcomes(appender, this.#log)
   }
 
   get waitingRows(): number {
@@ -388,8 +350,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     const [only] = batch
     if (batch.length !== 1 || only === undefined) return false
     this.#log.error({ reason }, 'could not store a message: the database refuses it')
-    if (isDamage && (await this.#isRescued(only))) this.#tell(only)
-    else this.#refuse(only, reason)
+    if (isDamage && (await this.#isRescued(only))) this.#outcomes?.stored(only)
+    else this.#outcomes?.refused(only, reason)
     this.#free(batch)
     return true
   }
@@ -404,55 +366,14 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     }
   }
 
-  #refuse(message: Message, reason: string): void {
-    try {
-      this.#appender?.refused(message, reason)
-    } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'could not report a refused message')
-    }
-  }
-
   #commit(messages: readonly Message[], result: AppendResult): void {
     this.#recover()
-    try {
-      this.#appender?.committed(messages, result)
-    } catch (error) {
-      this.#log.error(
-        { reason: describeError(error) },
-        'stored messages, but could not update the state in memory',
-      )
-    }
+    this.#outcomes?.committed(messages, result)
   }
 
   async #acknowledge(messages: readonly Message[]): Promise<void> {
-    let rows = 0
-    for (const message of messages) {
-      if (rows >= ROWS_A_TURN) {
-        await new Promise(setImmediate)
-        rows = 0
-      }
-      rows += message.rows
-      this.#tell(message)
-      this.#announce(message)
-    }
+    await this.#outcomes?.acknowledge(messages)
     this.#free(messages)
-  }
-
-  #announce(message: Message): void {
-    try {
-      this.#appender?.announce(message)
-    } catch (error) {
-      // the message is stored, even if a listener failed
-      this.#log.error({ reason: describeError(error) }, 'stored a message, but could not announce it')
-    }
-  }
-
-  #tell(message: Message): void {
-    try {
-      message.onStored()
-    } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'stored a message, but could not acknowledge it')
-    }
   }
 
   #free(messages: readonly Message[]): void {

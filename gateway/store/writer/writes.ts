@@ -1,6 +1,11 @@
+import { deleteAlertsStep, saveAlerts } from '../alerts.ts'
 import { noteEnrolment } from '../audit-log.ts'
+import { saveCartMotions } from '../cart-motion.ts'
+import { saveCartNote } from '../cart-notes.ts'
 import { confirmClock, recordClockMark } from '../clock-mark.ts'
-import { expireCommands, markCommandsPublished } from '../commands.ts'
+import { saveClosedDay } from '../closing.ts'
+import { expireCommands, failCommands, markCommandsPublished } from '../commands.ts'
+import { queueTest } from '../deliveries.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { putDeviceType } from '../device-types.ts'
 import {
@@ -17,7 +22,11 @@ import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
 import { createCommands, withdrawCommands } from '../new-commands.ts'
+import { createNotifier, deleteNotifier, updateNotifier } from '../notifiers.ts'
+import { settleDeliveries } from '../outbox.ts'
+import { savePinTries } from '../pin-tries.ts'
 import { keepRefused } from '../quarantine.ts'
+import { endRecall, noteRecallMessages, startRecall } from '../recall.ts'
 import { recordIntent } from '../replication/intents.ts'
 import { keepSecret } from '../secrets.ts'
 import { createSession, endSessions, noteDeed, recordSessionUse } from '../sessions.ts'
@@ -31,6 +40,9 @@ import { setAsideLogRow } from '../telemetry/log-row.ts'
 import { deleteSentBlocks, giveUpBlocks } from '../telemetry/make-room.ts'
 import { importTelemetry } from '../telemetry/store-samples.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
+import { createWebhook, deleteWebhook } from '../webhooks.ts'
+import { putZoneExempts } from '../zone-exempts.ts'
+import { saveZoneSet } from '../zones.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
 export const writes = {
@@ -73,13 +85,32 @@ export const writes = {
   recordClockMark,
   confirmClock,
   saveGeofenceSet,
+  saveZoneSet,
   saveSite,
+  saveAlerts,
+  deleteAlertsStep,
+  saveCartMotions,
+  saveCartNote,
+  putZoneExempts,
   keepSecret,
+  createWebhook,
+  deleteWebhook,
+  createNotifier,
+  updateNotifier,
+  deleteNotifier,
+  queueTest,
+  settleDeliveries,
   createCommands,
   withdrawCommands,
   markCommandsPublished,
   expireCommands,
+  failCommands,
+  saveClosedDay,
   recordIntent,
+  savePinTries,
+  startRecall,
+  endRecall,
+  noteRecallMessages,
   deleteSentBlocks,
   giveUpBlocks,
   acknowledge,

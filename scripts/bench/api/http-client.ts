@@ -13,6 +13,8 @@ export interface HttpRun {
   port: number
   path: string
   key: string
+  /** Compressed answers are asked for with it. */
+  acceptEncoding?: string
   connections: number
   warmupS: number
   durationS: number
@@ -37,8 +39,9 @@ const counts = { requests: 0, failures: 0, bytes: 0 }
 const broken = Promise.withResolvers<never>()
 
 /** Sends the next request once the last is answered. */
-function keepAsking({ port, path, key }: HttpRun): Socket {
-  const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-Key: ${key}\r\n\r\n`
+function keepAsking({ port, path, key, acceptEncoding }: HttpRun): Socket {
+  const accepted = acceptEncoding === undefined ? '' : `Accept-Encoding: ${acceptEncoding}\r\n`
+  const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-Key: ${key}\r\n${accepted}\r\n`
   const reader = new AnswerReader()
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let sentAtMs = 0

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { cartcaddie } from '#devices/cartcaddie.ts'
 import { teebox } from '#devices/teebox.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { askCommand, commandBecomes } from '#testing/commanded-device.ts'
+import { askCommand, commandBecomes } from '#testing/course/commanded-device.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { DeviceClient, Traffic } from './device-client.ts'
 import { planFleet } from './fleet-plan.ts'
@@ -30,7 +30,9 @@ before(async () => {
   const plan = planFleet({ seed: 1, carts: 3, center: { lat: 28.41, long: -81.58 }, prefix: 'sim' })
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const signal = new AbortController().signal
-  credentials = await registerDevices(devices, { gatewayUrl: g.http, adminKey: ADMIN_KEY, signal })
+  credentials = await registerDevices(devices, {
+    ...{ gatewayUrl: g.http, adminKey: ADMIN_KEY, prefix: 'sim', signal },
+  })
   // where zones are fetched from is the group's
   await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 7 } })
   for (const { hardwareId } of devices) await g.request('PUT', `/groups/7/devices/${hardwareId}`)
@@ -67,7 +69,8 @@ function deviceOf(hardwareId: string): LiveDevice {
 }
 
 async function command(hardwareId: string, name: string, fields = {}): Promise<string> {
-  return (await askCommand(g, hardwareId, name, fields)).command_id
+  // the fleet drives: what is tested here is what a device does with a lock that reaches it
+  return (await askCommand(g, hardwareId, name, { force: true, ...fields })).command_id
 }
 
 const becomes = (commandId: string, status: string) => commandBecomes(g, commandId, status)

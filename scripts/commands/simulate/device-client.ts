@@ -156,7 +156,12 @@ export class DeviceClient implements DeviceLink {
     const own = levels.map((level) => deviceTopic(hardwareId, level))
     client.subscribe([...own, ...(this.#followed === null ? [] : [this.#followed])], { qos: 1 })
     const fw = simulatedType(deviceType).firmware
-    const birth = JSON.stringify({ online: true, fw, type: deviceType, boot: boot() })
+    const { isEnrolmentKey, cart } = credentials
+    const enrols = isEnrolmentKey === true && cart != null
+    const birth = JSON.stringify({
+      ...{ online: true, fw, type: deviceType, boot: boot() },
+      ...(enrols && { cart }),
+    })
     void this.#publishOn(client, 'st', birth, 1, true)
     this.#isReady = true
     for (const publishAgain of this.#refused.splice(0)) publishAgain()

@@ -16,7 +16,9 @@ test('simulated devices enrol, and come back with the password they were given, 
   t.after(() => gateway.stop())
   const { signal } = new AbortController()
   const register = () =>
-    registerDevices(devices, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY, enrolmentKey: KEY, signal })
+    registerDevices(devices, {
+      ...{ gatewayUrl: gateway.http, adminKey: ADMIN_KEY, enrolmentKey: KEY, prefix: 't', signal },
+    })
   const credentials = await register()
   assert.deepEqual(new Set([...credentials.values()].map(({ password }) => password)), new Set([KEY]))
   const clientOf = (hardwareId: string, deviceType: string) => {
@@ -39,6 +41,8 @@ test('simulated devices enrol, and come back with the password they were given, 
   }
   const first = devices.map(({ hardwareId, deviceType }) => clientOf(hardwareId, deviceType))
   await eventually(isDone, 'all have their own password')
+  const { body } = await gateway.request('GET', '/devices?cart=1')
+  assert.equal(body.devices.length, 2)
   for (const client of first) await client.sleep()
   // the same client comes back, and after a restart another one with what it was given
   for (const client of first) client.connect()

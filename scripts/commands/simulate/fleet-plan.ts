@@ -12,12 +12,16 @@ export interface FleetPlanOptions {
   readonly center: LatLong
   /** First part of every hardware id. */
   readonly prefix: string
+  /** Whether things happen to some carts of a live fleet: see `incidents.ts`. */
+  readonly hasIncidents?: boolean
 }
 
 export interface PlannedDevice {
   readonly hardwareId: string
   readonly deviceType: string
   readonly name: string
+  /** The number of its cart, which all its devices share. */
+  readonly cart: string
   /** Reports the turns of the cart's lock: one device of every cart does. */
   readonly hasLock: boolean
   /** Without a clock of its own a device sends no `ts`; what it buffers is dated by its uptime. */
@@ -78,6 +82,7 @@ function equip(prefix: string, index: number): PlannedCart {
         hardwareId: `${prefix}-${idPart}-${number}`,
         deviceType,
         name: name(`Cart ${index + 1}`),
+        cart: String(index + 1),
         hasLock: deviceType === equipment[0],
         hasClock: !mayLackClock || index % CLOCKLESS_EVERY !== 1,
       }

@@ -6,6 +6,7 @@ import { fillHistory, type HistoryProgress } from './history.ts'
 import { LiveFleet } from './live-fleet.ts'
 import type { SimulateOptions } from './options.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
+import { setUpCourse } from './set-up.ts'
 
 /** A simulated fleet at work. */
 export interface Fleet {
@@ -59,6 +60,7 @@ async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortS
   const plan = planFleet(options)
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const { gatewayUrl, enrolmentKey } = options
+  if (options.setsUp) await setUpCourse(plan, options, { nowMs: systemClock.nowMs(), signal })
   const credentials = await registerDevices(devices, { ...options, signal })
   const are = enrolmentKey === undefined ? 'are registered' : 'are registered or enrol'
   screen.line(`${options.carts} carts with ${devices.length} devices ${are} at ${gatewayUrl}`)

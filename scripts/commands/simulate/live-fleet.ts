@@ -6,6 +6,7 @@ import { DAY_S, dayOf } from './course/model-day.ts'
 import { isInShadow } from './course/radio.ts'
 import type { DeviceLink } from './device-client.ts'
 import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'
+import { type Incident, incidentOf, isMuted, prepareIncident, stepIncident } from './incidents.ts'
 import { LiveDevice } from './live-device.ts'
 
 export interface LiveFleetOptions {
@@ -22,6 +23,7 @@ export interface LiveFleetOptions {
 interface LiveCart {
   readonly cart: Cart
   readonly devices: readonly LiveDevice[]
+  readonly incident: Incident | undefined
   dueAtMs: number
   /** Seconds of model time since the morning of the first day. */
   second: number
@@ -90,7 +92,8 @@ export class LiveFleet {
     const { plan, speedUp } = this.#options
     live.owedS += speedUp
     for (; live.owedS >= 1; live.owedS -= 1) this.#step(live, atMs)
-    const isShadowed = isInShadow(plan.shadows, live.cart.position)
+    const isShadowed =
+      isInShadow(plan.shadows, live.cart.position) || isMuted(live.incident, live.second - MID_MORNING_S)
     for (const device of live.devices) device.observe(atMs, nowMs, isShadowed)
   }
 
@@ -98,6 +101,7 @@ export class LiveFleet {
     if (live.second % DAY_S === 0)
       live.cart.startDay(this.#firstDay + ((live.second / DAY_S) % this.#options.days))
     live.second += 1
+    stepIncident(live.cart, live.incident, live.second - MID_MORNING_S, this.#options.plan)
     for (const action of live.cart.step()) {
       for (const device of live.devices) if (device.device.hasLock) device.reportLock(action, atMs)
     }
@@ -127,6 +131,8 @@ export class LiveFleet {
           device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
       }
     }
-    return { cart, devices, dueAtMs, second: MID_MORNING_S, owedS: 0 }
+    const incident = incidentOf(this.#options.plan, planned.index)
+    prepareIncident(cart, incident)
+    return { cart, devices, incident, dueAtMs, second: MID_MORNING_S, owedS: 0 }
   }
 }

@@ -23,6 +23,8 @@ test('the defaults drive live against a gateway on this machine', () => {
     durationS: undefined,
     center: { lat: 28.41, long: -81.58 },
     prefix: 'sim',
+    setsUp: false,
+    hasIncidents: true,
   })
 })
 
@@ -47,7 +49,7 @@ test('--help prints every option', async () => {
   assert.equal(code, 0)
   for (const option of [
     ...['url', 'mqtt', 'key', 'carts', 'days', 'seed', 'speed-up', 'qos', 'history', 'live'],
-    ...['duration', 'center', 'prefix', 'help'],
+    ...['duration', 'center', 'prefix', 'set-up', 'no-incidents', 'help'],
   ]) {
     assert.ok(out.includes(`--${option} `), option)
   }

@@ -30,6 +30,9 @@ export interface SimulateOptions {
   readonly durationS: number | undefined
   readonly center: LatLong
   readonly prefix: string
+  /** Give the gateway the zones and the settings of the course, if it has none. */
+  readonly setsUp: boolean
+  readonly hasIncidents: boolean
 }
 
 /** Reads the command line. Throws `UsageError`. */
@@ -65,6 +68,10 @@ export function parseOptions(
       matching(/^[A-Za-z0-9._-]{1,48}$/, '1 to 48 letters, digits, dots, dashes or underscores'),
       'sim',
     )
+    .option(
+      '--set-up',
+      'give the gateway the barn, the boundary and the settings of the course, if it has no zones and no name',
+    )
     .addOption(
       new Option('--qos <level>', 'quality of service of telemetry')
         .choices(['0', '1', '2'] as const)
@@ -74,6 +81,10 @@ export function parseOptions(
     .option('--live', 'drive live, also after --history')
     .option('--speed-up <n>', 'carts live n times as fast; times sent stay real', number(0.001, 3600), 1)
     .option('--days <n>', 'different days of play, then the first again', wholeNumber(1, 3650), 1)
+    .option(
+      '--no-incidents',
+      'no cart of ten or more runs low, leaves the course, falls asleep or silent, or is left unlocked',
+    )
     .option('--duration <s>', 'stop after this many seconds (by default at Ctrl-C)', number(0, 1e9))
     .optionsGroup('Past days, as fast as the gateway takes them:')
     .option(
@@ -82,10 +93,11 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, duration, ...given } = parseCommandLine(
+  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, duration, ...more } = parseCommandLine(
     command,
     argv,
   ).opts()
+  const { setUp, incidents, ...given } = more
   const adminKey = requireKey({ key, keyFile }, 'CARTBARN_ADMIN_API_KEY', io)
   return {
     ...given,
@@ -97,6 +109,8 @@ export function parseOptions(
     historyDays: history,
     isLive: live ?? history === 0,
     durationS: duration,
+    setsUp: setUp ?? false,
+    hasIncidents: incidents,
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { CommandError } from '#scripts/cli/command.ts'
+import type { KnownDevice } from './cart-numbers.ts'
 import { planFleet } from './fleet-plan.ts'
 import { registerDevices } from './register.ts'
 
@@ -17,14 +18,22 @@ interface Reply {
   readonly headers?: Record<string, string>
 }
 
-/** A gateway that answers as told and keeps the requests. */
-async function startGateway(t: TestContext, reply: (path: string, attempt: number) => Reply) {
-  const requests: { path: string; key: unknown; body: string }[] = []
+/** A gateway that knows these devices, answers everything else as told and keeps the requests. */
+async function startGateway(
+  t: TestContext,
+  reply: (path: string, attempt: number) => Reply,
+  known: readonly KnownDevice[] = [],
+) {
+  const requests: { method: string; path: string; key: unknown; body: string }[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    requests.push({ path: request.url ?? '', key: request.headers['x-api-key'], body })
-    const answer = reply(request.url ?? '', requests.length)
+    const { url: path = '', method = '', headers } = request
+    let answer: Reply = { status: 200, body: { devices: known } }
+    if (method !== 'GET') {
+      requests.push({ method, path, key: headers['x-api-key'], body })
+      answer = reply(path, requests.length)
+    }
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(JSON.stringify(answer.body ?? {}))
   })
@@ -36,6 +45,7 @@ async function startGateway(t: TestContext, reply: (path: string, attempt: numbe
   const options = {
     gatewayUrl: `http://127.0.0.1:${address.port}`,
     adminKey: KEY,
+    prefix: 't',
     signal: new AbortController().signal,
   }
   return { requests, options }
@@ -44,7 +54,7 @@ async function startGateway(t: TestContext, reply: (path: string, attempt: numbe
 const refusal = (status: number, code: string, detail = 'no') => ({ status, body: { code, detail } })
 const mqtt = (name: string) => ({ username: name, password: `p-${name}`, client_id: name })
 
-test('new devices are registered with type and name', async (t) => {
+test('new devices are registered with type, name and cart', async (t) => {
   const { requests, options } = await startGateway(t, () => ({
     status: 201,
     body: { device: {}, mqtt: mqtt('a') },
@@ -54,7 +64,9 @@ test('new devices are registered with type and name', async (t) => {
   assert.equal(requests.length, devices.length)
   assert.ok(requests.every((request) => request.key === KEY))
   assert.ok(
-    requests.some(({ body }) => body === '{"hardware_id":"t-tb-001","device_type":"teebox","name":"Cart 1"}'),
+    requests.some(
+      ({ body }) => body === '{"hardware_id":"t-tb-001","device_type":"teebox","name":"Cart 1","cart":"1"}',
+    ),
   )
 })
 
@@ -66,6 +78,27 @@ test('devices already there get a new password', async (t) => {
   })
   const credentials = await registerDevices(devices, options)
   assert.deepEqual(credentials.get('t-cc-001'), mqtt('t-cc-001'))
+})
+
+test('of devices already there only those without a cart are put into one, and real ones are left alone', async (t) => {
+  const known = [
+    { hardware_id: 'barn-lock', name: null, cart: '2' },
+    { hardware_id: 't-tb-001', name: null, cart: 'Ranger' },
+    { hardware_id: 't-cc-001', name: null, cart: null },
+    { hardware_id: 't-tb-002', name: null, cart: null },
+  ]
+  const reply = (path: string) =>
+    path === '/devices'
+      ? refusal(409, 'device_exists')
+      : { status: 200, body: { success: true, mqtt: mqtt('a') } }
+  const { requests, options } = await startGateway(t, reply, known)
+  await registerDevices(devices, options)
+  const changes = requests.filter(({ method }) => method === 'PATCH')
+  assert.deepEqual(changes.map(({ path, body }) => [path, body]).sort(), [
+    ['/devices/t-cc-001', '{"cart":"1"}'],
+    ['/devices/t-tb-002', '{"cart":"t 2"}'],
+  ])
+  assert.ok(requests.every(({ path }) => !path.includes('barn-lock')))
 })
 
 test('a gateway that asks to slow down is asked again', async (t) => {

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import { chooseCarts, type KnownDevice } from './cart-numbers.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 
@@ -12,6 +13,8 @@ export interface MqttCredentials {
   password: string
   readonly client_id: string
   isEnrolmentKey?: boolean
+  /** The cart it says it is in, when it enrols. */
+  readonly cart?: string | null
 }
 
 /** The program that registers something. */
@@ -26,26 +29,39 @@ export interface Registry {
 export const AT_ONCE = 8
 const ATTEMPTS = 10
 const LONGEST_WAIT_S = 30
+/** The most devices that a gateway lists at once. */
+const PAGE = 1000
 
 /**
- * Registers every device, or gives those already known a new password. With an enrolment key, those that are not known
- * are to register themselves. `gatewayUrl` has no slash at the end.
- * Throws `CommandError` when the gateway does not answer or refuses.
+ * Registers every device with its cart, or gives those already known a new password, and the cart where they have none. With
+ * an enrolment key, those that are not known are to register themselves. Numbers of carts that are there are not touched.
+ * `gatewayUrl` has no slash at the end. Throws `CommandError` when the gateway does not answer or refuses.
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
-  options: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey' | 'enrolmentKey'> & { signal: AbortSignal },
+  options: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey' | 'enrolmentKey' | 'prefix'> & {
+    signal: AbortSignal
+  },
 ): Promise<Map<string, MqttCredentials>> {
-  const { gatewayUrl: url, adminKey: apiKey, enrolmentKey, signal } = options
+  const { gatewayUrl: url, adminKey: apiKey, enrolmentKey, prefix, signal } = options
   const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
   const client = new ApiClient({ url, apiKey, signal })
-  const credentials = await inParallel(devices, AT_ONCE, async ({ hardwareId, deviceType, name }) => {
+  const known = await asked(gateway, 'list devices', () => listDevices(client))
+  const carts = chooseCarts(devices, known, prefix)
+  const credentials = await inParallel(devices, AT_ONCE, async (device) => {
+    const { hardwareId } = device
+    const cart = carts.get(hardwareId) ?? null
     const path = { id: hardwareId }
-    const body = { hardware_id: hardwareId, device_type: deviceType, name }
-    const renew = () => client.call('POST /devices/{id}/rotate-mqtt-password', { path })
+    const body = { hardware_id: hardwareId, device_type: device.deviceType, name: device.name, cart }
+    const before = known.find(({ hardware_id }) => hardware_id === hardwareId)
+    const renew = async () => {
+      if (before !== undefined && before.cart !== cart)
+        await client.call('PATCH /devices/{id}', { path, body: { cart } })
+      return client.call('POST /devices/{id}/rotate-mqtt-password', { path })
+    }
     const enrol = async (password: string) => {
-      if (await isFound(client.call('GET /devices/{id}', { path }))) return renew()
-      return { mqtt: { username: hardwareId, client_id: hardwareId, password, isEnrolmentKey: true } }
+      if (before !== undefined) return renew()
+      return { mqtt: { username: hardwareId, client_id: hardwareId, password, isEnrolmentKey: true, cart } }
     }
     const { mqtt } = await registered<{ mqtt: MqttCredentials }>(gateway, hardwareId, {
       create: () =>
@@ -57,22 +73,43 @@ export async function registerDevices(
   return new Map(credentials)
 }
 
+async function listDevices(client: ApiClient): Promise<KnownDevice[]> {
+  const all: KnownDevice[] = []
+  for (;;) {
+    const query = { limit: PAGE, offset: all.length }
+    const { devices } = await client.call('GET /devices', { query })
+    all.push(...devices)
+    if (devices.length < PAGE) return all
+  }
+}
+
 /**
  * What `create` resolves to; what `renew` does where `id` is known already. When the program asks to come back later, waits
  * as long as told. Throws `CommandError` when it does not answer or refuses.
  */
-export async function registered<Answer>(
+export function registered<Answer>(
   registry: Registry,
   id: string,
   { create, renew }: { create: () => Promise<Answer>; renew: () => Promise<Answer> },
 ): Promise<Answer> {
-  try {
-    return await patiently(create, registry.signal).catch((error: unknown) => {
+  return asked(registry, `register ${id}`, () =>
+    create().catch((error: unknown) => {
       if (!isRefusal(error, 409)) throw error
       return patiently(renew, registry.signal)
-    })
+    }),
+  )
+}
+
+/** What a call resolves to, with the patience and the errors of `registered`; `what` it does, for people. */
+export async function asked<Answer>(
+  registry: Registry,
+  what: string,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await patiently(call, registry.signal)
   } catch (error) {
-    throw registry.signal.aborted ? error : explained(error, id, registry)
+    throw registry.signal.aborted ? error : explained(error, what, registry)
   }
 }
 
@@ -88,22 +125,12 @@ async function patiently<Answer>(call: () => Promise<Answer>, signal: AbortSigna
   }
 }
 
-function isFound(answer: Promise<unknown>): Promise<boolean> {
-  return answer.then(
-    () => true,
-    (error: unknown) => {
-      if (isRefusal(error, 404)) return false
-      throw error
-    },
-  )
-}
-
 function isRefusal(error: unknown, ...statuses: number[]): error is ApiError {
   return error instanceof ApiError && statuses.includes(error.status)
 }
 
 /** The same failure for the person at the terminal. */
-function explained(error: unknown, id: string, { name, startedWith, url }: Registry): CommandError {
+function explained(error: unknown, what: string, { name, startedWith, url }: Registry): CommandError {
   if (!(error instanceof ApiError)) {
     return new CommandError(`No ${name} answers at ${url}: start it with ${startedWith}`, { cause: error })
   }
@@ -111,5 +138,5 @@ function explained(error: unknown, id: string, { name, startedWith, url }: Regis
   if (status === 401 || status === 403) {
     return new CommandError(`The ${name} refuses the key (${code}): it must be an admin's`)
   }
-  return new CommandError(`The ${name} refuses to register ${id}: ${status} ${detail}`)
+  return new CommandError(`The ${name} refuses to ${what}: ${status} ${detail}`)
 }

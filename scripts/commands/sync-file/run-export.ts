@@ -11,7 +11,7 @@ import {
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { createGatewayCommandLine, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
-import { syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
+import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 
 /** The command; returns its exit code. */

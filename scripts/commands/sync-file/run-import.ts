@@ -5,7 +5,7 @@ import { CommandError, type CommandIo, EXIT, pathFrom, runCommand } from '#scrip
 import { address, createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiError } from '#shared/client.ts'
-import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/sync-file.ts'
+import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { WholeFile } from '../export/whole-file.ts'
 import { answered } from './run-export.ts'
 

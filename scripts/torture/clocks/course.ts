@@ -121,7 +121,7 @@ export class ClockCourse {
 
   /** An admin tells the gateway what time it is. */
   async confirm(): Promise<void> {
-    const body = { timestamp: toIso(this.#trueMs) }
+    const body = { time: toIso(this.#trueMs) }
     const { status } = await this.#gateway.request('POST', '/clock/confirm', { body })
     if (status !== 200 && status !== 409) throw new Error(`confirming the clock: ${status}`)
     if (status === 200) this.#excusedMs = 0
@@ -157,9 +157,9 @@ export class ClockCourse {
     const isRight = Math.min(Math.abs(wrongMs), Math.abs(wrongMs - this.#excusedMs)) <= RIGHT_MS
     if (!isRight && doubt === null)
       this.#unsaid.push(`${what}: ${toIso(gatewayMs)} for ${toIso(this.#trueMs)}`)
-    const isShown = doubt === null ? 1 : 0
+    const isShown = doubt === null ? 0 : 1
     const { body } = await this.#gateway.request('GET', '/metrics')
-    if (!new RegExp(`^cartbarn_clock_confirmed ${isShown}$`, 'm').test(body))
+    if (!new RegExp(`^cartbarn_clock_doubted ${isShown}$`, 'm').test(body))
       this.#unsaid.push(`${what}: the metric differs from /health`)
   }
 
@@ -205,7 +205,7 @@ export class ClockCourse {
 
   async #ask(): Promise<Said> {
     const { body } = await this.#gateway.request('GET', '/health')
-    return { gatewayMs: Date.parse(body.timestamp), doubt: body.clock ?? null }
+    return { gatewayMs: Date.parse(body.timestamp), doubt: body.clock_doubt ?? null }
   }
 
   async #sendOf(device: DeviceId, client: MqttClient, count: number, spanMs: number): Promise<void> {

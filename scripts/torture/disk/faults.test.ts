@@ -267,6 +267,7 @@ async function requireUnwritable(): Promise<void> {
   assert.deepEqual([health.status, health.body.status], [503, 'error'])
   assert.match(health.body.detail, /SQLITE_/)
   assert.deepEqual(Object.keys((await gateway.request('GET', '/health', undefined, null)).body).sort(), [
+    'clock',
     'status',
     'timestamp',
   ])

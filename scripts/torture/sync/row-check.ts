@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
-import { ENTITY_TABLES } from '#shared/wire/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/replication/sync.ts'
 import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
 
@@ -16,6 +16,8 @@ interface Compared {
   sql: string
   /** Columns that are not replicated. */
   hidden: readonly string[]
+  /** A column that is not sent where it is null. */
+  leftOut?: string
 }
 
 const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
@@ -30,7 +32,11 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     sql: `SELECT device_config.*, hardware_id, hardware_id AS key FROM device_config JOIN device USING (device_id)`,
     hidden: ['device_id'],
   },
-  geofence_set: { sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM geofence_set', hidden: [] },
+  geofence_set: {
+    sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM geofence_set',
+    hidden: ['site_version'],
+  },
+  zone_set: { sql: `SELECT *, 'site' AS key FROM zone_set`, hidden: ['only'] },
   user: {
     sql: 'SELECT *, user_id AS key FROM user',
     hidden: [
@@ -38,8 +44,18 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
       ...['last_reset_ms', 'first_used_at_ms', 'last_used_at_ms'],
     ],
   },
-  command: { sql: 'SELECT *, command_id AS key FROM command', hidden: ['seq'] },
+  command: {
+    // not sent where nothing was forced
+    sql: `SELECT *, command_id AS key, iif(forced IS NULL, NULL, 1) AS forced FROM command`,
+    hidden: ['seq'],
+    leftOut: 'forced',
+  },
   site: { sql: `SELECT *, 'site' AS key FROM site`, hidden: ['only'] },
+  alert: {
+    sql: 'SELECT *, alert_id AS key FROM alert',
+    hidden: ['seq', 'subject', 'awaits_end', 'lat_e7', 'long_e7'],
+  },
+  cart_note: { sql: 'SELECT *, cart AS key FROM cart_note', hidden: [] },
   audit_entry: { sql: 'SELECT *, entry_id AS key FROM audit_entry', hidden: ['seq'] },
 }
 
@@ -88,7 +104,7 @@ export async function checkRows(
 
 function compare(
   gateway: Database.Database,
-  { sql, hidden }: Compared,
+  { sql, hidden, leftOut }: Compared,
   rows: readonly HubRow[],
   onDifferent: (key: string) => void,
   mayBeMore = false,
@@ -97,6 +113,7 @@ function compare(
   for (const row of gateway.prepare<[], Row & { key: string }>(sql).iterate()) {
     const { key, ...columns } = row
     for (const name of hidden) delete columns[name]
+    if (leftOut !== undefined && columns[leftOut] === null) delete columns[leftOut]
     const body = there.get(key)
     there.delete(key)
     if (body === undefined) onDifferent(`${key}: not at the hub`)

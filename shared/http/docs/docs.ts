@@ -76,8 +76,6 @@ export function createDocsApi<Env extends RequestEnv>(
       return c.html(withAddress(text, c.req.url), 200, {
         'cache-control': 'no-cache',
         'content-security-policy': policy,
-        'referrer-policy': 'no-referrer',
-        'x-content-type-options': 'nosniff',
       })
     },
   )

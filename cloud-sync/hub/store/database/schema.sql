@@ -187,6 +187,7 @@ CREATE TABLE IF NOT EXISTS site_latest (
   at_ms BIGINT NOT NULL,
   body TEXT NOT NULL, -- JSON, as the gateway's GET /devices/:id
   restored_at_ms BIGINT, -- by an admin, although its gateway does not have it
+  cart_said TEXT, -- JSON, what the device says of its cart
   PRIMARY KEY (site_id, hardware_id)
 );
 

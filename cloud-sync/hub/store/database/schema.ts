@@ -3,7 +3,7 @@ import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
 /** The schema this program knows; a later one adds statements and raises it. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 /** What makes the tables of an earlier version those of this one: each statement may run again. */
 const UPGRADES = [
@@ -17,6 +17,7 @@ const UPGRADES = [
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS stored_bytes BIGINT NOT NULL DEFAULT 0',
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_bytes BIGINT NOT NULL DEFAULT 0',
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_at_ms BIGINT NOT NULL DEFAULT 0',
+  'ALTER TABLE site_latest ADD COLUMN IF NOT EXISTS cart_said TEXT',
 ]
 
 /** The statements of `schema.sql`, in order. */

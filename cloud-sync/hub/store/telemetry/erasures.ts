@@ -1,7 +1,7 @@
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { decodeRuns, encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
-import type { Erase } from '#shared/wire/sync.ts'
+import type { Erase } from '#shared/wire/replication/sync.ts'
 import type { Sql } from '../database/database.ts'
 import { blockSpans, type DeviceOfSite, insertBlocks, readBlocks } from './blocks.ts'
 import { addRuns } from './device-telemetry.ts'

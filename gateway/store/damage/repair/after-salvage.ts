@@ -10,6 +10,8 @@ const MARGIN = 1_000_000
 const CHILDREN = [
   ['device_state', 'device_id NOT IN (SELECT device_id FROM device)'],
   ['device_config', 'device_id NOT IN (SELECT device_id FROM device)'],
+  ['cart_motion', 'device_id NOT IN (SELECT device_id FROM device)'],
+  ['zone_exempt', 'device_id NOT IN (SELECT device_id FROM device)'],
   ['group_config', 'group_id NOT IN (SELECT group_id FROM device_group)'],
   ['block_log', 'block_id NOT IN (SELECT block_id FROM telemetry_block)'],
 ] as const
@@ -22,6 +24,9 @@ const ENTRIES = [
   "SELECT 'group_config', group_id || '/' || device_type FROM group_config",
   "SELECT 'device_config', hardware_id FROM device_config JOIN device USING (device_id)",
   "SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set",
+  "SELECT 'site', 'site' FROM site",
+  "SELECT 'zone_set', 'site' FROM zone_set",
+  "SELECT 'cart_note', cart FROM cart_note",
   "SELECT 'user', user_id FROM user",
   "SELECT 'command', command_id FROM command",
   "SELECT 'audit_entry', entry_id FROM audit_entry",

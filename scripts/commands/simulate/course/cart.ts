@@ -23,6 +23,7 @@ export class Cart implements CartState {
   readonly #place: CartPlace
   #activities: readonly Activity[] = []
   #next = 0
+  #interruption: ((from: Point) => readonly Activity[]) | undefined
   #drive: Drive | undefined
   #restUntilSecond = 0
   #second = 0
@@ -67,14 +68,9 @@ export class Cart implements CartState {
   /** Puts the cart into its bay, locked and charged, at 04:00 of that day. */
   startDay(day: number): void {
     this.#activities = planDay(this.#course, this.#place, day)
-    this.#next = 0
-    this.#drive = undefined
-    this.#restUntilSecond = 0
     this.#second = 0
-    this.#position = bayOf(this.#course, this.#place.index)
-    this.#hole = undefined
+    this.#stopInBay()
     this.#isLocked = true
-    this.#isHeld = false
     this.#isPluggedIn = true
     this.#battery = new Battery(
       createRandom(this.#place.seed, 'charge', this.#place.index, day).between(0.97, 1),
@@ -85,6 +81,38 @@ export class Cart implements CartState {
   turnLock(event: LockAction['event']): void {
     this.#isLocked = event === 'lock'
     this.#isHeld = this.#isLocked
+  }
+
+  /** Puts the cart into its bay, unlocked, as if it had just come, to do only this for the rest of the day. */
+  comeBack(activities: readonly Activity[]): void {
+    this.#activities = activities
+    this.#stopInBay()
+    this.#isLocked = false
+    this.#isPluggedIn = false
+  }
+
+  /**
+   * Does something else before it goes on: when it next stands and is unlocked, and from where it is then. It must end there,
+   * too.
+   */
+  interrupt(activitiesFrom: (from: Point) => readonly Activity[]): void {
+    this.#interruption = activitiesFrom
+    if (this.#drive === undefined && !this.#isLocked) this.#restUntilSecond = this.#second
+  }
+
+  /** Charge from 0 to 1 that is left in the pack from now on. */
+  drainTo(charge: number): void {
+    this.#battery = new Battery(charge)
+  }
+
+  #stopInBay(): void {
+    this.#next = 0
+    this.#interruption = undefined
+    this.#drive = undefined
+    this.#restUntilSecond = 0
+    this.#position = bayOf(this.#course, this.#place.index)
+    this.#hole = undefined
+    this.#isHeld = false
   }
 
   /** One second passes; returns who turned the lock in it. */
@@ -117,6 +145,7 @@ export class Cart implements CartState {
   #begin(): readonly LockAction[] {
     const actions: LockAction[] = []
     for (;;) {
+      this.#beginInterruption()
       const activity = this.#activities[this.#next]
       if (activity === undefined) {
         this.#restUntilSecond = Number.POSITIVE_INFINITY
@@ -124,7 +153,7 @@ export class Cart implements CartState {
       }
       this.#next += 1
       if (activity.kind === 'plug-in') this.#isPluggedIn = true
-      else if (activity.kind === 'turn-lock') actions.push(this.#turnAtCart(activity.action))
+      else if (activity.kind === 'turn-lock') actions.push(...this.#turnAtCart(activity.action))
       else {
         this.#hole = activity.hole
         if (activity.kind === 'drive') this.#drive = new Drive(activity.path, activity.cruiseMps)
@@ -137,10 +166,20 @@ export class Cart implements CartState {
     }
   }
 
-  #turnAtCart(action: LockAction): LockAction {
+  #beginInterruption(): void {
+    if (this.#interruption === undefined || this.#isLocked) return
+    const first = this.#interruption(this.#position)
+    this.#interruption = undefined
+    this.#activities = [...first, ...this.#activities.slice(this.#next)]
+    this.#next = 0
+  }
+
+  /** Nobody turns a lock that was turned from afar already. */
+  #turnAtCart(action: LockAction): readonly LockAction[] {
+    if (this.#isLocked === (action.event === 'lock')) return NO_ACTIONS
     this.turnLock(action.event)
     this.#isHeld = false
     if (!this.#isLocked) this.#isPluggedIn = false
-    return action
+    return [action]
   }
 }

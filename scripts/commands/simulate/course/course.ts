@@ -25,7 +25,7 @@ const PARS = [4, 4, 3, 5, 4, 4, 3, 4, 5] as const
 const HOLE_LENGTH_M = { 3: [130, 190], 4: [290, 410], 5: [440, 530] } as const
 const BAYS_PER_ROW = 20
 const CLUBHOUSE: Point = { xM: 0, yM: 0 }
-const BARN: Point = { xM: 25, yM: -95 }
+const BARN: Point = { xM: 110, yM: -10 }
 
 /** Lays out the course of a seed around a centre. */
 export function createCourse(seed: number, center: LatLong): Course {

@@ -40,7 +40,8 @@ const KMH = 1 / 3.6
 
 /**
  * Everything a cart does on one day, in order, beginning in its bay at 04:00: unlocked at the barn, a round with
- * sometimes a lunch at the turn, back and locked; on some days a second round in the afternoon.
+ * sometimes a lunch at the turn, back and locked; on some days a second round in the afternoon. Some golfers leave the
+ * cart unlocked, until somebody sees it.
  */
 export function planDay(course: Course, place: CartPlace, day: number): Activity[] {
   const group = Math.floor(place.index / 2)
@@ -50,6 +51,7 @@ export function planDay(course: Course, place: CartPlace, day: number): Activity
   const plan = new RoundPlan(course, bayOf(course, place.index), random)
   plan.round(groupRandom, morning)
   if (groupRandom.chance(0.45)) {
+    plan.add({ kind: 'plug-in' }, { kind: 'wait', seconds: random.integer(30, 45) * 60 })
     plan.round(groupRandom, AFTERNOON_S + 0.5 * (morning - FIRST_TEES_S))
   }
   plan.add({ kind: 'wait', seconds: random.integer(5, 25) * 60 }, { kind: 'plug-in' })
@@ -100,7 +102,10 @@ class RoundPlan {
     this.#wait(random.integer(120, 420))
     this.#drive([between(this.#course.clubhouse, this.#course.barn, 0.6), this.#bay], 11)
     this.#wait(random.integer(20, 60))
-    this.add({ kind: 'turn-lock', action: { event: 'lock', ...this.#lockedWith(tag) } })
+    const forgotten = random.chance(0.15)
+    if (forgotten) this.#wait(random.integer(15, 40) * 60)
+    const lockedWith = forgotten ? ({ source: 'key' } as const) : this.#lockedWith(tag)
+    this.add({ kind: 'turn-lock', action: { event: 'lock', ...lockedWith } })
   }
 
   /** After nine holes: past the clubhouse, or a lunch there with the cart locked. */
@@ -111,7 +116,7 @@ class RoundPlan {
       return
     }
     this.add({ kind: 'turn-lock', action: { event: 'lock', ...this.#lockedWith(tag) } })
-    this.#wait(group.integer(15, 35) * 60)
+    this.#wait(group.integer(12, 20) * 60)
     this.add({ kind: 'turn-lock', action: { event: 'unlock', source: 'rfid', code: tag } })
   }
 

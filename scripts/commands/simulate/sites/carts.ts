@@ -106,6 +106,7 @@ export class SiteDevices implements LatestStates {
       hardware_id: hardwareId,
       device_type: 'cartcaddie',
       name: `Cart ${index + 1}`,
+      cart: null,
       attributes: {
         lat: of.latE7 / 1e7,
         long: of.longE7 / 1e7,

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People } from '#hub/testing/people.ts'
+import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { type CartDevice, judgeCart } from '#shared/carts/judge.ts'
+import { MOTIONLESS } from '#shared/carts/motion.ts'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import { toCartJson } from '#shared/wire/cart-json.ts'
+import { toCartSaidJson } from '#shared/wire/cart-said.ts'
+
+const [PGLITE] = DATABASE_KINDS
+const AT = '2026-05-01T08:30:00.000Z'
+const GROUND = { hasParking: true, hasBoundary: false }
+const NO_NOTES = { outOfService: null, exempt: null, note: null }
+
+let hub: TestHub
+let people: People
+let site: SiteClient
+let seq = 0
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  site = await hub.site()
+})
+after(() => hub.stop())
+
+function device(hardwareId: string, cart: string | null, fields: object = {}): Record<string, unknown> {
+  return {
+    ...{ hardware_id: hardwareId, short_id: `s-${hardwareId}`, device_type: 'teebox', name: null, cart },
+    ...{ attributes: {}, is_online: true, group_id: null, created_at: AT, updated_at: AT },
+    ...fields,
+  }
+}
+
+/** A device in the barn, locked by a code, heard of just now. */
+function saidBy(hardwareId: string, nowMs: number): CartDevice {
+  return {
+    ...{ hardwareId, deviceType: 'teebox', isOnline: true, heardAtMs: nowMs, saidSleep: false },
+    motion: {
+      ...MOTIONLESS,
+      fix: { atMs: nowMs - 1000, latE7: 284_100_000, longE7: -815_800_000, speedKmh: 0 },
+      still: { latE7: 284_100_000, longE7: -815_800_000, sinceMs: nowMs - 600_000 },
+      battery: { atMs: nowMs - 1000, voltageV: 50.9 },
+      rest: { atMs: nowMs - 1000, voltageV: 50.9 },
+      heading: 270,
+    },
+    stays: [{ zoneId: 'barn', name: 'Barn', type: 'parking', hole: null, sinceMs: nowMs - 600_000 }],
+    outSinceMs: null,
+    lock: { isLocked: true, atMs: nowMs - 5000, source: 'keypad', by: '471133' },
+  }
+}
+
+const list = () => people.request('GET', `/sites/${site.siteId}/carts`)
+const cartOf = (id: string) => people.request('GET', `/sites/${site.siteId}/carts/${id}`)
+
+test('a cart is what its gateway makes of it, and the list of devices is as it was', async () => {
+  const nowMs = Date.now()
+  const said = saidBy('d1', nowMs)
+  await site.latest({
+    is_complete: true,
+    devices: [
+      device('d1', '17', { cart_said: toCartSaidJson(said, GROUND) }),
+      device('d2', '17', { device_type: 'cartcaddie' }),
+      device('d3', null, { name: '2' }),
+      device('d4', '10', { cart_said: { nonsense: true } }),
+    ],
+  })
+  const { status, body } = await list()
+  assert.equal(status, 200)
+  assert.deepEqual(
+    body.carts.map(({ cart, state, devices }: { cart: string; state: string; devices: object[] }) => [
+      ...[cart, state, devices.length],
+    ]),
+    [
+      ['2', 'unknown', 1],
+      ['10', 'unknown', 1],
+      ['17', 'in', 2],
+    ],
+  )
+  assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
+  const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
+  const verdict = judgeCart([said], GROUND, settings, { nowMs, startedAtMs: 0 })
+  const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, autoLockAtMs: null, openAlertIds: [] }
+  const { devices: _, ...expected } = toCartJson(shown, false)
+  const { devices, ...cart } = (await cartOf('17')).body
+  assert.deepEqual(cart, expected)
+  assert.deepEqual(
+    devices.map(({ hardware_id }: { hardware_id: string }) => hardware_id),
+    ['d1', 'd2'],
+  )
+  assert.equal((await cartOf('d2')).body.cart, '17')
+  assert.equal('cart_said' in (await people.request('GET', `/sites/${site.siteId}/devices/d1`)).body, false)
+})
+
+test('what people say of a cart, and that it is over', async () => {
+  const by = { user_id: 'u1', name: 'Jane' }
+  const tell = (body: unknown) =>
+    site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'cart_note', key: '17', body }])))
+  const exempt = { zone_types: ['stop'], until_ms: Date.now() + 60_000, why: 'Flag', by }
+  await tell({
+    cart: '17',
+    out_of_service: { since_ms: 0, why: 'Tyre', by },
+    exempt,
+    note: 'Squeaks',
+    updated_at_ms: 1,
+  })
+  const { body } = await cartOf('17')
+  assert.deepEqual(
+    [body.out_of_service, body.exempt.zone_types, body.note],
+    [{ since: '1970-01-01T00:00:00.000Z', why: 'Tyre', by }, ['stop'], 'Squeaks'],
+  )
+  assert.equal((await list()).body.counts.out_of_service, 1)
+  await tell({
+    cart: '17',
+    out_of_service: null,
+    exempt: { ...exempt, until_ms: 1 },
+    note: '',
+    updated_at_ms: 2,
+  })
+  const over = (await cartOf('17')).body
+  assert.deepEqual([over.out_of_service, over.exempt, over.note], [null, null, null])
+  await tell(null)
+})
+
+test('its alerts that are not closed', async () => {
+  const alert = (alert_id: string, closed_at_ms: number | null) => ({
+    ...{ alert_id, kind: 'outside', cart: '17', hardware_id: 'd1', opened_at_ms: 1, closed_at_ms },
+    ...{ acknowledged_at_ms: null, acknowledged_by: null, note: null, details: {} },
+  })
+  const rows = [alert('a1', null), alert('a2', 2)].map((body) => ({
+    ...{ seq: ++seq, table: 'alert', key: body.alert_id, body },
+  }))
+  await site.push(site.part('entities', rowsContent(rows)))
+  assert.deepEqual((await cartOf('17')).body.open_alerts, ['a1'])
+})
+
+test('a cart that nobody has heard of is silent, and one of another site is not found', async () => {
+  const said = saidBy('d1', Date.now() - 3_600_000)
+  await site.latest({
+    is_complete: true,
+    devices: [device('d1', '17', { is_online: false, cart_said: toCartSaidJson(said, GROUND) })],
+  })
+  assert.equal((await cartOf('17')).body.state, 'silent')
+  const missing = await cartOf('99')
+  assert.deepEqual([missing.status, missing.body.code], [404, 'cart_not_found'])
+})

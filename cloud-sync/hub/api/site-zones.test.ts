@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { People } from '#hub/testing/people.ts'
+import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+
+const [PGLITE] = DATABASE_KINDS
+const NONE = { type: 'FeatureCollection', version: 0, features: [] }
+const BARN = {
+  type: 'Feature',
+  id: 'barn',
+  geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
+  properties: { name: 'Barn', type: 'parking', enabled: true, visible: false, radius_m: 25, groups: [2] },
+}
+
+let hub: TestHub
+let people: People
+let site: SiteClient
+let seq = 0
+
+before(async () => {
+  assert.ok(PGLITE !== undefined)
+  hub = await openHub(PGLITE)
+  people = new People(hub)
+  site = await hub.site()
+})
+after(() => hub.stop())
+
+const tell = (body: unknown) =>
+  site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'zone_set', key: 'site', body }])))
+const zones = async () => (await people.request('GET', `/sites/${site.siteId}/zones`)).body
+
+test('the zones of a site are those of its gateway, and none before it has sent any', async () => {
+  assert.deepEqual(await zones(), NONE)
+  await tell({ version: 3, zones: [BARN], updated_at_ms: 1 })
+  assert.deepEqual(await zones(), { type: 'FeatureCollection', version: 3, features: [BARN] })
+})
+
+const HOSTILE: Record<string, unknown> = {
+  'no zones': { version: 1 },
+  'text for zones': { version: 1, zones: 'x' },
+  'a zone without a geometry': { version: 1, zones: [{ ...BARN, geometry: null }] },
+  'a version that is no number': { version: '1', zones: [] },
+  'a gone set': null,
+}
+for (const [what, body] of Object.entries(HOSTILE)) {
+  test(`a site that sends ${what} has none`, async () => {
+    await tell({ version: 3, zones: [BARN], updated_at_ms: 1 })
+    await tell(body)
+    const shown = await zones()
+    assert.deepEqual(shown, NONE)
+  })
+}
+
+test('a user without the site, and a site that is not there', async () => {
+  const stranger = await people.request('GET', '/sites/nowhere/zones')
+  assert.equal(stranger.status, 404)
+})
+
+test('events of zones of the site are of no group', async () => {
+  const event = (eventId: string, groupId: number) => ({
+    ...{ seq: ++seq, event_id: eventId, hardware_id: 'cart-1', event: 'enter', group_id: groupId },
+    ...{ zone_id: 'barn', zone_name: 'Barn', zone_type: 'parking', at_ms: seq, lat: 1, long: 1 },
+  })
+  await site.push(site.part('geofence_events', rowsContent([event('a', 0), event('b', 2)])))
+  const { events } = (await people.request('GET', `/sites/${site.siteId}/geofence-events`)).body
+  const shown = events.map((one: { event_id: string; group_id: number | null }) => [
+    one.event_id,
+    one.group_id,
+  ])
+  assert.deepEqual(shown, [
+    ['b', 2],
+    ['a', null],
+  ])
+})

@@ -1,0 +1,82 @@
+import type { Sql } from '#hub/store/database/database.ts'
+import { openCartAlerts } from '#hub/store/site-alerts.ts'
+import { type CartDeviceRow, cartDevicesOf, cartNotesOf } from '#hub/store/site-carts.ts'
+import { siteSettingsOf } from '#hub/store/site-settings.ts'
+import { groupByCart } from '#shared/carts/cart-keys.ts'
+import { type CartDevice, type CartGround, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import { tripDefaultsOf } from '#shared/site/settings.ts'
+import type { ShownCart } from '#shared/wire/cart-json.ts'
+import { cartSaidSchema, readCartSaid } from '#shared/wire/cart-said.ts'
+import { cartNoteBodySchema } from '#shared/wire/carts.ts'
+
+/** A cart of a site as the head office sees it. */
+export interface SiteCart extends ShownCart {
+  readonly ground: CartGround
+}
+
+interface KnownDevice {
+  hardwareId: string
+  deviceType: string
+  name: string | null
+  isOnline: boolean
+  cart: string | null
+  said: CartDevice
+  ground: CartGround
+}
+
+const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
+
+/** The carts of a site in natural order, judged by what their gateway told last and by the clock of the head office. */
+export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promise<SiteCart[]> {
+  const site = await siteSettingsOf(sql, siteId)
+  const settings: CartSettings = { ...site, movingKmh: tripDefaultsOf(site).speedThreshold }
+  const notes = new Map(
+    (await cartNotesOf(sql, siteId)).map(({ key, body }) => [key, readNotes(body, nowMs)]),
+  )
+  const alerts = Map.groupBy(await openCartAlerts(sql, siteId), ({ cart }) => cart)
+  const devices = (await cartDevicesOf(sql, siteId)).map(readDevice)
+  return [...groupByCart(devices)].map(([key, members]) => {
+    const ground = {
+      hasParking: members.some((member) => member.ground.hasParking),
+      hasBoundary: members.some((member) => member.ground.hasBoundary),
+    }
+    const said = members.map((member) => member.said)
+    const verdict = judgeCart(said, ground, settings, { nowMs, startedAtMs: 0 })
+    const cart = { key, devices: members, ground, verdict, notes: notes.get(key) ?? NO_NOTES }
+    const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
+    return { ...cart, autoLockAtMs: null, openAlertIds }
+  })
+}
+
+function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
+  const device: Record<string, unknown> = JSON.parse(body)
+  const textOf = (name: string) => (typeof device[name] === 'string' ? device[name] : null)
+  const known = {
+    ...{ hardwareId: textOf('hardware_id') ?? '', deviceType: textOf('device_type') ?? '' },
+    isOnline: device.is_online === true,
+  }
+  const parsed = cartSaidSchema.safeParse(JSON.parse(cartSaid ?? 'null'))
+  const json = parsed.success ? parsed.data : null
+  return {
+    ...{ ...known, name: textOf('name'), cart: textOf('cart'), said: readCartSaid(json, known) },
+    ground: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
+  }
+}
+
+function readNotes(body: string, nowMs: number): ShownCart['notes'] {
+  const parsed = cartNoteBodySchema.safeParse(JSON.parse(body))
+  if (!parsed.success) return NO_NOTES
+  const { out_of_service: out, exempt, note } = parsed.data
+  const readBy = ({ user_id, name }: { user_id: string; name: string }) => ({ userId: user_id, name })
+  return {
+    outOfService: out && { sinceMs: out.since_ms, why: out.why, by: readBy(out.by) },
+    exempt:
+      exempt === null || exempt.until_ms <= nowMs
+        ? null
+        : {
+            ...{ zoneTypes: exempt.zone_types, untilMs: exempt.until_ms },
+            ...{ why: exempt.why, by: readBy(exempt.by) },
+          },
+    note: note || null,
+  }
+}

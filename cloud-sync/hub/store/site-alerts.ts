@@ -1,0 +1,55 @@
+import type { AlertState } from '#shared/wire/alerts.ts'
+import type { AlertBody } from '#shared/wire/replication/sync.ts'
+import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
+
+/** What to list; absent fields do not filter. */
+export interface SiteAlertQuery {
+  readonly state?: AlertState | undefined
+  readonly kinds: readonly string[]
+  readonly cart?: string | undefined
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
+  readonly limit: number
+  readonly offset: number
+}
+
+const field = (name: string) => `${JSON_BODY} ->> '${name}'`
+const IN_STATE: Record<AlertState, string> = {
+  open: `${field('closed_at_ms')} IS NULL AND ${field('acknowledged_at_ms')} IS NULL`,
+  acknowledged: `${field('closed_at_ms')} IS NULL AND ${field('acknowledged_at_ms')} IS NOT NULL`,
+  closed: `${field('closed_at_ms')} IS NOT NULL`,
+}
+const OPENED = `CAST(${field('opened_at_ms')} AS BIGINT)`
+
+/** Alerts of a site as its gateway sent them, newest first. */
+export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQuery): Promise<AlertBody[]> {
+  const { state, kinds, cart, fromMs, toMs, limit, offset } = query
+  const values: SqlValue[] = [siteId]
+  const put = (value: SqlValue) => `$${values.push(value)}`
+  const conditions = [
+    `site_id = $1 AND entity_table = 'alert' AND body IS NOT NULL`,
+    `${field('kind')} = ANY(${put(kinds)})`,
+    ...(state === undefined ? [] : [IN_STATE[state]]),
+    ...(cart === undefined ? [] : [`${field('cart')} = ${put(cart)}`]),
+    ...(fromMs === undefined ? [] : [`${OPENED} >= ${put(fromMs)}`]),
+    ...(toMs === undefined ? [] : [`${OPENED} <= ${put(toMs)}`]),
+  ]
+  const rows = await sql.all<{ body: string }>(
+    `SELECT body FROM entity WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}
+     ORDER BY ${OPENED} DESC, entity_key DESC LIMIT ${put(limit)} OFFSET ${put(offset)}`,
+    values,
+  )
+  // rows fit their schema when they are taken
+  return rows.map(({ body }): AlertBody => JSON.parse(body))
+}
+
+/** The alerts of carts of a site that are not closed, oldest first. */
+export function openCartAlerts(sql: Sql, siteId: string): Promise<{ alertId: string; cart: string }[]> {
+  return sql.all(
+    `SELECT entity_key AS "alertId", ${field('cart')} AS cart FROM entity
+      WHERE site_id = $1 AND entity_table = 'alert' AND body IS NOT NULL
+        AND ${field('closed_at_ms')} IS NULL AND ${field('cart')} IS NOT NULL
+      ORDER BY ${OPENED}, entity_key`,
+    [siteId],
+  )
+}

@@ -1,0 +1,25 @@
+import type { Sql } from './database/database.ts'
+
+/** The latest state of a device with what it says of its cart, both as JSON. */
+export interface CartDeviceRow {
+  body: string
+  /** Null where its gateway does not say. */
+  cartSaid: string | null
+}
+
+/** All devices of a site, by hardware id. */
+export function cartDevicesOf(sql: Sql, siteId: string): Promise<CartDeviceRow[]> {
+  return sql.all(
+    `SELECT body, cart_said AS "cartSaid" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`,
+    [siteId],
+  )
+}
+
+/** What people of a site say of its carts, as JSON, by the cart's key. */
+export function cartNotesOf(sql: Sql, siteId: string): Promise<{ key: string; body: string }[]> {
+  return sql.all(
+    `SELECT entity_key AS "key", body FROM entity
+      WHERE site_id = $1 AND entity_table = 'cart_note' AND body IS NOT NULL ORDER BY entity_key`,
+    [siteId],
+  )
+}

@@ -1,0 +1,13 @@
+import { type ZonesJson, zoneSetBodySchema } from '#shared/wire/zones.ts'
+import type { Sql } from './database/database.ts'
+
+/** The zones of a site for all its groups; none at version 0 before it has sent any, or where they cannot be read. */
+export async function siteZonesOf(sql: Sql, siteId: string): Promise<ZonesJson> {
+  const row = await sql.get<{ body: string }>(
+    `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'zone_set' AND body IS NOT NULL`,
+    [siteId],
+  )
+  const parsed = zoneSetBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
+  const { version, zones } = parsed.success ? parsed.data : { version: 0, zones: [] }
+  return { type: 'FeatureCollection', version, features: zones }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { Course, PLACES } from '#testing/course/course.ts'
+import { startGateway } from '#testing/start-gateway.ts'
+
+const ZONES = 100
+const CARTS = ['1', '2', '3', '4', '5']
+const ALERTS = ZONES * CARTS.length
+const SOCKETS = 10
+/** A second on a machine that does nothing else. */
+const LIMIT_MS = 15_000
+
+test('five hundred alerts that are opened at once are on the disk, with programs and on every screen', async (t) => {
+  const clock = new FakeClock()
+  const gateway = await startGateway({}, { clock })
+  t.after(() => gateway.stop())
+  const course = new Course(gateway, clock)
+  const { lat, long } = PLACES.green
+  const features = Array.from({ length: ZONES }, (_, i) => ({
+    ...{ type: 'Feature', id: `green-${i}`, geometry: { type: 'Point', coordinates: [long, lat] } },
+    properties: { name: `Green ${i}`, type: 'stop', radius_m: 50 + i / 10 },
+  }))
+  await course.group(7, { type: 'FeatureCollection', features })
+  for (const cart of CARTS) {
+    const lock = await course.device(`lock-${cart}`, { cart, groupId: 7 })
+    await lock.goTo('green')
+  }
+  const heard = new Map<number, number>()
+  const sockets = await Promise.all(Array.from({ length: SOCKETS }, () => gateway.realtime()))
+  for (const [i, { socket }] of sockets.entries())
+    socket.on('message', (data) => {
+      if (JSON.parse(data.toString()).type === 'alert') heard.set(i, (heard.get(i) ?? 0) + 1)
+    })
+  const program = await gateway.program()
+  await program.subscribeAsync('alert/#', { qos: 1 })
+  let messages = 0
+  program.on('message', () => messages++)
+  clock.advance(61_000)
+  const startedAtMs = performance.now()
+  const isTold = () => sockets.every((_, i) => heard.get(i) === ALERTS)
+  await eventually(isTold, `${ALERTS} on each of ${SOCKETS} sockets`, LIMIT_MS)
+  t.diagnostic(
+    `${Math.round(performance.now() - startedAtMs)} ms, up to a second of them until carts are judged`,
+  )
+  await eventually(() => messages === ALERTS, 'the program', LIMIT_MS)
+  const { body } = await gateway.request('GET', '/alerts?limit=1000&state=open')
+  assert.equal(body.alerts.length, ALERTS)
+  assert.equal((await course.cart('1')).open_alerts.length, ZONES)
+  // each topic has the newest of those that are open
+  await gateway.request('POST', `/alerts/${body.alerts[0].alert_id}/close`)
+  await eventually(() => messages === ALERTS + 1, 'the program')
+})

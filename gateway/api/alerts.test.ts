@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
+import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { Course } from '#testing/course/course.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const NOON = Date.UTC(2026, 4, 1, 12)
+const clock = new FakeClock(NOON)
+let g: TestGateway
+let keys: Record<Who, string | null>
+/** When each was opened, in order. */
+let openedMs: number[]
+
+before(async () => {
+  g = await startGateway(
+    { CARTBARN_CLOCK_CONFIRMED_BY: 'system' },
+    { clock, isTimeSynchronized: () => false },
+  )
+  keys = await createCallers(g, ['lock-1'])
+  await g.request('PATCH', '/site', { body: { pack: { low_v: 48 } } })
+  const course = new Course(g, clock)
+  const locks = [await course.device('lock-1', { cart: '1' }), await course.device('lock-2', { cart: '2' })]
+  await course.device('screen-2', { cart: '2', deviceType: 'cartcaddie' })
+  for (const lock of locks) await lock.goTo('fairway')
+  clock.advance(6 * MINUTE_MS)
+  openedMs = []
+  for (const [i, lock] of locks.entries()) {
+    clock.advance(1000)
+    await lock.tell('fairway', { battery_voltage: 47 })
+    await eventually(async () => (await story()).length === i + 1, 'its alert')
+  }
+  clock.advance(5 * MINUTE_MS)
+  await eventually(async () => (await story()).length === 3, 'that of the clock')
+  const { body } = await g.request('GET', '/alerts')
+  openedMs = body.alerts.map(({ opened_at }: AlertJson) => Date.parse(opened_at)).reverse()
+})
+after(() => g.stop())
+
+/** Kinds and carts, newest first. */
+async function story(query = '', key?: string): Promise<string[]> {
+  const { status, body } = await g.request('GET', `/alerts${query}`, key === undefined ? {} : { key })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal(body.pagination.returned, body.alerts.length)
+  return body.alerts.map(({ kind, cart }: AlertJson) => `${kind} ${cart}`)
+}
+
+const ALL = ['clock null', 'low_battery 2', 'low_battery 1']
+
+describe('who sees what', () => {
+  const SEEN: [name: string, user: Record<string, unknown>, seen: string[]][] = [
+    ['staff of all', { role: 'staff', allowed_hardware_ids: ['*'] }, ALL],
+    [
+      'staff of one lock',
+      { role: 'staff', allowed_hardware_ids: ['lock-1'] },
+      ['clock null', 'low_battery 1'],
+    ],
+    ['staff of nothing', { role: 'staff' }, ['clock null']],
+    ['a user of all', { allowed_hardware_ids: ['*'] }, ['low_battery 2', 'low_battery 1']],
+    ['a user of one lock', { allowed_hardware_ids: ['lock-1'] }, ['low_battery 1']],
+    ['a user of the screen of a cart', { allowed_hardware_ids: ['screen-2'] }, ['low_battery 2']],
+    ['a user of nothing', {}, []],
+  ]
+  for (const [name, user, seen] of SEEN) {
+    test(`${name}: in the list, one by one, and of what may be done`, async () => {
+      const { key } = await g.createUser(user)
+      assert.deepEqual(await story('', key), seen)
+      for (const alert of (await g.request('GET', '/alerts')).body.alerts) {
+        const isSeen = seen.includes(`${alert.kind} ${alert.cart}`)
+        const code = alert.cart === null ? 'staff_required' : 'cart_forbidden'
+        const { status, body } = await g.request('GET', `/alerts/${alert.alert_id}`, { key })
+        assert.deepEqual([status, body.code], isSeen ? [200, undefined] : [403, code])
+        if (isSeen || !name.startsWith('staff')) continue
+        for (const what of ['acknowledge', 'close']) {
+          const refused = await g.request('POST', `/alerts/${alert.alert_id}/${what}`, { key })
+          assert.deepEqual([refused.status, refused.body.code], [403, code])
+        }
+      }
+    })
+  }
+})
+
+describe('the list', () => {
+  const at = (i: number) => toIso(openedMs[i] ?? 0)
+  const LISTS: [query: () => string, expected: string[]][] = [
+    [() => '', ALL],
+    [() => '?state=open', ALL],
+    [() => '?state=acknowledged', []],
+    [() => '?state=closed', []],
+    [() => '?kind=low_battery', ['low_battery 2', 'low_battery 1']],
+    [() => '?kind=disk', []],
+    [() => '?cart=1', ['low_battery 1']],
+    [() => '?cart=01', []],
+    [() => `?from=${at(1)}`, ['clock null', 'low_battery 2']],
+    [() => `?to=${at(1)}`, ['low_battery 2', 'low_battery 1']],
+    [() => `?from=${at(1)}&to=${at(1)}`, ['low_battery 2']],
+    [() => '?limit=1', ['clock null']],
+    [() => '?limit=1&offset=2', ['low_battery 1']],
+    [() => '?offset=3', []],
+  ]
+  for (const [i, [query, expected]] of LISTS.entries())
+    test(`${i}: ${expected}`, async () => assert.deepEqual(await story(query()), expected))
+})
+
+test('a person who acts on a tablet is who took note', async () => {
+  const tablet = await g.createUser({ name: 'Tablet', role: 'staff', allowed_hardware_ids: ['*'] })
+  const ann = await g.createUser({ name: 'Ann', role: 'staff', allowed_hardware_ids: ['*'] })
+  await g.request('PUT', `/users/${ann.userId}/pin`, { body: { pin: '1234' } })
+  const browser = await g.pair(tablet.userId)
+  await browser.act(ann.userId, '1234')
+  const [alert] = (await g.request('GET', '/alerts?kind=clock')).body.alerts
+  const path = `/alerts/${alert.alert_id}/acknowledge`
+  const { status, body } = await browser.request('POST', path, { body: { note: null } })
+  assert.deepEqual(
+    [status, body.acknowledged_by, body.note],
+    [200, { user_id: ann.userId, name: 'Ann' }, null],
+  )
+  assert.deepEqual(await story('?state=acknowledged'), ['clock null'])
+  const [entry] = (await g.request('GET', '/audit-log?action=alert.acknowledged')).body.entries
+  assert.deepEqual([entry.user_id, entry.person.name, entry.target], [tablet.userId, 'Ann', alert.alert_id])
+})
+
+describe('who may ask', () => {
+  for (const [refused, method, path] of [
+    [REFUSED_WITHOUT_KEY, 'GET', '/alerts'],
+    [REFUSED_WITHOUT_KEY, 'GET', '/alerts/a'],
+    [REFUSED_AS_NO_STAFF, 'POST', '/alerts/a/acknowledge'],
+    [REFUSED_AS_NO_STAFF, 'POST', '/alerts/a/close'],
+  ] as const) {
+    for (const [who, status, code] of refused) {
+      test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+        const answer = await g.request(method, path, { key: keys[who] })
+        assert.deepEqual([answer.status, answer.body.code], [status, code])
+      })
+    }
+  }
+
+  for (const [method, path] of [
+    ['GET', '/alerts/nothing'],
+    ['POST', '/alerts/nothing/acknowledge'],
+    ['POST', '/alerts/nothing/close'],
+  ] as const) {
+    test(`${method} ${path} is not found`, async () => {
+      const { status, body } = await g.request(method, path)
+      assert.deepEqual([status, body.code], [404, 'alert_not_found'])
+    })
+  }
+})
+
+for (const [query, code] of [
+  ['state=new', 'invalid_parameter'],
+  ['kind=battery', 'invalid_parameter'],
+  ['limit=0', 'invalid_number'],
+  ['limit=1001', 'invalid_number'],
+  ['offset=-1', 'invalid_number'],
+  ['from=yesterday', 'invalid_date'],
+  ['from=2026-05-02&to=2026-05-01', 'invalid_range'],
+]) {
+  test(`a list with ${query} is refused as ${code}`, async () => {
+    const { status, body } = await g.request('GET', `/alerts?${query}`)
+    assert.deepEqual([status, body.errors[0].code], [400, code])
+  })
+}
+
+for (const [name, body, code] of [
+  ['a note of 501 characters', { note: 'x'.repeat(501) }, 'invalid_field'],
+  ['a note that is no text', { note: 7 }, 'invalid_field'],
+  ['an unknown field', { notes: 'x' }, 'unknown_field'],
+  ['no object', '[]', 'invalid_body'],
+  ['no JSON', '{', 'invalid_json'],
+] as const) {
+  test(`an acknowledgement with ${name} is refused as ${code}`, async () => {
+    const { status, body: problem } = await g.request('POST', '/alerts/a/acknowledge', { body })
+    assert.deepEqual([status, problem.errors?.[0]?.code ?? problem.code], [400, code])
+  })
+}

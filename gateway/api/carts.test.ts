@@ -1,0 +1,641 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { Course, courseZones, PLACES } from '#testing/course/course.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let course: Course
+let keys: Record<Who, string | null>
+let count = 0
+
+/** A name that no other test uses. */
+const fresh = (name: string) => `${name}${++count}`
+const iso = () => toIso(clock.nowMs())
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  course = new Course(g, clock)
+  await course.group(7)
+  // the admin is the first of all
+  clock.advance(1000)
+  keys = await createCallers(g, ['nobody-has-this'])
+})
+after(() => g.stop())
+
+describe('who may', () => {
+  for (const path of ['/carts', '/carts/1'])
+    for (const [who, status, code] of REFUSED_WITHOUT_KEY)
+      test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
+        const answer = await g.request('GET', path, { key: keys[who] })
+        assert.deepEqual([answer.status, answer.body.code], [status, code])
+      })
+  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
+    test(`PATCH /carts/1: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request('PATCH', '/carts/1', { key: keys[who], body: {} })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+
+  test('a cart that is none is not found, one outside the scope is forbidden', async () => {
+    const id = fresh('d')
+    await course.device(id, { cart: `C${id}` })
+    const { key } = await g.createUser({ allowed_hardware_ids: ['other'], role: 'staff' })
+    for (const method of ['GET', 'PATCH']) {
+      const ask = (cart: string) =>
+        g.request(method, `/carts/${cart}`, { key, ...(method === 'PATCH' && { body: {} }) })
+      assert.deepEqual(
+        [(await ask('nothing')).status, (await ask('nothing')).body.code],
+        [404, 'cart_not_found'],
+      )
+      assert.deepEqual(
+        [(await ask(`C${id}`)).status, (await ask(`C${id}`)).body.code],
+        [403, 'cart_forbidden'],
+      )
+      assert.equal((await ask(id)).body.code, 'cart_forbidden')
+    }
+    const list = await g.request('GET', '/carts', { key })
+    assert.deepEqual(list.body.carts, [])
+    assert.equal(list.body.counts.total, 0)
+  })
+})
+
+describe('what a cart is', () => {
+  test('a device that has said nothing is a cart of its own that nobody knows anything of', async () => {
+    const id = fresh('d')
+    const device = await course.device(id)
+    await device.leave()
+    await eventually(async () => !(await course.cart(id)).devices[0]?.is_online, 'the device is offline')
+    assert.deepEqual(await course.cart(id), {
+      cart: id,
+      devices: [{ hardware_id: id, device_type: 'teebox', name: null, is_online: false }],
+      ...{ state: 'unknown', is_moving: false, is_low: false, is_asleep: false, position: null, zones: [] },
+      ...{
+        lock: null,
+        out_since: null,
+        last_heard_at: null,
+        battery: null,
+        out_of_service: null,
+        exempt: null,
+      },
+      ...{ note: null, auto_lock_at: null, open_alerts: [] },
+    })
+  })
+
+  test('devices with the same cart are one, by hardware id; it is found by either', async () => {
+    const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
+    await course.device(two, { cart, deviceType: 'cartcaddie' })
+    await course.device(one, { cart, name: 'Lock' })
+    for (const id of [cart, one, two]) {
+      const { cart: key, devices } = await course.cart(id)
+      assert.deepEqual([key, devices.map(({ hardware_id }) => hardware_id)], [cart, [one, two]])
+    }
+  })
+
+  test('its key is the cart, else the name, else the hardware id, which it also is when the name is taken', async () => {
+    const [cart, one, two, three] = [fresh('C'), fresh('d'), fresh('d'), fresh('d')]
+    await course.device(one, { cart })
+    await course.device(two, { name: cart })
+    await course.device(three, { name: `Name ${cart}` })
+    assert.equal((await course.cart(cart)).devices[0]?.hardware_id, one)
+    assert.equal((await course.cart(two)).cart, two)
+    assert.equal((await course.cart(three)).cart, `Name ${cart}`)
+    assert.equal((await course.cart(`Name ${cart}`)).cart, `Name ${cart}`)
+  })
+
+  for (const name of ['__proto__', 'constructor', '0', '007', 'a/b', 'ä ö', '%2F', '17 #?&'])
+    test(`a cart may be called ${name}`, async () => {
+      await course.device(fresh('d'), { cart: name })
+      assert.equal((await course.cart(name)).cart, name)
+      const path = `/carts/${encodeURIComponent(name)}`
+      const { status, body } = await g.request('PATCH', path, { body: { note: 'Squeaks' } })
+      assert.deepEqual([status, body.cart, body.note], [200, name, 'Squeaks'])
+    })
+
+  test('the list is in natural order and counts states and flags', async () => {
+    const other = await startGateway({}, { clock })
+    const there = new Course(other, clock)
+    await there.group(7)
+    assert.equal((await other.request('GET', '/carts')).body.has_parking_zone, false)
+    for (const cart of ['10', '2', 'x', '1']) await there.device(`d${cart}`, { cart, groupId: 7 })
+    const devices = await Promise.all(
+      ['30', '31', '32'].map((cart) => there.device(`d${cart}`, { cart, groupId: 7 })),
+    )
+    const [barn, road, green] = devices
+    await barn?.goTo('barn')
+    await road?.goTo('road', { speed: 20 })
+    await green?.goTo('green')
+    await other.request('PATCH', '/carts/10', { body: { out_of_service: { why: 'Tyre' } } })
+    const { body } = await other.request('GET', '/carts')
+    assert.deepEqual(
+      body.carts.map((cart: { cart: string }) => cart.cart),
+      ['1', '2', '10', '30', '31', '32', 'x'],
+    )
+    assert.deepEqual(body.counts, {
+      ...{ in: 1, out: 1, moving: 1, low: 0, silent: 0, outside: 1, out_of_service: 1, total: 7 },
+    })
+    assert.equal(body.has_parking_zone, true)
+    await other.stop()
+  })
+
+  test('a cart is seen when one of its devices is, and all in it comes from those', async () => {
+    const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
+    const teebox = await course.device(lock, { cart, groupId: 7 })
+    const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie', groupId: 7 })
+    await teebox.goTo('barn', { battery_voltage: 50.5, lock_status: 1 })
+    await caddie.goTo('fairway')
+    const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
+    const part = await course.cart(cart, key)
+    assert.deepEqual(
+      part.devices.map(({ hardware_id }) => hardware_id),
+      [screen],
+    )
+    assert.deepEqual(
+      [part.state, part.position?.hardware_id, part.lock, part.battery],
+      ['out', screen, null, null],
+    )
+    const whole = await course.cart(cart)
+    assert.deepEqual([whole.state, whole.position?.hardware_id, whole.lock?.is_locked], ['in', lock, true])
+    const { body } = await g.request('GET', '/carts', { key })
+    assert.deepEqual(body.carts, [part])
+  })
+
+  test('two carts far apart under one number go by the newest lock', async () => {
+    const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
+    const [a, b] = [
+      await course.device(one, { cart, groupId: 7 }),
+      await course.device(two, { cart, groupId: 7 }),
+    ]
+    await a.goTo('barn')
+    clock.advance(1000)
+    await b.goTo('road')
+    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), [
+      'outside',
+      two,
+    ])
+    clock.advance(1000)
+    await a.goTo('barn')
+    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), [
+      'in',
+      one,
+    ])
+  })
+
+  test('the screen speaks for the place of its cart only when it is a minute ahead', async () => {
+    const cart = fresh('C')
+    const teebox = await course.device(fresh('a'), { cart, groupId: 7 })
+    const caddie = await course.device(fresh('b'), { cart, groupId: 7, deviceType: 'cartcaddie' })
+    await teebox.goTo('barn')
+    clock.advance(59_000)
+    await caddie.tell('fairway')
+    assert.equal((await course.cart(cart)).state, 'in')
+    clock.advance(2000)
+    await caddie.tell('fairway')
+    assert.equal((await course.cart(cart)).state, 'out')
+  })
+})
+
+describe('where it is and how', () => {
+  test('a cart in the barn, on the course, on the road and back', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    const firstMs = clock.nowMs()
+    await device.tell('barn')
+    const inBarn = await course.cart(id)
+    assert.equal(inBarn.state, 'in')
+    assert.deepEqual(
+      inBarn.zones.map(({ zone_id, name, type }) => [zone_id, name, type]),
+      [
+        ['barn', 'The barn', 'parking'],
+        ['course', 'The course', 'boundary'],
+      ],
+    )
+    assert.equal(inBarn.zones[0]?.since, toIso(firstMs))
+    assert.equal(inBarn.out_since, null)
+    clock.advance(MINUTE_MS)
+    const leftMs = clock.nowMs()
+    await device.tell('fairway', { speed: 15 })
+    // one fix outside may be a mistake
+    assert.equal((await course.cart(id)).state, 'in')
+    clock.advance(5000)
+    await device.tell('fairway', { speed: 15 })
+    const out = await course.cart(id)
+    assert.deepEqual([out.state, out.out_since, out.is_moving], ['out', toIso(leftMs), true])
+    const { lat, long } = PLACES.fairway
+    assert.deepEqual(out.position, { lat, long, speed: 15, heading: 0, at: iso(), hardware_id: id })
+    clock.advance(MINUTE_MS)
+    assert.equal((await course.cart(id)).is_moving, false)
+    await device.goTo('road')
+    assert.deepEqual(
+      [(await course.cart(id)).state, (await course.cart(id)).out_since],
+      ['outside', toIso(leftMs)],
+    )
+    await device.goTo('barn')
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['in', null])
+  })
+
+  test('a cart that is first seen on the course is out since then', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    const firstMs = clock.nowMs() + 1000
+    await device.goTo('green')
+    await device.goTo('fairway')
+    assert.equal((await course.cart(id)).out_since, toIso(firstMs))
+  })
+
+  test('a set of zones that changes is judged at once at the newest fix', async () => {
+    const id = fresh('d')
+    await course.group(8, courseZones({ hasBarn: false, hasBoundary: false }))
+    const device = await course.device(id, { groupId: 8 })
+    await device.tell('barn')
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).zones], ['out', []])
+    await course.zones(8, courseZones())
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['in', null])
+    await course.zones(8, courseZones({ hasBarn: false }))
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['out', iso()])
+  })
+
+  test('zones of the group of any of its devices count for a cart, whichever device speaks', async () => {
+    const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
+    const teebox = await course.device(lock, { cart, groupId: 7 })
+    const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie' })
+    await teebox.goTo('fairway')
+    clock.advance(2 * MINUTE_MS)
+    await caddie.goTo('barn')
+    const there = await course.cart(cart)
+    assert.deepEqual(
+      [there.position?.hardware_id, there.state, there.zones[0]?.zone_id],
+      [screen, 'in', 'barn'],
+    )
+    clock.advance(1000)
+    await caddie.tell('road')
+    assert.equal((await course.cart(cart)).state, 'in')
+    clock.advance(1000)
+    await caddie.tell('road')
+    assert.equal((await course.cart(cart)).state, 'outside')
+    // to whom sees only the screen there are no such zones
+    const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
+    await caddie.goTo('barn')
+    const part = await course.cart(cart, key)
+    assert.deepEqual([part.state, part.zones], ['out', []])
+  })
+
+  test('a cart is silent once nobody has heard of it, later while it is connected and out', async () => {
+    const [id, parked, gone] = [fresh('d'), fresh('d'), fresh('d')]
+    const device = await course.device(id, { groupId: 7 })
+    const inBarn = await course.device(parked, { groupId: 7 })
+    const left = await course.device(gone, { groupId: 7 })
+    await device.goTo('fairway')
+    await inBarn.goTo('barn')
+    await left.goTo('barn')
+    await left.leave()
+    await eventually(async () => !(await course.cart(gone)).devices[0]?.is_online, 'the device is offline')
+    const states = async () =>
+      Promise.all([id, parked, gone].map(async (cart) => (await course.cart(cart)).state))
+    clock.advance(2 * MINUTE_MS)
+    assert.deepEqual(await states(), ['out', 'in', 'in'])
+    clock.advance(MINUTE_MS)
+    assert.deepEqual(await states(), ['out', 'in', 'silent'])
+    clock.advance(12 * MINUTE_MS)
+    assert.deepEqual(await states(), ['silent', 'in', 'silent'])
+    await device.send('st', { online: true, type: 'teebox' })
+    assert.deepEqual(await states(), ['out', 'in', 'silent'])
+  })
+
+  test('a cart that said in the barn that it sleeps is never silent', async () => {
+    const [barn, out] = [fresh('d'), fresh('d')]
+    for (const [id, place] of [
+      [barn, 'barn'],
+      [out, 'fairway'],
+    ] as const) {
+      const device = await course.device(id, { groupId: 7 })
+      await device.goTo(place)
+      await device.send('st', { online: false, r: 'sleep' })
+      await device.leave()
+    }
+    await eventually(async () => (await course.cart(barn)).is_asleep, 'it sleeps')
+    await eventually(async () => !(await course.cart(out)).devices[0]?.is_online, 'it is offline')
+    clock.advance(60 * MINUTE_MS)
+    const [asleep, silent] = [await course.cart(barn), await course.cart(out)]
+    assert.deepEqual([asleep.state, asleep.is_asleep], ['in', true])
+    assert.deepEqual([silent.state, silent.is_asleep], ['silent', false])
+  })
+
+  test('the pack: its voltage at rest, in percent, and low', async () => {
+    await g.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    await device.tell('barn', { battery_voltage: 50 })
+    assert.deepEqual((await course.cart(id)).battery, {
+      ...{ voltage: 50, at: iso(), rest_voltage: null, rest_at: null, percent: null, hardware_id: id },
+    })
+    clock.advance(5 * MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 49 })
+    assert.deepEqual((await course.cart(id)).battery, {
+      ...{ voltage: 49, at: iso(), rest_voltage: 49, rest_at: iso(), percent: 50, hardware_id: id },
+    })
+    clock.advance(MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 47.9 })
+    assert.equal((await course.cart(id)).is_low, true)
+    await g.request('PATCH', '/site', { body: { pack: null } })
+    const unknown = await course.cart(id)
+    assert.deepEqual([unknown.is_low, unknown.battery?.percent], [false, null])
+  })
+
+  test('its lock: by a code, by somebody who asked for it, and by its telemetry alone', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    await device.tell('barn', { lock_status: 1 })
+    const at = iso()
+    assert.deepEqual((await course.cart(id)).lock, {
+      is_locked: true,
+      at,
+      source: null,
+      by: null,
+      hardware_id: id,
+    })
+    clock.advance(1000)
+    await device.send('evt', { event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: clock.nowMs() })
+    const unlocked = { is_locked: false, at: iso(), source: 'rfid', by: '04A1B2C3', hardware_id: id }
+    assert.deepEqual((await course.cart(id)).lock, unlocked)
+    const masked = await g.createUser({ allowed_hardware_ids: [id], mask_codes: true })
+    assert.equal((await course.cart(id, masked.key)).lock?.by, '******C3')
+    assert.equal((await g.request('GET', '/carts', { key: masked.key })).body.carts[0].lock.by, '******C3')
+    assert.equal(
+      (await g.request('GET', '/carts')).body.carts.find((one: { cart: string }) => one.cart === id).lock.by,
+      '04A1B2C3',
+    )
+    clock.advance(1000)
+    const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
+    const asked = await g.request('POST', `/devices/${id}/commands`, {
+      key: jane.key,
+      body: { command: 'lock' },
+    })
+    await device.send('evt', {
+      event: 'lock',
+      source: 'remote',
+      cmd: asked.body.command_id,
+      ts: clock.nowMs(),
+    })
+    const { lock } = await course.cart(id)
+    assert.deepEqual([lock?.is_locked, lock?.source, lock?.by], [true, 'remote', 'Jane'])
+  })
+
+  test('what is deleted of the history of a device is forgotten of its cart', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    await device.goTo('barn', { battery_voltage: 50 })
+    await g.request('DELETE', `/devices/${id}/telemetry/gps`)
+    const cart = await course.cart(id)
+    assert.deepEqual([cart.state, cart.position, cart.zones], ['unknown', null, []])
+    assert.equal(cart.battery?.voltage, 50)
+    await g.request('DELETE', `/devices/${id}/telemetry`)
+    assert.equal((await course.cart(id)).battery, null)
+    clock.advance(1000)
+    await device.goTo('fairway')
+    const first = toIso(clock.nowMs() - 1000)
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['out', first])
+  })
+
+  test('jitter at the edge of the barn does not take a cart out of it', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    await device.tell('barn')
+    const edge = PLACES.barn.lat + 50 / 111_000
+    for (let i = 0; i < 30; i++) {
+      clock.advance(1000)
+      await device.tell({ lat: edge + (((i * 7) % 11) - 5) / 111_000, long: PLACES.barn.long })
+      assert.equal((await course.cart(id)).state, 'in')
+    }
+  })
+
+  test('an upload of old readings tells how long it has stood', async () => {
+    const id = fresh('d')
+    const device = await course.device(id, { groupId: 7 })
+    const nowMs = clock.nowMs()
+    const { lat, long } = PLACES.barn
+    const samples = Array.from({ length: 100 }, (_, i) => ({
+      ...{ ts: nowMs - (99 - i) * 10_000, lat, long, speed: 0, battery_voltage: 50 },
+    }))
+    await device.send('tlm', samples.toReversed())
+    const { battery } = await course.cart(id)
+    assert.deepEqual([battery?.rest_voltage, battery?.rest_at], [50, toIso(nowMs)])
+  })
+})
+
+describe('what people say of it', () => {
+  const patch = (cart: string, body: unknown) => g.request('PATCH', `/carts/${cart}`, { body })
+
+  test('out of service, with who said so, and back', async () => {
+    const id = fresh('d')
+    await course.device(id)
+    const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: [id] })
+    const sinceMs = clock.nowMs()
+    const { status, body } = await g.request('PATCH', `/carts/${id}`, {
+      key: jane.key,
+      body: { out_of_service: { why: ' Flat tyre ' } },
+    })
+    const by = { user_id: jane.userId, name: 'Jane' }
+    assert.deepEqual([status, body.out_of_service], [200, { since: toIso(sinceMs), why: 'Flat tyre', by }])
+    clock.advance(1000)
+    const again = await patch(id, { out_of_service: { why: 'Axle' } })
+    assert.deepEqual(
+      [again.body.out_of_service.since, again.body.out_of_service.why],
+      [toIso(sinceMs), 'Axle'],
+    )
+    assert.equal((await patch(id, { note: 'Left of the door' })).body.out_of_service.why, 'Axle')
+    const back = await patch(id, { out_of_service: null })
+    assert.deepEqual([back.body.out_of_service, back.body.note], [null, 'Left of the door'])
+    assert.equal((await patch(id, { note: '' })).body.note, null)
+  })
+
+  for (const [name, body, field] of [
+    ['an unknown field', { colour: 'red' }, 'colour'],
+    ['an unknown field of a part', { out_of_service: { why: 'x', since: '2026-05-01' } }, 'since'],
+    ['no reason', { out_of_service: {} }, 'out_of_service.why'],
+    ['a blank reason', { out_of_service: { why: '  ' } }, 'out_of_service.why'],
+    ['a reason of 201 characters', { out_of_service: { why: 'x'.repeat(201) } }, 'out_of_service.why'],
+    ['a note of 501 characters', { note: 'x'.repeat(501) }, 'note'],
+    ['a number for a note', { note: 5 }, 'note'],
+    ['no zone types', { exempt: { zone_types: [], why: 'x' } }, 'exempt.zone_types'],
+    ['a zone type there is not', { exempt: { zone_types: ['lake'], why: 'x' } }, 'exempt.zone_types[0]'],
+    ['until null', { exempt: { zone_types: ['stop'], until: null, why: 'x' } }, 'exempt.until'],
+    [
+      'until in the past',
+      { exempt: { zone_types: ['stop'], until: '2020-01-01T00:00:00Z', why: 'x' } },
+      'exempt.until',
+    ],
+    ['until that is no date', { exempt: { zone_types: ['stop'], until: 'noon', why: 'x' } }, 'exempt.until'],
+    ['both', { out_of_service: { why: 'x' }, exempt: { zone_types: ['stop'], why: 'x' } }, 'exempt'],
+    ['true', { out_of_service: true }, 'out_of_service'],
+  ] as const)
+    test(`refused: ${name}`, async () => {
+      const id = fresh('d')
+      await course.device(id)
+      const { status, body: problem } = await patch(id, body)
+      assert.equal(status, 400, JSON.stringify(problem))
+      assert.equal(problem.errors[0].name, field)
+      const { out_of_service, exempt, note } = await course.cart(id)
+      assert.deepEqual([out_of_service, exempt, note], [null, null, null])
+    })
+
+  test('one beside the null of the other is taken', async () => {
+    const id = fresh('d')
+    await course.device(id)
+    const { status } = await patch(id, { out_of_service: null, exempt: { zone_types: ['stop'], why: 'x' } })
+    assert.equal(status, 200)
+    assert.equal((await patch(id, { out_of_service: { why: 'x' }, exempt: null })).body.exempt, null)
+  })
+
+  test('exempt until the next closing, else until the end of the day', async () => {
+    const id = fresh('d')
+    await course.device(id)
+    const exempt = { zone_types: ['stop', 'slow'], why: 'Flag' }
+    assert.equal(
+      (await patch(id, { exempt })).body.exempt.until,
+      toIso(Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS),
+    )
+    const hours = ['00:00', '24:00']
+    await g.request('PATCH', '/site', {
+      body: { opening_hours: { fri: ['07:00', '20:00'], sat: hours, sun: hours } },
+    })
+    const { body } = await patch(id, { exempt })
+    assert.match(body.exempt.until, /T(20|00):00:00.000Z$/)
+    assert.deepEqual([body.exempt.zone_types, body.exempt.why], [['stop', 'slow'], 'Flag'])
+    await g.request('PATCH', '/site', { body: { opening_hours: null } })
+  })
+
+  test('the devices of an exempt cart are told in their configuration, and when it is over', async () => {
+    const [cart, one, two, three] = [fresh('C'), fresh('a'), fresh('b'), fresh('c')]
+    for (const id of [one, two]) await course.device(id, { cart })
+    await course.device(three, { cart: fresh('C') })
+    const told = async (id: string) =>
+      (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
+    const all = async (ids: readonly string[], expected: unknown) =>
+      eventually(
+        async () => {
+          for (const id of ids) if (JSON.stringify(await told(id)) !== JSON.stringify(expected)) return false
+          return true
+        },
+        `${ids} are told ${JSON.stringify(expected)}`,
+      )
+    const until = toIso(clock.nowMs() + 10 * MINUTE_MS)
+    await patch(cart, { exempt: { zone_types: ['stop'], until, why: 'Flag' } })
+    await all([one, two], ['stop'])
+    assert.equal(await told(three), undefined)
+    // a device that comes into the cart, and one that goes
+    await g.request('PATCH', `/devices/${three}`, { body: { cart } })
+    await g.request('PATCH', `/devices/${two}`, { body: { cart: null } })
+    await all([one, three], ['stop'])
+    await all([two], [])
+    clock.advance(10 * MINUTE_MS)
+    assert.equal((await course.cart(cart)).exempt, null)
+    await all([one, two, three], [])
+    const cfg = await g.program()
+    const retained = new Promise<string>((resolve) =>
+      cfg.once('message', (_, payload) => resolve(payload.toString())),
+    )
+    await cfg.subscribeAsync(`dev/${one}/cfg`)
+    assert.deepEqual(JSON.parse(await retained).config.zone_exempt, [])
+  })
+
+  test('it goes with the last device of the cart, and stays with another', async () => {
+    const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
+    for (const id of [one, two]) await course.device(id, { cart })
+    await patch(cart, { note: 'Squeaks', out_of_service: { why: 'Tyre' } })
+    await g.request('DELETE', `/devices/${one}`)
+    assert.equal((await course.cart(cart)).note, 'Squeaks')
+    await g.request('DELETE', `/devices/${two}`)
+    assert.equal((await g.request('GET', `/carts/${cart}`)).status, 404)
+    await course.device(fresh('d'), { cart })
+    const { note, out_of_service } = await course.cart(cart)
+    assert.deepEqual([note, out_of_service], [null, null])
+  })
+
+  test('the audit log has what changed, and by whom', async () => {
+    const id = fresh('d')
+    await course.device(id)
+    await patch(id, { note: 'Squeaks' })
+    await patch(id, { note: 'Squeaks loudly' })
+    const { entries } = (await g.request('GET', '/audit-log?action=cart.updated&limit=2')).body
+    assert.deepEqual(
+      [entries[0].target, entries[0].before, entries[0].after],
+      [id, { note: 'Squeaks' }, { note: 'Squeaks loudly' }],
+    )
+    assert.equal(entries[0].user_id, await g.adminId())
+    assert.equal(entries[1].target, id)
+  })
+
+  test('an erased person or code is not shown of a cart any more', async () => {
+    const id = fresh('d')
+    const device = await course.device(id)
+    await device.send('evt', { event: 'lock', source: 'keypad', code: '4711', ts: clock.nowMs() })
+    await patch(id, { out_of_service: { why: 'jim doe' }, note: 'Jim Doe' })
+    assert.equal((await course.cart(id)).lock?.by, '4711')
+    await g.request('POST', '/erasures', { body: { code: '4711' } })
+    await g.request('POST', '/erasures', { body: { person: 'Jim Doe' } })
+    const { lock, note, out_of_service } = await course.cart(id)
+    assert.deepEqual([lock?.is_locked, lock?.source, lock?.by], [true, 'keypad', null])
+    assert.deepEqual([note, out_of_service?.why], [null, ''])
+  })
+
+  test('patches at the same time are all kept', async () => {
+    const id = fresh('d')
+    await course.device(id)
+    await Promise.all([patch(id, { note: 'N' }), patch(id, { out_of_service: { why: 'W' } })])
+    const { note, out_of_service } = await course.cart(id)
+    assert.deepEqual([note, out_of_service?.why], ['N', 'W'])
+  })
+})
+
+describe('over a restart', () => {
+  test('all of it is as it was, and what came since it was kept is made up for', async () => {
+    const other = await startGateway({}, { clock })
+    const there = new Course(other, clock)
+    await there.group(7)
+    await other.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
+    const id = 'd1'
+    const device = await there.device(id, { cart: '1', groupId: 7 })
+    await device.tell('barn', { battery_voltage: 50 })
+    clock.advance(6 * MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 50 })
+    clock.advance(MINUTE_MS)
+    await device.goTo('fairway', { speed: 12, battery_voltage: 49 })
+    await device.send('evt', { event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: clock.nowMs() })
+    await other.request('PATCH', '/carts/1', {
+      body: { note: 'Squeaks', exempt: { zone_types: ['stop'], why: 'Flag' } },
+    })
+    const before = await there.cart('1')
+    await other.restart()
+    const { devices, ...after } = await there.cart('1')
+    assert.deepEqual(after, (({ devices: _, ...rest }) => rest)(before))
+    assert.equal(devices[0]?.is_online, false)
+    assert.ok(after.battery?.rest_voltage === 50 && after.out_since !== null && after.lock?.by === '04A1B2C3')
+    await other.stop()
+  })
+
+  test('stillness and stays begin anew when the clock is set', async () => {
+    const own = new FakeClock()
+    const other = await startGateway({}, { clock: own, isTimeSynchronized: () => true })
+    const there = new Course(other, own)
+    await there.group(7)
+    const device = await there.device('d1', { groupId: 7 })
+    await device.tell('barn', { battery_voltage: 50 })
+    own.set(own.nowMs() + 2 * 60 * MINUTE_MS)
+    const setMs = own.nowMs()
+    await eventually(
+      async () => (await there.cart('d1')).zones[0]?.since === toIso(setMs),
+      'the stay begins anew',
+    )
+    own.advance(4 * MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 50 })
+    assert.equal((await there.cart('d1')).battery?.rest_voltage, null)
+    own.advance(MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 50 })
+    assert.equal((await there.cart('d1')).battery?.rest_voltage, 50)
+    await other.stop()
+  })
+})

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { Mailbox } from '#testing/mailbox.ts'
+import { ANSWERS, Receiver } from '#testing/receiver.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const NTFY = { channel: 'ntfy', to: 'http://127.0.0.1:9/topic' }
+const ends: (() => unknown)[] = []
+const atEnd = { after: (end: () => unknown) => void ends.push(end) }
+let g: TestGateway
+let keys: Record<Who, string | null>
+let mailbox: Mailbox
+let telegram: Receiver
+
+before(async () => {
+  mailbox = await Mailbox.open(atEnd)
+  telegram = await Receiver.open(atEnd)
+  g = await startGateway({
+    CARTBARN_SMTP_URL: mailbox.url.replace('//', '//barn:p%40ss@'),
+    CARTBARN_SMTP_FROM: 'Golf carts <carts@club.example>',
+    CARTBARN_TELEGRAM_URL: `${telegram.url}/api/`,
+    CARTBARN_PUBLIC_URL: 'https://barn.club.example',
+  })
+  keys = await createCallers(g, [])
+})
+after(async () => {
+  await g.stop()
+  for (const end of ends) await end()
+})
+
+/** Makes a notifier that is gone after the test. */
+async function notifier(t: TestContext, fields: object) {
+  const answer = await g.request('POST', '/notifiers', { body: fields })
+  const id: string | undefined = answer.body.notifier?.notifier_id
+  if (id !== undefined) t.after(() => g.request('DELETE', `/notifiers/${id}`))
+  return { ...answer, id: id ?? '' }
+}
+
+async function shown(id: string) {
+  const { body } = await g.request('GET', '/notifiers')
+  return body.find((one: { notifier_id: string }) => one.notifier_id === id)
+}
+
+for (const [method, path, body] of [
+  ['GET', '/notifiers'],
+  ['POST', '/notifiers', NTFY],
+  ['PATCH', `/notifiers/${NOBODY}`, {}],
+  ['DELETE', `/notifiers/${NOBODY}`],
+  ['POST', `/notifiers/${NOBODY}/test`],
+] as [string, string, object?][]) {
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  if (path.includes(NOBODY))
+    test(`${method} ${path.replace(NOBODY, ':id')}: an unknown one is 404`, async () => {
+      const answer = await g.request(method, path, body && { body })
+      assert.deepEqual([answer.status, answer.body.code], [404, 'notifier_not_found'])
+    })
+}
+
+test('a notifier is made, listed without its token, changed and deleted', async (t) => {
+  const made = await notifier(t, {
+    ...{ channel: 'telegram', to: '-100200300', token: '123:S3CRET', kinds: ['outside'] },
+    ...{ between: ['20:00', '07:00'], after_unacknowledged_min: 0.5 },
+  })
+  assert.equal(made.status, 201)
+  const { created_at } = made.body.notifier
+  const known = {
+    ...{ notifier_id: made.id, channel: 'telegram', to: '-100200300', kinds: ['outside'] },
+    ...{ between: ['20:00', '07:00'], after_unacknowledged_min: 0.5, created_at },
+    ...{ last_success_at: null, last_error: null, waiting: 0 },
+  }
+  assert.deepEqual(made.body, { notifier: known })
+  assert.deepEqual(await shown(made.id), known)
+  const change = async (body: object) => (await g.request('PATCH', `/notifiers/${made.id}`, { body })).body
+  assert.deepEqual(await change({}), known)
+  assert.deepEqual(await change({ to: '@club', kinds: ['disk', 'clock'] }), {
+    ...{ ...known, to: '@club', kinds: ['disk', 'clock'] },
+  })
+  const cleared = { ...known, to: '@club', kinds: null, between: null, after_unacknowledged_min: null }
+  assert.deepEqual(
+    await change({ kinds: null, between: null, after_unacknowledged_min: null, token: '9:NEWS3CRET' }),
+    cleared,
+  )
+  assert.deepEqual(await change({ between: ['00:00', '24:00'] }), { ...cleared, between: ['00:00', '24:00'] })
+  const { status, body } = await g.request('DELETE', `/notifiers/${made.id}`)
+  assert.deepEqual([status, body], [200, { success: true, deleted: made.id }])
+  assert.equal(await shown(made.id), undefined)
+  const { body: log } = await g.request('GET', '/audit-log?limit=1000')
+  const entries: { action: string; target: string }[] = log.entries
+  assert.deepEqual(entries.flatMap(({ action, target }) => (target === made.id ? [action] : [])).reverse(), [
+    ...['notifier.created', 'notifier.updated', 'notifier.updated', 'notifier.token_replaced'],
+    ...['notifier.updated', 'notifier.deleted'],
+  ])
+  assert.ok(!/S3CRET/.test(JSON.stringify(log)))
+})
+
+describe('refused', () => {
+  const email = (to: string) => ({ channel: 'email', to })
+  for (const [what, body, code] of [
+    ['no channel', { to: 'a@b.example' }, 'invalid_field'],
+    ['an unknown channel', { channel: 'pigeon', to: 'a@b.example' }, 'invalid_field'],
+    ['no address', { channel: 'email' }, 'missing_field'],
+    ['an empty address', email(''), 'invalid_field'],
+    ['no @', email('greenkeeper'), 'invalid_field'],
+    ['two addresses', email('a@b.example,c@d.example'), 'invalid_field'],
+    ['a name', email('Ann <a@b.example>'), 'invalid_field'],
+    ['another header', email('a@b.example\r\nBcc: c@d.example'), 'invalid_field'],
+    ['a long address', email(`${'x'.repeat(65)}@b.example`), 'invalid_field'],
+    ['a token for e-mail', { ...email('a@b.example'), token: 'x' }, 'invalid_field'],
+    ['no URL', { channel: 'ntfy', to: 'my-topic' }, 'invalid_url'],
+    ['a user in the URL', { channel: 'ntfy', to: 'https://me:x@ntfy.example/t' }, 'invalid_url'],
+    ['another protocol', { channel: 'ntfy', to: 'mailto:a@b.example' }, 'invalid_url'],
+    ['a token that is no header', { ...NTFY, token: 'a\r\nb: c' }, 'invalid_field'],
+    ['no token for Telegram', { channel: 'telegram', to: '1' }, 'missing_field'],
+    ['null as token for Telegram', { channel: 'telegram', to: '1', token: null }, 'missing_field'],
+    ['a token that is a path', { channel: 'telegram', to: '1', token: '1/../../x' }, 'invalid_field'],
+    ['no chat', { channel: 'telegram', to: '', token: '1:x' }, 'invalid_field'],
+    ['a chat that is a number', { channel: 'telegram', to: 7, token: '1:x' }, 'invalid_field'],
+    ['an unknown kind', { ...NTFY, kinds: ['party'] }, 'invalid_field'],
+    ['no kinds', { ...NTFY, kinds: [] }, 'invalid_field'],
+    ['one time', { ...NTFY, between: ['20:00'] }, 'invalid_field'],
+    ['the same time twice', { ...NTFY, between: ['20:00', '20:00'] }, 'invalid_field'],
+    ['no time of the day', { ...NTFY, between: ['20:00', '25:00'] }, 'invalid_field'],
+    ['minutes below 0', { ...NTFY, after_unacknowledged_min: -1 }, 'invalid_field'],
+    ['more than a day', { ...NTFY, after_unacknowledged_min: 1440.1 }, 'invalid_field'],
+    ['an unknown field', { ...NTFY, url: 'x' }, 'unknown_field'],
+  ] as [string, object, string][])
+    test(`${what}: ${code}`, async () => {
+      const { status, body: problem } = await g.request('POST', '/notifiers', { body })
+      assert.deepEqual([status, problem.code], [400, code])
+    })
+
+  for (const [body, code] of [
+    [{ to: 'nowhere' }, 'invalid_url'],
+    [{ to: null }, 'invalid_field'],
+    [{ channel: 'email' }, 'unknown_field'],
+    [{ between: ['1', '2'] }, 'invalid_field'],
+    [{ kinds: ['party'] }, 'invalid_field'],
+  ] as [object, string][])
+    test(`a change to ${JSON.stringify(body)}: ${code}`, async (t) => {
+      const { id } = await notifier(t, NTFY)
+      const { status, body: problem } = await g.request('PATCH', `/notifiers/${id}`, { body })
+      assert.deepEqual([status, problem.code], [400, code])
+    })
+
+  test('the token of a Telegram notifier cannot be taken away', async (t) => {
+    const { id } = await notifier(t, { channel: 'telegram', to: '1', token: '1:x' })
+    const { status } = await g.request('PATCH', `/notifiers/${id}`, { body: { token: null } })
+    assert.equal(status, 400)
+  })
+
+  test('the 21st', async (t) => {
+    const { body: known } = await g.request('GET', '/notifiers')
+    const made = await Promise.all(Array.from({ length: 21 - known.length }, () => notifier(t, NTFY)))
+    assert.deepEqual(
+      made.filter(({ status }) => status !== 201).map(({ status, body }) => [status, body.code]),
+      [[409, 'too_many_notifiers']],
+    )
+  })
+
+  test('e-mail without a mail server', async (t) => {
+    const own = await startGateway()
+    t.after(() => own.stop())
+    const body = { channel: 'email', to: 'a@b.example' }
+    const answer = await own.request('POST', '/notifiers', { body })
+    assert.deepEqual([answer.status, answer.body.code], [409, 'no_smtp'])
+  })
+})
+
+describe('a test', () => {
+  test('by e-mail, with user and password', async (t) => {
+    const { id } = await notifier(t, { channel: 'email', to: 'ann@club.example' })
+    assert.equal((await g.request('POST', `/notifiers/${id}/test`)).status, 202)
+    await mailbox.has(1)
+    const [{ from, to, text } = assert.fail()] = mailbox.mails.splice(0)
+    assert.deepEqual([from, to], ['carts@club.example', ['ann@club.example']])
+    for (const line of [/^From: Golf carts <carts@club\.example>/m, /^To: ann@club\.example/m])
+      assert.match(text, line)
+    assert.match(text, /^Subject: cartbarn: Test\r?$/m)
+    assert.match(text, /This is a test/)
+    await eventually(async () => (await shown(id)).last_success_at !== null, 'a success')
+  })
+
+  test('by ntfy, with a token', async (t) => {
+    const receiver = await Receiver.open(t)
+    const { id } = await notifier(t, { channel: 'ntfy', to: `${receiver.url}/carts`, token: 'tk_S3CRET' })
+    await g.request('POST', `/notifiers/${id}/test`)
+    await receiver.has(1)
+    const [{ path, headers, text } = assert.fail()] = receiver.received
+    assert.equal(path, '/carts')
+    assert.deepEqual(
+      [headers.title, headers.priority, headers.authorization, headers.click],
+      ['cartbarn: Test', 'high', 'Bearer tk_S3CRET', 'https://barn.club.example/app/'],
+    )
+    assert.match(text, /^This is a test/)
+  })
+
+  test('by Telegram, in the language of the site', async (t) => {
+    await g.request('PATCH', '/site', { body: { language: 'de', name: 'Grünau' } })
+    t.after(() => g.request('PATCH', '/site', { body: { language: null, name: null } }))
+    const { id } = await notifier(t, { channel: 'telegram', to: '-42', token: '1:x' })
+    await g.request('POST', `/notifiers/${id}/test`)
+    await telegram.has(1)
+    const [{ path } = assert.fail()] = telegram.received
+    const [{ chat_id, text }] = telegram.bodies
+    assert.deepEqual([path, chat_id], ['/api/bot1:x/sendMessage', '-42'])
+    assert.match(text, /^Dies ist ein Test/)
+  })
+
+  test('in a title, letters beyond ASCII are encoded', async (t) => {
+    await g.request('PATCH', '/site', { body: { name: 'Grünau' } })
+    t.after(() => g.request('PATCH', '/site', { body: { name: null } }))
+    const receiver = await Receiver.open(t)
+    const { id } = await notifier(t, { channel: 'ntfy', to: receiver.url })
+    await g.request('POST', `/notifiers/${id}/test`)
+    await receiver.has(1)
+    const title = `=?UTF-8?B?${Buffer.from('Grünau: Test').toString('base64')}?=`
+    assert.equal(receiver.received[0]?.headers.title, title)
+  })
+
+  test('goes out although others hang, again when it is refused, and says why', async (t) => {
+    const receiver = await Receiver.open(t, ANSWERS.hang)
+    const slow = await notifier(t, { channel: 'ntfy', to: receiver.url })
+    for (let i = 0; i < 5; i++) await g.request('POST', `/notifiers/${slow.id}/test`)
+    mailbox.refusal = 'greylisted'
+    const { id } = await notifier(t, { channel: 'email', to: 'ann@club.example' })
+    await g.request('POST', `/notifiers/${id}/test`)
+    await eventually(async () => /greylisted/.test((await shown(id)).last_error), 'the reason')
+    assert.equal((await shown(id)).waiting, 1)
+    mailbox.refusal = null
+    await mailbox.has(1)
+    mailbox.mails.splice(0)
+  })
+})

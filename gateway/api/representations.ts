@@ -1,0 +1,61 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { AppError } from '#shared/errors.ts'
+import { hashSecret } from '#shared/ids.ts'
+import type { ApiEnv } from './api-env.ts'
+
+/** The text of an answer and the tag that tells it from any other. */
+export interface Representation {
+  text: string
+  etag: string
+}
+
+/** What is asked for often and changes seldom: its text is made once for each version. */
+export class Representations<Source extends { version: number }> {
+  readonly #toJson: (source: Source) => unknown
+  readonly #made = new WeakMap<Source, Representation>()
+
+  constructor(toJson: (source: Source) => unknown) {
+    this.#toJson = toJson
+  }
+
+  of(source: Source): Representation {
+    let known = this.#made.get(source)
+    if (known === undefined) {
+      const text = JSON.stringify(this.#toJson(source))
+      // not the version alone: a restored backup may give it to something else
+      known = { text, etag: `"${source.version}-${hashSecret(text).slice(0, 16)}"` }
+      this.#made.set(source, known)
+    }
+    return known
+  }
+}
+
+/** Answers with the text, or with 304 to a caller that has it; for a route whose schema describes the text. */
+export function answerTagged(c: Context<ApiEnv>, { text, etag }: Representation): never {
+  c.header('etag', etag)
+  c.header('cache-control', 'private, no-cache')
+  // the types only know values
+  if (namesTag(c.req.header('if-none-match'), etag)) return c.body(null, 304) as never
+  c.header('content-type', 'application/json')
+  return c.body(text, 200) as never
+}
+
+/** Refuses a change that does not say what it was made to. Source: RFC 6585, 3. */
+export const requireIfMatch: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (c.req.header('if-match') === undefined)
+    throw new AppError(
+      'precondition_required',
+      'precondition_required',
+      'send the ETag of what you change as If-Match, or *',
+    )
+  await next()
+}
+
+/**
+ * Whether `If-None-Match` or `If-Match` names the tag; weak and strong are the same here, as an answer that was
+ * compressed on its way has a weak one. Source: RFC 9110, 13.1.
+ */
+export function namesTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag)
+}

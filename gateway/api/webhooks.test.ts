@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { ANSWERS, type Received, Receiver } from '#testing/receiver.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway()
+  keys = await createCallers(g, [])
+})
+after(() => g.stop())
+
+/** Makes a webhook that is gone after the test. */
+async function hook(t: TestContext, fields: object) {
+  const answer = await g.request('POST', '/webhooks', { body: fields })
+  const id: string | undefined = answer.body.webhook?.webhook_id
+  if (id !== undefined) t.after(() => g.request('DELETE', `/webhooks/${id}`))
+  return { ...answer, id: id ?? '' }
+}
+
+async function shown(id: string) {
+  const { body } = await g.request('GET', '/webhooks')
+  return body.find((one: { webhook_id: string }) => one.webhook_id === id)
+}
+
+function isSigned({ headers, text }: Received, secret: string): boolean {
+  const said = `${headers['x-cartbarn-timestamp']}.${text}`
+  return (
+    headers['x-cartbarn-signature'] === `sha256=${createHmac('sha256', secret).update(said).digest('hex')}`
+  )
+}
+
+for (const [method, path, body] of [
+  ['GET', '/webhooks'],
+  ['POST', '/webhooks', { url: 'http://127.0.0.1:9/' }],
+  ['DELETE', `/webhooks/${NOBODY}`],
+  ['POST', `/webhooks/${NOBODY}/test`],
+] as [string, string, object?][])
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+
+test('a webhook is made, listed without its secret, tested and deleted', async (t) => {
+  const receiver = await Receiver.open(t)
+  const made = await hook(t, { url: `${receiver.url}/alerts?a=b`, kinds: ['outside', 'disk', 'outside'] })
+  assert.equal(made.status, 201)
+  const { webhook, secret } = made.body
+  assert.match(secret, /^[\w-]{43}$/)
+  assert.deepEqual(webhook, {
+    webhook_id: made.id,
+    url: `${receiver.url}/alerts?a=b`,
+    kinds: ['outside', 'disk'],
+    created_at: webhook.created_at,
+    ...{ last_success_at: null, last_error: null, waiting: 0 },
+  })
+  assert.deepEqual(await shown(made.id), webhook)
+  const tested = await g.request('POST', `/webhooks/${made.id}/test`)
+  assert.equal(tested.status, 202)
+  await receiver.has(1)
+  const [got = assert.fail()] = receiver.received
+  assert.deepEqual([got.path, got.headers['content-type']], ['/alerts?a=b', 'application/json'])
+  assert.equal(got.headers['x-cartbarn-delivery'], tested.body.delivery_id)
+  assert.ok(Math.abs(Number(got.headers['x-cartbarn-timestamp']) * 1000 - Date.now()) < 10_000)
+  assert.ok(isSigned(got, secret))
+  const [body] = receiver.bodies
+  const site = { name: '', time_zone: 'UTC', units: 'metric', language: 'en' }
+  assert.deepEqual(body, { event: 'test', alert: null, site, sent_at: body.sent_at })
+  await eventually(async () => (await shown(made.id)).last_success_at !== null, 'a success')
+  assert.equal((await shown(made.id)).waiting, 0)
+  const deleted = await g.request('DELETE', `/webhooks/${made.id}`)
+  assert.deepEqual([deleted.status, deleted.body], [200, { success: true, deleted: made.id }])
+  assert.equal(await shown(made.id), undefined)
+  for (const [method, path] of [
+    ['DELETE', `/webhooks/${made.id}`],
+    ['POST', `/webhooks/${made.id}/test`],
+  ] as const) {
+    const { status, body: problem } = await g.request(method, path)
+    assert.deepEqual([status, problem.code], [404, 'webhook_not_found'])
+  }
+})
+
+test('a secret may be given, whatever its characters', async (t) => {
+  const receiver = await Receiver.open(t)
+  const secret = 'Schlüssel 🔑'
+  const made = await hook(t, { url: receiver.url, kinds: null, secret })
+  assert.deepEqual([made.body.secret, made.body.webhook.kinds], [secret, null])
+  await g.request('POST', `/webhooks/${made.id}/test`)
+  await receiver.has(1)
+  assert.ok(receiver.received.every((got) => isSigned(got, secret)))
+})
+
+test('the receiver in docs/alerts.md takes what is from here and now, and nothing else', async (t) => {
+  const page = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
+  const [, code] = /```js\n(.*?)```/s.exec(page) ?? []
+  const module = `data:text/javascript,${encodeURIComponent(`${code}\nexport { isFromCartbarn }`)}`
+  const { isFromCartbarn } = await import(module)
+  const receiver = await Receiver.open(t)
+  const made = await hook(t, { url: receiver.url })
+  const { secret } = made.body
+  await g.request('POST', `/webhooks/${made.id}/test`)
+  await receiver.has(1)
+  const [{ headers, text } = assert.fail()] = receiver.received
+  assert.ok(isFromCartbarn(headers, text, secret))
+  assert.ok(!isFromCartbarn(headers, `${text} `, secret))
+  assert.ok(!isFromCartbarn(headers, text, `${secret}x`))
+  assert.ok(!isFromCartbarn({}, text, secret))
+  const timestamp = String(Number(headers['x-cartbarn-timestamp']) - 301)
+  const signature = `sha256=${createHmac('sha256', secret).update(`${timestamp}.${text}`).digest('hex')}`
+  const old = { 'x-cartbarn-timestamp': timestamp, 'x-cartbarn-signature': signature }
+  assert.ok(!isFromCartbarn(old, text, secret))
+})
+
+describe('refused', () => {
+  for (const [what, body, code] of [
+    ['ftp', { url: 'ftp://host/' }, 'invalid_url'],
+    ['a file', { url: 'file:///etc/passwd' }, 'invalid_url'],
+    ['javascript', { url: 'javascript:alert(1)' }, 'invalid_url'],
+    ['a user', { url: 'http://me@host/' }, 'invalid_url'],
+    ['a password', { url: 'http://:secret@host/' }, 'invalid_url'],
+    ['no host', { url: 'http://' }, 'invalid_url'],
+    ['a path alone', { url: '/alerts' }, 'invalid_url'],
+    ['nothing', { url: '' }, 'invalid_url'],
+    ['a line break', { url: 'http://host/\r\nx: y' }, 'invalid_url'],
+    ['a long one', { url: `http://host/${'x'.repeat(2000)}` }, 'invalid_url'],
+    ['a number', { url: 7 }, 'invalid_field'],
+    ['no url', {}, 'missing_field'],
+    ['an unknown kind', { url: 'http://host/', kinds: ['outside', 'party'] }, 'invalid_field'],
+    ['no kind', { url: 'http://host/', kinds: [] }, 'invalid_field'],
+    ['an empty secret', { url: 'http://host/', secret: '' }, 'invalid_field'],
+    ['a huge secret', { url: 'http://host/', secret: 'x'.repeat(257) }, 'invalid_field'],
+    ['an unknown field', { url: 'http://host/', event: 'opened' }, 'unknown_field'],
+  ] as [string, object, string][])
+    test(`${what}: ${code}`, async () => {
+      const { status, body: problem } = await g.request('POST', '/webhooks', { body })
+      assert.deepEqual([status, problem.code], [400, code])
+    })
+
+  test('the 21st', async (t) => {
+    const { body: known } = await g.request('GET', '/webhooks')
+    const made = await Promise.all(
+      Array.from({ length: 21 - known.length }, () => hook(t, { url: 'http://127.0.0.1:9/' })),
+    )
+    const refused = made.filter(({ status }) => status !== 201)
+    assert.deepEqual(
+      refused.map(({ status, body }) => [status, body.code]),
+      [[409, 'too_many_webhooks']],
+    )
+  })
+})
+
+test('what fails is tried again as the same delivery, and /webhooks and /metrics say so', async (t) => {
+  let requests = 0
+  const receiver = await Receiver.open(t, (response) =>
+    ++requests < 3 ? ANSWERS.broken(response) : ANSWERS.ok(response),
+  )
+  const failed = await metric(g, 'cartbarn_notifications_failed_total', 'webhook')
+  const made = await hook(t, { url: receiver.url, secret: 'x' })
+  await g.request('POST', `/webhooks/${made.id}/test`)
+  await eventually(async () => (await shown(made.id)).last_error === 'answered 503', 'an error')
+  assert.equal((await shown(made.id)).waiting, 1)
+  assert.equal(await metric(g, 'cartbarn_notifications_waiting', 'webhook'), 1)
+  await receiver.has(3)
+  const [first, second, third] = receiver.received
+  assert.ok(first !== undefined && second !== undefined && third !== undefined)
+  const waits = [second.atMs - first.atMs, third.atMs - second.atMs]
+  assert.ok((waits[0] ?? 0) > 700 && (waits[1] ?? 0) > 1500, `${waits}`)
+  for (const { headers, text } of receiver.received) {
+    assert.equal(headers['x-cartbarn-delivery'], first.headers['x-cartbarn-delivery'])
+    assert.equal(text, first.text)
+  }
+  assert.ok(receiver.received.every((got) => isSigned(got, 'x')))
+  await eventually(async () => (await shown(made.id)).waiting === 0, 'nothing waits')
+  assert.equal((await shown(made.id)).last_error, null)
+  assert.equal(await metric(g, 'cartbarn_notifications_failed_total', 'webhook'), failed + 2)
+})
+
+test('a webhook that hangs delays no other', async (t) => {
+  const [hanging, other] = [await Receiver.open(t, ANSWERS.hang), await Receiver.open(t)]
+  const slow = await hook(t, { url: hanging.url })
+  const quick = await hook(t, { url: other.url })
+  for (let i = 0; i < 20; i++) await g.request('POST', `/webhooks/${slow.id}/test`)
+  await hanging.has(4)
+  await g.request('POST', `/webhooks/${quick.id}/test`)
+  await other.has(1)
+  assert.equal((await shown(slow.id)).waiting, 20)
+  // what is under way ends at once
+  await g.request('DELETE', `/webhooks/${slow.id}`)
+})
+
+test('a deleted webhook gets nothing more', async (t) => {
+  const receiver = await Receiver.open(t, ANSWERS.broken)
+  const made = await hook(t, { url: receiver.url })
+  await g.request('POST', `/webhooks/${made.id}/test`)
+  await receiver.has(1)
+  await g.request('DELETE', `/webhooks/${made.id}`)
+  const other = await hook(t, { url: receiver.url })
+  await g.request('POST', `/webhooks/${other.id}/test`)
+  // a later retry of its own has come, and none of the first
+  await receiver.has(4)
+  const ids = new Set(receiver.received.slice(1).map(({ headers }) => headers['x-cartbarn-delivery']))
+  assert.equal(ids.size, 1)
+})
+
+test('what waits outlives a restart, with its id, and the audit log has no secrets', async (t) => {
+  const own = await startGateway()
+  t.after(() => own.stop())
+  const receiver = await Receiver.open(t, ANSWERS.broken)
+  const url = `${receiver.url}/T0P-SECRET`
+  const { body } = await own.request('POST', '/webhooks', { body: { url, secret: 'S3CRET' } })
+  const id = body.webhook.webhook_id
+  await own.request('POST', `/webhooks/${id}/test`)
+  await receiver.has(1)
+  await eventually(
+    async () => (await own.request('GET', '/webhooks')).body[0].last_error !== null,
+    'an error',
+  )
+  await own.restart(() => {
+    receiver.answer = ANSWERS.ok
+  })
+  await receiver.has(2)
+  const [first, second] = receiver.received
+  assert.equal(second?.headers['x-cartbarn-delivery'], first?.headers['x-cartbarn-delivery'])
+  assert.equal(second?.text, first?.text)
+  assert.ok(second !== undefined && isSigned(second, 'S3CRET'))
+  await own.request('DELETE', `/webhooks/${id}`)
+  const { body: log } = await own.request('GET', '/audit-log')
+  const entries: { action: string; target: string }[] = log.entries
+  assert.deepEqual(
+    entries.flatMap(({ action, target }) => (target === id ? [action] : [])),
+    ['webhook.deleted', 'webhook.tested', 'webhook.created'],
+  )
+  assert.ok(!/S3CRET/.test(JSON.stringify(log)))
+})

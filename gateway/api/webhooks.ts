@@ -1,0 +1,94 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import type { Webhook } from '#services/webhooks.ts'
+import { jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
+import {
+  createdWebhookSchema,
+  deletedWebhookSchema,
+  newWebhookSchema,
+  queuedTestSchema,
+  type WebhookJson,
+  webhookSchema,
+} from '#shared/wire/webhooks.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+
+const webhookIdParams = z.object({ id: z.string().meta({ description: 'webhook_id' }) })
+
+function toWebhookJson(webhook: Webhook): WebhookJson {
+  const { webhookId, url, kinds, createdAtMs, lastSuccessAtMs, lastError, waiting } = webhook
+  return {
+    ...{ webhook_id: webhookId, url, kinds },
+    created_at: toIso(createdAtMs),
+    last_success_at: isoOrNull(lastSuccessAtMs),
+    ...{ last_error: lastError, waiting },
+  }
+}
+
+/** `/webhooks`: programs that are told of alerts over HTTP. For admins. */
+export function createWebhooksApi({ webhooks }: Pick<ApiDeps, 'webhooks'>): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.get('/webhooks', 'List webhooks', {
+      description: 'For admins.',
+      middleware: [adminOnly],
+      responses: answers(z.array(webhookSchema), 'All webhooks, oldest first; without their secrets.', 403),
+    }),
+    (c) => c.json(webhooks.all().map(toWebhookJson), 200),
+  )
+
+  api.openapi(
+    route.post('/webhooks', 'Tell a program of alerts', {
+      description:
+        'The gateway sends each alert to the address when it is opened, acknowledged and closed, signed with the secret (docs/alerts.md). It tries for 24 hours, over restarts too. For admins; there may be 20.',
+      middleware: [adminOnly, jsonBody],
+      request: { body: body(newWebhookSchema) },
+      responses: {
+        201: json(createdWebhookSchema, 'The webhook, and its secret, which only this answer shows.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => {
+      const { url, kinds = null, secret } = c.req.valid('json')
+      const made = await webhooks.create({ url, kinds, secret })
+      c.header('location', `/webhooks/${made.webhook.webhookId}`)
+      return c.json({ webhook: toWebhookJson(made.webhook), secret: made.secret }, 201)
+    },
+  )
+
+  api.openapi(
+    route.delete('/webhooks/{id}', 'Delete a webhook', {
+      description: 'What waits for it is not sent any more. For admins.',
+      middleware: [adminOnly],
+      request: { params: webhookIdParams },
+      responses: answers(deletedWebhookSchema, 'It gets nothing any more.', 403, 404),
+    }),
+    async (c) => {
+      const { id } = c.req.valid('param')
+      await webhooks.delete(id)
+      return c.json({ success: true as const, deleted: id }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/webhooks/{id}/test', 'Test a webhook', {
+      description: 'Sends the event test, signed like every other, at once. For admins.',
+      middleware: [adminOnly],
+      request: { params: webhookIdParams },
+      responses: {
+        202: json(queuedTestSchema, 'It is sent, and again until it arrives.'),
+        ...problems(403, 404),
+      },
+    }),
+    async (c) => {
+      const delivery_id = await webhooks.test(c.req.valid('param').id)
+      return c.json({ success: true as const, delivery_id }, 202)
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,536 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let admin: { userId: string; key: string }
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  admin = { userId: await g.adminId(), key: ADMIN_KEY }
+  keys = await createCallers(g, ['cart-1'])
+  for (const groupId of [1, 2])
+    await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+})
+after(() => g.stop())
+beforeEach(async () => {
+  assert.equal((await put([])).status, 200)
+  for (const groupId of [1, 2]) assert.equal((await putOwn(groupId, [])).status, 200)
+})
+
+interface FeatureOptions {
+  type?: string
+  groups?: unknown
+  enabled?: boolean
+  at?: [number, number]
+}
+
+/** A circle, on the barn of the course unless told. */
+function zone(
+  id: string | undefined,
+  { type = 'parking', groups, enabled, at = [-81.6, 28.4] }: FeatureOptions = {},
+) {
+  return {
+    type: 'Feature',
+    ...(id === undefined ? {} : { id }),
+    geometry: { type: 'Point', coordinates: at },
+    properties: { name: id ?? 'unnamed', type, radius_m: 25, groups, enabled },
+  }
+}
+
+/** A ring of so many corners around a place, every other one a few metres further in. */
+function jagged(id: string, corners: number, type = 'stop', more: object = {}) {
+  const ring = Array.from({ length: corners }, (_, i) => {
+    const angle = (i / corners) * 2 * Math.PI
+    const radius = i % 2 === 0 ? 0.001 : 0.00098
+    return [-81.6 + radius * Math.cos(angle), 28.4 + radius * Math.sin(angle)]
+  })
+  const properties = { name: id, type, ...more }
+  return { type: 'Feature', id, geometry: { type: 'Polygon', coordinates: [ring] }, properties }
+}
+
+const collection = (features: unknown[]) => ({ type: 'FeatureCollection', features })
+
+function put(features: unknown[], ifMatch: string | null = '*', key?: string | null): Promise<Answer> {
+  const headers: Record<string, string> = ifMatch === null ? {} : { 'if-match': ifMatch }
+  return g.request('PUT', '/zones', {
+    body: collection(features),
+    headers,
+    ...(key === undefined ? {} : { key }),
+  })
+}
+
+const putOwn = (groupId: number, features: unknown[]) =>
+  g.request('PUT', `/groups/${groupId}/geofences`, { body: collection(features) })
+
+const get = (headers: Record<string, string> = {}) => g.request('GET', '/zones', { headers })
+const ids = (body: { features: { id: string }[] }) => body.features.map(({ id }) => id)
+
+interface Published {
+  v: number
+  z: { i: string; p?: number[] }[]
+}
+
+/** What teeboxes of a group read. */
+async function published(groupId: number): Promise<Published> {
+  const client = await g.program({}, admin)
+  const heard: string[] = []
+  client.on('message', (_, payload) => heard.push(payload.toString()))
+  await client.subscribeAsync(`sit/${groupId}/sz`, { qos: 1 })
+  await eventually(() => heard.length > 0, `the zones of group ${groupId}`)
+  await client.endAsync()
+  return JSON.parse(heard[0] ?? '')
+}
+
+const publishedIds = async (groupId: number) => (await published(groupId)).z.map(({ i }) => i)
+
+test('before the first change there are none, at version 0', async () => {
+  const fresh = await startGateway()
+  try {
+    const { status, body, headers } = await fresh.request('GET', '/zones')
+    assert.deepEqual([status, body], [200, { type: 'FeatureCollection', version: 0, features: [] }])
+    assert.match(headers.get('etag') ?? '', /^"0-[0-9a-f]{16}"$/)
+    assert.deepEqual((await fresh.request('GET', '/zones/versions')).body, [])
+  } finally {
+    await fresh.stop()
+  }
+})
+
+for (const [method, path, refused] of [
+  ['GET', '/zones', REFUSED_WITHOUT_KEY],
+  ['PUT', '/zones', REFUSED_AS_NO_ADMIN],
+  ['GET', '/zones/versions', REFUSED_AS_NO_ADMIN],
+  ['POST', '/zones/versions/1/restore', REFUSED_AS_NO_ADMIN],
+] as const) {
+  for (const [who, status, code] of refused) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const body = method === 'PUT' ? collection([]) : undefined
+      const answer = await g.request(method, path, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('every role reads them, staff change nothing', async () => {
+  const staff = await g.createUser({ name: 'Staff', role: 'staff', allowed_hardware_ids: ['*'] })
+  await put([zone('barn')])
+  for (const key of [keys['in scope'], keys['no scope'], staff.key])
+    assert.deepEqual(ids((await g.request('GET', '/zones', { key: key ?? null })).body), ['barn'])
+  assert.equal((await put([], '*', staff.key)).body.code, 'admin_required')
+})
+
+test('what is put is answered with every default, and published to each group that it counts for', async () => {
+  const answer = await put([zone('barn'), zone('two', { type: 'slow', groups: [2, 2] })])
+  assert.equal(answer.status, 200)
+  const { version, ...rest } = answer.body
+  const of = (groupId: number, bytes: number) => {
+    return { group_id: groupId, topic: `sit/${groupId}/sz`, ok: true, simplified_m: 0, bytes }
+  }
+  const [one, two] = [await published(1), await published(2)]
+  assert.deepEqual(rest, {
+    ...{ success: true, count: 2, warnings: [] },
+    published: [of(1, JSON.stringify(one).length), of(2, JSON.stringify(two).length)],
+  })
+  assert.deepEqual([one.z.map(({ i }) => i), two.z.map(({ i }) => i)], [['barn'], ['barn', 'two']])
+  const { body, headers } = await get()
+  assert.equal(headers.get('etag'), answer.headers.get('etag'))
+  assert.equal(body.version, version)
+  assert.deepEqual(body.features, [
+    {
+      ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      properties: { name: 'barn', type: 'parking', enabled: true, visible: false, radius_m: 25 },
+    },
+    {
+      ...{ type: 'Feature', id: 'two', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      properties: { name: 'two', type: 'slow', enabled: true, visible: false, radius_m: 25, groups: [2] },
+    },
+  ])
+  // what is got can be put
+  const again = await put(body.features, headers.get('etag'))
+  assert.deepEqual([again.status, again.body.version], [200, version + 1])
+  assert.deepEqual((await get()).body.features, body.features)
+})
+
+test('a group that nothing changes for is not published anew', async () => {
+  await put([zone('barn')])
+  const before = await published(1)
+  await put([zone('barn'), zone('two', { groups: [2] })])
+  assert.deepEqual(await published(1), before)
+  assert.deepEqual(await publishedIds(2), ['barn', 'two'])
+})
+
+test('If-Match is required, and the second of two people is told', async () => {
+  const missing = await put([], null)
+  assert.deepEqual([missing.status, missing.body.code], [428, 'precondition_required'])
+  const etag = (await get()).headers.get('etag') ?? ''
+  assert.equal((await put([zone('first')], etag)).status, 200)
+  for (const stale of [etag, `W/${etag}`, '"7-0"', 'nonsense', '']) {
+    const second = await put([zone('second')], stale)
+    assert.deepEqual([second.status, second.body.code], [412, 'zones_changed'], stale)
+  }
+  const now = (await get()).headers.get('etag') ?? ''
+  // as it was compressed on its way, and beside others
+  assert.equal((await put([zone('second')], `"x", W/${now}`)).status, 200)
+})
+
+test('of ten who change the same zones at once one is taken', async () => {
+  const etag = (await get()).headers.get('etag') ?? ''
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => put([zone(`zone-${i}`)], etag)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(412)])
+  const winner = answers.findIndex(({ status }) => status === 200)
+  assert.deepEqual(ids((await get()).body), [`zone-${winner}`])
+  assert.deepEqual(await publishedIds(1), [`zone-${winner}`])
+})
+
+test('changes of the site and of a group at once end in what is stored', async () => {
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) =>
+      i % 2 === 0 ? put([zone(`site-${i}`)]) : putOwn(1, [zone(`own-${i}`)]),
+    ),
+  )
+  const [site, own] = [(await get()).body, (await g.request('GET', '/groups/1/geofences')).body]
+  const sent = await published(1)
+  assert.deepEqual(
+    sent.z.map(({ i }) => i),
+    [...ids(site), ...ids(own)],
+  )
+  assert.equal(sent.v, own.version)
+})
+
+test('304 to who has them', async () => {
+  const etag = (await get()).headers.get('etag') ?? ''
+  const { status, body } = await get({ 'if-none-match': etag })
+  assert.deepEqual([status, body], [304, ''])
+})
+
+test("a group's own zones add to those of the site, also in what screens download", async () => {
+  await put([zone('barn'), zone('off', { enabled: false }), zone('two', { groups: [2] })])
+  await putOwn(1, [zone('own', { type: 'stop' })])
+  assert.deepEqual(await publishedIds(1), ['barn', 'own'])
+  assert.deepEqual(await publishedIds(2), ['barn', 'two'])
+  assert.deepEqual(ids((await g.request('GET', '/groups/1/geofences')).body), ['own'])
+  const download = await g.request('GET', '/geofences/1/download')
+  assert.deepEqual(ids(download.body), ['barn', 'off', 'own'])
+  await put([zone('barn')])
+  const later = await g.request('GET', '/geofences/1/download')
+  assert.deepEqual(ids(later.body), ['barn', 'own'])
+  assert.equal(later.body.version, (await published(1)).v)
+  assert.notEqual(later.headers.get('etag'), download.headers.get('etag'))
+})
+
+test('an id is of the site or of one group', async () => {
+  await putOwn(1, [zone('own')])
+  const site = await put([zone('barn'), zone('own', { groups: [2] })])
+  assert.deepEqual(
+    [site.status, site.body.code, site.body.errors[0].name],
+    [400, 'duplicate_id', 'features[1].id'],
+  )
+  await put([zone('barn')])
+  const own = await putOwn(2, [zone('barn')])
+  assert.deepEqual([own.status, own.body.code], [400, 'duplicate_id'])
+  const twice = await put([zone('a'), zone('a')])
+  assert.deepEqual([twice.status, twice.body.code], [400, 'duplicate_id'])
+  assert.deepEqual(ids((await get()).body), ['barn'])
+})
+
+test('ids that are made up are free', async () => {
+  await putOwn(1, [zone(undefined), zone(undefined)])
+  assert.equal((await put([zone(undefined), zone('g4'), zone(undefined)])).status, 200)
+  assert.deepEqual(ids((await get()).body), ['g3', 'g4', 'g5'])
+  assert.equal((await putOwn(2, [zone(undefined), zone(undefined)])).status, 200)
+  assert.equal((await g.request('PUT', '/geofences/77', { body: collection([zone(undefined)]) })).status, 200)
+  await g.request('DELETE', '/geofences/77')
+})
+
+test('a group that is not there is unknown; one that is deleted stays named and counts for nobody', async () => {
+  const unknown = await put([zone('a', { groups: [1, 99] })])
+  assert.deepEqual(
+    [unknown.status, unknown.body.code, unknown.body.errors[0].name],
+    [400, 'unknown_group', 'features[0].properties.groups'],
+  )
+  for (const groups of [[], 'x', [0], ['1'], [1.5]])
+    assert.equal((await put([zone('a', { groups })])).status, 400, JSON.stringify(groups))
+  await g.request('POST', '/groups', { body: { name: 'Gone', group_id: 3 } })
+  assert.equal((await put([zone('a', { groups: [3] }), zone('b', { groups: null })])).status, 200)
+  const { version } = (await get()).body
+  assert.deepEqual(await publishedIds(3), ['a', 'b'])
+  await g.request('DELETE', '/groups/3')
+  assert.deepEqual(await publishedIds(3), [])
+  const { body } = await get()
+  assert.deepEqual(body.features[0].properties.groups, [3])
+  // as it is read it can be written, also when it is put in force again
+  const again = await put(body.features)
+  assert.deepEqual(again.body.warnings, [
+    { code: 'group_gone', group_id: 3, zone_id: 'a', detail: 'zone a names group 3, which was deleted' },
+  ])
+  await put([])
+  assert.equal((await put(body.features)).body.code, 'unknown_group')
+  assert.equal((await g.request('POST', `/zones/versions/${version}/restore`)).status, 200)
+  assert.deepEqual(ids((await get()).body), ['a', 'b'])
+})
+
+test('a new group has the zones of the site at once, and one of an older id beside its own', async () => {
+  await put([zone('barn')])
+  await g.request('PUT', '/geofences/40', { body: collection([zone('old')]) })
+  assert.deepEqual(await publishedIds(40), ['old'])
+  await g.request('POST', '/groups', { body: { name: 'Forty', group_id: 40 } })
+  assert.deepEqual(await publishedIds(40), ['barn', 'old'])
+  await g.request('POST', '/groups', { body: { name: 'New', group_id: 41 } })
+  assert.deepEqual(await publishedIds(41), ['barn'])
+  for (const groupId of [40, 41]) await g.request('DELETE', `/groups/${groupId}`)
+})
+
+test('500 zones of the site are taken, 501 are not', async () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => zone(`z${i}`, { type: i % 2 === 0 ? 'hole' : 'boundary' }))
+  const { status, body } = await put(many(500))
+  assert.deepEqual([status, body.count], [200, 500])
+  const more = await put(many(501))
+  assert.deepEqual([more.status, more.body.code], [400, 'too_many_zones'])
+})
+
+test('100 zones are for devices of a group, its own among them; hole, boundary and disabled ones do not count', async () => {
+  const many = (count: number, options: FeatureOptions = {}, name = 'z') =>
+    Array.from({ length: count }, (_, i) => zone(`${name}${i}`, { type: 'stop', ...options }))
+  const others = [
+    ...many(20, { type: 'hole' }, 'h'),
+    zone('b', { type: 'boundary' }),
+    zone('off', { enabled: false }),
+  ]
+  assert.equal((await put([...many(100), ...others])).status, 200)
+  for (const answer of [await put(many(101)), await putOwn(1, [zone('own')])])
+    assert.deepEqual([answer.status, answer.body.code], [400, 'too_many_zones'])
+  assert.equal((await putOwn(1, [zone('own', { type: 'hole' })])).status, 200)
+  // of another group they do not count either
+  const apart = [...many(90, { groups: [1] }, 'one'), ...many(90, { groups: [2] }, 'two')]
+  assert.equal((await put([...apart, ...many(10)])).status, 200)
+  assert.equal((await put([...apart, ...many(11)])).body.code, 'too_many_zones')
+  assert.equal((await put([...apart, ...many(9)])).status, 200)
+  assert.equal((await putOwn(1, [zone('own')])).status, 200)
+  assert.equal((await putOwn(1, [zone('own'), zone('own2')])).body.code, 'too_many_zones')
+})
+
+test('zones that do not fit into 16 KiB lose corners, and the answer says how far edges moved', async () => {
+  const course = Array.from({ length: 60 }, (_, i) => jagged(`z${i}`, 120))
+  const { status, body } = await put(course)
+  assert.equal(status, 200)
+  const [first] = body.published
+  assert.ok(first.simplified_m > 0 && first.simplified_m < 15, `${first.simplified_m} m`)
+  const sent = await published(1)
+  assert.equal(JSON.stringify(sent).length, first.bytes)
+  assert.ok(first.bytes <= 16_384 && first.bytes > 8_000, `${first.bytes} bytes`)
+  assert.equal(sent.z.length, 60)
+  for (const { p } of sent.z) assert.ok((p?.length ?? 0) >= 6)
+  // people and rules go on with what was drawn
+  assert.equal((await get()).body.features[0].geometry.coordinates[0].length, 121)
+  const warned = body.warnings.map(({ code, group_id }: { code: string; group_id: number }) => [
+    code,
+    group_id,
+  ])
+  assert.deepEqual(
+    warned,
+    first.simplified_m >= 5
+      ? [
+          ['simplified', 1],
+          ['simplified', 2],
+        ]
+      : [],
+  )
+})
+
+test("a group's own zones may take corners from those of the site, and the answer says so", async () => {
+  const half = (name: string) => Array.from({ length: 8 }, (_, i) => jagged(`${name}${i}`, 60))
+  assert.equal((await put(half('site'))).body.published[0].simplified_m, 0)
+  const { status, body } = await putOwn(1, half('own'))
+  assert.equal(status, 200)
+  assert.ok(body.published.teebox.simplified_m > 0)
+  assert.ok(JSON.stringify(await published(1)).length <= 16_384)
+  assert.equal((await published(2)).z[0]?.p?.length, 120)
+})
+
+test('zones that cannot be made to fit are refused, for groups and their own too', async () => {
+  const long = (i: number) => `${'界'.repeat(60)}-${i}`
+  const most = Array.from({ length: 75 }, (_, i) => jagged(long(i), 5))
+  const refused = await put(most)
+  assert.deepEqual([refused.status, refused.body.code], [400, 'too_large'])
+  assert.equal((await put(most.slice(0, 50))).status, 200)
+  const own = await putOwn(1, most.slice(50))
+  assert.deepEqual([own.status, own.body.code], [400, 'too_large'])
+})
+
+test('bad and hostile bodies change nothing', async () => {
+  await put([zone('barn')])
+  const bad: [unknown, number, string][] = [
+    ['{', 400, 'invalid_json'],
+    ['[]', 400, 'invalid_body'],
+    [{}, 400, 'invalid_field'],
+    [{ type: 'Feature' }, 400, 'invalid_field'],
+    [collection([zone('a', { type: 'lake' })]), 400, 'invalid_field'],
+    [collection([jagged('bow', 2)]), 400, 'too_few_points'],
+    [collection([jagged('round', 201)]), 400, 'too_many_points'],
+    [collection([zone('a', { at: [-81.6, 91] })]), 400, 'invalid_position'],
+    [JSON.stringify(collection([])) + ' '.repeat(1_048_576), 413, 'payload_too_large'],
+  ]
+  for (const [body, status, code] of bad) {
+    const answer = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+    assert.deepEqual([answer.status, answer.body.code], [status, code], String(body).slice(0, 40))
+  }
+  const text = await g.request('PUT', '/zones', {
+    body: '{}',
+    headers: { 'if-match': '*', 'content-type': 'text/plain' },
+  })
+  assert.equal(text.status, 415)
+  assert.deepEqual(ids((await get()).body), ['barn'])
+})
+
+test('the last 20 sets are kept with person and time, and come back as a new version', async () => {
+  const { user } = (await g.request('GET', '/me')).body
+  clock.advance(60_000)
+  for (let i = 0; i < 21; i++) await put([zone(`n${i}`), zone('x')])
+  const versions = (await g.request('GET', '/zones/versions')).body
+  const { version } = (await get()).body
+  assert.deepEqual(
+    versions.map((kept: { version: number }) => kept.version),
+    Array.from({ length: 20 }, (_, i) => version - i),
+  )
+  assert.deepEqual(versions[0], {
+    ...{ version, at: new Date(clock.nowMs()).toISOString(), count: 2 },
+    by: { user_id: user.user_id, name: user.name },
+  })
+  const oldest = versions[19].version
+  const restored = await g.request('POST', `/zones/versions/${oldest}/restore`)
+  assert.deepEqual([restored.status, restored.body.version, restored.body.count], [200, version + 1, 2])
+  assert.deepEqual(ids((await get()).body), ['n1', 'x'])
+  assert.deepEqual(await publishedIds(1), ['n1', 'x'])
+  assert.equal((await g.request('GET', '/zones/versions')).body.length, 20)
+  for (const [path, status, code] of [
+    // it made room for the new one
+    [String(oldest), 404, 'version_not_found'],
+    ['999999', 404, 'version_not_found'],
+    ['x', 400, 'invalid_number'],
+  ] as const) {
+    const answer = await g.request('POST', `/zones/versions/${path}/restore`)
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  }
+})
+
+test('an If-Match of a restore must match', async () => {
+  await put([zone('barn')])
+  const { version } = (await get()).body
+  await put([])
+  const restore = (headers: Record<string, string>) =>
+    g.request('POST', `/zones/versions/${version}/restore`, { headers })
+  assert.deepEqual((await restore({ 'if-match': '"1-x"' })).body.code, 'zones_changed')
+  const etag = (await get()).headers.get('etag') ?? ''
+  assert.equal((await restore({ 'if-match': etag })).status, 200)
+})
+
+test('a set whose ids a group has meanwhile is not put in force again', async () => {
+  await put([zone('barn')])
+  const { version } = (await get()).body
+  await put([])
+  await putOwn(1, [zone('barn')])
+  const answer = await g.request('POST', `/zones/versions/${version}/restore`)
+  assert.deepEqual([answer.status, answer.body.code], [400, 'duplicate_id'])
+})
+
+test('every socket is told, whoever it is of', async () => {
+  const sockets = [await g.realtime(), await g.realtime(keys['no scope'] ?? '')]
+  const { version } = (await put([zone('barn')])).body
+  for (const socket of sockets)
+    assert.deepEqual(await socket.next('zones_changed'), { type: 'zones_changed', version })
+  // what is refused is not told
+  await put([zone('other')], '"stale"')
+  for (const socket of sockets)
+    assert.ok((await socket.flush()).every(({ type }) => type !== 'zones_changed'))
+})
+
+test('the audit log has who changed which zones', async () => {
+  await put([zone('barn'), zone('path', { type: 'stop' })])
+  await put([zone('barn'), zone('path', { type: 'slow' })])
+  const { entries } = (await g.request('GET', '/audit-log?action=zones.updated&limit=1')).body
+  const [entry] = entries
+  assert.equal(entry.target, 'site')
+  const of = (side: { zones: { id: string; properties: { type: string } }[] }) =>
+    side.zones.map(({ id, properties }) => [id, properties.type])
+  assert.deepEqual([of(entry.before), of(entry.after)], [[['path', 'stop']], [['path', 'slow']]])
+})
+
+test('an erasure takes the name of who made a set', async () => {
+  const jo = await g.createUser({ name: 'Jo Greene', role: 'admin' })
+  await put([zone('barn')], '*', jo.key)
+  const by = async () => (await g.request('GET', '/zones/versions')).body[0].by
+  assert.deepEqual(await by(), { user_id: jo.userId, name: 'Jo Greene' })
+  assert.equal((await g.request('POST', '/erasures', { body: { person: 'jo greene' } })).status, 200)
+  assert.deepEqual(await by(), { user_id: jo.userId, name: '' })
+})
+
+test('a restart changes nothing, and publishes nothing anew', async () => {
+  await put([zone('barn'), zone('two', { groups: [2] })])
+  await putOwn(2, [zone('own')])
+  const before = [
+    await get(),
+    await published(1),
+    await published(2),
+    await g.request('GET', '/zones/versions'),
+  ]
+  await g.restart()
+  const after = [
+    await get(),
+    await published(1),
+    await published(2),
+    await g.request('GET', '/zones/versions'),
+  ]
+  const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part) // answers, and what was published
+  assert.deepEqual(shown(after), shown(before))
+  assert.equal((await put([zone('barn')])).status, 200)
+})
+
+test('a device without a group, and one of each group, raise events of the zones that count for them', async () => {
+  const at = (east: number): [number, number] => [0.1 + east / 111_320, 0.1]
+  await put([
+    zone('all', { type: 'stop', at: at(0) }),
+    zone('only-two', { type: 'stop', at: at(0), groups: [2] }),
+  ])
+  await putOwn(1, [zone('own-one', { type: 'stop', at: at(0) })])
+  const told: Record<string, unknown[]> = {}
+  for (const [hardwareId, groupId] of [
+    ['single', null],
+    ['in-one', 1],
+    ['in-two', 2],
+  ] as const) {
+    const client = await g.device(hardwareId)
+    if (groupId !== null) await g.request('PUT', `/groups/${groupId}/devices/${hardwareId}`)
+    const watcher = await g.realtime()
+    await watcher.subscribe(hardwareId)
+    for (const east of [-200, -100, 0, 1]) {
+      clock.advance(60_000)
+      const [long, lat] = at(east)
+      await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify({ ts: clock.nowMs(), lat, long }), {
+        qos: 1,
+      })
+    }
+    const pushed = (await watcher.flush()).filter(({ type }) => type === 'geofence_enter')
+    const { events } = (await g.request('GET', `/geofence-events?hardware_id=${hardwareId}`)).body
+    const named = (id: string, group: number | null) => `${id} ${group}`
+    told[hardwareId] = events
+      .map((event: { zone_id: string; group_id: number | null }) => named(event.zone_id, event.group_id))
+      .sort()
+    assert.deepEqual(pushed.map(({ zoneId, groupId: of }) => named(zoneId, of)).sort(), told[hardwareId])
+  }
+  assert.deepEqual(told, {
+    single: ['all null'],
+    'in-one': ['all null', 'own-one 1'],
+    'in-two': ['all null', 'only-two null'],
+  })
+  const { events } = (await g.request('GET', '/geofence-events?group_id=1')).body
+  assert.deepEqual(
+    events.map((event: { zone_id: string }) => event.zone_id),
+    ['own-one'],
+  )
+})

@@ -1,0 +1,161 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { readSiteZones } from '#domain/geofences.ts'
+import type { SiteZoneSet } from '#services/zone-sets.ts'
+import type { ChangedZones, ZonesChange } from '#services/zones.ts'
+import { AppError } from '#shared/errors.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { toIso } from '#shared/time.ts'
+import {
+  type ChangedZonesJson,
+  changedZonesSchema,
+  ifMatchHeaders,
+  type KeptZonesJson,
+  keptZonesSchema,
+  newZonesSchema,
+  type ZonesJson,
+  type ZonesWarningJson,
+  zonesSchema,
+  zoneVersionParams,
+} from '#shared/wire/zones.ts'
+import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
+import type { ZoneVersionRow } from '#store/zones.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { upToTenth } from './geofences.ts'
+import { answerTagged, namesTag, Representations, requireIfMatch } from './representations.ts'
+
+const zonesBody = jsonBodyUpTo(1_048_576)
+
+/** Nobody sees a corner that is off by less. */
+const SEEN_M = 5
+
+function toZonesJson({ version, zones }: SiteZoneSet): ZonesJson {
+  return { type: 'FeatureCollection', version, features: toSiteFeaturesJson(zones) }
+}
+
+function toKeptZonesJson({ version, atMs, userId, userName, count }: ZoneVersionRow): KeptZonesJson {
+  return { version, at: toIso(atMs), by: { user_id: userId, name: userName }, count }
+}
+
+/** `/zones`: the zones of the site, one set for all groups. */
+export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  const representations = new Representations(toZonesJson)
+
+  /** On behalf of the caller, and only to the zones that the request names. */
+  function changeOf(c: Context<ApiEnv>): ZonesChange {
+    const { userId } = c.var.user.caller
+    const ifMatch = c.req.header('if-match')
+    return {
+      by: { userId, name: users.find(userId)?.row.name ?? '' },
+      check: (current) => {
+        if (ifMatch === undefined || namesTag(ifMatch, representations.of(current).etag)) return
+        const message = `the zones were changed meanwhile: they are version ${current.version} now`
+        throw new AppError('precondition_failed', 'zones_changed', message)
+      },
+    }
+  }
+
+  function toChangedJson({ set, published }: ChangedZones): ChangedZonesJson {
+    return {
+      success: true,
+      version: set.version,
+      count: set.zones.length,
+      published: published.map(({ groupId, topic, simplifiedM, bytes }) => {
+        return { group_id: groupId, topic, ok: true, simplified_m: upToTenth(simplifiedM), bytes }
+      }),
+      warnings: [...simplified(published), ...gone(set)],
+    }
+  }
+
+  function simplified(published: ChangedZones['published']): ZonesWarningJson[] {
+    return published
+      .filter(({ simplifiedM }) => simplifiedM >= SEEN_M)
+      .map(({ groupId, simplifiedM }) => {
+        const detail = `zones of group ${groupId} lost corners to fit into 16 KiB: their edges are off by up to ${upToTenth(simplifiedM)} m`
+        return { code: 'simplified', group_id: groupId, zone_id: null, detail }
+      })
+  }
+
+  function gone(set: SiteZoneSet): ZonesWarningJson[] {
+    return set.zones.flatMap(({ id, groups: named }) =>
+      (named ?? [])
+        .filter((groupId) => !groups.has(groupId))
+        .map((groupId): ZonesWarningJson => {
+          const detail = `zone ${id} names group ${groupId}, which was deleted`
+          return { code: 'group_gone', group_id: groupId, zone_id: id, detail }
+        }),
+    )
+  }
+
+  /** Answers a change, with the tag that the next one has to name. */
+  function answerChanged(c: Context<ApiEnv>, changed: ChangedZones): ChangedZonesJson {
+    c.header('etag', representations.of(changed.set).etag)
+    return toChangedJson(changed)
+  }
+
+  api.openapi(
+    route.get('/zones', 'Get the zones of the site', {
+      description:
+        'As GeoJSON, with an ETag. One set for all groups; a zone may name those it counts for. Groups may have zones of their own beside them. Answers 304 if If-None-Match has the current ETag.',
+      responses: {
+        200: json(zonesSchema, 'The zones of the site; none at version 0 while there never were any.'),
+        304: { description: 'The zones have not changed since the version in If-None-Match.' },
+        ...problems(),
+      },
+    }),
+    (c) => answerTagged(c, representations.of(zones.current)),
+  )
+
+  api.openapi(
+    route.put('/zones', 'Set the zones of the site', {
+      description:
+        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. For admins.',
+      middleware: [adminOnly, requireIfMatch, zonesBody],
+      request: { headers: ifMatchHeaders, body: body(newZonesSchema) },
+      responses: answers(
+        changedZonesSchema,
+        'The zones are stored and published, with what of them had to be left out.',
+        ...([400, 403, 412, 413, 415, 428] as const),
+      ),
+    }),
+    async (c) => {
+      const read = readSiteZones(c.req.valid('json'), zones.idsOfGroups())
+      return c.json(answerChanged(c, await zones.replace(read, changeOf(c))), 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/zones/versions', 'List the kept zones of the site', {
+      description:
+        'The last 20 sets that people made, newest first: that one is in force. Numbers may have gaps. For admins.',
+      middleware: [adminOnly],
+      responses: answers(z.array(keptZonesSchema), 'The sets that are kept.', 403),
+    }),
+    (c) => c.json(zones.versions().map(toKeptZonesJson), 200),
+  )
+
+  api.openapi(
+    route.post('/zones/versions/{version}/restore', 'Restore zones of the site', {
+      description:
+        'Puts a set that is kept in force again, as a new version. An If-Match that is sent must match. For admins.',
+      middleware: [adminOnly],
+      request: { headers: ifMatchHeaders, params: zoneVersionParams },
+      responses: answers(
+        changedZonesSchema,
+        'The zones are stored and published.',
+        ...([400, 403, 404, 412] as const),
+      ),
+    }),
+    async (c) => {
+      const { version } = c.req.valid('param')
+      return c.json(answerChanged(c, await zones.restore(version, changeOf(c))), 200)
+    },
+  )
+
+  return api
+}

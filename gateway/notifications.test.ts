@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { connectAsync } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { Course } from '#testing/course/course.ts'
+import { ANSWERS, Receiver } from '#testing/receiver.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
+
+const PACK = { empty_v: 46, full_v: 51, low_v: 48 }
+
+test('from a voltage to a program and to people', async (t) => {
+  const clock = new FakeClock()
+  const settings = { CARTBARN_PUBLIC_URL: 'https://barn.example' }
+  const g = await startGateway(settings, { clock, isTimeSynchronized: () => true })
+  t.after(() => g.stop())
+  const [program, people] = [await Receiver.open(t), await Receiver.open(t)]
+  const site = { name: 'Pebble Creek', time_zone: 'Europe/Berlin', language: 'de', pack: PACK }
+  await g.request('PATCH', '/site', { body: site })
+  await g.request('POST', '/webhooks', { body: { url: program.url, kinds: ['low_battery'] } })
+  await g.request('POST', '/notifiers', { body: { channel: 'ntfy', to: people.url } })
+  const course = new Course(g, clock)
+  await course.group(7)
+  const lock = await course.device('lock-17', { cart: '17', groupId: 7 })
+  await lock.goTo('barn')
+  clock.advance(6 * MINUTE_MS)
+  await lock.goTo('barn', { battery_voltage: 47.5 })
+  await program.has(1)
+  const [told] = program.bodies
+  assert.deepEqual(
+    [told.event, told.alert.kind, told.alert.cart, told.site.name],
+    ['opened', 'low_battery', '17', 'Pebble Creek'],
+  )
+  const { body: list } = await g.request('GET', '/alerts')
+  assert.deepEqual(list.alerts, [told.alert])
+  await eventually(async () => (await g.request('GET', '/notifiers')).body[0].waiting === 1, 'it waits')
+  clock.advance(30_000)
+  await people.has(1)
+  const [{ headers, text } = assert.fail()] = people.received
+  assert.equal(
+    text,
+    [
+      'Cart 17: Batterie schwach, 47,5 V in Ruhe (schwach unter 48 V)',
+      'Wo: The barn (0.10000, 0.10000)',
+      'Seit: 01.05.2026, 14:06',
+      'https://barn.example/app/#cart=17',
+    ].join('\n'),
+  )
+  assert.equal(headers.click, 'https://barn.example/app/#cart=17')
+  const { alert_id } = told.alert
+  await g.request('POST', `/alerts/${alert_id}/acknowledge`, { body: {} })
+  await g.request('POST', `/alerts/${alert_id}/close`, { body: {} })
+  await program.has(3)
+  assert.deepEqual(
+    program.bodies.map(({ event, alert }) => [event, alert.alert_id]),
+    ['opened', 'acknowledged', 'closed'].map((event) => [event, alert_id]),
+  )
+})
+
+const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
+
+/** A gateway in a process of its own. */
+class Program {
+  readonly #child: ChildProcess
+  http = ''
+  mqtt = ''
+
+  private constructor(child: ChildProcess) {
+    this.#child = child
+  }
+
+  static async start(t: TestContext, dataDir: string): Promise<Program> {
+    const env = {
+      ...{ PATH: process.env.PATH, CARTBARN_DATA_DIR: dataDir, CARTBARN_HOST: '127.0.0.1' },
+      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', CARTBARN_ADMIN_API_KEY: ADMIN_KEY },
+    }
+    const child = spawn(process.execPath, [ENTRY, 'run'], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+    const program = new Program(child)
+    t.after(() => program.kill())
+    assert.ok(child.stdout !== null)
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { msg, http, mqtt } = JSON.parse(line)
+      if (msg !== 'listening') continue
+      Object.assign(program, { http, mqtt })
+      // read on, or it would wait for a reader
+      child.stdout.resume()
+      return program
+    }
+    return assert.fail('it ended')
+  }
+
+  /** As a power cut does. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    this.#child.kill('SIGKILL')
+    await once(this.#child, 'exit')
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  async request(method: string, path: string, body?: object): Promise<any> {
+    const response = await fetch(this.http + path, {
+      method,
+      headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return response.json()
+  }
+}
+
+test('a power cut between an alert and its webhook loses neither, and the delivery stays the same', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-cut-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const first = await Program.start(t, dataDir)
+  // while it is sent, and before anything is answered
+  const receiver = await Receiver.open(t, () => void first.kill())
+  await first.request('PATCH', '/site', { pack: PACK, rest_after_s: 1 })
+  await first.request('POST', '/webhooks', { url: receiver.url, secret: 'x' })
+  const { mqtt } = await first.request('POST', '/devices', { hardware_id: 'lock-17', device_type: 'teebox' })
+  const client = await connectAsync(first.mqtt, {
+    ...{ clientId: 'lock-17', username: 'lock-17', password: mqtt.password, reconnectPeriod: 0 },
+  })
+  client.on('error', () => undefined)
+  t.after(() => client.endAsync(true))
+  const say = () => {
+    const reading = { ts: Date.now(), lat: 0.1, long: 0.1, speed: 0, battery_voltage: 47 }
+    client.publish('dev/lock-17/tlm', JSON.stringify(reading), { qos: 0 })
+  }
+  const talk = setInterval(say, 500)
+  await receiver.has(1, 60_000)
+  clearInterval(talk)
+  await first.kill()
+  receiver.answer = ANSWERS.ok
+  const second = await Program.start(t, dataDir)
+  await receiver.has(2, 60_000)
+  const [before, after] = receiver.received
+  assert.equal(after?.headers['x-cartbarn-delivery'], before?.headers['x-cartbarn-delivery'])
+  assert.equal(after?.text, before?.text)
+  const [{ event, alert }] = receiver.bodies
+  assert.equal(event, 'opened')
+  const { alert_id, kind } = await second.request('GET', `/alerts/${alert.alert_id}`)
+  assert.deepEqual([alert_id, kind], [alert.alert_id, 'low_battery'])
+  const isDone = async () => {
+    const [webhook] = await second.request('GET', '/webhooks')
+    return webhook.waiting === 0 && webhook.last_success_at !== null
+  }
+  await eventually(isDone, 'a success')
+  assert.equal(receiver.received.length, 2)
+})

@@ -1,0 +1,38 @@
+import type { Carts } from '#services/carts/carts.ts'
+import { Lookups } from '#services/notifications/lookups.ts'
+import { Mailer } from '#services/notifications/mailer.ts'
+import { Outbox } from '#services/notifications/outbox.ts'
+import { placeOfCart } from '#services/notifications/place.ts'
+import { Notifiers } from '#services/notifiers.ts'
+import type { Site } from '#services/site.ts'
+import { Webhooks } from '#services/webhooks.ts'
+import type { Log } from '#shared/log.ts'
+import type { Store } from '#store/store.ts'
+import type { Config } from './config.ts'
+import { reachableUrl } from './default-route.ts'
+import type { Events } from './events.ts'
+
+interface NotificationsDeps {
+  store: Pick<Store, 'read' | 'write'>
+  events: Events
+  clock: ConstructorParameters<typeof Outbox>[0]['clock']
+  log: Log
+  config: Pick<Config, 'mail' | 'telegramUrl' | 'publicUrl' | 'host'>
+  site: Site
+  carts: Pick<Carts, 'find'>
+  /** Where the API listens, once it does. */
+  listeningUrl: () => string
+}
+
+/** What tells programs and people of alerts, and what an admin sets up for it. */
+export function createNotifications({ config, site, carts, listeningUrl, ...base }: NotificationsDeps) {
+  const outbox = new Outbox({ ...base, random: Math.random })
+  const lookups = new Lookups()
+  const webhooks = new Webhooks({ ...base, outbox, lookups })
+  const notifiers = new Notifiers({
+    ...{ ...base, outbox, lookups, site, mailer: new Mailer(config.mail), telegramUrl: config.telegramUrl },
+    baseUrl: async () => config.publicUrl ?? reachableUrl(config.host, listeningUrl()),
+    placeOf: (cart) => placeOfCart(carts.find(cart)),
+  })
+  return { outbox, webhooks, notifiers }
+}

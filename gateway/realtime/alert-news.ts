@@ -1,0 +1,53 @@
+import type { Caller } from '#domain/access.ts'
+import { type Alert, toAlertJson } from '#domain/alert.ts'
+import type { GatewayEvents } from '#gateway/events.ts'
+import { toIso } from '#shared/time.ts'
+import type { RealtimeConnection } from './connection.ts'
+import { Frame } from './frames.ts'
+
+type AlertChanged = GatewayEvents['alertChanged']
+
+interface AlertNewsDeps {
+  alerts: { maySee(caller: Caller, alert: Alert): boolean }
+  /** All there are; whom an alert concerns does not depend on what they subscribe to. */
+  connections: Iterable<RealtimeConnection>
+  /** Makes due what was told before. */
+  settle(): void
+}
+
+/** Tells everybody who may see it of an alert. All that comes in one turn is made into frames once and written in one piece. */
+export class AlertNews {
+  readonly #deps: AlertNewsDeps
+  #waiting: AlertChanged[] = []
+
+  constructor(deps: AlertNewsDeps) {
+    this.#deps = deps
+  }
+
+  tell(changed: AlertChanged): void {
+    this.#waiting.push(changed)
+    if (this.#waiting.length === 1) setImmediate(() => this.flush())
+  }
+
+  /** Tells what waits, of which each is told what it may see now. */
+  flush(): void {
+    const { alerts, connections, settle } = this.#deps
+    const news = this.#waiting.map((changed) => ({ alert: changed.alert, frame: frameOf(changed) }))
+    if (news.length === 0) return
+    this.#waiting = []
+    settle()
+    for (const connection of connections) {
+      for (const { alert, frame } of news)
+        if (alerts.maySee(connection.caller, alert)) connection.enqueue(frame)
+      connection.flush()
+    }
+  }
+}
+
+function frameOf({ event, alert }: AlertChanged): Frame {
+  const atMs = { opened: alert.openedAtMs, acknowledged: alert.acknowledgedAtMs, closed: alert.closedAtMs }[
+    event
+  ]
+  const timestamp = toIso(atMs ?? alert.openedAtMs)
+  return new Frame({ type: 'alert', event, alert: toAlertJson(alert), timestamp })
+}

@@ -1,0 +1,152 @@
+import { alertTopic, toAlertJson } from '#domain/alert.ts'
+import type { Events } from '#gateway/events.ts'
+import { Tally } from '#shared/tally.ts'
+import type { Clock } from '#shared/time.ts'
+import { ALERT_KINDS } from '#shared/wire/alerts.ts'
+import type { AlertsChange, ClosedDay, SavedAlert, StoredAlert } from '#store/alerts.ts'
+import type { Store } from '#store/store.ts'
+import { type Downlink, type PreparedMessage, publishWith } from '../downlink.ts'
+import type { AlertBook } from './alert-book.ts'
+import type { Findings, FoundChange } from './findings.ts'
+
+interface AlertWriterDeps {
+  store: Pick<Store, 'read' | 'write'>
+  downlink: Pick<Downlink, 'prepare'>
+  events: Pick<Events, 'emit'>
+  clock: Clock
+  book: AlertBook
+}
+
+/** A transaction of more would keep messages of devices waiting: many may be told of each. */
+const MOST_IN_ONE = 100
+
+/**
+ * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what programs read
+ * is always what is stored.
+ */
+export class AlertWriter {
+  /** Alerts that were opened since the start, by kind. */
+  readonly opened = new Tally(ALERT_KINDS)
+  readonly #deps: AlertWriterDeps
+  /** Topics whose retained message is not what is stored. */
+  readonly #untold = new Set<string>()
+
+  constructor(deps: AlertWriterDeps) {
+    this.#deps = deps
+  }
+
+  /** Finds out which retained messages are not those of the alerts in the book. */
+  load(): void {
+    const { book, store } = this.#deps
+    const right = new Map(book.notClosed().map((alert) => [topicOf(alert), payloadOf(alert)]))
+    const kept = new Map(
+      store.read.alertMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
+    )
+    for (const topic of new Set([...right.keys(), ...kept.keys()]))
+      if (right.get(topic) !== kept.get(topic)) this.#untold.add(topic)
+  }
+
+  get hasUntold(): boolean {
+    return this.#untold.size > 0
+  }
+
+  /** In one transaction, unless it is very much. Throws `store_unavailable`. */
+  async save({ changes, ended }: Findings, closedDay: ClosedDay | null): Promise<void> {
+    let from = 0
+    do {
+      const some = changes.slice(from, from + MOST_IN_ONE)
+      from += MOST_IN_ONE
+      const isLast = from >= changes.length
+      await this.#saveSome(some, isLast ? ended : [], isLast ? closedDay : null)
+    } while (from < changes.length)
+  }
+
+  async #saveSome(
+    found: readonly FoundChange[],
+    ended: readonly StoredAlert[],
+    closedDay: ClosedDay | null,
+  ): Promise<void> {
+    const { store, clock, book } = this.#deps
+    const shown = new Shown(book)
+    const told = found.map((change) => ({ change, messages: this.#prepare(shown.after(change)) }))
+    const topics = [...this.#untold]
+    const untold = topics.flatMap((topic) => this.#prepare(shown.at(topic)))
+    await publishWith([...told.flatMap(({ messages }) => messages), ...untold], (_, commit) => {
+      const input: AlertsChange = {
+        changes: told.map(({ change, messages }) => ({
+          ...change,
+          sessionChanges: messages.flatMap(({ changes }) => changes),
+        })),
+        endedIds: ended.map(({ alertId }) => alertId),
+        sessionChanges: untold.flatMap(({ changes }) => changes),
+        ...{ closedDay, nowMs: clock.nowMs() },
+      }
+      return store.write('saveAlerts', input, (saved) => {
+        for (const topic of topics) this.#untold.delete(topic)
+        for (const alert of ended) book.ended(alert)
+        for (const one of saved) this.#took(one)
+        commit()
+        for (const { event, alert, isNew } of saved)
+          if (isNew) this.#deps.events.emit('alertChanged', { event, alert })
+      })
+    })
+  }
+
+  #took({ event, alert, isNew }: SavedAlert): void {
+    this.#deps.book.put(alert)
+    if (!isNew) this.#untold.add(topicOf(alert))
+    else if (event === 'opened') this.opened.add(alert.kind)
+  }
+
+  #prepare(message: Message | null): PreparedMessage[] {
+    return message === null ? [] : [this.#deps.downlink.prepare({ ...message, isRetained: true })]
+  }
+}
+
+/** What programs are shown of alerts, one change after the other. */
+class Shown {
+  readonly #book: AlertBook
+  /** By topic, then by id. */
+  readonly #changed = new Map<string, Map<string, StoredAlert>>()
+
+  constructor(book: AlertBook) {
+    this.#book = book
+  }
+
+  /** The alert itself, or when it is closed another of the same topic, or nothing; null where nothing shows. */
+  after({ event, alert }: FoundChange): Message | null {
+    const topic = topicOf(alert)
+    const changed = this.#changed.get(topic) ?? new Map<string, StoredAlert>()
+    this.#changed.set(topic, changed.set(alert.alertId, alert))
+    if (alert.closedAtMs === null) return { topic, payload: payloadOf(alert) }
+    return event === 'closed' ? this.#newest(topic, this.#book.ofCart(alert.cart)) : null
+  }
+
+  /** What a topic shows by now. */
+  at(topic: string): Message {
+    return this.#newest(topic, this.#book.notClosed())
+  }
+
+  #newest(topic: string, known: readonly StoredAlert[]): Message {
+    const changed = this.#changed.get(topic)
+    const same = known.filter(({ alertId }) => changed?.has(alertId) !== true)
+    const open = [...same, ...(changed?.values() ?? [])]
+      .filter((alert) => alert.closedAtMs === null && topicOf(alert) === topic)
+      .sort((a, b) => a.openedAtMs - b.openedAtMs)
+      .at(-1)
+    return { topic, payload: open === undefined ? '' : payloadOf(open) }
+  }
+}
+
+interface Message {
+  topic: string
+  payload: string
+}
+
+function topicOf({ kind, cart }: StoredAlert): string {
+  return alertTopic(kind, cart)
+}
+
+function payloadOf(alert: StoredAlert): string {
+  return JSON.stringify(toAlertJson(alert))
+}

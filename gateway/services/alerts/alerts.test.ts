@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Caller } from '#domain/access.ts'
+import type { ClockState } from '#domain/clock-state.ts'
+import { Events, type GatewayEvents } from '#gateway/events.ts'
+import { UnavailableError } from '#shared/errors.ts'
+import { createLog } from '#shared/log.ts'
+import { Calendar } from '#shared/site/opening-hours.ts'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { Store } from '#store/store.ts'
+import { CartDrill } from '#testing/course/cart-drill.ts'
+import type { Cart } from '../cart.ts'
+import { Alerts } from './alerts.ts'
+
+const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
+const ANN = { userId: 'a', name: 'Ann' }
+const FOREVER = new Calendar(new TimeZone('UTC'), null)
+
+/** Alerts on a real store, of carts that a test makes up; what is published is kept as a broker would. */
+class Course {
+  readonly clock = new FakeClock()
+  readonly heard: string[] = []
+  readonly retained = new Map<string, string>()
+  carts: Cart[] = []
+  disk: { state: 'ok' | 'low' | 'critical'; usedBytes: number; budgetBytes: number } = {
+    ...{ state: 'ok', usedBytes: 1, budgetBytes: 10 },
+  }
+  state: ClockState = 'confirmed'
+  users = new Map([['u1', { row: { name: 'Bob' } }]])
+  /** Asked before each write. */
+  onWrite: (write: () => Promise<unknown>) => Promise<unknown> = (write) => write()
+  /** The next write is on the disk, and nobody hears of it, as when the writer dies between the commit and its answer. */
+  diesAfterNext = false
+  writes = 0
+  readonly #store: Store
+  #events = new Events(createLog('silent'))
+  #alerts: Alerts
+
+  private constructor(store: Store) {
+    this.#store = store
+    this.#alerts = this.#create()
+  }
+
+  static async open(t: TestContext): Promise<Course> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-alerts-'))
+    const options = { dataDir, readerThreads: 1, writeQueueRows: 1000 }
+    const store = new Store(options, createLog('silent'))
+    await store.start()
+    const course = new Course(store)
+    t.after(async () => {
+      await course.alerts.stop()
+      await store.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    })
+    await course.#begin()
+    return course
+  }
+
+  get alerts(): Alerts {
+    return this.#alerts
+  }
+
+  get events(): Events {
+    return this.#events
+  }
+
+  /** As after a kill: the one before is not asked, and goes on no more. */
+  async restart(): Promise<void> {
+    await this.#alerts.stop()
+    this.#events = new Events(createLog('silent'))
+    this.#alerts = this.#create()
+    await this.#begin()
+  }
+
+  /** A second goes by; resolves when what was found is written. */
+  async look(seconds = 1): Promise<void> {
+    for (let i = 0; i < seconds; i++) {
+      this.clock.advance(1000)
+      this.#events.emit('cartsJudged', { carts: this.carts, nowMs: this.clock.nowMs() })
+      await this.settle()
+    }
+  }
+
+  settle(): Promise<void> {
+    return this.#alerts.settle()
+  }
+
+  list() {
+    const query = { limit: 1000, offset: 0, ...this.#alerts.scopeOf(ADMIN) }
+    return this.#store.readers.run('alerts', query, { owner: 'test' })
+  }
+
+  #create(): Alerts {
+    const store = this.#store
+    return new Alerts({
+      ...{ events: this.#events, clock: this.clock, log: createLog('silent') },
+      store: {
+        read: {
+          ...store.read,
+          alertMessages: () => [...this.retained].map(([topic, payload]) => ({ topic, payload })),
+        },
+        readers: store.readers,
+        write: ((...args: Parameters<Store['write']>) => {
+          this.writes++
+          return this.onWrite(async () => {
+            if (!this.diesAfterNext) return store.write(...args)
+            this.diesAfterNext = false
+            await store.write(args[0], args[1])
+            throw new UnavailableError('the store stopped while writing')
+          })
+          // what goes through is the store's own
+        }) as Store['write'],
+      },
+      downlink: {
+        prepare: ({ topic, payload }) => ({
+          changes: [],
+          commit: () =>
+            void (payload === '' ? this.retained.delete(topic) : this.retained.set(topic, payload)),
+          abandon: () => undefined,
+        }),
+      },
+      site: { settings: { ...DEFAULT_SITE_SETTINGS, pack: PACK }, calendar: FOREVER },
+      carts: {
+        find: (key) => this.carts.find((cart) => cart.key === key),
+        of: (hardwareId) => this.carts.find(({ said }) => said.some((one) => one.hardwareId === hardwareId)),
+      },
+      users: { find: (userId) => this.users.get(userId) },
+      confirmation: withState(() => this.state),
+      diskGuard: withUse(() => this.disk),
+      sync: undefined,
+    })
+  }
+
+  async #begin(): Promise<void> {
+    this.#events.on('alertChanged', ({ event, alert }: GatewayEvents['alertChanged']) =>
+      this.heard.push(`${event} ${alert.kind} ${alert.cart ?? 'site'}`),
+    )
+    this.#alerts.load()
+    await this.#alerts.start()
+  }
+}
+
+const PACK = { emptyV: 46, fullV: 51, lowV: 48 }
+const withState = (state: () => ClockState) => ({
+  get state() {
+    return state()
+  },
+})
+const withUse = (use: () => Course['disk']) => ({
+  get use() {
+    return use()
+  },
+})
+
+/** A cart on the course whose pack has this voltage at rest. */
+function cart(key: string, voltageV = 47): Cart {
+  const drill = new CartDrill(Date.UTC(2026, 4, 1, 12), { pack: PACK })
+  drill.say({ northM: 0, agoS: 3600 })
+  drill.say({ northM: 0, voltageV })
+  drill.enter('parking', 'boundary')
+  return { ...drill.cart, key }
+}
+
+const OPENED = 'opened low_battery 17'
+const CLOSED = 'closed low_battery 17'
+
+test('what a look finds is one transaction, each alert with its message', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17'), cart('18'), cart('cart/19', 50)]
+  course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
+  await course.look(5)
+  assert.equal(course.writes, 1)
+  assert.deepEqual(course.heard, [OPENED, 'opened low_battery 18', 'opened disk site'])
+  assert.deepEqual(
+    [...course.retained.keys()],
+    ['alert/low_battery/17', 'alert/low_battery/18', 'alert/disk/site'],
+  )
+  const [, , alert] = await course.list()
+  assert.deepEqual(JSON.parse(course.retained.get('alert/low_battery/17') ?? '').alert_id, alert?.alertId)
+  assert.deepEqual(course.alerts.openAlertIdsOf('17'), [alert?.alertId])
+  assert.equal(course.alerts.openAlertIdsOf('17'), course.alerts.openAlertIdsOf('17'))
+  assert.deepEqual(course.alerts.openAlertIdsOf('cart/19'), [])
+})
+
+test('what is over is closed, and its message is gone', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('a/b #+')]
+  await course.look()
+  assert.deepEqual([...course.retained.keys()], ['alert/low_battery/a%2Fb%20%23%2B'])
+  course.carts = [cart('a/b #+', 49.5)]
+  await course.look(3)
+  assert.deepEqual(course.heard, ['opened low_battery a/b #+', 'closed low_battery a/b #+'])
+  assert.equal(course.retained.size, 0)
+  assert.deepEqual(course.alerts.openAlertIdsOf('a/b #+'), [])
+})
+
+test('a restart closes, opens and doubles nothing', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
+  await course.look(2)
+  await course.restart()
+  // nobody has looked at the disk yet
+  course.disk = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
+  await course.look(3)
+  assert.deepEqual(course.heard, [OPENED, 'opened disk site'])
+  assert.equal((await course.list()).length, 2)
+  course.disk = { state: 'ok', usedBytes: 1, budgetBytes: 10 }
+  await course.look()
+  assert.equal(course.heard.at(-1), 'closed disk site')
+})
+
+test('a write that fails is tried again, and tells once', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  course.onWrite = () => Promise.reject(new UnavailableError('the store cannot be written'))
+  await course.look(3)
+  assert.deepEqual([course.heard, course.retained.size], [[], 0])
+  course.onWrite = (write) => write()
+  await course.look(3)
+  assert.deepEqual(course.heard, [OPENED])
+})
+
+test('a write of which nobody knows that it came through opens no second alert', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  course.diesAfterNext = true
+  await course.look()
+  assert.deepEqual([course.heard, course.retained.size], [[], 0])
+  await course.look(3)
+  const alerts = await course.list()
+  assert.equal(alerts.length, 1)
+  assert.equal(JSON.parse(course.retained.get('alert/low_battery/17') ?? '{}').alert_id, alerts[0]?.alertId)
+})
+
+test('messages that are not those of the alerts are put right after a start', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  await course.look()
+  const [topic, payload] = [...course.retained][0] ?? assert.fail()
+  course.retained.set(topic, '{}')
+  course.retained.set('alert/outside/18', '{}')
+  await course.restart()
+  await course.look(2)
+  assert.deepEqual([...course.retained], [[topic, payload]])
+  assert.deepEqual(course.heard, [OPENED])
+})
+
+test('the alerts of a cart that is gone are closed as removed', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17'), cart('18')]
+  await course.look()
+  course.carts = [cart('18')]
+  course.events.emit('cartRemoved', { key: '17', hardwareIds: ['lock-17'] })
+  await course.look(2)
+  assert.equal(course.heard.at(-1), CLOSED)
+  const removed = (await course.list()).find((alert) => alert.cart === '17')
+  assert.equal(removed?.details.reason, 'removed')
+  // registered again it is another cart
+  course.carts = [cart('17'), cart('18')]
+  await course.look()
+  assert.equal(course.heard.at(-1), OPENED)
+  // and what a stop hid is found
+  await course.restart()
+  course.carts = []
+  await course.look()
+  assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
+})
+
+test('the first acknowledgement stays, also of one that is closed', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  await course.look()
+  const [alertId = ''] = course.alerts.openAlertIdsOf('17')
+  const first = await course.alerts.acknowledge(() => ADMIN, alertId, ANN, 'on it')
+  const second = await course.alerts.acknowledge(() => ADMIN, alertId, { userId: 'b', name: 'Bob' }, 'me too')
+  assert.deepEqual(second, first)
+  assert.deepEqual([first.acknowledgedBy, first.note], [ANN, 'on it'])
+  assert.equal(JSON.parse(course.retained.get('alert/low_battery/17') ?? '').note, 'on it')
+  assert.deepEqual(course.heard, [OPENED, 'acknowledged low_battery 17'])
+  course.carts = [cart('18')]
+  await course.look()
+  const other = course.alerts.openAlertIdsOf('18')[0] ?? ''
+  course.carts = [cart('18', 50)]
+  await course.look()
+  const { acknowledgedBy, closedAtMs } = await course.alerts.acknowledge(() => ADMIN, other, ANN, null)
+  assert.ok(acknowledgedBy !== null && closedAtMs !== null)
+  assert.equal(course.retained.size, 0)
+})
+
+test('one that a person closed is not opened before it was over once, restart or not', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  await course.look()
+  const [alertId = ''] = course.alerts.openAlertIdsOf('17')
+  const closed = await course.alerts.close(() => ADMIN, alertId, ANN, null)
+  assert.ok(closed.closedAtMs !== null)
+  assert.deepEqual(await course.alerts.close(() => ADMIN, alertId, ANN, 'again'), closed)
+  await course.look(3)
+  await course.restart()
+  await course.look(3)
+  assert.deepEqual(course.heard, [OPENED, CLOSED])
+  course.carts = [cart('17', 50)]
+  await course.look()
+  await course.restart()
+  course.carts = [cart('17')]
+  await course.look()
+  assert.deepEqual(course.heard, [OPENED, CLOSED, OPENED])
+})
+
+test('acknowledging and closing at once is done one after the other, while looks go on', async (t) => {
+  const course = await Course.open(t)
+  course.carts = [cart('17')]
+  await course.look()
+  const [alertId = ''] = course.alerts.openAlertIdsOf('17')
+  const people = Array.from({ length: 10 }, (_, i) => [
+    course.alerts.acknowledge(() => ADMIN, alertId, ANN, `note ${i}`),
+    course.alerts.close(() => ADMIN, alertId, ANN, null),
+  ])
+  await Promise.all([...people.flat(), course.look(3)])
+  assert.deepEqual(course.heard, [OPENED, 'acknowledged low_battery 17', CLOSED])
+})
+
+test('the clock: at once when it is not trusted, after ten minutes when nobody has confirmed it', async (t) => {
+  const course = await Course.open(t)
+  course.state = 'trusted'
+  await course.look()
+  course.clock.advance(10 * MINUTE_MS - 4000)
+  await course.look()
+  assert.deepEqual(course.heard, [])
+  await course.look(2)
+  assert.deepEqual(course.heard, ['opened clock site'])
+  await course.restart()
+  await course.look(2)
+  course.state = 'confirmed'
+  await course.look(2)
+  course.state = 'untrusted'
+  await course.look(2)
+  assert.deepEqual(course.heard, ['opened clock site', 'closed clock site', 'opened clock site'])
+})
+
+test('a person who is locked: for each one, until it is over', async (t) => {
+  const course = await Course.open(t)
+  course.users.set('u2', { row: { name: 'Cid' } })
+  const untilMs = course.clock.nowMs() + 60 * MINUTE_MS
+  course.events.emit('pinLocked', { userId: 'u1', untilMs })
+  course.events.emit('pinLocked', { userId: 'u2', untilMs })
+  course.events.emit('pinLocked', { userId: 'gone', untilMs })
+  await course.look(3)
+  assert.deepEqual(course.heard, ['opened pin_locked site', 'opened pin_locked site'])
+  const [, alert] = course.alerts.notClosedFor(ADMIN)
+  assert.deepEqual(alert?.details, { user_id: 'u2', name: 'Cid', until: new Date(untilMs).toISOString() })
+  const staff: Caller = { userId: 's', role: 'staff', allowedHardwareIds: new Set(['*']) }
+  assert.deepEqual(course.alerts.notClosedFor(staff), [])
+  await course.restart()
+  course.users.delete('u2')
+  await course.look(2)
+  // the message of the topic is that of the one that is left
+  assert.equal(JSON.parse(course.retained.get('alert/pin_locked/site') ?? '{}').details.user_id, 'u1')
+  course.clock.advance(60 * MINUTE_MS)
+  await course.look(2)
+  assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
+  assert.equal(course.retained.size, 0)
+})
+
+test('a thousand alerts at once are written and told of', async (t) => {
+  const course = await Course.open(t)
+  course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`))
+  await course.look()
+  assert.equal(course.heard.length, 1000)
+  assert.equal(course.writes, 10)
+  await course.look(2)
+  assert.equal(course.heard.length, 1000)
+})
+
+test('a look at carts about which nothing is new takes microseconds', async (t) => {
+  const course = await Course.open(t)
+  course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`, 50))
+  await course.look(20)
+  const startedAtMs = performance.now()
+  await course.look(50)
+  const perCartUs = ((performance.now() - startedAtMs) * 1000) / 50 / 1000
+  t.diagnostic(`${perCartUs.toFixed(2)} µs a cart`)
+  // a few on a machine that does nothing else
+  assert.ok(perCartUs < 100, `${perCartUs} µs`)
+})

@@ -1,0 +1,310 @@
+import { type Caller, visibleHardwareIds } from '#domain/access.ts'
+import { type Alert, canSeeAlert, seesSiteKind } from '#domain/alert.ts'
+import type { ClockState } from '#domain/clock-state.ts'
+import type { Events } from '#gateway/events.ts'
+import { describeError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import type { SyncStatus } from '#shared/sync-status.ts'
+import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import { ALERT_KINDS, type AlertKind, isSiteKind } from '#shared/wire/alerts.ts'
+import type { AlertQuery, ClosedDay, StoredAlert } from '#store/alerts.ts'
+import type { Store } from '#store/store.ts'
+import type { Cart } from '../cart.ts'
+import type { Downlink } from '../downlink.ts'
+import type { Site } from '../site.ts'
+import type { DiskUse } from '../telemetry/disk-guard.ts'
+import { AlertBook, BRAKE_MS } from './alert-book.ts'
+import { AlertWriter } from './alert-writer.ts'
+import { type Findings, type FoundChange, judgeCart, judgeRemoved, judgeSite } from './findings.ts'
+import { type AlertGround, closedDayAt, groundOf } from './ground.ts'
+import { forget, remember } from './memory.ts'
+import { PinAlerts } from './pin-alerts.ts'
+import { RecentHistory } from './recent-history.ts'
+import { isWell, type SiteFacts } from './site-rules.ts'
+
+export interface AlertsDeps {
+  store: Pick<Store, 'read' | 'write'> & { readers: Pick<Store['readers'], 'run'> }
+  events: Events
+  clock: Clock & MonotonicClock
+  log: Log
+  downlink: Pick<Downlink, 'prepare'>
+  site: Pick<Site, 'settings' | 'calendar'>
+  carts: CartRegister
+  users: { find(userId: string): { row: { name: string } } | undefined }
+  confirmation: { readonly state: ClockState }
+  diskGuard: { readonly use: DiskUse }
+  /** Undefined without a head office. */
+  sync: { readonly status: Pick<SyncStatus, 'state' | 'lastContactMs'> } | undefined
+}
+
+/** The carts there are. */
+export interface CartRegister {
+  find(key: string): Cart | undefined
+  /** The cart that a device is of. */
+  of(hardwareId: string): Cart | undefined
+}
+
+type Person = NonNullable<Alert['acknowledgedBy']>
+
+/** A clock that shows so much more or less than what has gone by was set. */
+const CLOCK_SET_MS = MINUTE_MS
+const SITE_KINDS = ALERT_KINDS.filter(isSiteKind)
+
+/**
+ * Warns people. Whenever the carts were judged, rules that are pure (`cart-rules.ts`, `site-rules.ts`) say of each cart and of the
+ * site what holds and what is over (`findings.ts`); that is written down in one transaction with the messages that tell of it
+ * (`alert-writer.ts`), and only then true (`alert-book.ts`). A write that fails is found again at the next look.
+ */
+export class Alerts implements Part {
+  readonly #deps: AlertsDeps
+  readonly #book = new AlertBook()
+  readonly #writer: AlertWriter
+  readonly #history: RecentHistory
+  readonly #pins: PinAlerts
+  readonly #turns = new Turns()
+  /** Writes that are not over: what a look would find may be found already. */
+  #underWay = 0
+  #isRunning = false
+  #hasFailed = false
+  #closedDay: ClosedDay | null = null
+  #writtenDay: ClosedDay | null = null
+  /** Carts that are gone, and whose alerts are still to be closed. */
+  readonly #removed = new Set<string>()
+  #countFromMs = Number.NEGATIVE_INFINITY
+  /** What the clock shows, less what has gone by. */
+  #offsetMs: number | undefined
+  #confirmedAtMonotonicMs: number
+  #wellAtMonotonicMs: number
+
+  constructor(deps: AlertsDeps) {
+    this.#deps = deps
+    this.#writer = new AlertWriter({ ...deps, book: this.#book })
+    this.#history = new RecentHistory({ readers: deps.store.readers, log: deps.log })
+    this.#pins = new PinAlerts({ users: deps.users, book: this.#book })
+    this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
+    this.#wellAtMonotonicMs = deps.clock.monotonicMs()
+    deps.events.on('cartsJudged', ({ carts, nowMs }) => this.#look(carts, nowMs))
+    deps.events.on('cartRemoved', ({ key }) => {
+      this.#removed.add(key)
+      this.#book.forgetCart(key)
+    })
+    deps.events.on('erased', ({ table }) => {
+      if (table === 'alert') this.#reread()
+    })
+    deps.events.on('pinLocked', ({ userId, untilMs }) => this.#pins.locked(userId, untilMs))
+  }
+
+  load(): void {
+    const { store, clock } = this.#deps
+    this.#book.load(store.read.liveAlerts(clock.nowMs() - BRAKE_MS))
+    this.#closedDay = store.read.closedDay() ?? null
+    this.#writtenDay = this.#closedDay
+    this.#writer.load()
+  }
+
+  /** After the broker: what is found is published. */
+  async start(): Promise<void> {
+    this.#isRunning = true
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    await this.settle()
+  }
+
+  /** Resolves when what was found and asked for so far is written, or could not be. */
+  async settle(): Promise<void> {
+    await this.#history.idle()
+    await this.#turns.idle()
+  }
+
+  /** Alerts that were opened since the start, by kind. */
+  get opened() {
+    return this.#writer.opened
+  }
+
+  /** How many are not closed, by kind. */
+  openCounts(): [kind: AlertKind, count: number][] {
+    return ALERT_KINDS.map((kind) => [kind, this.#book.countOpen(kind)])
+  }
+
+  /** Ids of a cart's alerts that are not closed, oldest first; the same array while nothing changes. */
+  openAlertIdsOf(key: string): readonly string[] {
+    return this.#book.openIdsOf(key)
+  }
+
+  /** All that are not closed and that the caller may see, oldest first. */
+  notClosedFor(caller: Caller): Alert[] {
+    return this.#book.notClosed().filter((alert) => this.maySee(caller, alert))
+  }
+
+  maySee(caller: Caller, alert: Pick<Alert, 'kind' | 'cart' | 'hardwareId'>): boolean {
+    const cart = alert.cart === null ? undefined : this.#deps.carts.find(alert.cart)
+    return canSeeAlert(caller, alert, cart?.devices.map(({ row }) => row.hardwareId) ?? [])
+  }
+
+  /** Whether a caller may read the messages of a kind and a cart. */
+  mayRead(caller: Caller, kind: string, cart: string): boolean {
+    if (isSiteKind(kind)) return seesSiteKind(caller, kind)
+    // of a cart that is gone those may still read that its alert is over who saw the device
+    const hardwareIds = this.#book.ofCart(cart).flatMap(({ hardwareId }) => hardwareId ?? [])
+    const devices = this.#deps.carts.find(cart)?.devices.map(({ row }) => row.hardwareId)
+    return canSeeAlert(caller, { kind: 'outside', hardwareId: null }, devices ?? hardwareIds)
+  }
+
+  /** What of a list the caller may see. */
+  scopeOf(caller: Caller): Pick<AlertQuery, 'visible' | 'siteKinds'> {
+    const siteKinds = SITE_KINDS.filter((kind) => seesSiteKind(caller, kind))
+    const hardwareIds = visibleHardwareIds(caller)
+    if (hardwareIds === undefined) return { siteKinds }
+    const carts = new Set(hardwareIds.flatMap((id) => this.#deps.carts.of(id)?.key ?? []))
+    return { siteKinds, visible: { carts: [...carts], hardwareIds } }
+  }
+
+  /** Throws `alert_not_found`, and for those who may not see it `cart_forbidden`, `staff_required` or `admin_required`. */
+  requireVisible(caller: Caller, alertId: string): StoredAlert {
+    const alert = this.#deps.store.read.alert(alertId)
+    if (alert === undefined) throw new NotFoundError('alert_not_found', `there is no alert ${alertId}`)
+    if (this.maySee(caller, alert)) return alert
+    if (alert.kind === 'pin_locked') throw new ForbiddenError('admin_required', 'this alert is for admins')
+    if (isSiteKind(alert.kind))
+      throw new ForbiddenError('staff_required', 'alerts of the site are for staff and admins')
+    throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
+  }
+
+  /** The first acknowledgement stays. Throws as `requireVisible` does. */
+  acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
+    return this.#change(caller, alertId, (alert) => {
+      if (alert.acknowledgedAtMs !== null) return null
+      const acknowledged = { ...alert, acknowledgedBy: by, note: note ?? alert.note }
+      const acknowledgedAtMs = this.#deps.clock.nowMs()
+      return {
+        event: 'acknowledged',
+        alert: { ...acknowledged, acknowledgedAtMs },
+        byUserId: by.userId,
+      }
+    })
+  }
+
+  /** It is not opened again before what it tells of was over once. Throws as `requireVisible` does. */
+  close(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
+    return this.#change(caller, alertId, (alert) => {
+      if (alert.closedAtMs !== null) return null
+      const closedAtMs = Math.max(this.#deps.clock.nowMs(), alert.openedAtMs)
+      const closed = { ...alert, closedAtMs, awaitsEnd: true, note: note ?? alert.note }
+      return { event: 'closed', alert: closed, byUserId: by.userId }
+    })
+  }
+
+  #change(
+    callerNow: () => Caller,
+    alertId: string,
+    change: (alert: StoredAlert) => FoundChange | null,
+  ): Promise<Alert> {
+    return this.#inTurn(async () => {
+      const found = change(this.requireVisible(callerNow(), alertId))
+      if (found !== null) await this.#writer.save({ changes: [found], ended: [] }, null)
+      return this.requireVisible(callerNow(), alertId)
+    })
+  }
+
+  /** Something of alerts was erased: what programs are shown has it no more either. */
+  #reread(): void {
+    for (const { alertId } of this.#book.all()) {
+      const alert = this.#deps.store.read.alert(alertId)
+      if (alert !== undefined) this.#book.put(alert)
+    }
+    this.#writer.load()
+  }
+
+  /** Judges everything, and writes down what is found. */
+  #look(carts: readonly Cart[], nowMs: number): void {
+    const ground = this.#groundAt(nowMs)
+    const isIdle = this.#isRunning && this.#underWay === 0
+    const found: Findings = { changes: [], ended: [] }
+    for (const cart of carts) {
+      const one = this.#book.caseOf(cart)
+      remember(one, ground)
+      this.#history.readDue(one, ground)
+      if (isIdle && !this.#removed.has(cart.key)) judgeCart(this.#book, one, ground, found)
+    }
+    const facts = this.#siteFacts()
+    if (!isIdle) return
+    judgeSite(this.#book, facts, nowMs, found)
+    this.#pins.judge(nowMs, found)
+    this.#judgeRemoved(nowMs, found)
+    const isNothing = found.changes.length === 0 && found.ended.length === 0
+    if (isNothing && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
+    void this.#inTurn(() => this.#save(found))
+  }
+
+  #judgeRemoved(nowMs: number, found: Findings): void {
+    for (const key of this.#book.carts()) {
+      const isGone = key !== null && (this.#removed.has(key) || this.#deps.carts.find(key) === undefined)
+      if (isGone) judgeRemoved(this.#book, key, nowMs, found)
+    }
+    // alerts that could not be closed are found by the carts that are not there
+    this.#removed.clear()
+  }
+
+  /** Never rejects: what could not be written is found again. */
+  async #save(found: Findings): Promise<void> {
+    const { log } = this.#deps
+    const closedDay = this.#closedDay
+    try {
+      await this.#writer.save(found, closedDay === this.#writtenDay ? null : closedDay)
+      this.#writtenDay = closedDay
+      this.#hasFailed = false
+      for (const { event, alert } of found.changes)
+        log.info({ kind: alert.kind, cart: alert.cart, event }, 'an alert changed')
+    } catch (error) {
+      if (!this.#hasFailed)
+        log.warn({ reason: describeError(error) }, 'could not write alerts down; tries again every second')
+      this.#hasFailed = true
+    }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#underWay++
+    return this.#turns.take(work).finally(() => {
+      this.#underWay--
+    })
+  }
+
+  #groundAt(nowMs: number): AlertGround {
+    const { clock, site, confirmation } = this.#deps
+    const offsetMs = nowMs - clock.monotonicMs()
+    if (this.#offsetMs !== undefined && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS) {
+      this.#countFromMs = nowMs
+      for (const { memory } of this.#book.cases()) forget(memory)
+    }
+    this.#offsetMs = offsetMs
+    const { settings, calendar } = site
+    const isClockConfirmed = confirmation.state === 'confirmed'
+    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs: this.#countFromMs }
+    this.#closedDay = closedDayAt({ ...now, closedDay: this.#closedDay })
+    return groundOf({ ...now, closedDay: this.#closedDay })
+  }
+
+  #siteFacts(): SiteFacts {
+    const { clock, confirmation, diskGuard, sync } = this.#deps
+    const monotonicMs = clock.monotonicMs()
+    const { state } = confirmation
+    if (state === 'confirmed') this.#confirmedAtMonotonicMs = monotonicMs
+    const status = sync?.status
+    if (status === undefined || isWell(status.state)) this.#wellAtMonotonicMs = monotonicMs
+    return {
+      disk: diskGuard.use,
+      clock: { state, unconfirmedMs: monotonicMs - this.#confirmedAtMonotonicMs },
+      sync:
+        status === undefined
+          ? null
+          : {
+              ...{ state: status.state, lastContactMs: status.lastContactMs },
+              unwellMs: monotonicMs - this.#wellAtMonotonicMs,
+            },
+    }
+  }
+}

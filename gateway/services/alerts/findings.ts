@@ -1,0 +1,127 @@
+import { newUuid } from '#shared/ids.ts'
+import type { AlertEvent, AlertKind } from '#shared/wire/alerts.ts'
+import type { StoredAlert } from '#store/alerts.ts'
+import type { Cart } from '../cart.ts'
+import type { AlertBook } from './alert-book.ts'
+import { CART_RULES } from './cart-rules.ts'
+import type { AlertGround } from './ground.ts'
+import type { CartCase } from './memory.ts'
+import type { CartRule, Told } from './rule.ts'
+import { SITE_RULES, type SiteFacts } from './site-rules.ts'
+
+/** Something that is to happen to an alert. */
+export interface FoundChange {
+  event: AlertEvent
+  alert: StoredAlert
+  /** Null for what the gateway does by itself. */
+  byUserId: string | null
+}
+
+/** What a look found; nothing of it has happened yet. */
+export interface Findings {
+  changes: FoundChange[]
+  /** Persons had closed them, and what they told of is over now. */
+  ended: StoredAlert[]
+}
+
+/** Judges a cart by all rules. */
+export function judgeCart(book: AlertBook, one: CartCase, ground: AlertGround, found: Findings): void {
+  const { key } = one.cart
+  // of most carts no alert matters
+  const hasAny = book.hasAny(key)
+  const weighing = { book, one, ground, found, hasAny }
+  for (const rule of CART_RULES) {
+    if (rule.subjectsOf === undefined) {
+      weigh(weighing, rule, '')
+      continue
+    }
+    const subjects = rule.subjectsOf(one.cart)
+    for (const subject of subjects) weigh(weighing, rule, subject)
+    if (!hasAny) continue
+    for (const subject of book.subjectsOf(key, rule.kind))
+      if (!subjects.includes(subject)) weigh(weighing, rule, subject)
+  }
+  if (hasAny) book.age(one, ground.nowMs)
+}
+
+/** What all rules of one cart are weighed with. */
+interface Weighing {
+  book: AlertBook
+  one: CartCase
+  ground: AlertGround
+  found: Findings
+  /** Whether any alert of the cart matters. */
+  hasAny: boolean
+}
+
+function weigh({ book, one, ground, found, hasAny }: Weighing, rule: CartRule, subject: string): void {
+  const { cart } = one
+  const last = hasAny ? book.lastOf(cart.key, rule.kind, subject) : undefined
+  const open = last?.closedAtMs === null ? last : undefined
+  const judgement = rule.judge(one, ground, open, subject)
+  if (judgement === 'unsure') return
+  if (judgement === 'over') {
+    if (open !== undefined) found.changes.push(closing(open, ground.nowMs, placeOf(rule, cart)))
+    else if (last?.awaitsEnd) found.ended.push(last)
+    return
+  }
+  if (last !== undefined && book.isHeldBack(rule, subject, one, ground.nowMs)) return
+  if (cart.notes.outOfService !== null) return
+  const { hardwareId, details } = rule.tell(one, ground, subject)
+  const told = { hardwareId: hardwareId ?? cart.devices[0]?.row.hardwareId ?? null, details }
+  found.changes.push(opening(rule.kind, cart.key, subject, told, ground.nowMs))
+}
+
+/** Judges what is about the site, and no person. */
+export function judgeSite(book: AlertBook, facts: SiteFacts, nowMs: number, found: Findings): void {
+  for (const rule of SITE_RULES) {
+    const last = book.lastOf(null, rule.kind, '')
+    const isOpen = last?.closedAtMs === null
+    const judgement = rule.judge(facts)
+    if (judgement === 'over') {
+      if (isOpen) found.changes.push(closing(last, nowMs, null))
+      else if (last?.awaitsEnd) found.ended.push(last)
+    } else if (judgement === 'holds' && !isOpen && last?.awaitsEnd !== true) {
+      const told = { hardwareId: null, details: rule.tell(facts) }
+      found.changes.push(opening(rule.kind, null, '', told, nowMs))
+    }
+  }
+}
+
+/** What becomes of the alerts of a cart that is gone. */
+export function judgeRemoved(book: AlertBook, cart: string, nowMs: number, found: Findings): void {
+  for (const alert of book.ofCart(cart)) {
+    if (alert.awaitsEnd) found.ended.push(alert)
+    if (alert.closedAtMs !== null) continue
+    const removed = { ...alert, details: { ...alert.details, reason: 'removed' } }
+    found.changes.push(closing(removed, nowMs, null))
+  }
+}
+
+/** A new alert. */
+export function opening(
+  kind: AlertKind,
+  cart: string | null,
+  subject: string,
+  { hardwareId, details }: Told,
+  nowMs: number,
+): FoundChange {
+  const alert: StoredAlert = {
+    ...{ alertId: newUuid(), kind, cart, hardwareId, subject, details },
+    ...{ openedAtMs: nowMs, closedAtMs: null, acknowledgedAtMs: null, acknowledgedBy: null, note: null },
+    ...{ awaitsEnd: false, endedAt: null },
+  }
+  return { event: 'opened', alert, byUserId: null }
+}
+
+/** The end of an alert. */
+export function closing(alert: StoredAlert, nowMs: number, endedAt: StoredAlert['endedAt']): FoundChange {
+  // a clock may have been set back since it was opened
+  const closedAtMs = Math.max(nowMs, alert.openedAtMs)
+  return { event: 'closed', alert: { ...alert, closedAtMs, awaitsEnd: false, endedAt }, byUserId: null }
+}
+
+function placeOf({ brake }: CartRule, { verdict }: Cart): StoredAlert['endedAt'] {
+  const fix = verdict.position?.fix
+  return brake !== 'place' || fix === undefined ? null : { latE7: fix.latE7, longE7: fix.longE7 }
+}

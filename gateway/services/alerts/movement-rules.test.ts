@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type CartDrill, DAYTIME, driving, NOON, parked } from '#testing/course/cart-drill.ts'
+
+describe('moved_while_locked', () => {
+  const locked = () => {
+    const drill = driving()
+    drill.lockIt()
+    drill.pass(5, () => drill.say({ northM: 0 }))
+    return drill
+  }
+  const OPENED = ['opened moved_while_locked']
+
+  test('opens 30 m from where it was within two minutes', () => {
+    const drill = locked()
+    drill.pass(29, (second) => drill.say({ northM: second, speedKmh: 4 }))
+    assert.deepEqual(drill.heard, [])
+    drill.pass(3, (second) => drill.say({ northM: 29 + second, speedKmh: 4 }))
+    assert.deepEqual(drill.heard, OPENED)
+  })
+
+  test('closes when it has stood for five minutes', () => {
+    const drill = locked()
+    drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
+    drill.pass(299, () => drill.say({ northM: 40 }))
+    assert.deepEqual(drill.heard, OPENED)
+    drill.pass(5, () => drill.say({ northM: 40 }))
+    assert.deepEqual(drill.heard, [...OPENED, 'closed moved_while_locked'])
+    drill.pass(600, () => drill.say({ northM: 40 }))
+    assert.equal(drill.heard.length, 2)
+  })
+
+  test('a cart that creeps is not moved, nor one whose receiver is wrong once', () => {
+    const drill = locked()
+    // 14 m in two minutes
+    drill.pass(1200, (second) => drill.say({ northM: second * 0.12, speedKmh: 0 }))
+    drill.pass(1, () => drill.say({ northM: 300 }))
+    drill.pass(60, () => drill.say({ northM: 144 }))
+    assert.deepEqual(drill.heard, [])
+  })
+
+  test('ten minutes of a receiver that wanders are none', () => {
+    const drill = locked()
+    drill.pass(600, (second) => drill.say({ northM: 12 * Math.sin(second * 1.7) }))
+    assert.deepEqual(drill.heard, [])
+  })
+
+  test('what it drove before it was locked does not count', () => {
+    const drill = driving()
+    drill.pass(60, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
+    drill.lockIt()
+    drill.pass(60, () => drill.say({ northM: 300 }))
+    assert.deepEqual(drill.heard, [])
+  })
+
+  test('it was moved when two fixes with much time between them are far apart', () => {
+    const drill = locked()
+    drill.pass(600)
+    drill.say({ northM: 149, speedKmh: null })
+    drill.pass(1)
+    assert.deepEqual(drill.heard, [])
+    drill.pass(600)
+    drill.say({ northM: 500, speedKmh: null })
+    drill.pass(1)
+    assert.deepEqual(drill.heard, OPENED)
+  })
+
+  test('one that is gone while it was moved stays open', () => {
+    const drill = locked()
+    drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
+    drill.isOnline = false
+    drill.pass(1200)
+    assert.deepEqual(drill.openKinds, ['moved_while_locked', 'silent_on_course'])
+  })
+
+  test('one that a person closed is opened again by the next movement', () => {
+    const drill = locked()
+    drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
+    drill.close('moved_while_locked')
+    drill.pass(40, (second) => drill.say({ northM: 40 + second, speedKmh: 4 }))
+    drill.pass(400, () => drill.say({ northM: 80 }))
+    assert.deepEqual(drill.heard, OPENED)
+    drill.pass(40, (second) => drill.say({ northM: 80 + second, speedKmh: 4 }))
+    assert.deepEqual(drill.heard, [...OPENED, ...OPENED])
+  })
+
+  test('a restart between neither closes nor doubles it', () => {
+    const drill = locked()
+    drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
+    drill.restart()
+    drill.pass(40, (second) => drill.say({ northM: 40 + second, speedKmh: 4 }))
+    assert.deepEqual(drill.heard, OPENED)
+  })
+})
+
+describe('moved_after_hours', () => {
+  const NIGHT = Date.UTC(2026, 4, 1, 23)
+  const move = (drill: CartDrill) => drill.pass(60, (second) => drill.say({ northM: second, speedKmh: 4 }))
+  const only = (drill: CartDrill) => drill.heard.filter((line) => line.includes('moved'))
+
+  test('opens at night, and not by day', () => {
+    assert.deepEqual(only(move(parked(NIGHT))), ['opened moved_after_hours'])
+    assert.deepEqual(only(move(parked(NOON))), [])
+  })
+
+  test('what began before closing time does not count', () => {
+    const drill = driving(Date.UTC(2026, 4, 1, 19, 59, 30))
+    drill.pass(40, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
+    assert.deepEqual(only(drill), ['opened moved_after_hours'])
+    const other = driving(Date.UTC(2026, 4, 1, 19, 59, 30))
+    other.pass(30, (second) => other.say({ northM: second * 5, speedKmh: 18 }))
+    other.pass(30, () => other.say({ northM: 150 }))
+    assert.deepEqual(only(other), [])
+  })
+
+  test('waits for a clock that is confirmed', () => {
+    const drill = parked(NIGHT)
+    drill.isClockConfirmed = false
+    move(drill)
+    assert.deepEqual(only(drill), [])
+  })
+
+  test('nothing is after hours where none are known', () => {
+    assert.deepEqual(only(move(parked(NIGHT, { openingHours: null }))), [])
+  })
+
+  test('a day that is closed is after hours, all of it', () => {
+    const drill = parked(NOON, { openingHours: { ...DAYTIME, fri: null } })
+    assert.deepEqual(only(move(drill)), ['opened moved_after_hours'])
+  })
+})

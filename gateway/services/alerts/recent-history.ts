@@ -1,0 +1,100 @@
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { Store } from '#store/store.ts'
+import { restedFromMs } from './battery-rules.ts'
+import type { AlertGround } from './ground.ts'
+import type { CartCase } from './memory.ts'
+import { isChargeWatched, RESTS_MS, rememberFix, withRest } from './memory.ts'
+
+/** Of one that has stood for longer the alert is over, whether it was told or not. */
+const MOVED_LATELY_MS = 5 * MINUTE_MS
+const WAY_MS = 5 * MINUTE_MS
+/** For whom reader threads read. */
+const OWNER = 'alerts'
+
+interface RecentHistoryDeps {
+  readers: Pick<Store['readers'], 'run'>
+  log: Log
+}
+
+/**
+ * Reads from the history what rules would remember if the gateway had not been started a moment ago: the way of carts that
+ * are locked or out after hours, and voltages at rest of the last hours. One cart after the other, behind what people ask for.
+ */
+export class RecentHistory {
+  readonly #deps: RecentHistoryDeps
+  readonly #turns = new Turns()
+
+  constructor(deps: RecentHistoryDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when nothing is being read. */
+  idle(): Promise<void> {
+    return this.#turns.idle()
+  }
+
+  /** Begins to read what is due for a cart. What is read goes into its memory, as seen at `ground`. */
+  readDue(one: CartCase, ground: AlertGround): void {
+    const { memory } = one
+    if (memory.fixesRead === 'due') {
+      memory.fixesRead = hasMovedLately(one, ground) ? 'reading' : 'read'
+      if (memory.fixesRead === 'reading') this.#take(() => this.#readFixes(one, ground))
+    }
+    if (memory.restsRead === 'due' && isChargeWatched(one, ground)) {
+      memory.restsRead = 'reading'
+      this.#take(() => this.#readRests(one, ground))
+    }
+  }
+
+  #take(read: () => Promise<void>): void {
+    void this.#turns.take(read).catch((error: unknown) => {
+      this.#deps.log.warn(
+        { reason: describeError(error) },
+        'could not read recent history for alerts; goes on with what comes',
+      )
+    })
+  }
+
+  async #readFixes(one: CartCase, ground: AlertGround): Promise<void> {
+    try {
+      const { position } = one.cart.verdict
+      const deviceId = deviceIdOf(one, position?.hardwareId)
+      if (position === null || deviceId === undefined) return
+      const { atMs } = position.fix
+      const range = { deviceId, fromMs: atMs - WAY_MS, toMs: atMs }
+      for (const fix of await this.#deps.readers.run('recentFixes', range, { owner: OWNER }))
+        rememberFix(one.memory, fix, ground)
+    } finally {
+      one.memory.fixesRead = 'read'
+    }
+  }
+
+  async #readRests(one: CartCase, ground: AlertGround): Promise<void> {
+    try {
+      const { battery, stillSinceMs } = one.cart.verdict
+      const deviceId = deviceIdOf(one, battery?.hardwareId)
+      const toMs = battery?.restAtMs ?? null
+      if (deviceId === undefined || toMs === null) return
+      const fromMs = Math.max(toMs - RESTS_MS, restedFromMs(stillSinceMs, ground))
+      if (fromMs >= toMs) return
+      const range = { deviceId, fromMs, toMs }
+      for (const reading of await this.#deps.readers.run('recentVoltages', range, { owner: OWNER }))
+        one.memory.rests = withRest(one.memory.rests, reading)
+    } finally {
+      one.memory.restsRead = 'read'
+    }
+  }
+}
+
+function hasMovedLately({ cart: { verdict } }: CartCase, { nowMs, isNight }: AlertGround): boolean {
+  const isWatched = isNight || verdict.lock?.isLocked === true
+  const { stillSinceMs, position } = verdict
+  return isWatched && position !== null && stillSinceMs !== null && nowMs - stillSinceMs < MOVED_LATELY_MS
+}
+
+function deviceIdOf({ cart }: CartCase, hardwareId: string | undefined): number | undefined {
+  return cart.devices.find(({ row }) => row.hardwareId === hardwareId)?.row.deviceId
+}

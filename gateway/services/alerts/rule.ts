@@ -1,0 +1,35 @@
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { StoredAlert } from '#store/alerts.ts'
+import type { Cart } from '../cart.ts'
+import type { AlertGround } from './ground.ts'
+import type { CartCase } from './memory.ts'
+
+/**
+ * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as after
+ * a start.
+ */
+export type Judgement = 'holds' | 'over' | 'unsure'
+
+/** What an alert says when it is opened. */
+export interface Told {
+  hardwareId: string | null
+  /** By the names of the API. */
+  details: Record<string, unknown>
+}
+
+/**
+ * When carts raise an alert of a kind. Pure: a rule reads and changes nothing. `open` is the alert that is not closed;
+ * `subject` what of the cart it is about, where there may be several.
+ */
+export interface CartRule {
+  readonly kind: AlertKind
+  /**
+   * What keeps one that is over from being opened again for ten minutes: `place` as long as the cart has not left where it was over,
+   * `time` alone, or nothing.
+   */
+  readonly brake: 'place' | 'time' | null
+  /** What it may be about; only where there may be several. */
+  subjectsOf?(cart: Cart): readonly string[]
+  judge(one: CartCase, ground: AlertGround, open: StoredAlert | undefined, subject: string): Judgement
+  tell(one: CartCase, ground: AlertGround, subject: string): Told
+}

@@ -1,0 +1,70 @@
+import type { ClockState } from '#domain/clock-state.ts'
+import type { SyncState } from '#shared/sync-status.ts'
+import { HOUR_MS, isoOrNull, MINUTE_MS } from '#shared/time.ts'
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { DiskUse } from '../telemetry/disk-guard.ts'
+import type { Judgement } from './rule.ts'
+
+/** How the machine and its connection to the head office are doing. */
+export interface SiteFacts {
+  disk: DiskUse
+  clock: { state: ClockState; unconfirmedMs: number }
+  /** Null without a head office. */
+  sync: { state: SyncState; lastContactMs: number | null; unwellMs: number } | null
+}
+
+/** When the site itself raises an alert of a kind. */
+export interface SiteRule {
+  readonly kind: AlertKind
+  judge(facts: SiteFacts): Judgement
+  tell(facts: SiteFacts): Record<string, unknown>
+}
+
+const UNCONFIRMED_MS = 10 * MINUTE_MS
+/** A line that fails comes back mostly; what somebody has to see to does not. */
+const NO_CONTACT_MS = HOUR_MS
+const TROUBLE_MS = 5 * MINUTE_MS
+const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'comparing', 'draining'])
+const WITHOUT_CONTACT: ReadonlySet<SyncState> = new Set<SyncState>(['connecting', 'waiting'])
+
+/** Whether the head office gets what it is owed. */
+export function isWell(state: SyncState): boolean {
+  return WELL.has(state)
+}
+
+const DISK: SiteRule = {
+  kind: 'disk',
+  judge({ disk }) {
+    // nobody has looked yet
+    if (disk.budgetBytes === 0) return 'unsure'
+    return disk.state === 'ok' ? 'over' : 'holds'
+  },
+  tell: ({ disk: { state, usedBytes, budgetBytes } }) => ({
+    ...{ state, used_bytes: usedBytes, budget_bytes: budgetBytes },
+  }),
+}
+
+const CLOCK: SiteRule = {
+  kind: 'clock',
+  judge({ clock: { state, unconfirmedMs } }) {
+    if (state === 'confirmed') return 'over'
+    return state === 'untrusted' || unconfirmedMs >= UNCONFIRMED_MS ? 'holds' : 'unsure'
+  },
+  tell: ({ clock: { state } }) => ({ clock: state }),
+}
+
+const SYNC: SiteRule = {
+  kind: 'sync',
+  judge({ sync }) {
+    if (sync === null || isWell(sync.state)) return 'over'
+    const patienceMs = WITHOUT_CONTACT.has(sync.state) ? NO_CONTACT_MS : TROUBLE_MS
+    return sync.unwellMs >= patienceMs ? 'holds' : 'unsure'
+  },
+  tell: ({ sync }) => ({
+    state: sync?.state ?? null,
+    last_contact_at: isoOrNull(sync?.lastContactMs ?? null),
+  }),
+}
+
+/** All rules of the site; what persons do wrong with PINs comes as an event. */
+export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC]

@@ -1,0 +1,222 @@
+import type { CartDevice, ZoneStay } from '#shared/carts/judge.ts'
+import {
+  type CartFix,
+  type CartMotion,
+  MOTIONLESS,
+  type MotionSettings,
+  restless,
+} from '#shared/carts/motion.ts'
+import { toE7, toMilli } from '#shared/geo.ts'
+import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import type { Device } from '../fleet.ts'
+import type { WatchedSet } from '../zone-sets.ts'
+import { type MemberZones, staysIn } from './cart-zones.ts'
+import { LockWord } from './lock-word.ts'
+import { MotionTrack } from './motion-track.ts'
+
+/** What is kept of a device over a restart, beside its history: JSON. */
+export interface KeptMotion {
+  motion: CartMotion
+  outSinceMs: number | null
+  /** Whether it was in a parking zone when it was looked at last; null while it was never seen. */
+  wasIn: boolean | null
+  /** Stays that began anew because the clock was set: by zone, what they began at before and now. */
+  anew: Record<string, [sinceMs: number, anewMs: number]>
+}
+
+/** When and by which settings a device is looked at. */
+export interface Look {
+  nowMs: number
+  /** What is known after it was the mistake of a clock. */
+  latestMs: number
+  settings: MotionSettings
+  /** When the clock was last set by more than a minute; null for never. */
+  clockSetMs: number | null
+}
+
+const NO_STAYS: readonly ZoneStay[] = []
+
+/** A device as a part of its cart: what follows from all that it said. */
+export class CartMember {
+  readonly device: Device
+  readonly track = new MotionTrack()
+  readonly lock = new LockWord()
+  #outSinceMs: number | null = null
+  #wasIn: boolean | null = null
+  /** Event time of the fix with which it left parking, since it was last seen there. */
+  #leftMs: number | null = null
+  #anew: KeptMotion['anew'] = {}
+  #stays: readonly ZoneStay[] = NO_STAYS
+  /** The same without what the clock made of them. */
+  #known: readonly ZoneStay[] = NO_STAYS
+  /** Event time of the fix outside of parking that the next has to confirm. */
+  #turnedMs: number | null = null
+  /** Where it is among zones of groups that only other devices of the cart are in. */
+  #foreign: WatchState = UNWATCHED
+  #seen: { watch: WatchState; set: WatchedSet | null } | null = null
+  /** What was kept last. */
+  #kept = ''
+
+  constructor(device: Device) {
+    this.device = device
+  }
+
+  /** Goes on from what was kept before a restart; an earlier program may not have kept all of it. */
+  recall({ motion, outSinceMs = null, wasIn = null, anew = {} }: Partial<KeptMotion>): void {
+    this.track.motion = { ...MOTIONLESS, ...motion }
+    this.#outSinceMs = outSinceMs
+    this.#wasIn = wasIn
+    this.#anew = anew
+  }
+
+  /** Takes the newest records of the device where nothing is known of how it got there. */
+  recallLatest({ settings, latestMs }: Pick<Look, 'settings' | 'latestMs'>): void {
+    const { gps, battery } = this.device.reported
+    const { motion } = this.track
+    const none = Number.NaN
+    if (gps !== null && motion.fix === null) {
+      const speed = gps.speedKmh === null ? none : toMilli(gps.speedKmh)
+      this.track.take(
+        Float64Array.of(0, gps.atMs, toE7(gps.lat), toE7(gps.long), speed, none),
+        settings,
+        latestMs,
+      )
+    }
+    if (battery !== null && motion.battery === null) {
+      const numbers = Float64Array.of(0, battery.atMs, none, none, none, toMilli(battery.voltageV))
+      this.track.take(numbers, settings, latestMs)
+    }
+  }
+
+  /** Whether nobody knows when it left parking: it has, or it was never seen there. */
+  get isDepartureUnknown(): boolean {
+    return this.track.motion.fix !== null && (this.#outSinceMs === null || this.#wasIn === true)
+  }
+
+  /** It left a parking zone, by event time. */
+  left(atMs: number): void {
+    this.#leftMs = atMs
+    if (this.#outSinceMs !== null) this.#outSinceMs = atMs
+  }
+
+  /** Stillness and stays begin anew: the clock was set. */
+  beginAnew(nowMs: number): void {
+    this.track.motion = restless(this.track.motion, nowMs)
+    this.#anew = Object.fromEntries(this.#known.map(({ zoneId, sinceMs }) => [zoneId, [sinceMs, nowMs]]))
+    this.#seen = null
+  }
+
+  /** What the device says of its cart now. */
+  said(zones: MemberZones, look: Look): CartDevice {
+    const { row, isOnline, reported } = this.device
+    const motion = this.#look(look)
+    const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, look.latestMs)
+    this.#judgeDeparture(motion, stays)
+    // one by one: it is made for every device every second
+    return {
+      hardwareId: row.hardwareId,
+      deviceType: row.deviceType,
+      isOnline,
+      motion,
+      stays,
+      heardAtMs: heardAtMs(reported.lastRespondedAtMs, look),
+      saidSleep: reported.state.status?.r === 'sleep',
+      outSinceMs: this.#outSinceMs,
+      lock: this.lock.now(reported.state),
+    }
+  }
+
+  /** What is to be kept, as JSON; null when that is what was kept last. */
+  news(): string | null {
+    const kept: KeptMotion = {
+      ...{ motion: this.track.motion, outSinceMs: this.#outSinceMs, wasIn: this.#wasIn, anew: this.#anew },
+    }
+    const text = JSON.stringify(kept)
+    return text === this.#kept ? null : text
+  }
+
+  isKept(text: string): void {
+    this.#kept = text
+  }
+
+  #look({ settings, latestMs }: Look): CartMotion {
+    const { gps, battery } = this.device.reported
+    const { fix, battery: voltage } = this.track.motion
+    // what came before its history was deleted counts no more
+    const isGone = { gps: gps === null && fix !== null, battery: battery === null && voltage !== null }
+    if (isGone.gps || isGone.battery) this.track.forget(isGone)
+    return this.track.look(settings, latestMs)
+  }
+
+  #staysNow({ own, foreign }: MemberZones, fix: CartFix, latestMs: number): readonly ZoneStay[] {
+    const { watch: state } = this.device.reported
+    if (foreign === null) {
+      this.#foreign = UNWATCHED
+      if (this.#seen?.watch === state && this.#seen.set === own) return this.#stays
+      this.#known = staysIn(state, own, fix)
+    } else {
+      // nobody else watches it there
+      this.#foreign = watch(this.#foreign, foreign.watched, fix, latestMs).state
+      this.#known = [...staysIn(state, own, fix), ...staysIn(this.#foreign, foreign, fix)].sort(byZone)
+    }
+    this.#seen = { watch: state, set: own }
+    const stays = this.#known.map((stay) => this.#begunAnew(stay))
+    this.#stays = isSameStays(this.#stays, stays) ? this.#stays : stays
+    this.#turnedMs = this.#stays.some(isParking) ? turnedMsOf(state, this.#stays) : this.#turnedMs
+    return this.#stays
+  }
+
+  #begunAnew(stay: ZoneStay): ZoneStay {
+    const [sinceMs, anewMs] = this.#anew[stay.zoneId] ?? []
+    return anewMs !== undefined && sinceMs === stay.sinceMs ? { ...stay, sinceMs: anewMs } : stay
+  }
+
+  #judgeDeparture({ fix }: CartMotion, stays: readonly ZoneStay[]): void {
+    const isIn = stays.some(isParking)
+    if (fix === null || isIn) {
+      this.#outSinceMs = null
+      this.#leftMs = null
+    } else {
+      // nobody saw it leave: it was there by one fix only, or the zone is gone
+      const firstMs = this.#wasIn === null ? (this.track.firstFixMs ?? fix.atMs) : fix.atMs
+      this.#outSinceMs ??= this.#leftMs ?? this.#turnedMs ?? firstMs
+      this.#turnedMs = null
+    }
+    this.#wasIn = fix === null ? null : isIn
+  }
+}
+
+/** Receive time of its last message; one before the clock was set back counts from then. */
+function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: Look): number | null {
+  return saidAtMs !== null && clockSetMs !== null && saidAtMs > nowMs ? clockSetMs : saidAtMs
+}
+
+function byZone(a: ZoneStay, b: ZoneStay): number {
+  return a.zoneId < b.zoneId ? -1 : 1
+}
+
+function isParking({ type }: ZoneStay): boolean {
+  return type === 'parking'
+}
+
+/** When the last fix was outside of a parking zone that it is still in for want of another. */
+function turnedMsOf({ zones }: WatchState, stays: readonly ZoneStay[]): number | null {
+  const parking = stays.filter(isParking).map(({ zoneId }) => zoneId)
+  const turned = zones.find(({ id, turnedAt }) => turnedAt !== undefined && parking.includes(id))
+  return turned?.turnedAt?.atMs ?? null
+}
+
+function isSameStays(before: readonly ZoneStay[], now: readonly ZoneStay[]): boolean {
+  return before.length === now.length && before.every((stay, i) => isSameStay(stay, now[i]))
+}
+
+function isSameStay(stay: ZoneStay, other: ZoneStay | undefined): boolean {
+  return (
+    other !== undefined &&
+    stay.zoneId === other.zoneId &&
+    stay.sinceMs === other.sinceMs &&
+    stay.name === other.name &&
+    stay.type === other.type &&
+    stay.hole === other.hole
+  )
+}

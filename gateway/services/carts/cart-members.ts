@@ -1,0 +1,177 @@
+import type { GatewayEvents } from '#gateway/events.ts'
+import { describeError } from '#shared/errors.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import type { Log } from '#shared/log.ts'
+import { DAY_MS, HOUR_MS } from '#shared/time.ts'
+import type { Store } from '#store/store.ts'
+import type { Device, Fleet } from '../fleet.ts'
+import { unlessDamaged } from '../unless-damaged.ts'
+import type { Users } from '../users.ts'
+import { CartMember, type KeptMotion, type Look } from './cart-member.ts'
+import type { LockSaying } from './lock-word.ts'
+
+export interface MembersDeps {
+  store: Pick<Store, 'read' | 'readers'>
+  fleet: Fleet
+  users: Pick<Users, 'find'>
+  log: Log
+}
+
+/** Of a device of which nothing was kept, so much of its history is looked at: enough to know since when it has stood. */
+const LOOK_BACK_MS = 2 * HOUR_MS
+/** Positions, and voltages, of a device that are read at most. */
+const RECORDS_MAX = 1500
+const DEVICES_A_JOB = 32
+const JOBS_IN_FLIGHT = 4
+
+/** The devices of all carts, with what follows from what each of them said. */
+export class CartMembers {
+  readonly #deps: MembersDeps
+  readonly #byDevice = new Map<Device, CartMember>()
+
+  constructor(deps: MembersDeps) {
+    this.#deps = deps
+  }
+
+  of(device: Device): CartMember {
+    const known = this.#byDevice.get(device)
+    if (known !== undefined) return known
+    const member = new CartMember(device)
+    if (device.isRegistered) this.#byDevice.set(device, member)
+    return member
+  }
+
+  all(): Iterable<CartMember> {
+    return this.#byDevice.values()
+  }
+
+  /** Forgets all devices but these. */
+  keep(devices: readonly Device[]): void {
+    if (this.#byDevice.size === 0) return
+    for (const device of this.#byDevice.keys()) if (!device.isRegistered) this.#byDevice.delete(device)
+    for (const device of devices) this.of(device)
+  }
+
+  /** Goes on from what was kept, and from what came since. */
+  async load(look: Look): Promise<void> {
+    const { store, fleet } = this.#deps
+    const kept = new Map(store.read.cartMotions().map(({ deviceId, motion }) => [deviceId, motion]))
+    for (const device of fleet.all()) {
+      const member = this.of(device)
+      const text = kept.get(device.row.deviceId)
+      if (text === undefined) continue
+      // written by this program only
+      member.recall(JSON.parse(text) as Partial<KeptMotion>)
+      member.isKept(text)
+    }
+    await this.#replay(look)
+    for (const member of this.#byDevice.values()) {
+      member.recallLatest(look)
+      member.track.look(look.settings, look.latestMs)
+    }
+    this.#recallDepartures()
+    this.rereadLocks(look)
+  }
+
+  /** What is to be kept of each device of which something else was kept last. */
+  news(): { member: CartMember; text: string }[] {
+    return [...this.#byDevice.values()].flatMap((member) => {
+      const text = member.news()
+      return text === null ? [] : [{ member, text }]
+    })
+  }
+
+  crossed({ hardwareId, event, zoneType, atMs }: GatewayEvents['zoneCrossed']): void {
+    if (event === 'exit' && zoneType === 'parking') this.#find(hardwareId)?.left(atMs)
+  }
+
+  heardLock({ hardwareId, event, source, code, commandId, atMs }: GatewayEvents['lockChanged']): void {
+    const command = commandId === null ? undefined : this.#deps.store.read.command(commandId)
+    const requestedBy = command?.hardwareId === hardwareId ? command.requestedBy : null
+    this.#find(hardwareId)?.lock.heard(this.#saying({ event, source, atMs, code, requestedBy }))
+  }
+
+  /** Reads the newest lock event of each device. */
+  rereadLocks({ latestMs }: Look): void {
+    const { store } = this.#deps
+    for (const { device, lock } of this.#byDevice.values()) {
+      const { hardwareId, shortId, createdAtMs: sinceMs } = device.row
+      const event = unlessDamaged(() =>
+        store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs),
+      )
+      lock.forget()
+      if (event != null) lock.heard(this.#saying(event))
+    }
+  }
+
+  #find(hardwareId: string): CartMember | undefined {
+    const device = this.#deps.fleet.byHardwareId(hardwareId)
+    return device && this.of(device)
+  }
+
+  #saying({
+    event,
+    source,
+    atMs,
+    code,
+    requestedBy,
+  }: Pick<GatewayEvents['lockChanged'], 'event' | 'source' | 'atMs' | 'code'> & {
+    requestedBy: string | null
+  }): LockSaying {
+    const name = requestedBy === null ? null : (this.#deps.users.find(requestedBy)?.row.name ?? requestedBy)
+    return { isLocked: event === 'lock', atMs, source, by: source === 'remote' ? name : code }
+  }
+
+  /** What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest. */
+  async #replay(look: Look): Promise<void> {
+    const { store, log } = this.#deps
+    const members = [...this.#byDevice.values()].filter(isBehind)
+    const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>
+      members.slice(i * DEVICES_A_JOB, (i + 1) * DEVICES_A_JOB),
+    )
+    await inParallel(chunks, JOBS_IN_FLIGHT, async (chunk) => {
+      try {
+        const devices = chunk.map(startOf)
+        const query = { devices, toMs: look.latestMs, limit: RECORDS_MAX }
+        const samples = await store.readers.run('cartSamples', query, { owner: 'carts', isShort: true })
+        for (const [i, member] of chunk.entries())
+          member.track.take(samples[i] ?? new Float64Array(), look.settings, look.latestMs)
+      } catch (error) {
+        log.warn({ reason: describeError(error) }, 'could not read how carts moved before the start')
+      }
+    })
+  }
+
+  /** Finds out when devices left parking that nobody saw leave it. */
+  #recallDepartures(): void {
+    const unknown = [...this.#byDevice.values()].filter((member) => member.isDepartureUnknown)
+    if (unknown.length === 0) return
+    const newestMs = Math.max(...unknown.map(({ track }) => track.motion.fix?.atMs ?? 0))
+    const { read } = this.#deps.store
+    const exits = unlessDamaged(() => read.lastExits('parking', newestMs - DAY_MS)) ?? []
+    const exitOf = new Map(exits.map(({ hardwareId, shortId, atMs }) => [`${hardwareId} ${shortId}`, atMs]))
+    for (const member of unknown) {
+      const { hardwareId, shortId } = member.device.row
+      const atMs = exitOf.get(`${hardwareId} ${shortId}`)
+      if (atMs !== undefined) member.left(atMs)
+    }
+  }
+}
+
+function isBehind({ device, track }: CartMember): boolean {
+  const { gps, battery } = device.reported
+  const { fix, battery: voltage } = track.motion
+  const isGpsBehind = gps !== null && (fix === null || gps.atMs > fix.atMs)
+  return isGpsBehind || (battery !== null && (voltage === null || battery.atMs > voltage.atMs))
+}
+
+/** From where on the history of a device is to be read. */
+function startOf({ device, track }: CartMember) {
+  const { row, reported } = device
+  const { fix, battery } = track.motion
+  return {
+    deviceId: row.deviceId,
+    gpsAfterMs: fix?.atMs ?? (reported.gps?.atMs ?? 0) - LOOK_BACK_MS,
+    batteryAfterMs: battery?.atMs ?? (reported.battery?.atMs ?? 0) - LOOK_BACK_MS,
+  }
+}

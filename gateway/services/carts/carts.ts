@@ -1,0 +1,384 @@
+import type { Events, GatewayEvents } from '#gateway/events.ts'
+import { groupByCart } from '#shared/carts/cart-keys.ts'
+import { type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import type { MotionSettings } from '#shared/carts/motion.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { SiteSettings } from '#shared/site/settings.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
+import { toCartSaidJson } from '#shared/wire/cart-said.ts'
+import type { Store } from '#store/store.ts'
+import type { Cart } from '../cart.ts'
+import type { Device } from '../fleet.ts'
+import type { Geofences } from '../geofences.ts'
+import type { Site } from '../site.ts'
+import type { Look } from './cart-member.ts'
+import { CartMembers, type MembersDeps } from './cart-members.ts'
+import type { CartNotebook } from './cart-notebook.ts'
+import { CartZones } from './cart-zones.ts'
+import { isToldSame, isUnchanged } from './told.ts'
+
+interface CartsDeps extends MembersDeps {
+  store: Pick<Store, 'read' | 'write' | 'readers'>
+  notes: Pick<CartNotebook, 'load' | 'of' | 'carts' | 'forget'>
+  geofences: Pick<Geofences, 'watchedOf'>
+  site: Pick<Site, 'settings' | 'tripDefaults'>
+  events: Events
+  clock: Clock & MonotonicClock & { latestEventMs(nowMs: number): number }
+  /** By the clock as it is now. */
+  startedAtMs: () => number
+}
+
+/** All carts are judged so often, sooner when something happened that people are to hear of. */
+const BEAT_MS = 1000
+const HURRIED_BEAT_MS = 250
+/** What happens together is judged together. */
+const GATHER_MS = 20
+/** What was judged so lately is as good as now to somebody who asks for all. */
+const FRESH_MS = 100
+const SAVE_MS = 60_000
+/** Whoever sets a clock by more makes all that was counted by it doubtful. */
+const CLOCK_SET_MS = 60_000
+
+/**
+ * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts on
+ * carts goes by `cartsJudged`: it is the one heartbeat.
+ */
+export class Carts implements Part {
+  readonly #deps: CartsDeps
+  readonly #members: CartMembers
+  readonly #zones: CartZones
+  #carts = new Map<string, Cart>()
+  /** In natural order; null while one of them is another than it was. */
+  #all: readonly Cart[] | null = null
+  #keys = new Map<string, string>()
+  /** The register of devices has changed since carts were put together. */
+  #isStale = true
+  /** Devices whose name, type, cart or group may be another since. */
+  readonly #changed = new Set<string>()
+  #settingsNow: { of: SiteSettings; settings: CartSettings & MotionSettings } | undefined
+  #judgedMs = Number.NEGATIVE_INFINITY
+  /** Devices that were heard since. */
+  readonly #heard = new Set<string>()
+  #beatMs = Number.NEGATIVE_INFINITY
+  #savedMs = 0
+  #timer: NodeJS.Timeout | undefined
+  #timerDueMs = Number.POSITIVE_INFINITY
+  #isRunning = false
+  /** Clock less monotonic clock: it changes only when the clock is set. */
+  #offsetMs: number | null = null
+  #clockSetMs: number | null = null
+
+  constructor(deps: CartsDeps) {
+    this.#deps = deps
+    this.#members = new CartMembers(deps)
+    this.#zones = new CartZones(deps.geofences)
+  }
+
+  async start(): Promise<void> {
+    const { clock } = this.#deps
+    this.#listen()
+    this.#deps.notes.load()
+    await this.#members.load(this.#look(clock.nowMs()))
+    this.#savedMs = clock.monotonicMs()
+    this.#isRunning = true
+    this.#judgeAll()
+    // whose last device was deleted right before a stop
+    for (const key of this.#deps.notes.carts()) if (!this.#carts.has(key)) this.#deps.notes.forget(key)
+    this.#schedule(GATHER_MS)
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    await this.#save()
+  }
+
+  /** In natural order, as they were judged last. */
+  get all(): readonly Cart[] {
+    if (this.#isStale) this.#judgeAll()
+    this.#all ??= [...this.#carts.values()]
+    return this.#all
+  }
+
+  /** The same with all that has been heard, and judged within the last moment. */
+  allNow(): readonly Cart[] {
+    const sinceMs = Math.abs(this.#deps.clock.nowMs() - this.#judgedMs)
+    if (this.#isStale || sinceMs > FRESH_MS) this.#judgeAll()
+    else this.#judgeHeard()
+    return this.all
+  }
+
+  find(key: string): Cart | undefined {
+    if (this.#isStale) this.#judgeAll()
+    return this.#carts.get(key)
+  }
+
+  /** The cart that a device is in, by its hardware id. */
+  of(hardwareId: string): Cart | undefined {
+    if (this.#isStale) this.#judgeAll()
+    const key = this.#keys.get(hardwareId)
+    return key === undefined ? undefined : this.#carts.get(key)
+  }
+
+  /** What a device says of its cart, as the head office is told it. */
+  saidOf(hardwareId: string): object | undefined {
+    const cart = this.of(hardwareId)
+    const said = cart?.said.find((one) => one.hardwareId === hardwareId)
+    return cart && said && toCartSaidJson(said, cart.ground)
+  }
+
+  /** The cart as it is this moment. */
+  judgeNow(cart: Cart): Cart {
+    if (this.#isStale) this.#judgeAll()
+    const known = this.#carts.get(cart.key)
+    if (known === undefined) return this.#judge(cart.key, cart.devices, this.#look())
+    const judged = this.#judgeAgain(known, this.#look())
+    if (judged !== known) this.#replace(judged)
+    return judged
+  }
+
+  /** The cart as far as these devices of it say; null without any. */
+  seenBy(cart: Cart, canSee: (hardwareId: string) => boolean): Cart | null {
+    const isSeen = cart.devices.map(({ row }) => canSee(row.hardwareId))
+    if (isSeen.every((seen) => seen)) return cart
+    const devices = cart.devices.filter((_, i) => isSeen[i])
+    if (devices.length === 0) return null
+    const ground = this.#zones.groundOf(devices)
+    const said = cart.said
+      .filter((_, i) => isSeen[i])
+      .map((one) => ({ ...one, stays: this.#zones.among(one.stays, devices) }))
+    return {
+      ...cart,
+      devices,
+      said,
+      ground,
+      verdict: judgeCart(said, ground, this.#settings(), this.#time()),
+    }
+  }
+
+  /** What people are told of a cart changed elsewhere: its notes or its alerts. */
+  touch(key: string): void {
+    const cart = this.find(key)
+    if (cart === undefined) return
+    const judged = this.#judge(cart.key, cart.devices, this.#look())
+    this.#carts.set(key, judged)
+    this.#all = null
+    this.#hurry()
+    this.#deps.events.emit('cartChanged', { cart: judged, leftIds: [] })
+  }
+
+  #listen(): void {
+    const { events } = this.#deps
+    events.on('heard', ({ hardwareId }) => this.#heard.add(hardwareId))
+    events.on('sampled', (event) => this.#sampled(event))
+    events.on('lockChanged', (event) => {
+      this.#members.heardLock(event)
+      this.#hurry()
+    })
+    events.on('zoneCrossed', (event) => {
+      this.#members.crossed(event)
+      this.#hurry()
+    })
+    events.on('erased', ({ table }) => {
+      if (table === 'lock_event') this.#members.rereadLocks(this.#look())
+      if (table === 'cart_note') this.#deps.notes.load()
+      this.#hurry()
+    })
+    for (const name of ['presenceChanged', 'siteChanged', 'zonesChanged'] as const)
+      events.on(name, () => this.#hurry())
+    events.on('deviceRemoved', () => {
+      this.#isStale = true
+      // now: a moment later nobody watches the device any more who is to hear of it
+      if (this.#isRunning) this.#judgeAll()
+    })
+    for (const name of ['deviceRegistered', 'deviceChanged', 'groupChanged'] as const)
+      events.on(name, ({ hardwareId }) => {
+        this.#isStale = true
+        this.#changed.add(hardwareId)
+        this.#hurry()
+      })
+  }
+
+  #sampled({ device, numbers, latestMs }: GatewayEvents['sampled']): void {
+    this.#members.of(device).track.take(numbers, this.#settings(), latestMs)
+  }
+
+  #beat(): void {
+    const { clock, events, log } = this.#deps
+    try {
+      this.#noticeClock()
+      this.#judgeAll()
+      events.emit('cartsJudged', { carts: this.all, nowMs: this.#judgedMs })
+      if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
+    } catch (error) {
+      log.error({ reason: describeError(error) }, 'could not judge the carts')
+    }
+    this.#beatMs = performance.now()
+    this.#timerDueMs = Number.POSITIVE_INFINITY
+    this.#schedule(BEAT_MS)
+  }
+
+  /** Something happened that people are to hear of soon. */
+  #hurry(): void {
+    if (!this.#isRunning) return
+    const sinceMs = performance.now() - this.#beatMs
+    this.#schedule(Math.max(GATHER_MS, HURRIED_BEAT_MS - sinceMs))
+  }
+
+  #schedule(inMs: number): void {
+    const dueMs = performance.now() + inMs
+    if (!this.#isRunning || dueMs >= this.#timerDueMs) return
+    clearTimeout(this.#timer)
+    this.#timerDueMs = dueMs
+    this.#timer = setTimeout(() => this.#beat(), inMs).unref()
+  }
+
+  /** Stillness and stays begin anew when somebody set the clock. */
+  #noticeClock(): void {
+    const { clock } = this.#deps
+    const nowMs = clock.nowMs()
+    const offsetMs = nowMs - clock.monotonicMs()
+    const isSet = this.#offsetMs !== null && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS
+    this.#offsetMs = offsetMs
+    if (!isSet) return
+    this.#clockSetMs = nowMs
+    for (const member of this.#members.all()) member.beginAnew(nowMs)
+  }
+
+  #judgeAll(): void {
+    const { fleet } = this.#deps
+    const look = this.#look()
+    const before = this.#carts
+    const isRegrouped = this.#isStale
+    const carts = new Map<string, Cart>()
+    if (isRegrouped) {
+      this.#isStale = false
+      this.#members.keep(fleet.all())
+      for (const [key, devices] of groupByCart(fleet.all().map(toCarted)))
+        carts.set(
+          key,
+          this.#judge(
+            key,
+            devices.map(({ device }) => device),
+            look,
+          ),
+        )
+    } else for (const known of before.values()) carts.set(known.key, this.#judgeAgain(known, look))
+    this.#carts = carts
+    this.#all = null
+    this.#judgedMs = look.nowMs
+    this.#heard.clear()
+    if (isRegrouped) this.#keys = keysOf(this.all)
+    if (!this.#isRunning) return
+    this.#tell(before)
+    if (isRegrouped) this.#tellRemoved(before)
+  }
+
+  #judgeHeard(): void {
+    for (const hardwareId of this.#heard) {
+      const cart = this.of(hardwareId)
+      if (cart !== undefined) this.judgeNow(cart)
+    }
+    this.#heard.clear()
+  }
+
+  #tell(before: ReadonlyMap<string, Cart>): void {
+    for (const cart of this.#carts.values()) {
+      const known = before.get(cart.key)
+      if (known === cart && this.#changed.size === 0) continue
+      const isOther = cart.devices.some(({ row }) => this.#changed.has(row.hardwareId))
+      if (known === undefined || isOther || !isToldSame(known, cart))
+        this.#deps.events.emit('cartChanged', { cart, leftIds: leftOf(known, cart) })
+    }
+    this.#changed.clear()
+  }
+
+  #tellRemoved(before: ReadonlyMap<string, Cart>): void {
+    const { events } = this.#deps
+    for (const { key, devices } of before.values()) {
+      if (this.#carts.has(key)) continue
+      events.emit('cartRemoved', { key, hardwareIds: devices.map(({ row }) => row.hardwareId) })
+      this.#deps.notes.forget(key)
+    }
+  }
+
+  #replace(cart: Cart): void {
+    const known = this.#carts.get(cart.key)
+    this.#carts.set(cart.key, cart)
+    this.#all = null
+    if (known !== undefined && !isToldSame(known, cart))
+      this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
+  }
+
+  /** The same object where nothing about it is other than it was. */
+  #judgeAgain(known: Cart, look: Look): Cart {
+    const judged = this.#judge(known.key, known.devices, look)
+    return isUnchanged(known, judged) ? known : judged
+  }
+
+  #judge(key: string, devices: readonly Device[], look: Look): Cart {
+    const said = devices.map((device) => this.#members.of(device).said(this.#zones.of(device, devices), look))
+    const ground = this.#zones.groundOf(devices)
+    const verdict = judgeCart(said, ground, this.#settings(), this.#time(look))
+    return { key, devices, said, ground, verdict, notes: this.#deps.notes.of(key, look.nowMs) }
+  }
+
+  /** Thresholds as they are set now. */
+  #settings(): CartSettings & MotionSettings {
+    const { settings: of, tripDefaults } = this.#deps.site
+    if (this.#settingsNow?.of === of) return this.#settingsNow.settings
+    const { pack, restAfterS, silentAfterS, silentOnCourseAfterS } = of
+    const settings = {
+      pack,
+      restAfterS,
+      silentAfterS,
+      silentOnCourseAfterS,
+      movingKmh: tripDefaults.speedThreshold,
+    }
+    this.#settingsNow = { of, settings }
+    return settings
+  }
+
+  #look(nowMs = this.#deps.clock.nowMs()): Look {
+    const latestMs = this.#deps.clock.latestEventMs(nowMs)
+    return { nowMs, latestMs, settings: this.#settings(), clockSetMs: this.#clockSetMs }
+  }
+
+  #time({ nowMs } = this.#look()): { nowMs: number; startedAtMs: number } {
+    return { nowMs, startedAtMs: Math.max(this.#deps.startedAtMs(), this.#clockSetMs ?? 0) }
+  }
+
+  async #save(): Promise<void> {
+    const { store, clock, log } = this.#deps
+    this.#savedMs = clock.monotonicMs()
+    const news = this.#members.news()
+    if (news.length === 0) return
+    try {
+      const rows = news.map(({ member, text }) => ({ deviceId: member.device.row.deviceId, motion: text }))
+      await store.write('saveCartMotions', { rows })
+      for (const { member, text } of news) member.isKept(text)
+    } catch (error) {
+      log.warn({ reason: describeError(error) }, 'could not save how carts moved; tries again in a minute')
+    }
+  }
+}
+
+/** By which cart a device is in. */
+function toCarted(device: Device) {
+  const { hardwareId, name, cart } = device.row
+  return { hardwareId, name, cart, device }
+}
+
+function keysOf(carts: readonly Cart[]): Map<string, string> {
+  return new Map(
+    carts.flatMap(({ key, devices }) => devices.map(({ row }) => [row.hardwareId, key] as const)),
+  )
+}
+
+/** Devices that were in the cart and are not any more. */
+function leftOf(known: Cart | undefined, { devices }: Cart): string[] {
+  if (known === undefined || known.devices === devices) return []
+  return known.devices.filter((device) => !devices.includes(device)).map(({ row }) => row.hardwareId)
+}

@@ -1,0 +1,189 @@
+import {
+  type CartMotion,
+  type CartSample,
+  MOTIONLESS,
+  type MotionSettings,
+  moveOn,
+} from '#shared/carts/motion.ts'
+import { fromMilli } from '#shared/geo.ts'
+import { isNewer } from '#shared/time.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+
+/** Of dense samples one is looked at in so much event time: nobody sees more on a map, and a cart is no faster. */
+const LOOK_MS = 1000
+/** Numbers of a fix that waits to be looked at: time, lat, long, speed; and of a voltage: time, millivolts. */
+const FIX = 4
+const VOLTAGE = 2
+
+/**
+ * What the samples of one device say of how it moves, in their order. It costs next to nothing where they are dense: they
+ * wait until a second of event time has gone by or somebody looks, and then only the last two fixes and voltages count.
+ */
+export class MotionTrack {
+  #motion: CartMotion
+  /** Event time of the newest sample that was looked at. */
+  #lookedMs = Number.NEGATIVE_INFINITY
+  /** The last two that wait, older first; NaN for none. */
+  readonly #fixes = new Float64Array(2 * FIX).fill(Number.NaN)
+  readonly #voltages = new Float64Array(2 * VOLTAGE).fill(Number.NaN)
+  #hasWaiting = false
+  /** The newest dense samples, of which the last two are to wait: most are followed by others before anybody looks. */
+  #dense: Float64Array | null = null
+  /** Event time of the first fix there ever was, if this has seen it. */
+  firstFixMs: number | null = null
+
+  constructor(motion = MOTIONLESS) {
+    this.#motion = motion
+  }
+
+  /** What is known, without what waits. */
+  get motion(): CartMotion {
+    return this.#motion
+  }
+
+  set motion(motion: CartMotion) {
+    this.#motion = motion
+  }
+
+  /** Takes samples in the columns of `AppendBatch.samples`, by time. What is known after `latestMs` was a clock's mistake. */
+  take(numbers: Float64Array, settings: MotionSettings, latestMs: number): void {
+    const isDense = this.#lookedMs <= latestMs && this.#isDense(numbers)
+    // of later ones that are dense as well only the last two count
+    if (this.#dense !== null && !(isDense && isLater(numbers, this.#dense))) this.#keepDense(latestMs)
+    if (isDense) {
+      this.#dense = numbers
+      return
+    }
+    for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
+      const atMs = numbers[at + 1] ?? 0
+      this.#keep(numbers, at, latestMs)
+      if (atMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs) this.look(settings, latestMs)
+    }
+  }
+
+  /** What is known with all that has come. */
+  look(settings: MotionSettings, latestMs: number): CartMotion {
+    if (this.#dense !== null) this.#keepDense(latestMs)
+    if (!this.#hasWaiting) return this.#motion
+    let [fixAt, voltageAt] = [firstOf(this.#fixes, FIX), firstOf(this.#voltages, VOLTAGE)]
+    while (fixAt < this.#fixes.length || voltageAt < this.#voltages.length) {
+      const fixMs = this.#fixes[fixAt] ?? Number.POSITIVE_INFINITY
+      const voltageMs = this.#voltages[voltageAt] ?? Number.POSITIVE_INFINITY
+      // a fix and a voltage of the same time are one sample
+      const sample: CartSample = {
+        atMs: Math.min(fixMs, voltageMs),
+        position: fixMs <= voltageMs ? this.#positionAt(fixAt) : null,
+        voltageV: voltageMs <= fixMs ? fromMilli(this.#voltages[voltageAt + 1] ?? 0) : null,
+      }
+      this.#motion = moveOn(this.#motion, sample, settings, latestMs)
+      this.#lookedMs = sample.atMs
+      if (fixMs <= voltageMs) fixAt += FIX
+      if (voltageMs <= fixMs) voltageAt += VOLTAGE
+    }
+    this.#forgetWaiting()
+    return this.#motion
+  }
+
+  /** Its positions, or its voltages, were deleted. */
+  forget({ gps, battery }: { gps: boolean; battery: boolean }): void {
+    if (this.#dense !== null) this.#keepDense(Number.POSITIVE_INFINITY)
+    if (gps) {
+      this.#fixes.fill(Number.NaN)
+      this.firstFixMs = null
+      this.#motion = { ...this.#motion, fix: null, headingFrom: null, heading: null, still: null }
+    }
+    if (!battery) return
+    this.#voltages.fill(Number.NaN)
+    this.#motion = { ...this.#motion, battery: null, rest: null, lowReadings: 0 }
+  }
+
+  /** Whether of these samples only the last two can matter, both of a fix and a voltage, and nobody has to look yet. */
+  #isDense(numbers: Float64Array): boolean {
+    const lastAt = numbers.length - SAMPLE_NUMBERS
+    const at = lastAt - SAMPLE_NUMBERS
+    const lastMs = numbers[lastAt + 1] ?? 0
+    if (at < 0 || lastMs - this.#lookedMs >= LOOK_MS || !isBoth(numbers, at) || !isBoth(numbers, lastAt))
+      return false
+    for (let i = lastAt; i > 0; i -= SAMPLE_NUMBERS)
+      if ((numbers[i + 1] ?? 0) <= (numbers[i + 1 - SAMPLE_NUMBERS] ?? 0)) return false
+    return true
+  }
+
+  #keepDense(latestMs: number): void {
+    const numbers = this.#dense
+    this.#dense = null
+    if (numbers === null) return
+    const at = numbers.length - 2 * SAMPLE_NUMBERS
+    this.#keep(numbers, at, latestMs)
+    this.#keep(numbers, at + SAMPLE_NUMBERS, latestMs)
+  }
+
+  #keep(numbers: Float64Array, at: number, latestMs: number): void {
+    const atMs = numbers[at + 1] ?? 0
+    this.#keepFix(numbers, at, atMs, latestMs)
+    this.#keepVoltage(numbers, at, atMs, latestMs)
+  }
+
+  #keepFix(numbers: Float64Array, at: number, atMs: number, latestMs: number): void {
+    const latE7 = numbers[at + 2] ?? Number.NaN
+    if (Number.isNaN(latE7)) return
+    const fixes = this.#fixes
+    const waitingMs = fixes[FIX] ?? Number.NaN
+    const knownMs = Number.isNaN(waitingMs) ? (this.#motion.fix?.atMs ?? Number.NEGATIVE_INFINITY) : waitingMs
+    if (!isNewer(atMs, knownMs, latestMs)) return
+    if (knownMs === Number.NEGATIVE_INFINITY) this.firstFixMs = atMs
+    fixes.copyWithin(0, FIX)
+    if (waitingMs > latestMs) fixes[0] = Number.NaN
+    fixes[FIX] = atMs
+    fixes[FIX + 1] = latE7
+    fixes[FIX + 2] = numbers[at + 3] ?? 0
+    fixes[FIX + 3] = numbers[at + 4] ?? Number.NaN
+    this.#hasWaiting = true
+  }
+
+  #keepVoltage(numbers: Float64Array, at: number, atMs: number, latestMs: number): void {
+    const millivolts = numbers[at + 5] ?? Number.NaN
+    if (Number.isNaN(millivolts)) return
+    const voltages = this.#voltages
+    const waitingMs = voltages[VOLTAGE] ?? Number.NaN
+    const knownMs = Number.isNaN(waitingMs)
+      ? (this.#motion.battery?.atMs ?? Number.NEGATIVE_INFINITY)
+      : waitingMs
+    if (!isNewer(atMs, knownMs, latestMs)) return
+    voltages.copyWithin(0, VOLTAGE)
+    if (waitingMs > latestMs) voltages[0] = Number.NaN
+    voltages[VOLTAGE] = atMs
+    voltages[VOLTAGE + 1] = millivolts
+    this.#hasWaiting = true
+  }
+
+  #positionAt(at: number): CartSample['position'] {
+    const speed = this.#fixes[at + 3] ?? Number.NaN
+    return {
+      latE7: this.#fixes[at + 1] ?? 0,
+      longE7: this.#fixes[at + 2] ?? 0,
+      speedKmh: Number.isNaN(speed) ? null : fromMilli(speed),
+    }
+  }
+
+  #forgetWaiting(): void {
+    this.#fixes.fill(Number.NaN)
+    this.#voltages.fill(Number.NaN)
+    this.#hasWaiting = false
+  }
+}
+
+function isBoth(numbers: Float64Array, at: number): boolean {
+  return !Number.isNaN(numbers[at + 2]) && !Number.isNaN(numbers[at + 5])
+}
+
+/** Where the first of the two that wait is; the end where none does. */
+function firstOf(waiting: Float64Array, size: number): number {
+  if (!Number.isNaN(waiting[0])) return 0
+  return Number.isNaN(waiting[size]) ? waiting.length : size
+}
+
+/** Whether all of `numbers` came after all of the others; both are by time. */
+function isLater(numbers: Float64Array, others: Float64Array): boolean {
+  return (numbers[1] ?? 0) > (others[others.length - SAMPLE_NUMBERS + 1] ?? 0)
+}

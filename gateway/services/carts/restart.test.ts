@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { Course, type CourseDevice } from '#testing/course/course.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let course: Course
+let count = 0
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  course = new Course(g, clock)
+  await course.group(7)
+  await g.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
+})
+after(() => g.stop())
+
+/** What is stored of how carts moved, of a gateway that does not run; as `change` leaves it. */
+function stored(change: (database: Database.Database) => void = () => undefined): string {
+  const database = new Database(join(g.config.dataDir, 'cartbarn.db'))
+  change(database)
+  const rows = database.prepare('SELECT device_id, motion FROM cart_motion ORDER BY device_id').all()
+  database.close()
+  return JSON.stringify(rows)
+}
+
+function without({ devices: _, ...cart }: CartJson): object {
+  return cart
+}
+
+/** A cart that stood in the barn for ten minutes and then left it. */
+async function driven(): Promise<{ id: string; device: CourseDevice; leftMs: number }> {
+  const id = `d${++count}`
+  const device = await course.device(id, { groupId: 7 })
+  for (let minute = 0; minute < 10; minute++) {
+    clock.advance(MINUTE_MS)
+    await device.tell('barn', { battery_voltage: 50 - minute / 100 })
+  }
+  await device.goTo('green', { speed: 12, battery_voltage: 49 })
+  const leftMs = clock.nowMs() - 1000
+  await device.goTo('fairway', { speed: 12, battery_voltage: 49 })
+  return { id, device, leftMs }
+}
+
+test('a gateway that kept nothing of its carts works it out from their history', async () => {
+  const { id, leftMs } = await driven()
+  const before = await course.cart(id)
+  assert.deepEqual([before.state, before.out_since], ['out', toIso(leftMs)])
+  assert.ok(before.battery?.rest_voltage === 49.91 && before.position?.heading === 0)
+  await g.restart(() => stored((database) => database.exec('DELETE FROM cart_motion')))
+  assert.deepEqual(without(await course.cart(id)), without(before))
+})
+
+test('a gateway that was killed goes on from what it kept last, and reads what came since', async () => {
+  const { id, device } = await driven()
+  let kept = ''
+  await g.restart(() => {
+    kept = stored()
+  })
+  const { body } = await g.request('POST', `/devices/${id}/rotate-mqtt-password`)
+  const again = await course.connect(id, body.mqtt.password)
+  for (let i = 0; i < 3; i++) {
+    clock.advance(MINUTE_MS)
+    await again.goTo('barn', { battery_voltage: 49.5 })
+  }
+  clock.advance(5 * MINUTE_MS)
+  await again.tell('barn', { battery_voltage: 49.4 })
+  const before = await course.cart(id)
+  assert.deepEqual([before.state, before.battery?.rest_voltage], ['in', 49.4])
+  await g.restart(() =>
+    stored((database) => {
+      for (const { device_id, motion } of JSON.parse(kept))
+        database.prepare('UPDATE cart_motion SET motion = ? WHERE device_id = ?').run(motion, device_id)
+    }),
+  )
+  assert.deepEqual(without(await course.cart(id)), without(before))
+  await device.leave()
+})
+
+test('in which zones a cart may be holds over a restart, and so does that it is over', async () => {
+  const [one, two] = [`d${++count}`, `d${++count}`]
+  for (const id of [one, two]) await course.device(id)
+  const allow = (id: string, exempt: object | null) =>
+    g.request('PATCH', `/carts/${id}`, { body: { exempt } })
+  const told = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body
+  const becomes = (id: string, types: readonly string[]) =>
+    eventually(
+      async () => JSON.stringify((await told(id)).resolved.zone_exempt) === JSON.stringify(types),
+      `${id} is told ${types}`,
+    )
+  for (const id of [one, two]) await allow(id, { zone_types: ['stop'], why: 'Flag' })
+  for (const id of [one, two]) await becomes(id, ['stop'])
+  await allow(two, null)
+  await becomes(two, [])
+  const before = await Promise.all([one, two].map(told))
+  await g.restart()
+  assert.deepEqual(await Promise.all([one, two].map(told)), before)
+  assert.deepEqual((await course.cart(one)).exempt?.zone_types, ['stop'])
+})
+
+for (const motion of ['', '{', '[]', 'null', '{"motion":{}}'])
+  test(`what is kept of a cart is ${JSON.stringify(motion)}: it is worked out anew`, async () => {
+    const { id } = await driven()
+    const before = await course.cart(id)
+    await g.restart(() =>
+      stored((database) => database.prepare('UPDATE cart_motion SET motion = ?').run(motion)),
+    )
+    assert.deepEqual(without(await course.cart(id)), without(before))
+  })
+
+test('what was said of a cart that is gone is gone after a restart', async () => {
+  const left = () =>
+    stored((database) => {
+      const row = database.prepare("SELECT cart FROM cart_note WHERE cart = 'gone'").get()
+      assert.equal(row, undefined)
+    })
+  await g.restart(() =>
+    stored((database) => {
+      const sql = "INSERT INTO cart_note (cart, note, updated_at_ms) VALUES ('gone', 'Squeaks', 1)"
+      database.exec(sql)
+    }),
+  )
+  await g.restart(left)
+  await course.device(`d${++count}`, { cart: 'gone' })
+  assert.equal((await course.cart('gone')).note, null)
+})
+
+test('while nothing is heard nothing is written, and what changed is once a minute', async () => {
+  const { id, device } = await driven()
+  const rowOf = () => {
+    const database = new Database(join(g.config.dataDir, 'cartbarn.db'), { readonly: true })
+    const row = database
+      .prepare('SELECT motion FROM cart_motion JOIN device USING (device_id) WHERE hardware_id = ?')
+      .get(id) as { motion: string } | undefined
+    database.close()
+    return row?.motion ?? ''
+  }
+  clock.advance(MINUTE_MS)
+  await eventually(() => rowOf() !== '', 'it is written')
+  const first = rowOf()
+  clock.advance(1000)
+  await device.tell('fairway', { speed: 12 })
+  clock.advance(MINUTE_MS)
+  await eventually(() => rowOf() !== first, 'it is written again')
+})

@@ -1,0 +1,70 @@
+import type { CartDevice, ZoneStay } from '#shared/carts/judge.ts'
+import type { Cart } from '../cart.ts'
+
+/**
+ * Whether people would be told the same of a cart: its state, zones, lock, battery, devices and notes. That it is elsewhere
+ * in the same zones is no news.
+ */
+export function isToldSame(known: Cart, cart: Cart): boolean {
+  const [before, now] = [known.verdict, cart.verdict]
+  return (
+    before.state === now.state &&
+    before.isLow === now.isLow &&
+    before.isAsleep === now.isAsleep &&
+    known.notes === cart.notes &&
+    isSameStay(before.stays, now.stays) &&
+    before.lock?.isLocked === now.lock?.isLocked &&
+    before.lock?.atMs === now.lock?.atMs &&
+    before.lock?.by === now.lock?.by &&
+    isSameDevices(known, cart) &&
+    isSaidSame(known, cart)
+  )
+}
+
+function isSameDevices({ devices }: Cart, { devices: others }: Cart): boolean {
+  return (
+    devices === others || (devices.length === others.length && devices.every((one, i) => one === others[i]))
+  )
+}
+
+/** Of several devices each may be all that somebody sees. */
+function isSaidSame({ said }: Cart, { said: others }: Cart): boolean {
+  if (said.length < 2) return true
+  return said.every((one, i) => {
+    const other = others[i]
+    return other !== undefined && isSameStay(one.stays, other.stays) && one.lock === other.lock
+  })
+}
+
+function isSameStay(before: readonly ZoneStay[], now: readonly ZoneStay[]): boolean {
+  return before === now || (before.length === now.length && before.every((stay, i) => stay === now[i]))
+}
+
+/** Whether nothing at all is other than it was; of devices that are the same and have the same names. */
+export function isUnchanged(known: Cart, cart: Cart): boolean {
+  const [before, now] = [known.verdict, cart.verdict]
+  return (
+    known.notes === cart.notes &&
+    known.ground.hasParking === cart.ground.hasParking &&
+    known.ground.hasBoundary === cart.ground.hasBoundary &&
+    before.state === now.state &&
+    before.isMoving === now.isMoving &&
+    before.isLow === now.isLow &&
+    before.isAsleep === now.isAsleep &&
+    before.battery?.percent === now.battery?.percent &&
+    known.said.every((one, i) => isSaidAlike(one, cart.said[i]))
+  )
+}
+
+function isSaidAlike(one: CartDevice, other: CartDevice | undefined): boolean {
+  return (
+    other !== undefined &&
+    one.motion === other.motion &&
+    one.isOnline === other.isOnline &&
+    one.heardAtMs === other.heardAtMs &&
+    one.saidSleep === other.saidSleep &&
+    one.stays === other.stays &&
+    one.outSinceMs === other.outSinceMs &&
+    one.lock === other.lock
+  )
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { KernelSync } from './kernel-sync.ts'
+
+function open(answers: (string | null)[]) {
+  const clock = new FakeClock()
+  let asked = 0
+  const sync = new KernelSync(clock, { ask: async () => answers[asked++] ?? null, isSystemd: () => true })
+  return { clock, sync, asked: () => asked }
+}
+
+for (const answer of ['no\n', '', null, 'yes please']) {
+  test(`the kernel's clock is not synchronized when the answer is ${JSON.stringify(answer)}`, async () => {
+    const { sync } = open([answer])
+    await sync.look()
+    assert.equal(sync.isSynchronized, false)
+  })
+}
+
+test('a yes holds for an hour, and nobody is asked for half of it', async () => {
+  const { sync, clock, asked } = open(['yes\n', 'no\n'])
+  await sync.look()
+  assert.equal(sync.isSynchronized, true)
+  clock.advance(HOUR_MS / 2 - 1)
+  await sync.look()
+  assert.equal(asked(), 1)
+  clock.advance(1)
+  await sync.look()
+  assert.deepEqual([asked(), sync.isSynchronized], [2, false])
+})
+
+test('a yes without another one ends after an hour', async () => {
+  const { sync, clock } = open(['yes\n'])
+  await sync.look()
+  clock.advance(HOUR_MS)
+  assert.equal(sync.isSynchronized, false)
+})
+
+test('setting the clock ends it, and the next answer counts again', async () => {
+  const { sync, clock } = open(['yes\n', 'yes\n'])
+  await sync.look()
+  clock.set(clock.nowMs() + 2 * MINUTE_MS)
+  assert.equal(sync.isSynchronized, false)
+  await sync.look()
+  assert.equal(sync.isSynchronized, true)
+})
+
+test('without systemd nobody is asked', async () => {
+  const clock = new FakeClock()
+  let asked = 0
+  const ask = async () => String(asked++)
+  const sync = new KernelSync(clock, { ask, isSystemd: () => false })
+  await sync.start()
+  await sync.stop()
+  assert.equal(asked, 0)
+})

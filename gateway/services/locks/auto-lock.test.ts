@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { Barn, type BarnCart, cartBecomes, confirmClock } from '#testing/course/barn.ts'
+import { BeatWatch } from '#testing/course/beat-watch.ts'
+import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const AFTER_MS = 10 * MINUTE_MS
+
+interface Course {
+  g: TestGateway
+  clock: FakeClock
+  barn: Barn
+  cart: BarnCart
+  watch: BeatWatch
+  pass(): void
+}
+
+/** A cart that was unlocked and stands in the barn since then. */
+async function start(t: TestContext, isConfirmed = true): Promise<Course> {
+  const clock = new FakeClock()
+  const g = await startGateway({}, { clock, isTimeSynchronized: () => isConfirmed })
+  t.after(() => g.stop())
+  const body = { auto_lock_after_min: AFTER_MS / MINUTE_MS }
+  assert.equal((await g.request('PATCH', '/site', { body })).status, 200)
+  const barn = await Barn.draw(g)
+  const cart = await barn.cart('17')
+  const pass = () => clock.advance(1000)
+  await cart.tag('unlock', '1')
+  pass()
+  await cart.settles('barn', pass)
+  await cartBecomes(g, '17', ({ lock }) => lock?.is_locked === false, 'is unlocked')
+  const watch = await BeatWatch.start(barn)
+  return { g, clock, barn, cart, watch, pass }
+}
+
+async function toldOf(g: TestGateway): Promise<string | null> {
+  return (await g.request('GET', '/carts/17')).body.auto_lock_at
+}
+
+async function locksOf(g: TestGateway) {
+  return (await g.request('GET', '/devices/17/commands')).body.commands
+}
+
+async function staysUnlocked({ g, watch }: Course): Promise<void> {
+  await watch.beat()
+  assert.deepEqual(await locksOf(g), [])
+}
+
+/** The cart goes on standing there. */
+async function stands({ clock, cart }: Course, ms: number): Promise<void> {
+  clock.advance(ms)
+  await cart.at('barn')
+}
+
+test('a cart that stands still in the barn is locked when people were told it would be', async (t) => {
+  const course = await start(t)
+  const { g, clock, cart } = course
+  const told = Date.parse((await toldOf(g)) ?? '')
+  assert.equal(told, clock.nowMs() - 2000 + AFTER_MS)
+  await stands(course, told - clock.nowMs() - 1)
+  await staysUnlocked(course)
+  clock.advance(1)
+  await cart.hears('lock')
+  const [made] = await locksOf(g)
+  assert.deepEqual([made.created_at, made.requested_by, made.forced], [toIso(told), 'auto-lock', false])
+  assert.equal(await toldOf(g), null)
+  const { entries } = (await g.request('GET', '/audit-log?action=command.created')).body
+  assert.deepEqual([entries[0].user_id, entries[0].address, entries[0].target], [null, null, made.command_id])
+  assert.equal(await metric(g, 'cartbarn_own_locks_total', 'auto-lock'), 1)
+})
+
+test('once a stay: a lock that did not turn is left to people, until it is unlocked or comes again', async (t) => {
+  const course = await start(t)
+  const { g, clock, cart, watch, pass } = course
+  await stands(course, AFTER_MS)
+  await cart.device.ack(await cart.hears('lock'), 'failed', 'jammed')
+  await stands(course, HOUR_MS)
+  await watch.beat()
+  assert.deepEqual([await toldOf(g), (await locksOf(g)).length], [null, 1])
+  // it is locked by hand, and unlocked: the time runs anew
+  await cart.tag('lock', '2')
+  pass()
+  await cartBecomes(g, '17', ({ lock }) => lock.is_locked, 'is locked')
+  await cart.tag('unlock', '3')
+  const unlockedMs = clock.nowMs()
+  await cartBecomes(g, '17', ({ lock }) => !lock.is_locked, 'is unlocked')
+  assert.equal(await toldOf(g), toIso(unlockedMs + AFTER_MS))
+  await stands(course, AFTER_MS)
+  await cart.hears('lock')
+  // it leaves unlocked, and comes back
+  await cart.settles('course', pass)
+  assert.equal(await toldOf(g), null)
+  await cart.settles('barn', pass)
+  await cartBecomes(g, '17', ({ auto_lock_at }) => auto_lock_at !== null, 'will be locked')
+  await stands(course, AFTER_MS)
+  await cart.hears('lock')
+  assert.equal((await locksOf(g)).length, 3)
+})
+
+test('a cart that is moved about in the barn begins anew; one that wanders at its edge does not', async (t) => {
+  const course = await start(t)
+  const { g, clock, cart, pass } = course
+  const first = await toldOf(g)
+  for (const metres of [46, 54, 48, 53, 47, 55, 49]) {
+    pass()
+    await cart.at('barn', 0, { lat: 28.4 + metres / 111_195 })
+  }
+  const moved = await toldOf(g)
+  assert.ok(moved !== null && moved > (first ?? ''), 'it went from the middle to the edge')
+  for (const metres of [52, 47, 54, 46, 53, 48]) {
+    pass()
+    await cart.at('barn', 0, { lat: 28.4 + metres / 111_195 })
+  }
+  assert.equal(await toldOf(g), moved)
+  clock.advance(Date.parse(moved) - clock.nowMs())
+  await cart.at('barn', 12, { lat: 28.4 + 48 / 111_195, ts: clock.nowMs() })
+  await staysUnlocked(course)
+})
+
+// what is so when the time comes
+const never: [string, (course: Course) => Promise<unknown>][] = [
+  ['it is locked by a tag', ({ cart }) => cart.tag('lock', '2')],
+  [
+    'it is out of service',
+    ({ g }) => g.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'Tyre' } } }),
+  ],
+  ['it is out of reach', ({ g, cart }) => cart.lose(g)],
+  ['it is on the course', ({ cart, pass }) => cart.settles('course', pass)],
+  ['the barn is no parking zone any more', ({ barn }) => barn.redraw('stop')],
+  ['nothing is to be locked', ({ g }) => g.request('PATCH', '/site', { body: { auto_lock_after_min: 0 } })],
+]
+for (const [what, happen] of never)
+  test(`never while ${what}`, async (t) => {
+    const course = await start(t)
+    assert.ok((await toldOf(course.g)) !== null)
+    await happen(course)
+    course.clock.advance(2 * AFTER_MS)
+    await staysUnlocked(course)
+    assert.equal(await toldOf(course.g), null)
+  })
+
+test('a cart of which nobody knows whether it is locked is left alone', async (t) => {
+  const course = await start(t)
+  const other = await course.barn.cart('18')
+  await other.settles('barn', course.pass)
+  await stands(course, 2 * AFTER_MS)
+  await course.cart.hears('lock')
+  assert.deepEqual(await other.heard(), [])
+})
+
+test('while the clock is not confirmed nothing is locked; then at once, for it has stood long enough', async (t) => {
+  const course = await start(t, false)
+  const { g, clock, cart } = course
+  await stands(course, 2 * AFTER_MS)
+  await staysUnlocked(course)
+  assert.equal(await toldOf(g), null)
+  await confirmClock(g, clock.nowMs())
+  await cart.hears('lock')
+})
+
+test('a start after which nobody has confirmed the clock locks nothing, however right it looks', async (t) => {
+  const course = await start(t, false)
+  const { g, clock, barn } = course
+  await g.restart(() => clock.advance(AFTER_MS))
+  const cart = await barn.connect('17')
+  await cart.at('barn')
+  await course.watch.restarted()
+  await staysUnlocked(course)
+})
+
+test('a clock that is set by more than a minute: stillness begins anew', async (t) => {
+  const course = await start(t)
+  const { g, clock, cart } = course
+  clock.set(clock.nowMs() + HOUR_MS)
+  await cart.at('barn')
+  await course.watch.beat()
+  await confirmClock(g, clock.nowMs())
+  const setMs = clock.nowMs()
+  await cartBecomes(g, '17', ({ auto_lock_at }) => auto_lock_at !== null, 'will be locked')
+  assert.ok(Date.parse((await toldOf(g)) ?? '') >= setMs + AFTER_MS - 1000)
+  assert.deepEqual(await locksOf(g), [])
+  await stands(course, AFTER_MS)
+  await cart.hears('lock')
+})
+
+test('a restart changes nothing: it is locked once it has said that it is still there', async (t) => {
+  const course = await start(t)
+  const { g, clock, barn } = course
+  const told = await toldOf(g)
+  await g.restart(() => clock.advance(2 * AFTER_MS))
+  await course.watch.restarted()
+  await staysUnlocked(course)
+  const cart = await barn.connect('17')
+  // where it is nobody knows: from now on its time runs anew
+  await cartBecomes(g, '17', ({ auto_lock_at }) => auto_lock_at === toIso(clock.nowMs() + AFTER_MS), 'waits')
+  await staysUnlocked(course)
+  await cart.at('barn')
+  await cart.hears('lock')
+  assert.ok(told !== null && told < toIso(clock.nowMs()))
+})
+
+test('a cart that drove off while the gateway was down is not locked on the course', async (t) => {
+  const course = await start(t)
+  const { g, clock, barn, pass } = course
+  await g.restart(() => clock.advance(2 * AFTER_MS))
+  const cart = await barn.connect('17')
+  await course.watch.restarted()
+  await staysUnlocked(course)
+  await cart.at('course')
+  await staysUnlocked(course)
+  await cart.settles('course', pass)
+  clock.advance(2 * AFTER_MS)
+  await staysUnlocked(course)
+  assert.deepEqual(await cart.heard(), [])
+})
+
+test('a cart that says nothing of its place is locked when its time has gone by since it came back', async (t) => {
+  const course = await start(t)
+  const { g, clock, barn } = course
+  await g.restart()
+  const cart = await barn.connect('17')
+  clock.advance(AFTER_MS)
+  await cart.hears('lock')
+})
+
+test('what was locked before a restart is not locked again after it', async (t) => {
+  const course = await start(t)
+  const { g, clock, barn } = course
+  await stands(course, AFTER_MS)
+  await course.cart.device.ack(await course.cart.hears('lock'), 'failed', 'jammed')
+  await g.restart(() => clock.advance(AFTER_MS))
+  const cart = await barn.connect('17')
+  await cart.at('barn')
+  await course.watch.restarted()
+  await course.watch.beat()
+  assert.deepEqual([(await locksOf(g)).length, await toldOf(g)], [1, null])
+})
+
+test('carts whose time comes at once are locked together', async (t) => {
+  const { g, clock, barn, cart, pass } = await start(t)
+  const others = await Promise.all(['21', '22', '23', '24'].map((name) => barn.cart(name)))
+  for (const other of others) {
+    await other.tag('unlock', '1')
+    await other.settles('barn', pass)
+  }
+  clock.advance(2 * AFTER_MS)
+  await Promise.all([cart, ...others].map((one) => one.hears('lock')))
+  const { entries } = (await g.request('GET', '/audit-log?action=command.created')).body
+  assert.equal(new Set(entries.slice(0, 5).map(({ at }: { at: string }) => at)).size, 1)
+})

@@ -1,0 +1,93 @@
+import { type Caller, canSee } from '#domain/access.ts'
+import { ConflictError } from '#shared/errors.ts'
+import type { Cart } from '../cart.ts'
+import type { Asked, Asking, Commands, LockChoice, LockResult } from '../commands/commands.ts'
+import type { CartsNow, LockGate } from '../commands/lock-gate.ts'
+import type { DeviceTypeLookup } from '../commands/request.ts'
+import { lockDeviceOf } from './lock-device.ts'
+import { mapInSlices } from './map-in-slices.ts'
+
+/** The carts there are. */
+export interface CartsToLock extends CartsNow {
+  /** In natural order. */
+  readonly all: readonly Cart[]
+  find(key: string): Cart | undefined
+}
+
+interface CartLocksDeps {
+  carts: CartsToLock
+  commands: Pick<Commands, 'lockCarts'>
+  gate: Pick<LockGate, 'refused'>
+  deviceTypes: DeviceTypeLookup
+}
+
+/** Which carts are to be locked: by name, or all that stand in a parking zone. */
+export interface CartLockRequest {
+  carts: readonly string[] | 'in'
+  metadata: Record<string, unknown> | null
+}
+
+/** Locks carts in the barn, many at once. A cart on the course is locked by a command to its device. */
+export class CartLocks {
+  readonly #deps: CartLocksDeps
+
+  constructor(deps: CartLocksDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws `no_parking_zone` when no cart that the caller sees has one. */
+  lock({ carts, metadata }: CartLockRequest, asking: Asking): Promise<Asked<readonly LockResult[]>> {
+    const choose = async (caller: Caller) => {
+      const seen = this.#deps.carts.all.filter((cart) => seesCart(caller, cart))
+      // one may have been drawn, or be gone, since they were judged last
+      if (!seen.some((cart) => this.#deps.carts.judgeNow(cart).ground.hasParking)) {
+        const message = 'no cart in your scope has a parking zone: draw one around the barn'
+        throw new ConflictError('no_parking_zone', message)
+      }
+      return carts === 'in' ? this.#inBarn(seen, caller) : this.#named(carts, caller)
+    }
+    return this.#deps.commands.lockCarts({ carts, metadata }, choose, asking)
+  }
+
+  /** Carts that are locked already, or out of service, are left as they are. */
+  async #inBarn(seen: readonly Cart[], caller: Caller): Promise<LockChoice[]> {
+    const judged = await mapInSlices(seen, (cart) => this.#deps.carts.judgeNow(cart))
+    return judged
+      .filter(
+        ({ verdict, notes }) =>
+          verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null,
+      )
+      .map((cart) => this.#choiceOf(cart, caller))
+  }
+
+  async #named(names: readonly string[], caller: Caller): Promise<LockChoice[]> {
+    const { carts, gate } = this.#deps
+    const known = new Map<string, Cart | undefined>()
+    for (const name of names) {
+      const cart = carts.find(name) ?? carts.of(name)
+      known.set(cart?.key ?? name, cart)
+    }
+    const choices = await mapInSlices([...known], ([key, cart]): LockChoice => {
+      if (cart === undefined) return { cart: key, code: 'cart_not_found' }
+      if (!seesCart(caller, cart)) return { cart: key, code: 'cart_forbidden' }
+      return this.#choiceOf(carts.judgeNow(cart), caller)
+    })
+    const isOnCourse = (choice: LockChoice) => 'code' in choice && choice.code === 'on_course'
+    gate.refused.add('on_course', choices.filter(isOnCourse).length)
+    return choices
+  }
+
+  #choiceOf(cart: Cart, caller: Caller): LockChoice {
+    const { key } = cart
+    if (!cart.verdict.isInParking) return { cart: key, code: 'on_course' }
+    const isSeen = ({ row }: Cart['devices'][number]) => canSee(caller, row.hardwareId)
+    const device = lockDeviceOf(cart, this.#deps.deviceTypes, isSeen)
+    return device === undefined
+      ? { cart: key, code: 'unsupported_command' }
+      : { cart: key, device, judged: cart }
+  }
+}
+
+function seesCart(caller: Caller, { devices }: Cart): boolean {
+  return devices.some(({ row }) => canSee(caller, row.hardwareId))
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { Barn, type BarnCart, cartBecomes, confirmClock } from '#testing/course/barn.ts'
+import { BeatWatch } from '#testing/course/beat-watch.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+/** Of Friday, 1 May 2026, in Berlin. */
+const CLOSING_MS = Date.UTC(2026, 4, 1, 18)
+const DAY = ['07:00', '20:00']
+const HOURS = { mon: DAY, tue: DAY, wed: DAY, thu: DAY, fri: DAY, sat: DAY, sun: DAY }
+const SITE = { time_zone: 'Europe/Berlin', opening_hours: HOURS, lock_at_closing: true }
+
+interface Evening {
+  g: TestGateway
+  clock: FakeClock
+  barn: Barn
+  cart: BarnCart
+  watch: BeatWatch
+  pass(): void
+}
+
+interface Options {
+  site?: object
+  isConfirmed?: boolean
+  /** When the course closes next. */
+  closingMs?: number
+}
+
+/** Half an hour before closing time, an unlocked cart in the barn. */
+async function start(
+  t: TestContext,
+  { site = SITE, isConfirmed = true, closingMs = CLOSING_MS }: Options = {},
+): Promise<Evening> {
+  const clock = new FakeClock(closingMs - 30 * MINUTE_MS)
+  const g = await startGateway({}, { clock, isTimeSynchronized: () => isConfirmed })
+  t.after(() => g.stop())
+  const { status, body } = await g.request('PATCH', '/site', { body: site })
+  assert.equal(status, 200, JSON.stringify(body))
+  const barn = await Barn.draw(g)
+  const cart = await barn.cart('17')
+  const pass = () => clock.advance(1000)
+  await cart.tag('unlock', '1')
+  await cart.settles('barn', pass)
+  await cartBecomes(g, '17', ({ lock }) => lock?.is_locked === false, 'is unlocked')
+  return { g, clock, barn, cart, watch: await BeatWatch.start(barn), pass }
+}
+
+async function locksOf(g: TestGateway, name = '17') {
+  const { commands } = (await g.request('GET', `/devices/${name}/commands?limit=1000`)).body
+  return commands.filter(({ command }: { command: string }) => command === 'lock')
+}
+
+async function staysUnlocked({ g, watch }: Evening, count = 0): Promise<void> {
+  await watch.beat()
+  assert.equal((await locksOf(g)).length, count)
+}
+
+test('at closing time the carts in the barn are locked, and no others', async (t) => {
+  const evening = await start(t)
+  const { g, clock, barn, cart, pass } = evening
+  const other = new Map<string, BarnCart>()
+  for (const name of ['locked', 'broken', 'out', 'unsaid']) other.set(name, await barn.cart(name))
+  const known = (name: string) => other.get(name) ?? cart
+  for (const name of ['locked', 'broken', 'unsaid']) await known(name).settles('barn', pass)
+  await known('out').settles('course', pass)
+  await known('locked').tag('lock', '2')
+  await g.request('PATCH', '/carts/broken', { body: { out_of_service: { why: 'Tyre' } } })
+  await cartBecomes(g, 'locked', ({ lock }) => lock?.is_locked === true, 'is locked')
+  clock.advance(CLOSING_MS - 1 - clock.nowMs())
+  await staysUnlocked(evening)
+  clock.advance(1)
+  await cart.hears('lock')
+  // of which nobody knows whether it is locked
+  await known('unsaid').hears('lock')
+  for (const name of ['locked', 'broken', 'out']) assert.deepEqual(await known(name).heard(), [])
+  const [made] = await locksOf(g)
+  assert.deepEqual([made.requested_by, made.created_at], ['closing', toIso(CLOSING_MS)])
+})
+
+test('once a day: what is opened afterwards stays open, until the next evening', async (t) => {
+  const evening = await start(t)
+  const { g, clock, cart } = evening
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await cart.hears('lock')
+  await cart.tag('lock', '2')
+  await cart.tag('unlock', '3', clock.nowMs() + 1)
+  await staysUnlocked(evening, 1)
+  clock.advance(40 * MINUTE_MS)
+  await staysUnlocked(evening, 1)
+  // not again either when closing time is put off, or the clock back
+  const later = { ...HOURS, fri: ['07:00', '20:39'] }
+  await g.request('PATCH', '/site', { body: { opening_hours: later } })
+  await staysUnlocked(evening, 1)
+  clock.advance(CLOSING_MS + DAY_MS - clock.nowMs())
+  await confirmClock(g, clock.nowMs())
+  await cart.at('barn')
+  await cart.hears('lock')
+})
+
+test('a clock that is set back goes through the evening twice, and closing acts once', async (t) => {
+  const evening = await start(t)
+  const { g, clock, cart } = evening
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await cart.hears('lock')
+  clock.set(CLOSING_MS - HOUR_MS)
+  await confirmClock(g, clock.nowMs())
+  clock.advance(HOUR_MS + 1000)
+  await staysUnlocked(evening, 1)
+})
+
+// minutes after closing time at which the clock is confirmed
+for (const [minutes, isLocked] of [
+  [1, true],
+  [60, true],
+  [61, false],
+] as const)
+  test(`confirmed ${minutes} min after closing time: ${isLocked ? 'acts then' : 'too late'}`, async (t) => {
+    const evening = await start(t, { isConfirmed: false })
+    const { g, clock, cart } = evening
+    clock.advance(CLOSING_MS - clock.nowMs())
+    await staysUnlocked(evening)
+    clock.advance(CLOSING_MS + minutes * MINUTE_MS - clock.nowMs())
+    await staysUnlocked(evening)
+    await confirmClock(g, clock.nowMs())
+    if (isLocked) await cart.hears('lock')
+    else await staysUnlocked(evening)
+  })
+
+for (const [minutes, isLocked] of [
+  [50, true],
+  [61, false],
+] as const)
+  test(`a start ${minutes} min after closing time: ${isLocked ? 'carts are locked as they come back' : 'too late'}`, async (t) => {
+    const evening = await start(t)
+    const { g, clock, barn, pass } = evening
+    const leaver = await barn.cart('18')
+    await leaver.settles('barn', pass)
+    await g.restart(() => clock.advance(CLOSING_MS + minutes * MINUTE_MS - clock.nowMs()))
+    await evening.watch.restarted()
+    await staysUnlocked(evening)
+    const cart = await barn.connect('17')
+    // it may be on its way to the course: where it is must be said first
+    await staysUnlocked(evening)
+    await cart.at('barn')
+    if (isLocked) await cart.hears('lock')
+    else await staysUnlocked(evening)
+    const gone = await barn.connect('18')
+    await gone.settles('course', pass)
+    await evening.watch.beat()
+    assert.deepEqual(await gone.heard(), [])
+    // the day is closed, also for the next start
+    await cart.tag('lock', '2')
+    await cart.tag('unlock', '3', clock.nowMs() + 1)
+    await g.restart()
+    const again = await barn.connect('17')
+    await again.at('barn')
+    await evening.watch.restarted()
+    await staysUnlocked(evening, isLocked ? 1 : 0)
+  })
+
+test('a cart out of reach at closing time is locked when it is back, also after a restart', async (t) => {
+  const evening = await start(t)
+  const { g, clock, barn, pass } = evening
+  const taken = await barn.cart('18')
+  await taken.settles('barn', pass)
+  for (const cart of [evening.cart, taken]) await cart.lose(g)
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await staysUnlocked(evening)
+  await g.restart(() => clock.advance(10 * MINUTE_MS))
+  await evening.watch.restarted()
+  const cart = await barn.connect('17')
+  await cart.at('barn')
+  await cart.hears('lock')
+  // somebody has this one in hand
+  const back = await barn.connect('18')
+  await back.tag('unlock', '5')
+  await back.at('barn')
+  await evening.watch.beat()
+  assert.deepEqual(await back.heard(), [])
+})
+
+test('a cart that says nothing of its place is locked a minute after it came back', async (t) => {
+  const evening = await start(t)
+  const { g, clock, barn } = evening
+  await evening.cart.lose(g)
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await staysUnlocked(evening)
+  const cart = await barn.connect('17')
+  await staysUnlocked(evening)
+  clock.advance(MINUTE_MS)
+  await cart.hears('lock')
+})
+
+// the clocks go forward on 29 March and back on 25 October
+for (const [day, closingMs] of [
+  ['the last of winter time', Date.UTC(2026, 2, 28, 19)],
+  ['of 23 hours', Date.UTC(2026, 2, 29, 18)],
+  ['of 25 hours', Date.UTC(2026, 9, 25, 19)],
+] as const)
+  test(`a day ${day} closes when the clock on the wall says so, once`, async (t) => {
+    const evening = await start(t, { closingMs })
+    const { clock, cart } = evening
+    clock.advance(closingMs - 1 - clock.nowMs())
+    await staysUnlocked(evening)
+    clock.advance(1)
+    await cart.hears('lock')
+    clock.advance(HOUR_MS)
+    await staysUnlocked(evening, 1)
+  })
+
+const never: [string, object][] = [
+  ['no opening hours are known', { ...SITE, opening_hours: null }],
+  ['the course is closed all day', { ...SITE, opening_hours: { ...HOURS, fri: null } }],
+  ['nothing is to be locked at closing', { ...SITE, lock_at_closing: false }],
+]
+for (const [what, site] of never)
+  test(`nothing is locked where ${what}`, async (t) => {
+    const evening = await start(t, { site })
+    evening.clock.advance(CLOSING_MS - evening.clock.nowMs())
+    await staysUnlocked(evening)
+  })
+
+test('without a parking zone nothing is closed: it is when one is drawn within the hour', async (t) => {
+  const evening = await start(t)
+  const { clock, barn, cart } = evening
+  await barn.redraw('stop')
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await staysUnlocked(evening)
+  clock.advance(MINUTE_MS)
+  await barn.redraw('parking')
+  await cart.at('barn')
+  await cart.hears('lock')
+})
+
+test('a cart that is driven in the barn at closing time is not locked', async (t) => {
+  const evening = await start(t)
+  evening.clock.advance(CLOSING_MS - 1000 - evening.clock.nowMs())
+  await evening.cart.at('barn', 12)
+  evening.clock.advance(1000)
+  await staysUnlocked(evening)
+})

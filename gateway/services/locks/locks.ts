@@ -1,0 +1,57 @@
+import type { Events } from '#gateway/events.ts'
+import type { Log } from '#shared/log.ts'
+import type { Store } from '#store/store.ts'
+import type { Cart } from '../cart.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Commands } from '../commands/commands.ts'
+import type { LockGate } from '../commands/lock-gate.ts'
+import type { DeviceTypeLookup } from '../commands/request.ts'
+import type { Device } from '../fleet.ts'
+import type { Origins } from '../origins.ts'
+import type { Presence } from '../presence.ts'
+import type { Site } from '../site.ts'
+import { AutoLock } from './auto-lock.ts'
+import { CartLocks, type CartsToLock } from './cart-locks.ts'
+import { Closing } from './closing.ts'
+import { lockDeviceOf } from './lock-device.ts'
+import { OwnLocks } from './own-locks.ts'
+
+interface LocksDeps {
+  store: Pick<Store, 'read'>
+  carts: CartsToLock
+  commands: Commands
+  gate: LockGate
+  deviceTypes: DeviceTypeLookup
+  presence: Presence
+  site: Site
+  /** Whether the gateway may act by its clock. */
+  confirmation: { readonly isConfirmed: boolean }
+  origins: Origins
+  events: Events
+  clock: GatewayClock
+  log: Log
+}
+
+/**
+ * Locks that are about carts rather than devices: many at once in the barn, those that stand still, and all at closing time.
+ * Each is a command like any other (`commands`), where `LockGate` judges it when it is made and when it is sent; here is
+ * only which carts are meant. What the gateway does itself goes by `cartsJudged`.
+ */
+export function createLocks(deps: LocksDeps) {
+  const { store, presence, deviceTypes, clock } = deps
+  const lockDevice = (cart: Cart) => lockDeviceOf(cart, deviceTypes)
+  const onlineSinceMs = (device: Device) => {
+    const sinceMs = device.isOnline ? presence.connectionOf(device)?.sinceMs : undefined
+    if (sinceMs === undefined) return null
+    // after the clock was set back: stillness begins anew with it
+    return sinceMs > clock.nowMs() ? 0 : sinceMs
+  }
+  const ownLocks = new OwnLocks({ ...deps, lockDeviceOf: lockDevice })
+  const own = { ...deps, locks: ownLocks, lockDeviceOf: lockDevice, onlineSinceMs, store }
+  return {
+    cartLocks: new CartLocks(deps),
+    autoLock: new AutoLock(own),
+    closing: new Closing(own),
+    ownLocks,
+  }
+}

@@ -1,0 +1,93 @@
+import type { SiteSettings } from '#shared/site/settings.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
+import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import { noticeAfterMs } from '#store/deliveries.ts'
+import type { NotifierRow } from '#store/notifiers.ts'
+import type { Lookups } from './lookups.ts'
+import type { Mailer } from './mailer.ts'
+import { type Notice, noticeOf, type Place, testNotice } from './notice.ts'
+import { post } from './post.ts'
+import type { Outgoing, Sending, Target } from './target.ts'
+
+/** What messages to people are made of and sent with. */
+export interface NotifierTools {
+  mailer: Mailer
+  lookups: Lookups
+  /** Without a slash at its end. */
+  telegramUrl: string
+  site: { readonly settings: SiteSettings }
+  /** What links begin with. */
+  baseUrl: () => Promise<string>
+  /** Undefined for a cart that there is no more. */
+  placeOf: (cart: string) => Place | undefined
+}
+
+/** How a channel sends a message to whom a notifier names. */
+type Send = (
+  notifier: NotifierRow,
+  notice: Notice,
+  message: { id: string; signal: AbortSignal },
+  tools: NotifierTools,
+) => Promise<void>
+
+const ATTEMPT_MS: Record<NotifierChannel, number> = { email: 30_000, ntfy: 10_000, telegram: 10_000 }
+/** ntfy and Telegram take some 4,000 characters. */
+const TEXT_BYTES: Record<NotifierChannel, number> = { email: 100_000, ntfy: 3_800, telegram: 3_800 }
+const PRIORITY = 'high'
+
+const SENDERS: Record<NotifierChannel, Send> = {
+  email: ({ recipient }, { title, text }, { id, signal }, { mailer }) =>
+    mailer.send({ to: recipient, subject: title, text, id, signal }),
+  ntfy: ({ recipient, token }, { title, text, link }, { signal }, { lookups }) =>
+    post({
+      ...{ url: recipient, body: text, signal, lookup: lookups.lookup },
+      headers: {
+        'content-type': 'text/plain; charset=utf-8',
+        ...{ Title: headerText(title), Priority: PRIORITY, Click: link },
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+    }),
+  telegram: ({ recipient, token }, { text }, { signal }, { lookups, telegramUrl }) =>
+    post({
+      ...{ url: `${telegramUrl}/bot${token ?? ''}/sendMessage`, signal, lookup: lookups.lookup },
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ chat_id: recipient, text }),
+    }),
+}
+
+/** Somebody who is told of alerts; `current` is as an admin has said it last. */
+export function notifierTarget(current: () => NotifierRow, tools: NotifierTools): Target {
+  const { notifierId, channel } = current()
+  return {
+    ...{ targetId: notifierId, channel, attemptMs: ATTEMPT_MS[channel] },
+    get waitMs() {
+      return noticeAfterMs(current())
+    },
+    async send(outgoing, { isLate, signal }) {
+      const notice = await makeNotice(outgoing, { isLate, maxBytes: TEXT_BYTES[channel] }, tools)
+      const [{ deliveryId }] = outgoing
+      await SENDERS[channel](current(), notice, { id: deliveryId, signal }, tools)
+    },
+  }
+}
+
+async function makeNotice(
+  outgoing: readonly [Outgoing, ...Outgoing[]],
+  { isLate, maxBytes }: Pick<Sending, 'isLate'> & { maxBytes: number },
+  { site, baseUrl, placeOf }: NotifierTools,
+): Promise<Notice> {
+  const context = { site: site.settings, baseUrl: await baseUrl(), placeOf, isLate, maxBytes }
+  const [first, ...others] = outgoing
+  if (first.alertId === null) return testNotice(context)
+  return noticeOf([alertIn(first), ...others.map(alertIn)], context)
+}
+
+/** It was written by the store. */
+function alertIn({ body }: Outgoing): AlertJson {
+  return JSON.parse(body)
+}
+
+/** A text as a header may carry it: others than ASCII by RFC 2047. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : `=?UTF-8?B?${Buffer.from(text).toString('base64')}?=`
+}

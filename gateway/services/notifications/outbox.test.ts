@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
+import { AlertDesk } from '#testing/course/alert-desk.ts'
+import { Mailbox } from '#testing/mailbox.ts'
+import { ANSWERS, Receiver } from '#testing/receiver.ts'
+import type { NotifierFields } from '../notifiers.ts'
+
+const EVERY = { kinds: null, secret: undefined }
+
+async function webhook(desk: AlertDesk, receiver: Receiver, kinds: 'outside'[] | null = null) {
+  return (await desk.webhooks.create({ ...EVERY, kinds, url: receiver.url })).webhook
+}
+
+function notifier(desk: AlertDesk, receiver: Receiver, fields: Partial<NotifierFields> = {}) {
+  return desk.notifiers.create({
+    ...{ channel: 'ntfy', recipient: receiver.url, token: null, kinds: null, hours: null },
+    afterUnacknowledgedMin: null,
+    ...fields,
+  })
+}
+
+/** Goes on by some time, and waits until nothing is due. */
+async function pass(desk: AlertDesk, ms: number): Promise<void> {
+  desk.clock.advance(ms)
+  desk.outbox.look()
+}
+
+function rowsOf(desk: AlertDesk) {
+  return desk.store.read.deliveries(0, 1000)
+}
+
+const texts = (receiver: Receiver) => receiver.received.map(({ text }) => text)
+
+test('a webhook is told of what is opened, acknowledged and closed, in order', async (t) => {
+  const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
+  await desk.describe({ name: 'Pebble Creek' })
+  await webhook(desk, receiver)
+  const alert = await desk.open('outside', '17', { lat: 1, long: 2 })
+  await desk.acknowledge(alert)
+  await desk.close({ ...alert, acknowledgedAtMs: 1 })
+  await receiver.has(3)
+  assert.deepEqual(
+    receiver.bodies.map(({ event, alert: told, site }) => [event, told.alert_id, site.name]),
+    ['opened', 'acknowledged', 'closed'].map((event) => [event, alert.alertId, 'Pebble Creek']),
+  )
+  const [first] = receiver.bodies
+  assert.deepEqual(first.alert, {
+    ...{ alert_id: alert.alertId, kind: 'outside', cart: '17', hardware_id: '17' },
+    opened_at: new Date(alert.openedAtMs).toISOString(),
+    ...{ closed_at: null, acknowledged_at: null, acknowledged_by: null, note: null },
+    details: { lat: 1, long: 2 },
+  })
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+})
+
+test('only of the kinds it wants, and of nothing from before it was made', async (t) => {
+  const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
+  await desk.open('outside', '1')
+  await webhook(desk, receiver, ['outside'])
+  await desk.open('low_battery', '2')
+  await desk.open('outside', '3')
+  await receiver.has(1)
+  assert.deepEqual(
+    receiver.bodies.map(({ alert }) => alert.cart),
+    ['3'],
+  )
+  assert.deepEqual(rowsOf(desk).length <= 1, true)
+})
+
+test('what one of the first alerts waits for delays no other', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const receiver = await Receiver.open(t, (response) => {
+    const isFirst = receiver.bodies.at(-1)?.alert.cart === '1'
+    return isFirst ? ANSWERS.broken(response) : ANSWERS.ok(response)
+  })
+  await webhook(desk, receiver)
+  const alert = await desk.open('outside', '1')
+  await desk.open('outside', '2')
+  await desk.close(alert)
+  await receiver.has(2)
+  receiver.answer = ANSWERS.ok
+  await pass(desk, 1000)
+  await receiver.has(4)
+  assert.deepEqual(
+    receiver.bodies.slice(2).map(({ event, alert: { cart } }) => [event, cart]),
+    [
+      ['opened', '1'],
+      ['closed', '1'],
+    ],
+  )
+})
+
+test('a receiver that is gone for a day is told of nothing older when it comes back', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const receiver = await Receiver.open(t, ANSWERS.broken)
+  const { webhookId } = await webhook(desk, receiver)
+  const hasFailed = (count: number) =>
+    eventually(() => desk.outbox.failed.get('webhook') >= count, `${count} failures`)
+  await desk.open('outside', 'old')
+  await hasFailed(1)
+  await pass(desk, DAY_MS / 2)
+  await hasFailed(2)
+  await desk.open('outside', 'young')
+  await hasFailed(3)
+  receiver.answer = ANSWERS.ok
+  await pass(desk, DAY_MS / 2)
+  await eventually(() => desk.outbox.statusOf(webhookId).waiting === 0, 'nothing waits', 20_000)
+  assert.equal(receiver.bodies.at(-1)?.alert.cart, 'young')
+  assert.deepEqual([desk.outbox.dropped.get('webhook'), desk.outbox.delivered.get('webhook')], [1, 1])
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+  const [known] = desk.webhooks.all()
+  assert.deepEqual([known?.lastError, known?.lastSuccessAtMs], [null, desk.clock.nowMs()])
+})
+
+test('what waits, and how it went, outlives a restart', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const receiver = await Receiver.open(t, ANSWERS.broken)
+  await webhook(desk, receiver)
+  await desk.open('outside', '1')
+  await receiver.has(1)
+  await eventually(() => desk.webhooks.all()[0]?.lastError !== null, 'an error')
+  await desk.restart()
+  await receiver.has(2)
+  receiver.answer = ANSWERS.ok
+  await eventually(() => desk.outbox.failed.get('webhook') === 1, 'a failure')
+  await pass(desk, 1000)
+  await receiver.has(3)
+  const [id, ...others] = receiver.received.map(({ headers }) => headers['x-cartbarn-delivery'])
+  assert.ok(others.every((other) => other === id))
+  await eventually(() => desk.webhooks.all()[0]?.waiting === 0, 'nothing waits')
+  await desk.restart()
+  const [known] = desk.webhooks.all()
+  assert.deepEqual([known?.lastError, known?.lastSuccessAtMs], [null, desk.clock.nowMs()])
+})
+
+test('twenty webhooks of which half hang: the others are told of 500 alerts at once', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const hanging = await Receiver.open(t, ANSWERS.hang)
+  const well = await Receiver.open(t)
+  for (let i = 0; i < 10; i++) {
+    await webhook(desk, hanging)
+    await webhook(desk, well)
+  }
+  const alerts = Array.from({ length: 500 }, (_, i) => desk.alert('outside', `${i}`))
+  const startedAtMs = performance.now()
+  await desk.save('opened', ...alerts)
+  const savedMs = performance.now() - startedAtMs
+  // nothing holds the event loop for long
+  let [longestMs, lastMs] = [0, performance.now()]
+  const watch = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastMs)
+    lastMs = performance.now()
+  }, 5)
+  await well.has(5000, 110_000)
+  clearInterval(watch)
+  t.diagnostic(`saved in ${savedMs.toFixed()} ms, told in ${(performance.now() - startedAtMs).toFixed()} ms`)
+  t.diagnostic(`longest turn ${longestMs.toFixed()} ms`)
+  assert.ok(longestMs < 3000, `${longestMs}`)
+  assert.ok(hanging.received.length >= 40)
+  await eventually(() => desk.store.read.deliveries(0, 20_000).length === 5000, 'those of ten are left')
+})
+
+test('a notifier tells 30 seconds after the first of them', async (t) => {
+  const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
+  desk.places.set('1', { zones: ['Hole 3'], position: { lat: 1, long: 2 } })
+  await notifier(desk, receiver)
+  const alert = await desk.open('outside', '1')
+  await pass(desk, 20_000)
+  await desk.open('low_battery', '2')
+  // it does not matter that it is over by now
+  await desk.close(alert)
+  await pass(desk, 10_000)
+  await receiver.has(1)
+  const [text = ''] = texts(receiver)
+  assert.deepEqual(text.match(/^Cart.*$/gm), ['Cart 1: outside the course', 'Cart 2: battery low'])
+  assert.match(text, /^Where: Hole 3 \(1\.00000, 2\.00000\)$/m)
+  assert.match(text, /^Since: 1 May 2026, 12:00$/m)
+  assert.match(text, /^https:\/\/barn\.example\/app\/#cart=1$/m)
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+})
+
+test('only between its hours, by the clocks of the site', async (t) => {
+  const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
+  // 12:00 UTC is 08:00 there
+  await desk.describe({ timeZone: 'America/New_York' })
+  await notifier(desk, receiver, { hours: [20 * 60, 7 * 60] })
+  await desk.open('outside', 'by day')
+  desk.clock.advance(12 * 60 * MINUTE_MS)
+  await desk.open('outside', 'at night')
+  await pass(desk, 30_000)
+  await receiver.has(1)
+  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart at night: outside the course'])
+})
+
+test('only what nobody has acknowledged in time', async (t: TestContext) => {
+  const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
+  const { notifierId } = await notifier(desk, receiver, { afterUnacknowledgedMin: 1.5 })
+  const [a, b, c] = [
+    await desk.open('outside', 'a'),
+    await desk.open('outside', 'b'),
+    await desk.open('outside', 'c'),
+  ]
+  desk.clock.advance(60_000)
+  await desk.acknowledge(a)
+  await desk.close(b)
+  await eventually(() => desk.outbox.statusOf(notifierId).waiting === 1, 'one waits')
+  await pass(desk, 30_000)
+  await receiver.has(1)
+  await desk.acknowledge(c)
+  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart c: outside the course'])
+  assert.equal(receiver.received.length, 1)
+})
+
+test('what was due before somebody acknowledged it is told, late', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const receiver = await Receiver.open(t, ANSWERS.broken)
+  await notifier(desk, receiver, { afterUnacknowledgedMin: 1 })
+  const alert = await desk.open('outside', 'a')
+  await pass(desk, MINUTE_MS)
+  await receiver.has(1)
+  await eventually(() => desk.outbox.failed.get('ntfy') === 1, 'a failure')
+  desk.clock.advance(5 * MINUTE_MS + 1)
+  receiver.answer = ANSWERS.ok
+  await desk.acknowledge(alert)
+  await receiver.has(2)
+  assert.match(texts(receiver)[1] ?? '', /^Late: /)
+})
+
+test('e-mail waits for its server, also over a restart, and says that it is late', async (t) => {
+  const first = await Mailbox.open(t)
+  const { port } = first
+  await first.close()
+  const desk = await AlertDesk.open(t, { url: `smtp://127.0.0.1:${port}`, from: 'carts@club.example' })
+  await desk.describe({ language: 'de', timeZone: 'Europe/Berlin' })
+  const fields = { channel: 'email', recipient: 'ann@club.example' } as const
+  await desk.notifiers.create({
+    ...{ ...fields, token: null, kinds: null, hours: null, afterUnacknowledgedMin: null },
+  })
+  await desk.open('moved_after_hours', '17')
+  await pass(desk, 30_000)
+  await eventually(() => desk.outbox.failed.get('email') === 1, 'a failure')
+  assert.match(desk.notifiers.all()[0]?.lastError ?? '', /ECONNREFUSED/)
+  await desk.stop()
+  desk.clock.advance(6 * MINUTE_MS)
+  const mailbox = await Mailbox.open(t, port)
+  await desk.start()
+  await mailbox.has(1)
+  const [{ to, text } = assert.fail()] = mailbox.mails
+  assert.deepEqual(to, ['ann@club.example'])
+  assert.match(text, /^Subject: Verspätet: cartbarn: Cart 17: nach Betriebsschluss bewegt\r?$/m)
+  assert.match(text, /\n\nVerspätet: /)
+  assert.match(text, /^Seit: 01\.05\.2026, 14:00\r?$/m)
+})
+
+test('a mail server that says nothing delays nobody, and does not keep the gateway from stopping', async (t) => {
+  const silent = createServer()
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => silent.close())
+  // it listens
+  const { port } = silent.address() as AddressInfo
+  const desk = await AlertDesk.open(t, { url: `smtp://127.0.0.1:${port}`, from: 'carts@club.example' })
+  const receiver = await Receiver.open(t)
+  const mail = { channel: 'email', recipient: 'ann@club.example' } as const
+  const waiting = await Promise.all(Array.from({ length: 10 }, () => notifier(desk, receiver, mail)))
+  await notifier(desk, receiver)
+  const connected = once(silent, 'connection')
+  await desk.open('outside', '17')
+  await pass(desk, 30_000)
+  await connected
+  await receiver.has(1)
+  const startedAtMs = performance.now()
+  await desk.stop()
+  assert.ok(performance.now() - startedAtMs < 5_000)
+  assert.equal(desk.outbox.waitingByChannel().find(([channel]) => channel === 'email')?.[1], waiting.length)
+  await desk.start()
+})
+
+test('a changed notifier is told where it is now, a deleted one nothing', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const [before, now] = [await Receiver.open(t), await Receiver.open(t)]
+  const { notifierId } = await notifier(desk, before)
+  const other = await notifier(desk, before)
+  await desk.open('outside', '1')
+  await desk.notifiers.change(notifierId, { recipient: `${now.url}/x` })
+  await desk.notifiers.delete(other.notifierId)
+  await pass(desk, 30_000)
+  await now.has(1)
+  assert.equal(before.received.length, 0)
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+})

@@ -1,0 +1,215 @@
+import type { Events } from '#gateway/events.ts'
+import { describeError, UnavailableError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { Tally } from '#shared/tally.ts'
+import type { TargetOutcome } from '#store/outbox.ts'
+import type { Store } from '#store/store.ts'
+import { CHANNELS, type Channel, type Target, type TargetStatus } from './target.ts'
+import { type QueueOwner, TargetQueue } from './target-queue.ts'
+
+interface OutboxDeps {
+  store: Pick<Store, 'read' | 'write'>
+  events: Events
+  clock: QueueOwner['clock']
+  log: Log
+  /** From 0 to 1. */
+  random: () => number
+}
+
+const PAGE_ROWS = 1_000
+const RETRY_MS = 1_000
+const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
+
+/**
+ * Tells webhooks and notifiers what the store has queued for them (`store/deliveries.ts`), in three steps: it reads what
+ * was queued, at the start and after each alert; the queue of each target sends it (`target-queue.ts`); and what was
+ * told, or given up, is deleted. After a power cut between the last two it is told again, as the same delivery.
+ */
+export class Outbox implements Part {
+  /** Messages that arrived, attempts that failed, and what was given up; by channel. */
+  readonly delivered = new Tally(CHANNELS)
+  readonly failed = new Tally(CHANNELS)
+  readonly dropped = new Tally(CHANNELS)
+  readonly #deps: OutboxDeps
+  readonly #queues = new Map<string, TargetQueue>()
+  readonly #settled: number[] = []
+  readonly #outcomes = new Map<string, TargetOutcome>()
+  #lastSeq = 0
+  #isRunning = false
+  #isLookDue = false
+  #settling: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps
+  }
+
+  /** What is for targets that are not added yet is left alone. */
+  async start(): Promise<void> {
+    const { events } = this.#deps
+    this.#isRunning = true
+    for (const queue of this.#queues.values()) queue.start()
+    events.on('alertChanged', ({ event, alert }) => {
+      if (event !== 'opened') this.#forget(alert.alertId)
+      this.#lookSoon()
+    })
+    this.look()
+  }
+
+  /** Ends what is under way. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop()))
+    await this.#settling
+    await this.#settle()
+    clearTimeout(this.#timer)
+  }
+
+  /** Takes up a target: before anything is queued for it, or before the start. */
+  add(target: Target, { lastSuccessAtMs, lastError }: TargetStatus): void {
+    const { clock, random, store } = this.#deps
+    const queue = new TargetQueue(
+      target,
+      { lastSuccessAtMs, lastError },
+      {
+        ...{ clock, random },
+        bodies: (seqs) => store.read.deliveryBodies(seqs),
+        settled: (of, seqs, how) => this.#end(of, seqs, how),
+        failed: (of, reason, how) => this.#note(of, reason, how),
+      },
+    )
+    this.#queues.set(target.targetId, queue)
+    if (!this.#isRunning) return
+    queue.start()
+    // what the writer thread has queued already may have been read before it was known here
+    for (const row of store.read.deliveriesOfTarget(target.targetId, this.#lastSeq)) queue.add(row)
+  }
+
+  /** What is under way for the target ends at once. */
+  async remove(targetId: string): Promise<void> {
+    const queue = this.#queues.get(targetId)
+    this.#queues.delete(targetId)
+    this.#outcomes.delete(targetId)
+    await queue?.stop()
+  }
+
+  /** How it goes with a target. */
+  statusOf(targetId: string): TargetStatus & { waiting: number } {
+    const queue = this.#queues.get(targetId)
+    return { ...(queue?.status ?? NEVER), waiting: queue?.waiting ?? 0 }
+  }
+
+  waitingByChannel(): [Channel, number][] {
+    const sum = (channel: Channel) =>
+      [...this.#queues.values()]
+        .filter((queue) => queue.channel === channel)
+        .reduce((waiting, queue) => waiting + queue.waiting, 0)
+    return CHANNELS.map((channel) => [channel, sum(channel)])
+  }
+
+  /** Reads what was queued since it looked last. */
+  look(): void {
+    if (!this.#isRunning) return
+    try {
+      this.#read()
+    } catch (error) {
+      this.#later(error)
+    }
+  }
+
+  #read(): void {
+    const rows = this.#deps.store.read.deliveries(this.#lastSeq, PAGE_ROWS)
+    for (const row of rows) {
+      this.#queues.get(row.targetId)?.add(row)
+      this.#lastSeq = row.seq
+    }
+    // a long outage may have left many
+    if (rows.length === PAGE_ROWS) this.#lookSoon()
+  }
+
+  /** Once for all alerts of a transaction, and not before others had their turn. */
+  #lookSoon(): void {
+    if (this.#isLookDue) return
+    this.#isLookDue = true
+    setImmediate(() => {
+      this.#isLookDue = false
+      this.look()
+    })
+  }
+
+  /** Somebody took note of the alert, or it is over: those who waited for that need not be told. */
+  #forget(alertId: string): void {
+    const waiting = [...this.#queues.values()].filter((queue) => queue.waitsWith(alertId))
+    if (waiting.length === 0) return
+    try {
+      const kept = this.#deps.store.read.deliveriesOfAlert(alertId)
+      for (const queue of waiting) queue.keepOnly(alertId, kept)
+    } catch {
+      // each queue finds out when it reads what it is to tell
+    }
+  }
+
+  #end({ targetId, channel }: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void {
+    this[how].add(channel, how === 'delivered' ? 1 : seqs.length)
+    this.#settled.push(...seqs)
+    if (how === 'delivered') this.#keepOutcome(targetId)
+    else
+      this.#deps.log.warn(
+        { channel, targetId, count: seqs.length },
+        'gave up messages: they are too old, or too many wait',
+      )
+    this.#settleSoon()
+  }
+
+  #note({ targetId, channel }: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void {
+    this.failed.add(channel)
+    if (how.isFirst)
+      this.#deps.log.warn({ channel, targetId, reason }, 'could not deliver a message; tries again later')
+    if (!how.isNew) return
+    this.#keepOutcome(targetId)
+    this.#settleSoon()
+  }
+
+  #keepOutcome(targetId: string): void {
+    const queue = this.#queues.get(targetId)
+    if (queue !== undefined) this.#outcomes.set(targetId, { targetId, ...queue.status })
+  }
+
+  /** With all that is told meanwhile: each write is a transaction. */
+  #settleSoon(): void {
+    if (this.#settling !== undefined || !this.#isRunning) return
+    this.#settling = this.#settle().finally(() => {
+      this.#settling = undefined
+      if (this.#timer === undefined && this.#settled.length + this.#outcomes.size > 0) this.#settleSoon()
+    })
+  }
+
+  async #settle(): Promise<void> {
+    const seqs = this.#settled.splice(0)
+    const outcomes = [...this.#outcomes.values()]
+    this.#outcomes.clear()
+    if (seqs.length + outcomes.length === 0) return
+    try {
+      await this.#deps.store.write('settleDeliveries', { seqs, outcomes })
+    } catch (error) {
+      this.#settled.push(...seqs)
+      for (const outcome of outcomes)
+        if (this.#queues.has(outcome.targetId) && !this.#outcomes.has(outcome.targetId))
+          this.#outcomes.set(outcome.targetId, outcome)
+      this.#later(error)
+    }
+  }
+
+  #later(error: unknown): void {
+    // the store has logged already that it is unusable
+    if (!(error instanceof UnavailableError))
+      this.#deps.log.error({ reason: describeError(error) }, 'could not use the outbox; tries again later')
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.look()
+      this.#settleSoon()
+    }, RETRY_MS)
+  }
+}

@@ -1,0 +1,16 @@
+import type { Cart } from '../cart.ts'
+import type { Place } from './notice.ts'
+
+const DEGREE = 1e-7
+
+/** Where a cart is now, for people; undefined for none. */
+export function placeOfCart(cart: Cart | undefined): Place | undefined {
+  if (cart === undefined) return undefined
+  const { stays, position } = cart.verdict
+  return {
+    // all of the course is in its boundary
+    zones: stays.filter(({ type }) => type !== 'boundary').map(({ name }) => name),
+    position:
+      position === null ? null : { lat: position.fix.latE7 * DEGREE, long: position.fix.longE7 * DEGREE },
+  }
+}

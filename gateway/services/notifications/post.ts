@@ -1,0 +1,66 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
+
+export interface PostRequest {
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** Ends it, whatever it waits for. */
+  signal: AbortSignal
+  lookup: LookupFunction
+}
+
+/** What is read of an answer, so that the other side sees it end well; what is in it does not matter. */
+const READ_BYTES = 16_384
+const READ_MS = 1_000
+
+/**
+ * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words. It follows no redirect: what
+ * is sent is for this address only.
+ */
+export function post({ url, headers, body, signal, lookup }: PostRequest): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const start = url.startsWith('https:') ? requestHttps : requestHttp
+  const bytes = Buffer.from(body)
+  const request = start(url, {
+    ...{ method: 'POST', signal, lookup, agent: false },
+    headers: { 'user-agent': 'cartbarn', ...headers, 'content-length': bytes.length },
+  })
+  // also later than the answer, when nobody hears it
+  request.on('error', reject)
+  request.on('response', (response) => {
+    const fault = faultOf(response.statusCode ?? 0)
+    void ended(response).then(() => {
+      request.destroy()
+      if (fault === null) resolve()
+      else reject(new Error(fault))
+    })
+  })
+  request.end(bytes)
+  return promise
+}
+
+function faultOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  return status >= 300 && status < 400
+    ? `answered ${status}; redirects are not followed`
+    : `answered ${status}`
+}
+
+/** Resolves at the end of an answer, or when enough of it was read. */
+function ended(response: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, READ_MS)
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > READ_BYTES) resolve()
+    })
+    response.on('error', () => resolve())
+    response.on('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

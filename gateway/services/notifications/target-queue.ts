@@ -1,0 +1,334 @@
+import { Deadlines } from '#domain/deadlines.ts'
+import { describeError } from '#shared/errors.ts'
+import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
+import { GATHERED_MS } from '#store/deliveries.ts'
+import type { DeliveryRow } from '#store/outbox.ts'
+import { retryMs } from './retries.ts'
+import type { Outgoing, Target, TargetStatus } from './target.ts'
+
+/** What the queue of a target tells its owner. */
+export interface QueueOwner {
+  clock: Clock & MonotonicClock & { readonly doubt: string | null }
+  /** From 0 to 1. */
+  random: () => number
+  /** Of what is still to be told, by seq. Throws while the store cannot be read. */
+  bodies(seqs: readonly number[]): Map<number, string>
+  /** These need not be told any more; they are so until this is written down. */
+  settled(target: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void
+  /** An attempt failed. */
+  failed(target: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void
+}
+
+interface Delivery extends DeliveryRow {
+  /** When it is given up, by the monotonic clock. */
+  lapsesMs: number
+}
+
+/** Deliveries of which one attempt takes the first, or all of a notifier. */
+interface Job {
+  readonly lane: Lane
+  deliveries: Delivery[]
+  /** When it was to be told first, by the monotonic clock. */
+  timeMs: number
+  /** When it is tried next. */
+  dueMs: number
+  failures: number
+  isUnderWay: boolean
+}
+
+/** What has its own attempts under way, so that it waits for nothing else. */
+interface Lane {
+  readonly due: Deadlines<Job>
+  readonly most: number
+  underWay: number
+}
+
+/** How often it is looked at the latest: clocks of tests stand still. */
+const LOOK_MS = 1_000
+/** It is late when it comes so long after its time. */
+const LATE_MS = 5 * MINUTE_MS
+/** How long something is tried. */
+const TRIED_MS = DAY_MS
+/** What may wait for one target; then the oldest makes room. */
+const WAITING_MAX = 10_000
+const ATTEMPTS_AT_ONCE = 4
+const REASON_MAX = 200
+/** A reason is one line, whatever a receiver says. */
+const CONTROL = /\p{C}+/gu
+
+/**
+ * What one target is still to be told. It has attempts and retries of its own, so a target that hangs delays no other;
+ * and so has each alert, so one that is refused delays no other either. What concerns one alert stays in order.
+ */
+export class TargetQueue {
+  readonly status: TargetStatus
+  readonly #target: Target
+  readonly #owner: QueueOwner
+  readonly #jobs = new Set<Job>()
+  readonly #byAlert = new Map<string, Job>()
+  readonly #alerts: Lane = { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0 }
+  readonly #tests: Lane = { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0 }
+  readonly #attempts = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
+  #gathering: Job | undefined
+  #waiting = 0
+  #timer: NodeJS.Timeout | undefined
+  #isRunning = false
+
+  constructor(target: Target, status: TargetStatus, owner: QueueOwner) {
+    this.#target = target
+    this.status = status
+    this.#owner = owner
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  get channel(): Target['channel'] {
+    return this.#target.channel
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.run()
+  }
+
+  /** Ends what is under way, which counts for nothing then. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    this.#stopping.abort()
+    await Promise.all(this.#attempts)
+  }
+
+  add(row: DeliveryRow): void {
+    const { clock } = this.#owner
+    const agoMs = clock.nowMs() - row.queuedAtMs
+    // by a clock in doubt nothing is too old
+    const leftMs = clock.doubt === null ? Math.min(TRIED_MS, Math.max(0, TRIED_MS - agoMs)) : TRIED_MS
+    this.#waiting++
+    this.#place({ ...row, lapsesMs: clock.monotonicMs() + leftMs })
+    if (this.#waiting > WAITING_MAX) this.#dropOldest()
+    this.#schedule()
+  }
+
+  /** Whether it waits whether somebody acknowledges this alert. */
+  waitsWith(alertId: string): boolean {
+    return this.#target.waitMs !== null && this.#byAlert.has(alertId)
+  }
+
+  /** Forgets what there is not to be told any more of an alert; `kept` is what there is. */
+  keepOnly(alertId: string, kept: ReadonlySet<number>): void {
+    const job = this.#byAlert.get(alertId)
+    if (job === undefined || job.isUnderWay) return
+    this.#remove(job, (one) => one.alertId === alertId && !kept.has(one.seq))
+    this.#schedule()
+  }
+
+  #place(delivery: Delivery): void {
+    const { alertId } = delivery
+    const job = this.#jobFor(delivery) ?? this.#jobOf(delivery)
+    job.deliveries.push(delivery)
+    if (alertId !== null) this.#byAlert.set(alertId, job)
+  }
+
+  #jobOf(delivery: Delivery): Job {
+    const timeMs = this.#timeOf(delivery)
+    const lane = delivery.alertId === null ? this.#tests : this.#alerts
+    const job: Job = { lane, deliveries: [], timeMs, dueMs: timeMs, failures: 0, isUnderWay: false }
+    this.#jobs.add(job)
+    if (lane === this.#alerts) this.#gathering = job
+    this.#setDue(job, timeMs)
+    return job
+  }
+
+  /** What it joins. */
+  #jobFor({ alertId, queuedAtMs }: Delivery): Job | undefined {
+    if (alertId === null) return undefined
+    if (this.#target.waitMs === null) return this.#byAlert.get(alertId)
+    const first = this.#gathering?.deliveries[0]
+    const isWithin =
+      first !== undefined &&
+      Math.abs(queuedAtMs - first.queuedAtMs) < GATHERED_MS &&
+      !this.#gathering?.isUnderWay
+    return isWithin ? this.#gathering : undefined
+  }
+
+  /** When it is told, by the monotonic clock: a clock that was set back makes nobody wait longer. */
+  #timeOf({ alertId, queuedAtMs }: Delivery): number {
+    const { clock } = this.#owner
+    const waitMs = alertId === null ? 0 : (this.#target.waitMs ?? 0)
+    const leftMs = queuedAtMs + waitMs - clock.nowMs()
+    return clock.monotonicMs() + Math.min(waitMs, Math.max(-TRIED_MS, leftMs))
+  }
+
+  /** Begins what is due. */
+  run(): void {
+    if (!this.#isRunning) return
+    for (const lane of [this.#tests, this.#alerts])
+      while (lane.underWay < lane.most) {
+        const [job] = lane.due.takeDue(this.#owner.clock.monotonicMs(), 1)
+        if (job === undefined) break
+        this.#begin(job)
+      }
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const next = [this.#tests, this.#alerts]
+      .filter(({ underWay, most }) => underWay < most)
+      .map(({ due }) => due.nextMs ?? Number.POSITIVE_INFINITY)
+    const nextMs = Math.min(...next)
+    if (!this.#isRunning || !Number.isFinite(nextMs)) return
+    const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
+    this.#timer = setTimeout(() => this.run(), waitMs)
+  }
+
+  #begin(job: Job): void {
+    const nowMs = this.#owner.clock.monotonicMs()
+    const lapsed = job.deliveries.filter(({ lapsesMs }) => lapsesMs <= nowMs)
+    if (lapsed.length > 0) {
+      this.#owner.settled(this.#target, seqsOf(lapsed), 'dropped')
+      this.#remove(job, (one) => lapsed.includes(one))
+      return
+    }
+    const chosen = this.#target.waitMs === null ? job.deliveries.slice(0, 1) : [...job.deliveries]
+    const bodies = this.#bodiesOf(chosen)
+    if (bodies === null) {
+      // the store has logged already that it is unusable
+      this.#setDue(job, nowMs + LOOK_MS)
+      return
+    }
+    const isGone = ({ seq }: Delivery) => chosen.some((one) => one.seq === seq) && !bodies.has(seq)
+    const [first, ...others] = chosen.flatMap(({ seq, deliveryId, alertId }): Outgoing[] => {
+      const body = bodies.get(seq)
+      return body === undefined ? [] : [{ deliveryId, alertId, body }]
+    })
+    if (first === undefined || chosen.some(isGone)) {
+      this.#remove(job, isGone)
+      return
+    }
+    this.#attempt(job, chosen, [first, ...others], nowMs)
+  }
+
+  #attempt(job: Job, chosen: Delivery[], outgoing: [Outgoing, ...Outgoing[]], nowMs: number): void {
+    const target = this.#target
+    job.isUnderWay = true
+    job.lane.underWay++
+    const timeout = AbortSignal.timeout(target.attemptMs)
+    const signal = AbortSignal.any([this.#stopping.signal, timeout])
+    const attempt = target
+      .send(outgoing, { isLate: nowMs > job.timeMs + LATE_MS, signal })
+      .then(
+        () => this.#delivered(job, chosen),
+        (error: unknown) => {
+          const reason = timeout.aborted ? `no answer within ${target.attemptMs / 1000} s` : wordsOf(error)
+          if (!this.#stopping.signal.aborted) this.#failed(job, reason)
+        },
+      )
+      .finally(() => {
+        job.lane.underWay--
+        this.#attempts.delete(attempt)
+        this.run()
+      })
+    this.#attempts.add(attempt)
+  }
+
+  #delivered(job: Job, sent: readonly Delivery[]): void {
+    const { clock } = this.#owner
+    job.isUnderWay = false
+    job.failures = 0
+    this.status.lastSuccessAtMs = clock.nowMs()
+    this.status.lastError = null
+    this.#owner.settled(this.#target, seqsOf(sent), 'delivered')
+    this.#remove(job, (one) => sent.includes(one))
+  }
+
+  #failed(job: Job, reason: string): void {
+    const { clock, random } = this.#owner
+    job.isUnderWay = false
+    job.failures++
+    const { lastError } = this.status
+    this.status.lastError = reason
+    const how = { isFirst: lastError === null, isNew: lastError !== reason }
+    this.#owner.failed(this.#target, reason, how)
+    this.#setDue(job, clock.monotonicMs() + retryMs(job.failures, random()))
+  }
+
+  /** Takes deliveries out of a job that is not under way. */
+  #remove(job: Job, isGone: (delivery: Delivery) => boolean): void {
+    const [first] = job.deliveries
+    const left: Delivery[] = []
+    for (const one of job.deliveries)
+      if (!isGone(one)) left.push(one)
+      else if (one.alertId !== null && this.#byAlert.get(one.alertId) === job)
+        this.#byAlert.delete(one.alertId)
+    this.#waiting -= job.deliveries.length - left.length
+    job.deliveries = left
+    const [next] = left
+    if (next === undefined) this.#delete(job)
+    else if (this.#target.waitMs === null) this.#follow(job, next)
+    // tried again by #begin, which took it out of its lane
+    else if (job.failures > 0 || next === first) this.#setDue(job, job.dueMs)
+    else this.#gatherAnew(job)
+  }
+
+  /** Goes on with what comes next of an alert. */
+  #follow(job: Job, { alertId }: Delivery): void {
+    if (alertId !== null) this.#byAlert.set(alertId, job)
+    this.#setDue(job, job.failures > 0 ? job.dueMs : this.#owner.clock.monotonicMs())
+  }
+
+  /** The first of a message says when it goes and what else it names: without it they may be other messages. */
+  #gatherAnew(begun: Job): void {
+    const jobs = [...this.#jobs].filter(
+      (job) => job === begun || (job.lane === this.#alerts && !job.isUnderWay && job.failures === 0),
+    )
+    for (const job of jobs) this.#delete(job)
+    const deliveries = jobs.flatMap((job) => job.deliveries)
+    for (const delivery of deliveries.sort((a, b) => a.seq - b.seq)) this.#place(delivery)
+  }
+
+  #delete(job: Job): void {
+    this.#jobs.delete(job)
+    job.lane.due.delete(job)
+    if (this.#gathering === job) this.#gathering = undefined
+    for (const { alertId } of job.deliveries)
+      if (alertId !== null && this.#byAlert.get(alertId) === job) this.#byAlert.delete(alertId)
+  }
+
+  #setDue(job: Job, dueMs: number): void {
+    job.dueMs = dueMs
+    job.lane.due.set(job, dueMs)
+  }
+
+  #dropOldest(): void {
+    for (const job of this.#jobs) {
+      const [oldest] = job.deliveries
+      if (job.isUnderWay || oldest === undefined) continue
+      this.#owner.settled(this.#target, [oldest.seq], 'dropped')
+      this.#remove(job, (one) => one === oldest)
+      return
+    }
+  }
+
+  #bodiesOf(deliveries: readonly Delivery[]): Map<number, string> | null {
+    try {
+      return this.#owner.bodies(seqsOf(deliveries))
+    } catch {
+      return null
+    }
+  }
+}
+
+function seqsOf(deliveries: readonly Delivery[]): number[] {
+  return deliveries.map(({ seq }) => seq)
+}
+
+/** An error for several addresses of a host has an empty message. */
+function wordsOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no connection'
+  return (describeError(error) || code).replaceAll(CONTROL, ' ').slice(0, REASON_MAX)
+}

@@ -1,0 +1,103 @@
+import type { SiteSettings } from '#shared/site/settings.ts'
+import type { AlertKind } from '#shared/wire/alerts.ts'
+
+/** Details of an alert as people read them; null where the alert does not say it. */
+export interface Details {
+  /** In volts. */
+  volts(name: string): string | null
+  text(name: string): string | null
+  /** By the clocks of the site. */
+  time(name: string): string | null
+  /** Of seconds. */
+  minutes(name: string): string | null
+}
+
+/** What is said to people in one language. */
+export interface Words {
+  locale: string
+  /** The text of a message that comes long after its time begins with it. */
+  late: string
+  lateWhy: string
+  cart: (name: string) => string
+  /** What alerts without a cart are about. */
+  gateway: string
+  where: string
+  unknownPlace: string
+  since: string
+  severalAlerts: (count: number) => string
+  more: (count: number) => string
+  test: { title: string; text: string }
+  what: Record<AlertKind, (details: Details) => string>
+}
+
+/** Words around a detail, where it is known. */
+function around(before: string, detail: string | null, after = ''): string {
+  return detail === null ? '' : `${before}${detail}${after}`
+}
+
+const ENGLISH: Words = {
+  locale: 'en-GB',
+  late: 'Late',
+  lateWhy: 'this message could not be delivered earlier.',
+  cart: (name) => `Cart ${name}`,
+  gateway: 'Gateway',
+  where: 'Where',
+  unknownPlace: 'not known',
+  since: 'Since',
+  severalAlerts: (count) => `${count} alerts`,
+  more: (count) => `And ${count} more.`,
+  test: { title: 'Test', text: 'This is a test: alerts of this course arrive here.' },
+  what: {
+    low_battery: (d) =>
+      `battery low${around(', ', d.volts('voltage'), ' at rest')}${around(' (low below ', d.volts('threshold'), ')')}`,
+    outside: () => 'outside the course',
+    zone_stay: (d) =>
+      `stays in a stop zone${around(': ', d.text('name'))}${around(' (', d.minutes('seconds'), ')')}`,
+    moved_while_locked: () => 'moved while locked',
+    moved_after_hours: () => 'moved after hours',
+    silent_on_course: (d) => `silent on the course${around(', last heard ', d.time('last_heard_at'))}`,
+    open_after_closing: () => 'not locked after closing time',
+    out_after_closing: () => 'still out after closing time',
+    not_charging: (d) =>
+      `does not charge${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
+    disk: () => 'the disk needs attention',
+    clock: () => 'the clock is not confirmed',
+    sync: () => 'the head office is not up to date',
+    pin_locked: (d) =>
+      `too many wrong PINs${around(': ', d.text('name'))}${around(', locked until ', d.time('until'))}`,
+  },
+}
+
+const GERMAN: Words = {
+  locale: 'de-DE',
+  late: 'Verspätet',
+  lateWhy: 'diese Nachricht konnte nicht früher zugestellt werden.',
+  cart: (name) => `Cart ${name}`,
+  gateway: 'Gateway',
+  where: 'Wo',
+  unknownPlace: 'nicht bekannt',
+  since: 'Seit',
+  severalAlerts: (count) => `${count} Meldungen`,
+  more: (count) => `Und ${count} weitere.`,
+  test: { title: 'Test', text: 'Dies ist ein Test: Meldungen dieses Platzes kommen hier an.' },
+  what: {
+    low_battery: (d) =>
+      `Batterie schwach${around(', ', d.volts('voltage'), ' in Ruhe')}${around(' (schwach unter ', d.volts('threshold'), ')')}`,
+    outside: () => 'außerhalb des Platzes',
+    zone_stay: (d) =>
+      `steht in einer Sperrzone${around(': ', d.text('name'))}${around(' (', d.minutes('seconds'), ')')}`,
+    moved_while_locked: () => 'bewegt, obwohl gesperrt',
+    moved_after_hours: () => 'nach Betriebsschluss bewegt',
+    silent_on_course: (d) => `auf dem Platz verstummt${around(', zuletzt gehört ', d.time('last_heard_at'))}`,
+    open_after_closing: () => 'nach Betriebsschluss nicht gesperrt',
+    out_after_closing: () => 'nach Betriebsschluss noch draußen',
+    not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
+    disk: () => 'die Festplatte braucht Aufmerksamkeit',
+    clock: () => 'die Uhr ist nicht bestätigt',
+    sync: () => 'die Zentrale ist nicht auf dem neuesten Stand',
+    pin_locked: (d) =>
+      `zu viele falsche PINs${around(': ', d.text('name'))}${around(', gesperrt bis ', d.time('until'))}`,
+  },
+}
+
+export const WORDS: Record<SiteSettings['language'], Words> = { en: ENGLISH, de: GERMAN }

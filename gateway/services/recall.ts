@@ -1,0 +1,266 @@
+import type { Caller } from '#domain/access.ts'
+import type { Events } from '#gateway/events.ts'
+import { ConflictError, DamagedError, describeError, NotFoundError } from '#shared/errors.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { type Clock, DAY_MS, type MonotonicClock } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { CommandStatus } from '#shared/wire/commands.ts'
+import type { RecallRow } from '#store/recall.ts'
+import type { Store } from '#store/store.ts'
+import type { Commands } from './commands/commands.ts'
+import type { CommandDelivery } from './commands/delivery.ts'
+import { type DeviceTypeLookup, definitionOf } from './commands/request.ts'
+import type { Device, Fleet } from './fleet.ts'
+import { RecallScreens } from './recall-screens.ts'
+import { RECALL_TEXTS } from './recall-texts.ts'
+import type { Site } from './site.ts'
+
+interface RecallDeps {
+  store: Pick<Store, 'read' | 'write'>
+  fleet: Pick<Fleet, 'all' | 'byHardwareId'>
+  deviceTypes: DeviceTypeLookup
+  commands: Pick<Commands, 'createForEach'>
+  delivery: Pick<CommandDelivery, 'take'>
+  site: Pick<Site, 'settings'>
+  events: Events
+  clock: Clock & MonotonicClock
+  log: Log
+}
+
+/** What there is to tell a screen. */
+type Due = 'start' | 'end'
+
+const MESSAGE = 'message'
+/** A screen that is away gets it when it comes back, within a day. */
+const TTL_S = DAY_MS / 1000
+/** Messages of one transaction: others have their turn in between. */
+const BATCH = 25
+const RETRY_MS = 1_000
+
+/**
+ * All carts in: every screen in scope is told by a command `message`, and again whenever it comes back, until the recall
+ * ends; then it is told that. What was told is written down with the commands, so that a start goes on where the last
+ * one ended, however that was.
+ */
+export class Recall implements Part {
+  readonly #deps: RecallDeps
+  readonly #turns = new Turns()
+  /** The newest, in force or over. */
+  #recall: RecallRow | null = null
+  #screens = new RecallScreens()
+  /** What is still to be told, by screen. */
+  readonly #due = new Map<string, Due>()
+  #isRunning = false
+  #telling: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: RecallDeps) {
+    this.#deps = deps
+    const { events } = deps
+    events.on('deviceReachable', ({ hardwareId }) => this.#cameBack(hardwareId))
+    events.on('deviceRemoved', ({ hardwareId }) => {
+      this.#due.delete(hardwareId)
+      this.#screens.forget(hardwareId)
+    })
+    events.on('commandMoved', ({ command: { commandId, status } }) => {
+      const hardwareId = this.#screens.moved(commandId, status)
+      if (hardwareId !== null && this.active !== null) this.#emit('confirmed', this.active, hardwareId)
+    })
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true
+    const known = this.#deps.store.read.lastRecall()
+    if (known === null) return
+    this.#recall = known.recall
+    const ended = new Set<string>()
+    for (const { commandId, hardwareId, isEnd } of known.messages) {
+      const status = this.#statusOf(commandId)
+      if (isEnd && status !== null) ended.add(hardwareId)
+      // one that may not have been sent is sent anew
+      else if (!isEnd && (status !== null || this.active === null))
+        this.#screens.told(commandId, hardwareId, status)
+    }
+    const missing = this.active === null ? this.#screens.hardwareIds : this.#screensInScope()
+    for (const hardwareId of missing) {
+      if (this.active === null && !ended.has(hardwareId)) this.#due.set(hardwareId, 'end')
+      if (this.active !== null && !this.#screens.hasBeenTold(hardwareId)) this.#due.set(hardwareId, 'start')
+    }
+    this.#tellSoon()
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    await this.#turns.idle()
+    await this.#telling
+  }
+
+  /** The recall in force; null when there is none. */
+  get active(): RecallRow | null {
+    return this.#recall?.ended === null ? this.#recall : null
+  }
+
+  /** Calls in the devices of `scope`, or all; without a text with the one of the site. Throws `recall_active`. */
+  begin(text: string | undefined, by: RecallRow['by'], scope: readonly string[] | null): Promise<RecallRow> {
+    const { store, clock, site } = this.#deps
+    return this.#turns.take(async () => {
+      if (this.active !== null)
+        throw new ConflictError('recall_active', 'the carts are called in already: end that first')
+      const recall: RecallRow = {
+        ...{ recallId: newUuid(), text: text || RECALL_TEXTS[site.settings.language].start },
+        ...{ startedAtMs: clock.nowMs(), by, scope, ended: null },
+      }
+      await store.write('startRecall', recall, () => {
+        this.#recall = recall
+        this.#screens = new RecallScreens()
+        this.#due.clear()
+        for (const hardwareId of this.#screensInScope()) this.#due.set(hardwareId, 'start')
+      })
+      this.#emit('started', recall, null)
+      this.#tellSoon()
+      return recall
+    })
+  }
+
+  /** Ends the recall in force. Throws `no_recall`. */
+  end(text: string | undefined): Promise<RecallRow> {
+    const { store, clock, delivery, site } = this.#deps
+    return this.#turns.take(async () => {
+      const recall = this.active
+      if (recall === null) throw new NotFoundError('no_recall', 'the carts are not called in')
+      const ended = { atMs: clock.nowMs(), text: text || RECALL_TEXTS[site.settings.language].end }
+      await store.write('endRecall', { recallId: recall.recallId, ...ended }, (superseded) => {
+        this.#recall = { ...recall, ended }
+        this.#due.clear()
+        for (const hardwareId of this.#screens.hardwareIds) this.#due.set(hardwareId, 'end')
+        delivery.take([], superseded, clock.monotonicMs())
+      })
+      this.#emit('ended', recall, null)
+      this.#tellSoon()
+      return recall
+    })
+  }
+
+  /** Whether the recall in force is for the device. */
+  isFor(hardwareId: string): boolean {
+    return this.active !== null && this.#isInScope(hardwareId)
+  }
+
+  /** How far the recall has come with a cart, by those of its devices that it is for. */
+  screenOf(devices: readonly Device[]): 'confirmed' | 'sent' | 'offline' | 'none' {
+    const screens = devices.filter(
+      (device) => this.#isScreen(device) && this.#isInScope(device.row.hardwareId),
+    )
+    if (screens.length === 0) return 'none'
+    if (screens.some(({ row }) => this.#screens.isConfirmed(row.hardwareId))) return 'confirmed'
+    return screens.some(({ isOnline }) => isOnline) ? 'sent' : 'offline'
+  }
+
+  /** Null for a command that was taken back, or cannot be read. */
+  #statusOf(commandId: string): CommandStatus | null {
+    try {
+      return this.#deps.store.read.command(commandId)?.status ?? null
+    } catch (error) {
+      if (error instanceof DamagedError) return null
+      throw error
+    }
+  }
+
+  #cameBack(hardwareId: string): void {
+    if (this.active === null || !this.#isRunning) return
+    const device = this.#deps.fleet.byHardwareId(hardwareId)
+    if (device === undefined || !this.#isScreen(device) || !this.#isInScope(hardwareId)) return
+    // what is on its way goes again by itself
+    if (this.#screens.isAwaiting(hardwareId)) return
+    this.#due.set(hardwareId, 'start')
+    this.#tellSoon()
+  }
+
+  #screensInScope(): string[] {
+    return this.#deps.fleet.all().flatMap((device) => {
+      const { hardwareId } = device.row
+      return this.#isScreen(device) && this.#isInScope(hardwareId) ? [hardwareId] : []
+    })
+  }
+
+  #isScreen({ row }: Device): boolean {
+    return definitionOf(this.#deps.deviceTypes.find(row.deviceType), MESSAGE) !== undefined
+  }
+
+  #isInScope(hardwareId: string): boolean {
+    const scope = this.#recall?.scope ?? null
+    return scope === null || scope.includes(hardwareId)
+  }
+
+  #tellSoon(): void {
+    if (this.#due.size === 0 || !this.#isRunning) return
+    this.#telling ??= this.#tellAll().finally(() => {
+      this.#telling = undefined
+    })
+  }
+
+  async #tellAll(): Promise<void> {
+    while (this.#due.size > 0 && this.#isRunning) {
+      const kind = this.active === null ? 'end' : 'start'
+      const due = [...this.#due].filter(([, what]) => what === kind).slice(0, BATCH)
+      if (due.length === 0) return
+      const hardwareIds = due.map(([hardwareId]) => hardwareId)
+      try {
+        await this.#tell(kind, hardwareIds)
+      } catch (error) {
+        // it ended, or a screen was removed, meanwhile: what is due is something else now
+        if (error instanceof NotFoundError) continue
+        this.#deps.log.warn(
+          { reason: describeError(error) },
+          'could not tell the screens of a recall; tries again',
+        )
+        this.#timer = setTimeout(() => this.#tellSoon(), RETRY_MS)
+        return
+      }
+    }
+  }
+
+  async #tell(kind: Due, hardwareIds: readonly string[]): Promise<void> {
+    const recall = this.#recall
+    if (recall === null) return
+    const { recallId } = recall
+    const isEnd = kind === 'end'
+    const text = isEnd ? (recall.ended?.text ?? '') : recall.text
+    const request = { command: MESSAGE, params: { text, recall: !isEnd }, metadata: null, ttlS: TTL_S }
+    const done = () => {
+      for (const hardwareId of hardwareIds)
+        if (this.#due.get(hardwareId) === kind && this.#recall?.recallId === recallId)
+          this.#due.delete(hardwareId)
+    }
+    const { commands } = await this.#deps.commands.createForEach(hardwareIds, request, {
+      caller: callerOf(recall),
+      also: (rows) => ({
+        name: 'noteRecallMessages',
+        input: {
+          recallId,
+          messages: rows.map(({ commandId, hardwareId }) => ({ commandId, hardwareId, isEnd })),
+        },
+      }),
+      onWritten: (rows) => {
+        done()
+        if (isEnd || this.#recall?.recallId !== recallId) return
+        for (const { commandId, hardwareId, status } of rows)
+          this.#screens.told(commandId, hardwareId, status)
+      },
+    })
+    // those that are gone, or have too much to do already
+    if (commands.length < hardwareIds.length) done()
+  }
+
+  #emit(event: 'started' | 'confirmed' | 'ended', recall: RecallRow, hardwareId: string | null): void {
+    this.#deps.events.emit('recallChanged', { event, recall, hardwareId, atMs: this.#deps.clock.nowMs() })
+  }
+}
+
+/** Whoever called the carts in; what they may do now does not matter to the recall. */
+function callerOf({ by }: RecallRow): Caller {
+  return { userId: by.userId, role: 'staff', allowedHardwareIds: new Set(['*']) }
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { NotFoundError } from '#shared/errors.ts'
+import { newUuid } from '#shared/ids.ts'
+import type { Clock } from '#shared/time.ts'
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { Store } from '#store/store.ts'
+import type { WebhookRow } from '#store/webhooks.ts'
+import type { Lookups } from './notifications/lookups.ts'
+import type { Outbox } from './notifications/outbox.ts'
+import type { TargetStatus } from './notifications/target.ts'
+import { webhookTarget } from './notifications/webhook-target.ts'
+
+interface WebhooksDeps {
+  store: Pick<Store, 'read' | 'write'>
+  clock: Clock
+  outbox: Outbox
+  lookups: Lookups
+}
+
+/** A webhook and how it goes with it. */
+export type Webhook = Omit<WebhookRow, 'secret'> & TargetStatus & { waiting: number }
+
+/** Programs that are told of alerts over HTTP. */
+export class Webhooks {
+  readonly #deps: WebhooksDeps
+  readonly #byId = new Map<string, WebhookRow>()
+
+  constructor(deps: WebhooksDeps) {
+    this.#deps = deps
+  }
+
+  load(): void {
+    for (const row of this.#deps.store.read.webhooks()) this.#keep(row)
+  }
+
+  /** By the time they were made. */
+  all(): Webhook[] {
+    return [...this.#byId.values()].map((row) => this.#shown(row))
+  }
+
+  /** Throws `too_many_webhooks`. The secret is shown only here. */
+  async create(fields: {
+    url: string
+    kinds: AlertKind[] | null
+    secret: string | undefined
+  }): Promise<{ webhook: Webhook; secret: string }> {
+    const { url, kinds, secret = randomBytes(32).toString('base64url') } = fields
+    const row: WebhookRow = {
+      ...{ webhookId: newUuid(), url, kinds, secret, createdAtMs: this.#deps.clock.nowMs() },
+      ...{ lastSuccessAtMs: null, lastError: null },
+    }
+    // before anything can be queued for it
+    await this.#deps.store.write('createWebhook', row, () => this.#keep(row))
+    return { webhook: this.#shown(row), secret }
+  }
+
+  /** Nothing is sent to it any more. Throws `webhook_not_found`. */
+  async delete(webhookId: string): Promise<void> {
+    const { store, outbox } = this.#deps
+    this.#require(webhookId)
+    await store.write('deleteWebhook', { webhookId }, () => this.#byId.delete(webhookId))
+    await outbox.remove(webhookId)
+  }
+
+  /** Queues a message that says nothing but that it arrives; returns its id. Throws `webhook_not_found`. */
+  async test(webhookId: string): Promise<string> {
+    const { store, clock, outbox } = this.#deps
+    this.#require(webhookId)
+    const deliveryId = newUuid()
+    const test = { deliveryId, targetId: webhookId, channel: 'webhook' as const, nowMs: clock.nowMs() }
+    await store.write('queueTest', test)
+    outbox.look()
+    return deliveryId
+  }
+
+  #keep(row: WebhookRow): void {
+    const { clock, lookups, outbox } = this.#deps
+    this.#byId.set(row.webhookId, row)
+    outbox.add(webhookTarget(row, { clock, lookups }), row)
+  }
+
+  #shown({ secret: _, ...row }: WebhookRow): Webhook {
+    return { ...row, ...this.#deps.outbox.statusOf(row.webhookId) }
+  }
+
+  #require(webhookId: string): WebhookRow {
+    const row = this.#byId.get(webhookId)
+    if (row !== undefined) return row
+    throw new NotFoundError('webhook_not_found', `there is no webhook ${webhookId}`)
+  }
+}

@@ -1,0 +1,37 @@
+import { zonesTopic } from '#shared/wire/mqtt.ts'
+import { compactZones } from '#shared/zones/compact.ts'
+import { type Fitted, fitZones } from '#shared/zones/fit.ts'
+import type { Point } from '#shared/zones/geometry.ts'
+import { weightsOf } from '#shared/zones/simplify.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+
+/** What teeboxes get of zones. Of the same array, as most groups have it, it is made once. */
+export class ZoneMessages {
+  readonly #fitted = new WeakMap<readonly Zone[], Fitted>()
+  readonly #weights = new WeakMap<readonly Point[], Float64Array>()
+
+  /** The zones with as few corners as the message has room for. */
+  fit(zones: readonly Zone[]): Fitted {
+    let fitted = this.#fitted.get(zones)
+    if (fitted === undefined) {
+      fitted = fitZones(zones, (ring) => this.#weightsOf(ring))
+      this.#fitted.set(zones, fitted)
+    }
+    return fitted
+  }
+
+  #weightsOf(ring: readonly Point[]): Float64Array {
+    let weights = this.#weights.get(ring)
+    if (weights === undefined) {
+      weights = weightsOf(ring)
+      this.#weights.set(ring, weights)
+    }
+    return weights
+  }
+
+  /** The retained message of a group. */
+  messageOf(groupId: number, version: number, zones: readonly Zone[]) {
+    const payload = JSON.stringify(compactZones(version, this.fit(zones).zones))
+    return { topic: zonesTopic(groupId), payload, isRetained: true }
+  }
+}

@@ -1,0 +1,40 @@
+import { InvalidRequestError } from '#shared/errors.ts'
+import { COMPACT_BYTES_MAX } from '#shared/zones/compact.ts'
+import { DEVICE_ZONES_MAX, type Fitted } from '#shared/zones/fit.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+
+/** Throws `duplicate_id` when a zone has the id of one of these others; `whose` names them. */
+export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], whose: string): void {
+  const taken = new Set(others.map(({ id }) => id))
+  const errors = zones.flatMap(({ id }, i) =>
+    taken.has(id)
+      ? [
+          {
+            ...{ in: 'body' as const, name: `features[${i}].id`, code: 'duplicate_id' },
+            detail: `is the id of a zone of ${whose} as well`,
+          },
+        ]
+      : [],
+  )
+  const [first] = errors
+  if (first !== undefined)
+    throw new InvalidRequestError('duplicate_id', `${first.name}: ${first.detail}`, errors)
+}
+
+/** Throws `too_many_zones` or `too_large` when devices cannot be given so many zones; `whose` names the devices. */
+export function requireRoom({ deviceZones, bytes }: Fitted, whose: string): void {
+  if (deviceZones > DEVICE_ZONES_MAX) {
+    const detail = `devices of ${whose} would have ${deviceZones} zones, and have at most ${DEVICE_ZONES_MAX}`
+    throw refusal('too_many_zones', detail)
+  }
+  if (bytes > COMPACT_BYTES_MAX) {
+    const detail = `what teeboxes of ${whose} would get is ${bytes} bytes with the fewest points, and at most ${COMPACT_BYTES_MAX}`
+    throw refusal('too_large', detail)
+  }
+}
+
+function refusal(code: string, detail: string): InvalidRequestError {
+  return new InvalidRequestError(code, `features: ${detail}`, [
+    { in: 'body', name: 'features', code, detail },
+  ])
+}

@@ -1,0 +1,130 @@
+import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
+import { type SiteZone, type Zone, type ZoneType, zonesForGroup } from '#shared/zones/zone.ts'
+
+/** The zones of one id. */
+export interface GeofenceSet {
+  groupId: number
+  /** Of what is published for the id: grows with every change; 0 while there never were any zones. */
+  version: number
+  /** Its own ones. */
+  zones: readonly Zone[]
+}
+
+/** A group's own zones, and with which zones of the site they were published. */
+export interface OwnSet extends GeofenceSet {
+  /** 0 for none: while the id is no group, or the site never had any. */
+  siteVersion: number
+}
+
+/** The zones of the site. */
+export interface SiteZoneSet {
+  /** Grows with every change; 0 while there never were any. */
+  version: number
+  zones: readonly SiteZone[]
+}
+
+/** The enabled zones that count for a group, ready to raise events, and each by its id. */
+export interface WatchedSet {
+  watched: WatchedZones
+  /** Kinds of zones among them. */
+  types: ReadonlySet<ZoneType>
+  zoneOf(zoneId: string): Zone | undefined
+  /** The group whose own zone this is; null for one of the site. */
+  groupOf(zoneId: string): number | null
+}
+
+/**
+ * All zones in memory: the site's set, the own sets of groups, and what counts for a group, which is both. What follows
+ * from them is made when it is first asked for and kept until they change.
+ */
+export class ZoneSets {
+  #site: SiteZoneSet = { version: 0, zones: [] }
+  readonly #ownOf = new Map<number, OwnSet>()
+  readonly #zonesOf = new Map<number | null, readonly Zone[]>()
+  readonly #allOf = new Map<number, GeofenceSet>()
+  readonly #watchedOf = new Map<number | null, WatchedSet | null>()
+
+  get site(): SiteZoneSet {
+    return this.#site
+  }
+
+  /** Of all ids that ever had zones, or were told that they have none. */
+  own(): IterableIterator<OwnSet> {
+    return this.#ownOf.values()
+  }
+
+  ownOf(groupId: number): OwnSet | undefined {
+    return this.#ownOf.get(groupId)
+  }
+
+  setSite(set: SiteZoneSet): void {
+    this.#site = set
+    this.#zonesOf.clear()
+    this.#allOf.clear()
+    this.#watchedOf.clear()
+  }
+
+  setOwn(set: OwnSet): void {
+    this.#ownOf.set(set.groupId, set)
+    this.#zonesOf.delete(set.groupId)
+    this.#allOf.delete(set.groupId)
+    this.#watchedOf.delete(set.groupId)
+  }
+
+  /** What counts for a device of this group, or of none: zones of the site, then the group's own; enabled or not. */
+  zonesOf(groupId: number | null): readonly Zone[] {
+    let zones = this.#zonesOf.get(groupId)
+    if (zones === undefined) {
+      zones = unionOf(this.#site.zones, groupId, groupId === null ? [] : this.#ownZones(groupId))
+      this.#zonesOf.set(groupId, zones)
+    }
+    return zones
+  }
+
+  /** The same under the version that it is published as; the same object until zones change. */
+  allOf(groupId: number): GeofenceSet {
+    let all = this.#allOf.get(groupId)
+    if (all === undefined) {
+      all = { groupId, version: this.#ownOf.get(groupId)?.version ?? 0, zones: this.zonesOf(groupId) }
+      this.#allOf.set(groupId, all)
+    }
+    return all
+  }
+
+  /** Null when nothing of it is enabled. The same object until zones change. */
+  watchedOf(groupId: number | null): WatchedSet | null {
+    let watched = this.#watchedOf.get(groupId)
+    if (watched === undefined) {
+      watched = watchedSet(this.zonesOf(groupId), groupId, groupId === null ? [] : this.#ownZones(groupId))
+      this.#watchedOf.set(groupId, watched)
+    }
+    return watched
+  }
+
+  #ownZones(groupId: number): readonly Zone[] {
+    return this.#ownOf.get(groupId)?.zones ?? []
+  }
+}
+
+/** What counts for a group with these own zones. */
+export function unionOf(
+  site: readonly SiteZone[],
+  groupId: number | null,
+  own: readonly Zone[],
+): readonly Zone[] {
+  const ofSite = zonesForGroup(site, groupId)
+  return own.length === 0 ? ofSite : ofSite.length === 0 ? own : [...ofSite, ...own]
+}
+
+function watchedSet(zones: readonly Zone[], groupId: number | null, own: readonly Zone[]): WatchedSet | null {
+  const watched = watchedZones(zones)
+  if (watched.zones.length === 0) return null
+  const byId = new Map(zones.map((zone) => [zone.id, zone]))
+  const ownIds = new Set(own.map(({ id }) => id))
+  return {
+    watched,
+    types: new Set(zones.filter(({ isEnabled }) => isEnabled).map(({ type }) => type)),
+    zoneOf: (zoneId) => byId.get(zoneId),
+    groupOf: (zoneId) => (ownIds.has(zoneId) ? groupId : null),
+  }
+}

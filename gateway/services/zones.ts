@@ -1,0 +1,204 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Events } from '#gateway/events.ts'
+import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
+import type { Clock } from '#shared/time.ts'
+import type { Turns } from '#shared/turns.ts'
+import { zonesTopic } from '#shared/wire/mqtt.ts'
+import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
+import type { SiteZone, Zone } from '#shared/zones/zone.ts'
+import type { Store } from '#store/store.ts'
+import type { ZoneVersionRow } from '#store/zones.ts'
+import { type Downlink, publishWith } from './downlink.ts'
+import type { Groups } from './groups.ts'
+import type { ZoneMessages } from './zone-messages.ts'
+import { requireFreeIds, requireRoom } from './zone-rules.ts'
+import { type SiteZoneSet, unionOf, type ZoneSets } from './zone-sets.ts'
+
+interface ZonesDeps {
+  store: Pick<Store, 'read' | 'write'>
+  downlink: Pick<Downlink, 'prepare'>
+  events: Events
+  clock: Clock
+  sets: ZoneSets
+  messages: ZoneMessages
+  turns: Turns
+  groups: Pick<Groups, 'has' | 'all'>
+}
+
+/** Who changes the zones of the site. */
+export interface ZonesChange {
+  by: { userId: string; name: string }
+  /** May throw when it is the change's turn: nothing is changed then. */
+  check?: ((current: SiteZoneSet) => void) | undefined
+}
+
+/** What teeboxes of a group got. */
+export interface PublishedZones {
+  groupId: number
+  topic: string
+  simplifiedM: number
+  bytes: number
+}
+
+export interface ChangedZones {
+  set: SiteZoneSet
+  published: readonly PublishedZones[]
+}
+
+/** A group with the zones of the site that are to be. */
+interface Plan {
+  groupId: number
+  version: number
+  zones: readonly Zone[]
+  isChanged: boolean
+}
+
+/**
+ * The zones of the site: one set for all groups. A change is one transaction with the retained messages of all groups
+ * whose zones it changes, in its turn among the changes of groups' own zones.
+ */
+export class Zones {
+  readonly #deps: ZonesDeps
+
+  constructor(deps: ZonesDeps) {
+    this.#deps = deps
+  }
+
+  /** Empty at version 0 before the first change. The same object until the next. */
+  get current(): SiteZoneSet {
+    return this.#deps.sets.site
+  }
+
+  /** Ids that the zones of groups have. */
+  idsOfGroups(): ReadonlySet<string> {
+    return new Set([...this.#deps.sets.own()].flatMap(({ zones }) => zones.map(({ id }) => id)))
+  }
+
+  /** The last sets people made, newest first: that one is in force. */
+  versions(): ZoneVersionRow[] {
+    return this.#deps.store.read.zoneVersions()
+  }
+
+  /**
+   * Resolves when the zones are stored and published. Throws `duplicate_id` for an id that a zone of a group has,
+   * `unknown_group`, `too_many_zones` and `too_large` for what devices of a group cannot be given.
+   */
+  replace(zones: readonly SiteZone[], change: ZonesChange): Promise<ChangedZones> {
+    return this.#inTurn(change, () => {
+      this.#requireGroups(zones)
+      return zones
+    })
+  }
+
+  /** Puts a set that is kept in force again, as a new version; groups that it names may be gone. Throws `version_not_found`. */
+  restore(version: number, change: ZonesChange): Promise<ChangedZones> {
+    return this.#inTurn(change, () => {
+      const zonesJson = this.#deps.store.read.zonesOfVersion(version)
+      if (zonesJson === null)
+        throw new NotFoundError('version_not_found', `no set of zones with version ${version} is kept`)
+      // written by this program only
+      return fromSiteFeaturesJson(JSON.parse(zonesJson))
+    })
+  }
+
+  #inTurn({ by, check }: ZonesChange, zonesOf: () => readonly SiteZone[]): Promise<ChangedZones> {
+    const { turns, sets } = this.#deps
+    return turns.take(async () => {
+      check?.(sets.site)
+      const zones = sharedWith(sets.site.zones, zonesOf())
+      for (const own of sets.own()) requireFreeIds(zones, own.zones, `group ${own.groupId}`)
+      const set = { version: sets.site.version + 1, zones }
+      await this.#save(set, await this.#plan(set), by)
+      return { set, published: this.#published(set) }
+    })
+  }
+
+  /** Throws where devices cannot be given what they would have; those of a group that is made later are among them. */
+  async #plan({ zones }: SiteZoneSet): Promise<Plan[]> {
+    const { sets, messages, groups } = this.#deps
+    requireRoom(messages.fit(unionOf(zones, null, [])), 'a new group')
+    const plans: Plan[] = []
+    const groupIds = new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))
+    for (const groupId of groupIds) {
+      const own = sets.ownOf(groupId)
+      const union = unionOf(zones, groupId, own?.zones ?? [])
+      requireRoom(messages.fit(union), `group ${groupId}`)
+      if (!groups.has(groupId)) continue
+      const isChanged = own === undefined || !hasSameItems(union, sets.zonesOf(groupId))
+      plans.push({ groupId, version: (own?.version ?? 0) + (isChanged ? 1 : 0), zones: union, isChanged })
+      // devices are not to wait for all groups
+      await nextTurn()
+    }
+    return plans
+  }
+
+  #save(set: SiteZoneSet, plans: readonly Plan[], by: ZonesChange['by']): Promise<null> {
+    const { store, downlink, events, clock, sets, messages } = this.#deps
+    const changed = plans.filter(({ isChanged }) => isChanged)
+    const prepared = changed.map(({ groupId, version, zones }) =>
+      downlink.prepare(messages.messageOf(groupId, version, zones)),
+    )
+    const row = { version: set.version, atMs: clock.nowMs(), userId: by.userId, userName: by.name }
+    const zonesJson = JSON.stringify(toSiteFeaturesJson(set.zones))
+    const groups = plans.map(({ groupId, version }) => ({ groupId, version }))
+    return publishWith(prepared, (sessionChanges, commit) =>
+      store.write(
+        'saveZoneSet',
+        { ...row, count: set.zones.length, zonesJson, groups, sessionChanges },
+        () => {
+          sets.setSite(set)
+          for (const { groupId, version } of groups) {
+            const zones = sets.ownOf(groupId)?.zones ?? []
+            sets.setOwn({ groupId, version, zones, siteVersion: set.version })
+          }
+          commit()
+          events.emit('zonesChanged', { version: set.version })
+        },
+      ),
+    )
+  }
+
+  #published(set: SiteZoneSet): PublishedZones[] {
+    const { sets, messages, groups } = this.#deps
+    return groups.all().flatMap(({ groupId }) => {
+      const own = sets.ownOf(groupId)
+      // one that was made meanwhile gets them by itself
+      if (own?.siteVersion !== set.version) return []
+      const zones = sets.zonesOf(groupId)
+      const { payload } = messages.messageOf(groupId, own.version, zones)
+      const simplifiedM = messages.fit(zones).lossM
+      return [{ groupId, topic: zonesTopic(groupId), simplifiedM, bytes: Buffer.byteLength(payload) }]
+    })
+  }
+
+  /** Throws `unknown_group` for a group that is named and never was, or is gone and was not named before. */
+  #requireGroups(zones: readonly SiteZone[]): void {
+    const { sets, groups } = this.#deps
+    const named = new Set(sets.site.zones.flatMap((zone) => zone.groups ?? []))
+    const errors = zones.flatMap((zone, i) =>
+      (zone.groups ?? [])
+        .filter((groupId) => !groups.has(groupId) && !named.has(groupId))
+        .map((groupId) => ({
+          ...{ in: 'body' as const, name: `features[${i}].properties.groups`, code: 'unknown_group' },
+          detail: `there is no group ${groupId}`,
+        })),
+    )
+    const [first] = errors
+    if (first !== undefined)
+      throw new InvalidRequestError('unknown_group', `${first.name}: ${first.detail}`, errors.slice(0, 100))
+  }
+}
+
+/** The zones with those that are as they were being the same objects: what was made of them need not be made again. */
+function sharedWith(before: readonly SiteZone[], zones: readonly SiteZone[]): readonly SiteZone[] {
+  const known = new Map(before.map((zone) => [zone.id, zone]))
+  return zones.map((zone) => {
+    const same = known.get(zone.id)
+    return same !== undefined && isDeepStrictEqual(same, zone) ? same : zone
+  })
+}
+
+function hasSameItems(one: readonly Zone[], other: readonly Zone[]): boolean {
+  return one.length === other.length && one.every((zone, place) => zone === other[place])
+}

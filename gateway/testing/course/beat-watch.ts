@@ -1,0 +1,48 @@
+import type { RealtimeClient } from '../realtime-client.ts'
+import type { Barn, BarnCart } from './barn.ts'
+import { askCommand } from './commanded-device.ts'
+
+const NAME = 'witness'
+
+/** Knows when the gateway has judged all carts, and done what follows from it: for tests of what must not happen. */
+export class BeatWatch {
+  readonly #barn: Barn
+  #cart: BarnCart
+  #socket: RealtimeClient
+  #tags = 0
+
+  private constructor(barn: Barn, cart: BarnCart, socket: RealtimeClient) {
+    this.#barn = barn
+    this.#cart = cart
+    this.#socket = socket
+  }
+
+  static async start(barn: Barn): Promise<BeatWatch> {
+    return new BeatWatch(barn, await barn.cart(NAME), await follow(barn))
+  }
+
+  /** The gateway was restarted. */
+  async restarted(): Promise<void> {
+    this.#cart = await this.#barn.connect(NAME)
+    this.#socket = await follow(this.#barn)
+  }
+
+  /** Resolves when carts were judged after this was called, and what was decided then has been asked for. */
+  async beat(): Promise<void> {
+    const isLocked = ++this.#tags % 2 === 1
+    await this.#cart.tag(isLocked ? 'lock' : 'unlock', `beat-${this.#tags}`)
+    for (;;) {
+      const { cart } = await this.#socket.next('cart')
+      if (cart.cart === NAME && cart.lock?.is_locked === isLocked) break
+    }
+    // behind all that waits for its turn
+    await askCommand(this.#barn.gateway, NAME, 'locate')
+    await this.#cart.hears('locate')
+  }
+}
+
+async function follow({ gateway }: Barn): Promise<RealtimeClient> {
+  const socket = await gateway.realtime()
+  await socket.subscribe(NAME)
+  return socket
+}

@@ -1,0 +1,221 @@
+import { AlertBook } from '#services/alerts/alert-book.ts'
+import { restedFromMs } from '#services/alerts/battery-rules.ts'
+import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
+import { type AlertGround, closedDayAt, groundOf } from '#services/alerts/ground.ts'
+import type { CartCase } from '#services/alerts/memory.ts'
+import { isChargeWatched, type RestReading, remember, withRest } from '#services/alerts/memory.ts'
+import type { Cart, CartNotes } from '#services/cart.ts'
+import { type CartDevice, type CartLock, judgeCart, type ZoneStay } from '#shared/carts/judge.ts'
+import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
+import { Calendar } from '#shared/site/opening-hours.ts'
+import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#shared/site/settings.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
+import { HOUR_MS } from '#shared/time.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
+import type { ClosedDay, StoredAlert } from '#store/alerts.ts'
+import type { DeviceRow } from '#store/devices.ts'
+
+/** About a metre of latitude. */
+const METRE_E7 = 90
+const LOOK_MS = 1000
+const MOVING_KMH = 3
+export const UNTOUCHED: CartNotes = { outOfService: null, exempt: null, note: null }
+
+/** From 07:00 to 20:00, every day. */
+export const DAYTIME: OpeningHours = {
+  ...{ mon: hours(), tue: hours(), wed: hours(), thu: hours(), fri: hours(), sat: hours(), sun: hours() },
+}
+
+function hours() {
+  return { opensMinute: 420, closesMinute: 1200 }
+}
+
+/**
+ * One cart, what it says, and the rules that judge it once a second, without a gateway: what they find happens at once.
+ * `heard` is what became of alerts, as `opened outside`.
+ */
+export class CartDrill {
+  readonly heard: string[] = []
+  readonly changed: StoredAlert[] = []
+  settings: SiteSettings
+  isClockConfirmed = true
+  countFromMs = Number.NEGATIVE_INFINITY
+  startedAtMs: number
+  closedDay: ClosedDay | null = null
+  notes = UNTOUCHED
+  lock: CartLock | null = null
+  stays: ZoneStay[] = []
+  ground = { hasParking: true, hasBoundary: true }
+  isOnline = true
+  saidSleep = false
+  heardAtMs: number | null = null
+  nowMs: number
+  readonly #volts: RestReading[] = []
+  #known: { settings: SiteSettings; calendar: Calendar } | undefined
+  #motion = MOTIONLESS
+  #book = new AlertBook()
+
+  constructor(nowMs: number, settings: Partial<SiteSettings> = {}) {
+    this.nowMs = nowMs
+    this.startedAtMs = nowMs - 86_400_000
+    this.settings = { ...DEFAULT_SITE_SETTINGS, ...settings }
+  }
+
+  /** The device says where it is, in metres to the north, and what its pack has. */
+  say({
+    northM,
+    speedKmh = 0,
+    voltageV,
+    agoS = 0,
+  }: {
+    northM?: number
+    speedKmh?: number | null
+    voltageV?: number
+    agoS?: number
+  }): void {
+    const { restAfterS, pack } = this.settings
+    const sample = {
+      atMs: this.nowMs - agoS * 1000,
+      position:
+        northM === undefined
+          ? null
+          : { latE7: 284_100_000 + Math.round(northM * METRE_E7), longE7: -815_800_000, speedKmh },
+      voltageV: voltageV ?? null,
+    }
+    if (voltageV !== undefined) this.#volts.push({ atMs: sample.atMs, voltageV })
+    this.#motion = moveOn(this.#motion, sample, { restAfterS, pack, movingKmh: MOVING_KMH })
+    this.heardAtMs = this.nowMs
+  }
+
+  /** Comes into zones of these types. */
+  enter(...types: ZoneStay['type'][]): void {
+    const sinceMs = this.nowMs
+    this.stays = types.map((type) => ({ zoneId: type, name: `The ${type}`, type, hole: null, sinceMs }))
+  }
+
+  lockIt(isLocked = true): void {
+    this.lock = { isLocked, atMs: this.nowMs, source: 'remote', by: null }
+  }
+
+  /** Time goes by, with a look every second; `each` is called before each with the seconds that have gone by. */
+  pass(seconds: number, each: (second: number) => void = () => undefined): this {
+    for (let second = 1; second <= seconds; second++) {
+      this.nowMs += LOOK_MS
+      each(second)
+      this.look()
+    }
+    return this
+  }
+
+  look(): void {
+    const { nowMs, settings, isClockConfirmed, countFromMs } = this
+    const calendar = this.#calendarOf(settings)
+    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
+    this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
+    const ground = groundOf({ ...now, closedDay: this.closedDay })
+    const one = this.#book.caseOf(this.cart)
+    remember(one, ground)
+    this.#readHistory(one, ground)
+    const found: Findings = { changes: [], ended: [] }
+    findChanges(this.#book, one, ground, found)
+    for (const alert of found.ended) this.#book.ended(alert)
+    for (const { event, alert } of found.changes) this.#take(event, alert)
+  }
+
+  /** A person closes what is open of a kind. */
+  close(kind: string): void {
+    const alert = this.open.find((one) => one.kind === kind)
+    if (alert !== undefined) this.#book.put({ ...alert, closedAtMs: this.nowMs, awaitsEnd: true })
+  }
+
+  /** The gateway is started again: what matters of its alerts is read from the disk, and nothing else is remembered. */
+  restart(): void {
+    const kept = this.#book.ofCart('17')
+    this.#book = new AlertBook()
+    this.#book.load(kept)
+    this.startedAtMs = this.nowMs
+  }
+
+  get open(): StoredAlert[] {
+    return this.#book.notClosed()
+  }
+
+  get openKinds(): string[] {
+    return this.open.map(({ kind }) => kind)
+  }
+
+  get cart(): Cart {
+    const { settings, ground, notes } = this
+    const said: CartDevice[] = [
+      {
+        ...{
+          hardwareId: 'lock-17',
+          deviceType: 'teebox',
+          isOnline: this.isOnline,
+          saidSleep: this.saidSleep,
+        },
+        ...{ heardAtMs: this.heardAtMs, motion: this.#motion, stays: this.stays, outSinceMs: null },
+        lock: this.lock,
+      },
+    ]
+    const time = { nowMs: this.nowMs, startedAtMs: this.startedAtMs }
+    const verdict = judgeCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
+    // rules look at nothing else of a device
+    const device = { row: { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow } as Cart['devices'][number]
+    return { key: '17', devices: [device], said, ground, verdict, notes }
+  }
+
+  #calendarOf(settings: SiteSettings): Calendar {
+    if (this.#known?.settings !== settings) {
+      const calendar = new Calendar(new TimeZone(settings.timeZone), settings.openingHours)
+      this.#known = { settings, calendar }
+    }
+    return this.#known.calendar
+  }
+
+  /** At once, and of voltages only. */
+  #readHistory(one: CartCase, ground: AlertGround): void {
+    const { memory } = one
+    memory.fixesRead = 'read'
+    if (memory.restsRead !== 'due' || !isChargeWatched(one, ground)) return
+    const fromMs = restedFromMs(one.cart.verdict.stillSinceMs, ground)
+    memory.rests = this.#volts.filter(({ atMs }) => atMs >= fromMs).reduce(withRest, memory.rests)
+    memory.restsRead = 'read'
+  }
+
+  #take(event: string, alert: StoredAlert): void {
+    this.heard.push(`${event} ${alert.kind}`)
+    this.changed.push(alert)
+    this.#book.put(alert)
+  }
+}
+
+export const NOON = Date.UTC(2026, 4, 1, 12)
+const BY = { userId: 'u1', name: 'Ann' }
+const PACK = { pack: { emptyV: 46, fullV: 51, lowV: 48 } }
+export const OUT_OF_SERVICE: CartNotes = {
+  ...UNTOUCHED,
+  outOfService: { sinceMs: NOON, why: 'tyre', by: BY },
+}
+
+/** May be where others may not, for an hour from noon. */
+export function exemptFrom(...zoneTypes: ZoneType[]): CartNotes {
+  return { ...UNTOUCHED, exempt: { zoneTypes, untilMs: NOON + HOUR_MS, why: 'flag', by: BY } }
+}
+
+/** A cart that stands at 0 m in the barn, has been heard, and is unlocked. */
+export function parked(nowMs = NOON, settings: ConstructorParameters<typeof CartDrill>[1] = {}): CartDrill {
+  const drill = new CartDrill(nowMs, { ...PACK, openingHours: DAYTIME, ...settings })
+  drill.say({ northM: 0, agoS: 7200 })
+  drill.say({ northM: 0 })
+  drill.enter('parking', 'boundary')
+  drill.lockIt(false)
+  return drill
+}
+
+/** The same on the course. */
+export function driving(nowMs = NOON, settings: ConstructorParameters<typeof CartDrill>[1] = {}): CartDrill {
+  const drill = parked(nowMs, settings)
+  drill.enter('boundary')
+  return drill
+}

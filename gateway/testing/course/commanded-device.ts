@@ -1,0 +1,120 @@
+import { connect, type MqttClient } from 'mqtt'
+import { eventually } from '#shared/testing/eventually.ts'
+import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
+import type { TestGateway } from '../start-gateway.ts'
+
+interface DeviceOptions {
+  /** False for a session that is kept. */
+  isClean?: boolean
+  /** False where the subscription is to come from the kept session, or not at all. */
+  subscribes?: boolean
+}
+
+/** A device that listens to its commands and keeps what it hears until a test asks for it. */
+export class CommandedDevice {
+  readonly hardwareId: string
+  readonly client: MqttClient
+  readonly #heard: CommandMessage[] = []
+
+  private constructor(hardwareId: string, client: MqttClient) {
+    this.hardwareId = hardwareId
+    this.client = client
+    client.on('error', () => undefined)
+    // before it connects: a kept session is told at once
+    client.on('message', (_, payload) => this.#heard.push(JSON.parse(payload.toString())))
+  }
+
+  static async connect(
+    gateway: TestGateway,
+    hardwareId: string,
+    password: string,
+    { isClean = true, subscribes = true }: DeviceOptions = {},
+  ): Promise<CommandedDevice> {
+    const client = connect(gateway.mqtt, {
+      clientId: hardwareId,
+      username: hardwareId,
+      password,
+      clean: isClean,
+      reconnectPeriod: 0,
+      manualConnect: true,
+    })
+    const device = new CommandedDevice(hardwareId, client)
+    await new Promise<void>((resolve, reject) => {
+      client.once('connect', () => resolve())
+      client.once('error', reject)
+      client.connect()
+    })
+    if (subscribes) await client.subscribeAsync(deviceTopic(hardwareId, 'cmd'), { qos: 1 })
+    return device
+  }
+
+  /** The next command; rejects when none comes in time. */
+  async next(): Promise<CommandMessage> {
+    await eventually(() => this.#heard.length > 0, `a command for ${this.hardwareId}`)
+    const message = this.#heard.shift()
+    if (message === undefined) throw new Error('no command')
+    return message
+  }
+
+  /** All that has been sent so far and was not asked for yet. */
+  async flush(): Promise<CommandMessage[]> {
+    // the acknowledgement of this comes after all that was sent before it
+    await this.client.publishAsync(deviceTopic(this.hardwareId, 'tlm'), '{"speed":0}', { qos: 1 })
+    return this.#heard.splice(0)
+  }
+
+  /** Resolves when what is said of the command is on the disk. */
+  async ack(id: string, st: string, err?: string): Promise<void> {
+    const payload = JSON.stringify({ id, st, ...(err === undefined ? {} : { err }) })
+    await this.client.publishAsync(deviceTopic(this.hardwareId, 'ack'), payload, { qos: 1 })
+  }
+
+  async report(event: object): Promise<void> {
+    await this.client.publishAsync(deviceTopic(this.hardwareId, 'evt'), JSON.stringify(event), { qos: 1 })
+  }
+
+  /** Out of reach, without a goodbye; resolves when the gateway knows. */
+  async lose(gateway: TestGateway): Promise<void> {
+    this.client.stream.destroy()
+    await eventually(async () => {
+      const { body } = await gateway.request('GET', `/devices/${this.hardwareId}`)
+      return !body.is_online
+    }, `${this.hardwareId} is gone`)
+  }
+
+  async leave(): Promise<void> {
+    await this.client.endAsync()
+  }
+}
+
+/** A command as the API shows it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+type CommandAnswer = any
+
+/** Asks for a command as the admin; throws when it is refused. */
+export async function askCommand(
+  gateway: TestGateway,
+  hardwareId: string,
+  command: string,
+  fields: Record<string, unknown> = {},
+): Promise<CommandAnswer> {
+  const request = { body: { command, ...fields } }
+  const { status, body } = await gateway.request('POST', `/devices/${hardwareId}/commands`, request)
+  if (status !== 202) throw new Error(`not taken: ${JSON.stringify(body)}`)
+  return body
+}
+
+export async function readCommand(gateway: TestGateway, commandId: string): Promise<CommandAnswer> {
+  return (await gateway.request('GET', `/commands/${commandId}`)).body
+}
+
+/** Waits until a command is in a state; returns it then. */
+export async function commandBecomes(
+  gateway: TestGateway,
+  commandId: string,
+  status: string,
+): Promise<CommandAnswer> {
+  const isThere = async () => (await readCommand(gateway, commandId)).status === status
+  await eventually(isThere, `${commandId} is ${status}`)
+  return readCommand(gateway, commandId)
+}

@@ -1,0 +1,88 @@
+import { answerCalls } from '#scripts/rig/calls.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { FLEET, MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
+import { BARN_PLACE, RESTING_V } from '#scripts/rig/staff-course.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import { acknowledgement, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
+
+/** The process of devices that stand in the barn, say so, and hear commands. */
+
+const CONNECTS_AT_ONCE = 32
+const KEEP_ALIVE_S = 600
+const LIMIT_MS = 60_000
+
+const sockets = new Map<string, MqttSocket>()
+/** When (milliseconds since 1970) each device heard a command since they were last asked. */
+const heardAtMs = new Map<string, number>()
+const packetIds = new Map<string, number>()
+let unacknowledged = 0
+
+async function connect(port: number, devices: readonly BenchDevice[]): Promise<void> {
+  await inParallel(devices, CONNECTS_AT_ONCE, (device) => connectOne(port, device))
+}
+
+async function connectOne(port: number, { hardwareId, password }: BenchDevice): Promise<void> {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
+  const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
+  const socket = new MqttSocket(
+    port,
+    login,
+    {
+      connack: () => socket.write(subscribeAllPacket([`dev/${hardwareId}/cmd`])),
+      suback: () => resolve(),
+      puback: () => {
+        unacknowledged -= 1
+      },
+      publish: (id, payload) => {
+        if (id !== 0) socket.write(acknowledgement(PACKET.puback, id))
+        if (payload.includes('"cmd"') && !heardAtMs.has(hardwareId)) heardAtMs.set(hardwareId, Date.now())
+        complete(hardwareId, payload)
+      },
+      closed: () => reject(new Error(`${hardwareId} was cut off`)),
+    },
+    FLEET,
+  )
+  await ready
+  sockets.set(hardwareId, socket)
+}
+
+/** Says that the command is done. */
+function complete(hardwareId: string, payload: string): void {
+  const id = /"id":"([^"]+)"/.exec(payload)?.[1]
+  if (id === undefined) return
+  for (const st of ['acknowledged', 'completed'])
+    publish(hardwareId, 'ack', JSON.stringify({ id, st, ts: Date.now() }))
+}
+
+/** Each says twice that it stands in the barn, unlocked; resolves when all of it is acknowledged. */
+async function report(): Promise<void> {
+  const fields = { ...BARN_PLACE, speed: 0, battery_voltage: RESTING_V, lock_status: 0 }
+  for (const ageMs of [5000, 0])
+    for (const hardwareId of sockets.keys())
+      publish(hardwareId, 'tlm', JSON.stringify({ ts: Date.now() - ageMs, ...fields }))
+  if (!(await waitUntil(() => unacknowledged === 0, LIMIT_MS)))
+    throw new Error('reports were not acknowledged')
+}
+
+function publish(hardwareId: string, level: string, payload: string): void {
+  const id = ((packetIds.get(hardwareId) ?? 0) % 60_000) + 1
+  packetIds.set(hardwareId, id)
+  unacknowledged += 1
+  sockets.get(hardwareId)?.write(publishPacket(`dev/${hardwareId}/${level}`, payload, { id }))
+}
+
+function forget(): void {
+  heardAtMs.clear()
+}
+
+/** When the last of so many devices heard a command; null when they did not all in that time. */
+async function lastHeardAtMs(count: number, limitMs: number): Promise<number | null> {
+  const isComplete = await waitUntil(() => heardAtMs.size >= count, limitMs, 5)
+  return isComplete ? Math.max(...heardAtMs.values()) : null
+}
+
+const functions = answerCalls({ connect, report, forget, lastHeardAtMs })
+
+/** What the devices do when their parent asks. */
+export type BarnFunctions = typeof functions

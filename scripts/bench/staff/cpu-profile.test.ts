@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CpuProfile, shareOf } from './cpu-profile.ts'
+
+const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
+  ...{ id, callFrame: { functionName, url } },
+  children,
+})
+
+const PROFILE: CpuProfile = {
+  nodes: [
+    node(1, '(root)', '', [2, 5, 6]),
+    node(2, 'ingest', 'file:///g/services/ingest/run.ts', [3]),
+    node(3, 'take', 'file:///g/services/carts/carts.ts', [4]),
+    node(4, 'parse', 'file:///g/shared/text.ts'),
+    node(5, 'parse', 'file:///g/shared/text.ts'),
+    node(6, '(idle)', ''),
+  ],
+  startTime: 1_000_000,
+  samples: [2, 3, 4, 5, 3, 6],
+  timeDeltas: [100, 100, 100, 100, 100, 900],
+}
+const isCarts = (url: string) => url.includes('/carts/')
+
+test('a share is that of functions of a file and of all that they call, without idle time', () => {
+  const { share, byFunction } = shareOf(PROFILE, isCarts, { fromUs: 0, toUs: 2_000_000 })
+  assert.equal(share, 3 / 5)
+  assert.deepEqual([...byFunction.keys()], ['take carts/carts.ts'])
+})
+
+test('only the time that is asked for counts', () => {
+  const { share } = shareOf(PROFILE, isCarts, { fromUs: 1_000_250, toUs: 1_000_450 })
+  assert.equal(share, 1 / 2)
+})

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const profileSchema = z.object({
+  nodes: z.array(
+    z.object({
+      id: z.number(),
+      callFrame: z.object({ url: z.string(), functionName: z.string() }),
+      children: z.array(z.number()).optional(),
+    }),
+  ),
+  startTime: z.number(),
+  samples: z.array(z.number()),
+  timeDeltas: z.array(z.number()),
+})
+
+/** A profile as V8 writes it: which node of the call tree was on top, sample by sample. */
+export type CpuProfile = z.infer<typeof profileSchema>
+
+/** From when to when, microseconds of the system's monotonic clock, which all processes share. */
+export interface ProfiledTime {
+  fromUs: number
+  toUs: number
+}
+
+/** The system's monotonic clock, as V8 has it in profiles. */
+export function monotonicUs(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+/** What makes a Node process write a profile of each of its threads into a folder when it ends in order. */
+export function profilingEnv(folder: string, intervalUs: number): Record<string, string> {
+  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${intervalUs}` }
+}
+
+/** The profile of the main thread of a process that has ended. Its name is `CPU.date.time.pid.thread.number`. */
+export function readMainThreadProfile(folder: string, pid: number): CpuProfile {
+  const name = readdirSync(folder).find((each) => new RegExp(`\\.${pid}\\.0\\.\\d+\\.cpuprofile$`).test(each))
+  if (name === undefined) throw new Error(`process ${pid} has written no profile`)
+  return profileSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
+}
+
+/** What a profile says of a time; a share is one of the time in which the thread was at work. */
+export interface ProfiledShare {
+  share: number
+  /** By the innermost function that is meant, for those who ask what is dear. */
+  byFunction: Map<string, number>
+}
+
+/**
+ * In which share of its work a thread was in a function of a matching file, or in one that such a function called. A share,
+ * because on a busy machine a profile counts the time in which a thread waited for its turn as well.
+ */
+export function shareOf(
+  profile: CpuProfile,
+  isMeant: (url: string) => boolean,
+  { fromUs, toUs }: ProfiledTime,
+): ProfiledShare {
+  const innermost = findInnermost(profile, isMeant)
+  const idle = new Set(profile.nodes.filter(isIdle).map(({ id }) => id))
+  const byFunction = new Map<string, number>()
+  let atUs = profile.startTime
+  let [workUs, meantUs] = [0, 0]
+  for (const [i, nodeId] of profile.samples.entries()) {
+    const deltaUs = profile.timeDeltas[i] ?? 0
+    atUs += deltaUs
+    if (atUs < fromUs || atUs > toUs || idle.has(nodeId)) continue
+    workUs += deltaUs
+    const name = innermost.get(nodeId)
+    if (name === undefined) continue
+    meantUs += deltaUs
+    byFunction.set(name, (byFunction.get(name) ?? 0) + deltaUs)
+  }
+  for (const [name, us] of byFunction) byFunction.set(name, us / workUs)
+  return { share: workUs === 0 ? 0 : meantUs / workUs, byFunction }
+}
+
+function isIdle({ callFrame }: CpuProfile['nodes'][number]): boolean {
+  return callFrame.functionName === '(idle)'
+}
+
+/** For each node that is meant, or below one that is: the nearest such function. */
+function findInnermost({ nodes }: CpuProfile, isMeant: (url: string) => boolean): Map<number, string> {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const found = new Map<number, string>()
+  const [root] = nodes
+  const open: { id: number; above: string | undefined }[] =
+    root === undefined ? [] : [{ id: root.id, above: undefined }]
+  for (const { id, above } of open) {
+    const node = byId.get(id)
+    if (node === undefined) continue
+    const { url, functionName } = node.callFrame
+    const own = isMeant(url) ? `${functionName} ${url.split('/').slice(-2).join('/')}` : above
+    if (own !== undefined) found.set(id, own)
+    // an array yields what is added while it is walked
+    for (const child of node.children ?? []) open.push({ id: child, above: own })
+  }
+  return found
+}

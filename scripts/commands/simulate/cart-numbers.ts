@@ -1,0 +1,32 @@
+import type { PlannedDevice } from './fleet-plan.ts'
+
+/** A device of the gateway, as far as it matters for which numbers are free. */
+export interface KnownDevice {
+  readonly hardware_id: string
+  readonly name: string | null
+  readonly cart: string | null
+}
+
+const LONGEST = 16
+
+/**
+ * The cart of each planned device. A number that a device of somebody else goes by is left to it, and so is what a planned
+ * device was given by somebody; `prefix` makes another name of it. Null where that is taken too.
+ */
+export function chooseCarts(
+  planned: readonly PlannedDevice[],
+  known: readonly KnownDevice[],
+  prefix: string,
+): Map<string, string | null> {
+  const own = new Set(planned.map(({ hardwareId }) => hardwareId))
+  const others = known.filter((device) => !own.has(device.hardware_id))
+  const taken = new Set(others.flatMap(({ hardware_id, name, cart }) => [hardware_id, name, cart]))
+  const given = new Map(known.map(({ hardware_id, cart }) => [hardware_id, cart]))
+  return new Map(
+    planned.map(({ hardwareId, cart }) => {
+      const names = [cart, `${prefix.slice(0, LONGEST - 1 - cart.length)} ${cart}`]
+      const free = names.find((name) => !taken.has(name)) ?? null
+      return [hardwareId, given.get(hardwareId) ?? free]
+    }),
+  )
+}

@@ -1,0 +1,80 @@
+import type { NewFeature, NewGeofences } from '#shared/wire/geofences.ts'
+import { bayOf, type Course, type Hole } from './course.ts'
+import { besidePath } from './path.ts'
+import { type Point, toLatLong } from './plane.ts'
+
+/** Around the bays: more than a receiver errs. */
+const BARN_ROOM_M = 18
+/** Around the fairways: a golf ball is sought there. */
+const ROUGH_M = 80
+const HOLE_ROOM_M = 35
+const CORNERS = 12
+
+/** The zones of a course and a fleet of that size: its barn, its boundary and its holes. */
+export function zonesOf(course: Course, carts: number): NewGeofences {
+  const zone = (ring: readonly Point[], properties: NewFeature['properties']): NewFeature => ({
+    ...{ type: 'Feature', properties },
+    geometry: { type: 'Polygon', coordinates: [ring.map((point) => position(course, point))] },
+  })
+  return {
+    type: 'FeatureCollection',
+    features: [
+      { id: 'barn', ...zone(barnOf(course, carts), { name: 'Cart barn', type: 'parking' }) },
+      { id: 'course', ...zone(boundaryOf(course, carts), { name: 'Golf course', type: 'boundary' }) },
+      ...course.holes.map((hole) => ({
+        id: `hole-${hole.number}`,
+        ...zone(holeOf(hole), { name: `Hole ${hole.number}`, type: 'hole', hole: hole.number }),
+      })),
+    ],
+  }
+}
+
+/** The edge of the course: convex, counter-clockwise. */
+export function boundaryOf(course: Course, carts: number): Point[] {
+  const inside = course.holes.flatMap(({ fairway }) => fairway.points)
+  return hullAround([...inside, ...barnOf(course, carts), course.clubhouse], ROUGH_M)
+}
+
+function barnOf(course: Course, carts: number): Point[] {
+  const bays = Array.from({ length: carts }, (_, index) => bayOf(course, index))
+  return hullAround([course.barn, ...bays], BARN_ROOM_M)
+}
+
+function holeOf({ fairway }: Hole): Point[] {
+  return hullAround(besidePath(fairway, 0, fairway.lengthM, 0), HOLE_ROOM_M)
+}
+
+function position({ center }: Course, point: Point): [number, number] {
+  const { lat, long } = toLatLong(center, point)
+  return [long, lat]
+}
+
+/** The convex line that is `roomM` or a little less away from all points, counter-clockwise. */
+function hullAround(points: readonly Point[], roomM: number): Point[] {
+  const angles = Array.from({ length: CORNERS }, (_, i) => (2 * Math.PI * i) / CORNERS)
+  return convexHull(
+    points.flatMap(({ xM, yM }) =>
+      angles.map((angle) => ({ xM: xM + roomM * Math.cos(angle), yM: yM + roomM * Math.sin(angle) })),
+    ),
+  )
+}
+
+/** Andrew's monotone chain; counter-clockwise, its first point not repeated. */
+function convexHull(points: readonly Point[]): Point[] {
+  const sorted = [...points].sort((a, b) => a.xM - b.xM || a.yM - b.yM)
+  return [...halfHull(sorted), ...halfHull(sorted.toReversed())]
+}
+
+function halfHull(sorted: readonly Point[]): Point[] {
+  const hull: Point[] = []
+  for (const point of sorted) {
+    while (!turnsLeft(hull.at(-2), hull.at(-1), point)) hull.pop()
+    hull.push(point)
+  }
+  return hull.slice(0, -1)
+}
+
+function turnsLeft(a: Point | undefined, b: Point | undefined, c: Point): boolean {
+  if (a === undefined || b === undefined) return true
+  return (b.xM - a.xM) * (c.yM - a.yM) - (b.yM - a.yM) * (c.xM - a.xM) > 0
+}

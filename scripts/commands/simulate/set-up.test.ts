@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { COURSE_NAME } from './course-settings.ts'
+import { planFleet } from './fleet-plan.ts'
+import { setUpCourse } from './set-up.ts'
+
+const MORNING_MS = Date.UTC(2026, 4, 7, 10, 30)
+const EVENING_MS = Date.UTC(2026, 4, 7, 22, 30)
+
+async function start(t: { after(end: () => Promise<void>): void }): Promise<TestGateway> {
+  const gateway = await startGateway()
+  t.after(() => gateway.stop())
+  return gateway
+}
+
+async function setUp(gateway: TestGateway, nowMs: number) {
+  const plan = planFleet({ seed: 1, carts: 20, center: { lat: 28.41, long: -81.58 }, prefix: 't' })
+  const { signal } = new AbortController()
+  await setUpCourse(plan, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY }, { nowMs, signal })
+  const [{ body: site }, { body: zones }] = [
+    await gateway.request('GET', '/site'),
+    await gateway.request('GET', '/zones'),
+  ]
+  return { site, zones }
+}
+
+test('a bare gateway gets the zones and the settings of the simulated course', async (t) => {
+  const { site, zones } = await setUp(await start(t), MORNING_MS)
+  assert.deepEqual([site.name, site.time_zone, site.auto_lock_after_min], [COURSE_NAME, 'Etc/GMT', 10])
+  assert.ok(site.pack.low_v > site.pack.empty_v && site.opening_hours.sun !== null)
+  assert.deepEqual(
+    zones.features.slice(0, 2).map(({ properties: { type } }: { properties: { type: string } }) => type),
+    ['parking', 'boundary'],
+  )
+})
+
+test('a course that was set up before begins its mid-morning anew, and keeps all else', async (t) => {
+  const gateway = await start(t)
+  const first = await setUp(gateway, MORNING_MS)
+  await gateway.request('PATCH', '/site', { body: { auto_lock_after_min: 3 } })
+  const { site, zones } = await setUp(gateway, EVENING_MS)
+  assert.deepEqual([site.time_zone, site.auto_lock_after_min], ['Etc/GMT+12', 3])
+  assert.equal(zones.version, first.zones.version)
+})
+
+test('a real course keeps its settings and its zones', async (t) => {
+  const gateway = await start(t)
+  const settings = { name: 'Pebble Creek', time_zone: 'Europe/Berlin' }
+  const { body: before } = await gateway.request('PATCH', '/site', { body: settings })
+  const barn = {
+    ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 30 } },
+    geometry: { type: 'Point', coordinates: [11, 48] },
+  }
+  const headers = { 'If-Match': '*' }
+  const drawn = { type: 'FeatureCollection', features: [barn] }
+  assert.equal((await gateway.request('PUT', '/zones', { body: drawn, headers })).status, 200)
+  const { site, zones } = await setUp(gateway, MORNING_MS)
+  assert.deepEqual(site, before)
+  assert.equal(zones.features.length, 1)
+})

@@ -1,0 +1,102 @@
+import { inParallel } from '#shared/in-parallel.ts'
+import type { BenchDevice } from './gateway-api.ts'
+import { ADMIN_KEY, type GatewayProcess } from './gateway-process.ts'
+
+/** Where `TelemetryPackets` lets devices drive: all of it, and a barn of its own to the north. */
+const COURSE = { south: 36.55, north: 36.61, west: -121.97, east: -121.93 }
+const BARN = { south: 36.595, north: 36.605, west: -121.955, east: -121.945 }
+
+/** The middle of the barn, a place on the course, and one beyond its boundary; degrees. */
+export const BARN_PLACE = { lat: 36.6, long: -121.95 }
+export const COURSE_PLACE = { lat: 36.58, long: -121.935 }
+export const OUTSIDE_PLACE = { lat: 36.58, long: -121.92 }
+
+/** The voltage that carts in the barn report. */
+export const RESTING_V = 49
+/** Thresholds above and below it. */
+export const ALL_LOW_V = 49.8
+export const NONE_LOW_V = 40
+
+const AT_ONCE = 8
+
+/** An answer of the gateway, whatever its status. */
+interface StaffAnswer {
+  status: number
+  // benchmarks read a few fields of answers that tests hold to their schemas
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any
+}
+
+/** Asks as an admin; throws on a network error alone. */
+async function ask(
+  { ports }: Pick<GatewayProcess, 'ports'>,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<StaffAnswer> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}${path}`, {
+    method,
+    headers: { 'X-API-Key': ADMIN_KEY, 'Content-Type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? null : JSON.parse(text) }
+}
+
+/** The body of an answer; throws on an error status. */
+export async function must(
+  gateway: Pick<GatewayProcess, 'ports'>,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<StaffAnswer['body']> {
+  const answer = await ask(gateway, method, path, body, headers)
+  if (answer.status >= 300)
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+/**
+ * Registers as many carts as there are to be, numbered from 1 and each with one device, in the order of their numbers.
+ * `id` begins their hardware ids.
+ */
+export async function registerCarts(
+  gateway: GatewayProcess,
+  { count, deviceType, id }: { count: number; deviceType: string; id: string },
+): Promise<BenchDevice[]> {
+  const numbers = Array.from({ length: count }, (_, i) => i + 1)
+  return inParallel(numbers, AT_ONCE, async (number) => {
+    const hardwareId = `${id}-${String(number).padStart(5, '0')}`
+    const cart = `${id} ${number}`
+    const { mqtt } = await must(gateway, 'POST', '/devices', {
+      ...{ hardware_id: hardwareId, device_type: deviceType, cart },
+    })
+    return { hardwareId, password: mqtt.password }
+  })
+}
+
+/** Draws the barn and the boundary, and says what the rules of carts go by. */
+export async function openCourse(gateway: GatewayProcess): Promise<void> {
+  const features = [zone('barn', 'parking', BARN), zone('course', 'boundary', COURSE)]
+  await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+  await must(gateway, 'PATCH', '/site', {
+    ...{ name: 'Bench', time_zone: 'America/Los_Angeles', auto_lock_after_min: 10, rest_after_s: 1 },
+    pack: { empty_v: 30, full_v: 51, low_v: NONE_LOW_V },
+  })
+}
+
+function zone(id: string, type: string, { south, north, west, east }: typeof BARN) {
+  const ring = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ]
+  return {
+    ...{ type: 'Feature', id, geometry: { type: 'Polygon', coordinates: [ring] } },
+    properties: { name: id, type },
+  }
+}

@@ -1,0 +1,145 @@
+import { type GatewayProcess, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import { must, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { findDamage } from '../disk/integrity.ts'
+import { createDataFolder } from '../disk/recorded-folder.ts'
+import { fleetFigures } from '../fleet-figures.ts'
+import { type FleetCheck, FleetLoad, type FleetSize } from '../fleet-load.ts'
+import { MortalGateway } from '../mortal-gateway.ts'
+import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { type CourseCheck, checkCourse } from './check.ts'
+import { GolfCart } from './golf-cart.ts'
+import { WebhookReceiver } from './receiver.ts'
+import { Uptime } from './uptime.ts'
+
+const KILLS = 200
+const SHORT_KILLS = 5
+const CARTS = 20
+const SHORT_CARTS = 5
+const FLEET: FleetSize = { devices: 50, perDevicePerS: 5, lockDevices: 5 }
+const SHORT_FLEET: FleetSize = { devices: 10, perDevicePerS: 5, lockDevices: 2 }
+/** Six seconds: more than a kill and a start take, so that a cart that is about to leave is not locked meanwhile. */
+const AUTO_LOCK_MIN = 0.1
+const PROGRESS_EVERY = 10
+/** Retries of a delivery are up to so far apart when the gateway was killed in the middle of it. */
+const DELIVERED_LIMIT_MS = 60_000
+
+interface Outcome {
+  kills: number
+  check: CourseCheck
+  missed: string[]
+  repeated: number
+  fleet: FleetCheck
+  damage: string[]
+}
+
+/** What acts by itself may be killed at any moment. */
+export const course: TortureScenario = {
+  name: 'course',
+  summary: 'kill -9 of a course with alerts, auto-locks and a webhook: none lost, none twice, none late',
+  run: async (context) => {
+    const outcome = await torture(context)
+    print(outcome)
+    return { figures: createFigures(outcome), raw: outcome }
+  },
+}
+
+async function torture(context: TortureContext): Promise<Outcome> {
+  const { bench, entry, isShort, cycles } = context
+  const kills = cycles ?? (isShort ? SHORT_KILLS : KILLS)
+  const dataDir = createDataFolder(bench, 'course')
+  const receiver = new WebhookReceiver()
+  const first = await startGateway(bench, { entry, dataDir })
+  const carts = await openTorturedCourse(first, receiver, isShort ? SHORT_CARTS : CARTS)
+  const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
+  for (const cart of carts) cart.start()
+  const uptime = new Uptime()
+  const connected = async () => {
+    uptime.begin(Date.now())
+    await fleet.connected()
+  }
+  uptime.begin(0)
+  const gateway = new MortalGateway(context, first.ports, connected)
+  await first.process.stop('SIGKILL')
+  uptime.end(Date.now())
+  for (let done = 1; done <= kills; done++) {
+    await gateway.kill(dataDir)
+    uptime.end(Date.now())
+    if (done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${kills} kills`)
+  }
+  const last = await untilListening(gateway.spawn({ dataDir }))
+  await connected()
+  await Promise.all(carts.map((cart) => cart.end()))
+  const check = await settled(() => checkCourse(last, carts, receiver, uptime))
+  const { check: fleetCheck } = await fleet.finish(last)
+  for (const cart of carts) cart.close()
+  await last.process.stop()
+  receiver.stop()
+  return {
+    ...{ kills, check, fleet: fleetCheck, repeated: receiver.repeated },
+    missed: carts.flatMap(({ missed }) => missed),
+    damage: findDamage(bench, dataDir),
+  }
+}
+
+async function openTorturedCourse(
+  gateway: GatewayProcess,
+  receiver: WebhookReceiver,
+  count: number,
+): Promise<GolfCart[]> {
+  await openCourse(gateway)
+  await must(gateway, 'PATCH', '/site', { auto_lock_after_min: AUTO_LOCK_MIN })
+  await must(gateway, 'POST', '/webhooks', { url: await receiver.listen(), kinds: ['outside'] })
+  const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'golf' })
+  return devices.map((device, i) => new GolfCart(device, `golf ${i + 1}`, gateway.ports.mqtt, receiver))
+}
+
+/** What came of it, once all that is still under way has had its time. */
+async function settled(look: () => Promise<CourseCheck>): Promise<CourseCheck> {
+  let check = await look()
+  const isSettled = async () => {
+    check = await look()
+    return check.notDelivered + check.notClosed === 0
+  }
+  await waitUntil(isSettled, DELIVERED_LIMIT_MS, 500)
+  return check
+}
+
+function print({ kills, check, missed, repeated }: Outcome): void {
+  printTable(
+    `Course: ${kills} times kill -9`,
+    ['excursions', 'stays', 'longest to the alert, s up', 'deliveries that came again'],
+    [
+      [
+        formatCount(check.excursions),
+        formatCount(check.stays),
+        (check.longestMs / 1000).toFixed(1),
+        formatCount(repeated),
+      ],
+    ],
+  )
+  for (const what of missed) printProgress(`  ${what}`)
+}
+
+function createFigures({ check, missed, fleet, damage }: Outcome): Figure[] {
+  const { excursions, stays, longestMs } = check
+  return [
+    noneOf(`course: excursions without an alert, of ${formatCount(excursions)}`, check.missing),
+    noneOf('course: alerts beyond one an excursion', check.twice),
+    noneOf('course: alerts opened late', check.late),
+    told(
+      'course: longest from the fix to the alert, while the gateway was there',
+      `${(longestMs / 1000).toFixed(1)} s`,
+    ),
+    noneOf('course: alerts that never end', check.notClosed),
+    noneOf('course: alerts or ends that the webhook was not told', check.notDelivered),
+    noneOf('course: alerts or ends that it was told twice', check.deliveredTwice),
+    noneOf('course: ends told before their alerts', check.outOfOrder),
+    noneOf(`course: stays in which the cart was not locked, of ${formatCount(stays)}`, check.notLocked),
+    noneOf('course: locks beyond one a stay', check.lockedTwice),
+    noneOf('course: carts that waited in vain', missed.length),
+    ...fleetFigures('course', fleet),
+    noneOf('course: damage found by integrity_check', damage.length),
+  ]
+}

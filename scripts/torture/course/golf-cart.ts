@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { BARN_PLACE, COURSE_PLACE, OUTSIDE_PLACE, RESTING_V } from '#scripts/rig/staff-course.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { SessionClient } from '../session-client.ts'
+import type { WebhookReceiver } from './receiver.ts'
+
+/** An excursion beyond the boundary that was acknowledged. */
+export interface Excursion {
+  /** When the gateway had acknowledged the fix by which it must know of it. */
+  knownAtMs: number
+}
+
+const FIX_GAP_MS = 300
+const PARKED_GAP_MS = 700
+/** How long an alert, its end or a lock may take: many lives. */
+const LIMIT_MS = 60_000
+
+/**
+ * A cart that leaves the course, comes back, and is parked unlocked until it is locked from afar, again and again, whatever
+ * happens to the gateway.
+ */
+export class GolfCart {
+  readonly hardwareId: string
+  readonly cart: string
+  readonly excursions: Excursion[] = []
+  /** Stays in the barn that are over or have been waited for. */
+  stays = 0
+  /** Ids of lock commands, one after the other. */
+  readonly locks = new Set<string>()
+  /** What did not come in time. */
+  readonly missed: string[] = []
+  readonly #client: SessionClient
+  readonly #receiver: WebhookReceiver
+  readonly #acknowledged = new Map<string, () => void>()
+  #isEnding = false
+  #isLocked = false
+  #ended: Promise<void> = Promise.resolve()
+  #events = 0
+
+  constructor({ hardwareId, password }: BenchDevice, cart: string, port: number, receiver: WebhookReceiver) {
+    this.hardwareId = hardwareId
+    this.cart = cart
+    this.#receiver = receiver
+    const login = { clientId: hardwareId, username: hardwareId, password }
+    const subscriptions = { [`dev/${hardwareId}/cmd`]: 1 } as const
+    this.#client = new SessionClient({ port, ...login, isPersistent: true, subscriptions })
+    this.#client.onAcknowledged = ({ payload }) => {
+      this.#acknowledged.get(payload)?.()
+      this.#acknowledged.delete(payload)
+    }
+    this.#client.onDelivery = ({ payload }) => this.#obey(JSON.parse(payload))
+  }
+
+  start(): void {
+    this.#client.goOnline()
+    this.#ended = this.#drive()
+  }
+
+  /** Resolves when the excursion and the stay under way are over. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    await this.#ended
+  }
+
+  close(): void {
+    this.#client.goOffline('politely')
+  }
+
+  async #drive(): Promise<void> {
+    while (!this.#isEnding) {
+      await this.#leaveCourse()
+      await this.#park()
+    }
+  }
+
+  async #leaveCourse(): Promise<void> {
+    if (this.#isLocked) await this.#turnLock('unlock', { source: 'rfid', code: '04A1B2C3' })
+    await this.#sayTwice(COURSE_PLACE)
+    await this.#sayTwice(OUTSIDE_PLACE)
+    this.excursions.push({ knownAtMs: Date.now() })
+    await this.#mustBeTold('opened')
+    await this.#sayTwice(COURSE_PLACE)
+    await this.#mustBeTold('closed')
+  }
+
+  async #park(): Promise<void> {
+    const before = this.locks.size
+    await this.#sayTwice(BARN_PLACE, 0)
+    this.stays += 1
+    const giveUpAtMs = performance.now() + LIMIT_MS
+    while (this.locks.size === before && performance.now() < giveUpAtMs) {
+      await sleep(PARKED_GAP_MS)
+      await this.#say(BARN_PLACE, 0)
+    }
+    if (this.locks.size === before) this.missed.push(`${this.cart}: not locked in stay ${this.stays}`)
+    else await waitUntil(() => this.#isLocked, LIMIT_MS)
+  }
+
+  async #mustBeTold(event: 'opened' | 'closed'): Promise<void> {
+    const wanted = this.excursions.length
+    const isTold = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
+    if (!(await waitUntil(isTold, LIMIT_MS, 50)))
+      this.missed.push(`${this.cart}: excursion ${wanted} was not told to be ${event}`)
+  }
+
+  async #sayTwice(place: typeof BARN_PLACE, speed = 12): Promise<void> {
+    await this.#say(place, speed)
+    await sleep(FIX_GAP_MS)
+    await this.#say(place, speed)
+  }
+
+  #say(place: typeof BARN_PLACE, speed: number): Promise<void> {
+    const fields = { ...place, speed, battery_voltage: RESTING_V, lock_status: this.#isLocked ? 1 : 0 }
+    return this.#publish('tlm', JSON.stringify({ ts: Date.now(), ...fields }))
+  }
+
+  /** Resolves when the gateway has acknowledged it, however many lives that takes. */
+  #publish(level: string, payload: string): Promise<void> {
+    const acknowledged = new Promise<void>((resolve) => this.#acknowledged.set(payload, resolve))
+    this.#client.publish({ topic: `dev/${this.hardwareId}/${level}`, payload, qos: 1, retain: false })
+    return acknowledged
+  }
+
+  #obey({ id, cmd }: { id: string; cmd: string }): void {
+    if (cmd !== 'lock') return
+    const isNew = !this.locks.has(id)
+    this.locks.add(id)
+    void this.#publish('ack', JSON.stringify({ id, st: 'completed', at: this.#events++ }))
+    if (isNew) void this.#turnLock('lock', { source: 'remote', cmd: id })
+  }
+
+  async #turnLock(event: 'lock' | 'unlock', more: object): Promise<void> {
+    const eid = `${this.hardwareId}-${this.#events++}`
+    await this.#publish('evt', JSON.stringify({ eid, event, ...more, ts: Date.now() }))
+    this.#isLocked = event === 'lock'
+  }
+}

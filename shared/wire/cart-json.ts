@@ -1,0 +1,108 @@
+import type { CartVerdict } from '#shared/carts/judge.ts'
+import { fromE7, fromMilli, toMilli } from '#shared/geo.ts'
+import { maskCode } from '#shared/masked-codes.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
+import type { CartJson, CartListJson } from './carts.ts'
+
+interface Said {
+  why: string
+  by: { userId: string; name: string }
+}
+
+/** A cart with all that is shown of it. */
+export interface ShownCart {
+  key: string
+  devices: readonly { hardwareId: string; deviceType: string; name: string | null; isOnline: boolean }[]
+  verdict: CartVerdict
+  notes: {
+    outOfService: (Said & { sinceMs: number }) | null
+    exempt: (Said & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
+    note: string | null
+  }
+  autoLockAtMs: number | null
+  openAlertIds: readonly string[]
+}
+
+/** A cart as every list and every message shows it, with its codes masked for those who do not see codes. */
+export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
+  const { verdict, notes } = cart
+  return {
+    cart: cart.key,
+    devices: cart.devices.map(({ hardwareId, deviceType, name, isOnline }) => ({
+      ...{ hardware_id: hardwareId, device_type: deviceType, name, is_online: isOnline },
+    })),
+    state: verdict.state,
+    is_moving: verdict.isMoving,
+    is_low: verdict.isLow,
+    is_asleep: verdict.isAsleep,
+    position: toPositionJson(verdict.position),
+    zones: verdict.stays.map(({ zoneId, name, type, hole, sinceMs }) => ({
+      ...{ zone_id: zoneId, name, type, ...(hole === null ? {} : { hole }), since: toIso(sinceMs) },
+    })),
+    lock: toLockJson(verdict.lock, masksCodes),
+    out_since: isoOrNull(verdict.outSinceMs),
+    last_heard_at: isoOrNull(verdict.heardAtMs),
+    battery: toBatteryJson(verdict.battery),
+    out_of_service:
+      notes.outOfService === null
+        ? null
+        : { since: toIso(notes.outOfService.sinceMs), ...toSaidJson(notes.outOfService) },
+    exempt:
+      notes.exempt === null
+        ? null
+        : {
+            ...{ zone_types: [...notes.exempt.zoneTypes], until: toIso(notes.exempt.untilMs) },
+            ...toSaidJson(notes.exempt),
+          },
+    note: notes.note,
+    auto_lock_at: isoOrNull(cart.autoLockAtMs),
+    open_alerts: [...cart.openAlertIds],
+  }
+}
+
+/** What all of these carts come to. */
+export function countCarts(
+  carts: readonly { verdict: CartVerdict; notes: { outOfService: unknown } }[],
+): CartListJson['counts'] {
+  const count = (isOne: (cart: (typeof carts)[number]) => boolean) => carts.filter(isOne).length
+  const inState = (state: CartVerdict['state']) => count(({ verdict }) => verdict.state === state)
+  return {
+    ...{ in: inState('in'), out: inState('out'), moving: count(({ verdict }) => verdict.isMoving) },
+    ...{ low: count(({ verdict }) => verdict.isLow), silent: inState('silent'), outside: inState('outside') },
+    ...{ out_of_service: count(({ notes }) => notes.outOfService !== null), total: carts.length },
+  }
+}
+
+function toPositionJson(position: CartVerdict['position']): CartJson['position'] {
+  if (position === null) return null
+  const { hardwareId, fix, heading } = position
+  const speed = fix.speedKmh === null ? null : fromMilli(toMilli(fix.speedKmh))
+  return {
+    ...{ lat: fromE7(fix.latE7), long: fromE7(fix.longE7), speed, heading },
+    ...{ at: toIso(fix.atMs), hardware_id: hardwareId },
+  }
+}
+
+function toLockJson(lock: CartVerdict['lock'], masksCodes: boolean): CartJson['lock'] {
+  if (lock === null) return null
+  const { isLocked, atMs, source, by, hardwareId } = lock
+  const isCode = source === 'rfid' || source === 'keypad'
+  return {
+    ...{ is_locked: isLocked, at: toIso(atMs), source, hardware_id: hardwareId },
+    by: by !== null && isCode && masksCodes ? maskCode(by) : by,
+  }
+}
+
+function toBatteryJson(battery: CartVerdict['battery']): CartJson['battery'] {
+  if (battery === null) return null
+  const { hardwareId, voltageV, atMs, restV, restAtMs, percent } = battery
+  return {
+    ...{ voltage: voltageV, at: toIso(atMs), rest_voltage: restV, rest_at: isoOrNull(restAtMs), percent },
+    hardware_id: hardwareId,
+  }
+}
+
+function toSaidJson({ why, by }: Said) {
+  return { why, by: { user_id: by.userId, name: by.name } }
+}

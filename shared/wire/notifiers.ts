@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { deliveryFields, kindsToldSchema, wantedKindsSchema, webUrlFault } from './webhooks.ts'
+
+const NOTIFIER_CHANNELS = ['email', 'ntfy', 'telegram'] as const
+export type NotifierChannel = (typeof NOTIFIER_CHANNELS)[number]
+
+/** What is wrong with a field that means something else in each channel. */
+export interface FieldFault {
+  code: 'invalid_field' | 'invalid_url' | 'missing_field'
+  detail: string
+}
+
+/** One address and nothing that a mail server would read as more. */
+const EMAIL = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u
+const CHAT = /^[^\s\p{C}]{1,128}$/u
+/** It is a part of a path. */
+const BOT_TOKEN = /^[A-Za-z0-9:._~-]{1,200}$/
+/** It is a part of a header. */
+const BEARER_TOKEN = /^[\x21-\x7e]{1,500}$/
+
+const RECIPIENT_FAULTS: Record<NotifierChannel, (to: string) => FieldFault | null> = {
+  email: (to) => fault('invalid_field', EMAIL.test(to) ? null : 'must be one e-mail address'),
+  ntfy: (to) => fault('invalid_url', webUrlFault(to)),
+  telegram: (to) => fault('invalid_field', CHAT.test(to) ? null : 'must be the id of a chat'),
+}
+
+const TOKEN_FAULTS: Record<NotifierChannel, (token: string | null) => FieldFault | null> = {
+  email: (token) => fault('invalid_field', token === null ? null : 'means nothing for e-mail'),
+  ntfy: (token) =>
+    fault(
+      'invalid_field',
+      token === null || BEARER_TOKEN.test(token) ? null : 'must be visible ASCII characters without blanks',
+    ),
+  telegram: (token) =>
+    token === null
+      ? { code: 'missing_field', detail: 'is required: the token of the bot' }
+      : fault('invalid_field', BOT_TOKEN.test(token) ? null : 'must be the token of a bot'),
+}
+
+function fault(code: FieldFault['code'], detail: string | null): FieldFault | null {
+  return detail === null ? null : { code, detail }
+}
+
+/** What is wrong with whom a notifier is to tell, and how it gets in there; by field. */
+export function recipientFaults(
+  channel: NotifierChannel,
+  to: string,
+  token: string | null,
+): (FieldFault & { name: 'to' | 'token' })[] {
+  const [toFault, tokenFault] = [RECIPIENT_FAULTS[channel](to), TOKEN_FAULTS[channel](token)]
+  return [
+    ...(toFault === null ? [] : [{ ...toFault, name: 'to' as const }]),
+    ...(tokenFault === null ? [] : [{ ...tokenFault, name: 'token' as const }]),
+  ]
+}
+
+const TIME = /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/
+const timeSchema = z
+  .string()
+  .regex(TIME, 'must be HH:MM, 00:00 to 24:00')
+  .meta({ description: 'HH:MM, 00:00 to 24:00.', example: '20:00' })
+
+const channelSchema = z
+  .enum(NOTIFIER_CHANNELS)
+  .meta({ description: 'email needs CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM.' })
+const toSchema = z.string().max(2_000).meta({
+  description: 'An e-mail address; the URL of an ntfy topic; the id of a Telegram chat.',
+  example: 'greenkeeper@club.example',
+})
+const betweenSchema = z
+  .tuple([timeSchema, timeSchema])
+  .refine(([from, to]) => from !== to, 'must be two different times')
+  .nullable()
+  .meta({
+    description:
+      'Only alerts that were opened between these times by the clocks of the site, over midnight too; the others are not told later either. null is always.',
+    example: ['20:00', '07:00'],
+  })
+const afterSchema = z.number().min(0).max(1_440).nullable().meta({
+  description:
+    'Tells only what nobody has acknowledged in so many minutes; null tells what was opened after 30 s.',
+  example: 10,
+})
+const tokenSchema = z.string().min(1).max(500).nullable().meta({
+  description: 'Of the Telegram bot, or of a protected ntfy topic. Never shown again.',
+})
+
+export const notifierSchema = z
+  .object({
+    notifier_id: z.string().meta({ description: 'Unique.', example: 'b8d2c1ef-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
+    channel: channelSchema,
+    to: toSchema,
+    kinds: kindsToldSchema,
+    between: betweenSchema,
+    after_unacknowledged_min: afterSchema,
+    ...deliveryFields,
+  })
+  .meta({ id: 'Notifier' })
+export type NotifierJson = z.infer<typeof notifierSchema>
+
+const optionalFields = {
+  token: tokenSchema.optional(),
+  kinds: wantedKindsSchema.optional(),
+  between: betweenSchema.optional(),
+  after_unacknowledged_min: afterSchema.optional(),
+}
+
+export const newNotifierSchema = z
+  .strictObject({ channel: channelSchema, to: toSchema, ...optionalFields })
+  .superRefine(({ channel, to, token = null }, ctx) => {
+    for (const { name, code, detail } of recipientFaults(channel, to, token))
+      ctx.addIssue({ code: 'custom', message: detail, path: [name], params: { code } })
+  })
+  .meta({ id: 'NewNotifier' })
+
+/** RFC 7396: absent is unchanged; null is the default, and refused for `to`. */
+export const notifierPatchSchema = z
+  .strictObject({ to: toSchema.optional(), ...optionalFields })
+  .meta({ id: 'NotifierPatch', description: 'What is left out stays as it is.' })
+
+export const createdNotifierSchema = z.object({ notifier: notifierSchema }).meta({ id: 'CreatedNotifier' })
+
+export const deletedNotifierSchema = z.object({
+  success: z.literal(true),
+  deleted: z.string().meta({ description: 'notifier_id' }),
+})
