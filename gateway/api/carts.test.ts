@@ -624,6 +624,7 @@ describe('over a restart', () => {
     await there.group(7)
     const device = await there.device('d1', { groupId: 7 })
     await device.tell('barn', { battery_voltage: 50 })
+    await eventually(async () => (await there.cart('d1')).zones.length > 0, 'the stay is known')
     own.set(own.nowMs() + 2 * 60 * MINUTE_MS)
     const setMs = own.nowMs()
     await eventually(

@@ -66,11 +66,12 @@ export class Carts implements Part {
   #timerDueMs = Number.POSITIVE_INFINITY
   #isRunning = false
   /** Clock less monotonic clock: it changes only when the clock is set. */
-  #offsetMs: number | null = null
+  #offsetMs: number
   #clockSetMs: number | null = null
 
   constructor(deps: CartsDeps) {
     this.#deps = deps
+    this.#offsetMs = this.#clockOffsetMs()
     this.#members = new CartMembers(deps)
     this.#zones = new CartZones(deps.geofences)
   }
@@ -237,14 +238,20 @@ export class Carts implements Part {
 
   /** Stillness and stays begin anew when somebody set the clock. */
   #noticeClock(): void {
-    const { clock } = this.#deps
-    const nowMs = clock.nowMs()
-    const offsetMs = nowMs - clock.monotonicMs()
-    const isSet = this.#offsetMs !== null && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS
+    const offsetMs = this.#clockOffsetMs()
+    const isSet = Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS
     this.#offsetMs = offsetMs
     if (!isSet) return
+    // what was heard since the last beat is of before it was set
+    this.#judgeAll()
+    const nowMs = this.#deps.clock.nowMs()
     this.#clockSetMs = nowMs
     for (const member of this.#members.all()) member.beginAnew(nowMs)
+  }
+
+  #clockOffsetMs(): number {
+    const { clock } = this.#deps
+    return clock.nowMs() - clock.monotonicMs()
   }
 
   #judgeAll(): void {
