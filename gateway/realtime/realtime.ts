@@ -19,6 +19,7 @@ import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { Tally } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
 import { toRecallJson } from '#shared/wire/recall.ts'
@@ -56,7 +57,7 @@ interface RealtimeDeps {
   /** A device as `GET /devices` shows it. */
   toDeviceJson: (device: Device) => DeviceJson
   /** Alerts that are not closed, as the caller is shown them. */
-  alertsFor: (caller: Caller) => object[]
+  alertsFor: (caller: Caller) => AlertJson[]
   clock: Clock
   /** By the clock as it is now. */
   startedAtMs: () => number

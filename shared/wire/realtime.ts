@@ -64,7 +64,7 @@ export type ServerMessage =
       /** Those of these devices. */
       carts: CartJson[]
       /** All that are not closed, of all carts in scope. */
-      alerts: object[]
+      alerts: AlertJson[]
       time: string
       id?: RequestId
     }

@@ -1,0 +1,57 @@
+import { defineTexts, language } from './texts.ts'
+
+const ageTexts = defineTexts({
+  en: {
+    seconds: (count: number) => `${count} s`,
+    minutes: (count: number) => `${count} min`,
+    hours: (count: number) => `${count} h`,
+    days: (count: number) => (count === 1 ? '1 day' : `${count} days`),
+    ago: (span: string) => `${span} ago`,
+  },
+  de: {
+    seconds: (count: number) => `${count} s`,
+    minutes: (count: number) => `${count} min`,
+    hours: (count: number) => `${count} Std.`,
+    days: (count: number) => (count === 1 ? '1 Tag' : `${count} Tagen`),
+    ago: (span: string) => `vor ${span}`,
+  },
+})
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const KM_PER_MILE = 1.609344
+
+/** How long: "48 s", "6 min", "3 h", "2 days". */
+export function formatSpan(ms: number): string {
+  const texts = ageTexts()
+  const spanMs = Math.max(0, ms)
+  if (spanMs < MINUTE_MS) return texts.seconds(Math.floor(spanMs / 1000))
+  if (spanMs < HOUR_MS) return texts.minutes(Math.floor(spanMs / MINUTE_MS))
+  if (spanMs < 2 * DAY_MS) return texts.hours(Math.floor(spanMs / HOUR_MS))
+  return texts.days(Math.floor(spanMs / DAY_MS))
+}
+
+/** "48 s ago" at `nowMs`, for an ISO 8601 time. */
+export function formatAge(at: string, nowMs: number): string {
+  return ageTexts().ago(formatSpan(nowMs - Date.parse(at)))
+}
+
+/** "14:05" on the clocks of the course. */
+export function formatTime(atMs: number, timeZone: string): string {
+  return new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit', timeZone }).format(atMs)
+}
+
+/** "12 km/h", or miles for who measures in miles. */
+export function formatSpeed(kmh: number, units: 'metric' | 'imperial'): string {
+  return units === 'metric' ? `${Math.round(kmh)} km/h` : `${Math.round(kmh / KM_PER_MILE)} mph`
+}
+
+/** "46.4 V". */
+export function formatVoltage(volts: number): string {
+  return `${volts.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 })} V`
+}
+
+function locale(): string {
+  return language.value === 'de' ? 'de-DE' : 'en-GB'
+}

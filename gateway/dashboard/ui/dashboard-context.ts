@@ -1,0 +1,14 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Dashboard } from '#dashboard/live/dashboard.ts'
+
+const context = createContext<Dashboard | null>(null)
+
+export const DashboardProvider = context.Provider
+
+/** The one of the page. Throws an `Error` outside of it. */
+export function useDashboard(): Dashboard {
+  const dashboard = useContext(context)
+  if (dashboard === null) throw new Error('no dashboard above this component')
+  return dashboard
+}

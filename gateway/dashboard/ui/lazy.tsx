@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { shellTexts } from '#dashboard/texts/shell.ts'
+
+/** A screen whose code comes when it is opened first. One that does not come can be asked for again. */
+export function lazy(load: () => Promise<ComponentType>): ComponentType {
+  let loaded: ComponentType | undefined
+  return function Lazy() {
+    const [Screen, setScreen] = useState<ComponentType | undefined>(() => loaded)
+    const [tries, setTries] = useState(0)
+    const [isFailed, setIsFailed] = useState(false)
+    useEffect(() => {
+      if (Screen !== undefined) return
+      let isHere = true
+      setIsFailed(false)
+      load()
+        .then((screen) => {
+          loaded = screen
+          if (isHere) setScreen(() => screen)
+        })
+        .catch(() => isHere && setIsFailed(true))
+      return () => {
+        isHere = false
+      }
+    }, [tries])
+    const texts = shellTexts()
+    if (Screen !== undefined) return <Screen />
+    if (!isFailed) return <p class="page">{texts.loading} …</p>
+    return (
+      <div class="page">
+        <p role="alert">{texts.cannotLoad}</p>
+        <button type="button" class="button" onClick={() => setTries(tries + 1)}>
+          {texts.tryAgain}
+        </button>
+      </div>
+    )
+  }
+}
