@@ -1,0 +1,29 @@
+import type { CartJson } from '#shared/wire/carts.ts'
+
+/** What a cart is drawn as, the first that holds: its shape says it without colour. */
+export type CartLook = 'outside' | 'silent' | 'low' | 'unlocked' | 'in' | 'out'
+
+export interface LookOptions {
+  /** Whether a cart in the barn that is known to be open is drawn as one: in the evening it is what matters. */
+  marksUnlocked?: boolean
+}
+
+export function lookOf(cart: CartJson, { marksUnlocked = true }: LookOptions = {}): CartLook {
+  if (cart.state === 'outside') return 'outside'
+  if (cart.state === 'silent' || cart.state === 'unknown') return 'silent'
+  if (cart.is_low) return 'low'
+  if (cart.state !== 'in') return 'out'
+  return marksUnlocked && cart.lock?.is_locked === false ? 'unlocked' : 'in'
+}
+
+/** In the barn, whatever else is the matter with it. */
+export function isParked(cart: CartJson): boolean {
+  return cart.zones.some(({ type }) => type === 'parking')
+}
+
+const collator = new Intl.Collator('en', { numeric: true })
+
+/** 2 before 10. */
+export function byNumber(a: CartJson, b: CartJson): number {
+  return collator.compare(a.cart, b.cart)
+}

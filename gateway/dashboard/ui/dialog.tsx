@@ -1,0 +1,39 @@
+import './dialog.css'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  title: string
+  /** Escape, and a touch beside it. */
+  onCancel: () => void
+  children: ComponentChildren
+}
+
+/** Asks something before anything else goes on; the browser keeps the focus inside. */
+export function Dialog({ title, onCancel, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  useEffect(() => {
+    const dialog = ref.current
+    dialog?.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      class="dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault()
+        onCancel()
+      }}
+      onClick={(event) => event.target === ref.current && onCancel()}
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      <div class="dialog-body">
+        <h2 id={titleId}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}
