@@ -1,9 +1,164 @@
-import { shellTexts } from '#dashboard/texts/shell.ts'
+import './evening.css'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/evening.ts'
+import { eveningTexts } from '#dashboard/texts/evening.ts'
+import { formatTime } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
+const GROUPS = ['open', 'out', 'notCharging', 'locked'] as const
+
+/** Before people leave: what stands open, who is still out, and one button for what is open in the barn. */
 export function EveningScreen() {
+  const { fleet, clock, second } = useDashboard()
+  const texts = eveningTexts()
+  const version = fleet.version.value
+  const groups = useMemo(() => groupEvening(fleet.carts.values(), fleet.alerts.values()), [version])
+  const bulk = useBulkLock()
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const outcomeOf = ({ cart }: CartJson) => bulk.lock?.outcomes.get(cart)
   return (
-    <div class="page">
-      <h1>{shellTexts().evening}</h1>
+    <div class="evening">
+      <header class="evening-top">
+        <h1>{texts.title}</h1>
+        <button type="button" class="button" onClick={() => print()}>
+          {texts.print}
+        </button>
+      </header>
+      <dl class="evening-counts">
+        <Count count={groups.locked.length} name={texts.locked} />
+        <Count count={groups.open.length} name={texts.open} isBad={groups.open.length > 0} />
+        <Count count={groups.out.length} name={texts.out} isBad={groups.out.length > 0} />
+        <Count
+          count={groups.notCharging.length}
+          name={texts.notCharging}
+          isBad={groups.notCharging.length > 0}
+        />
+      </dl>
+      <LockOpen groups={groups} bulk={bulk} />
+      <div class="cart-table evening-table">
+        <VirtualTable
+          label={texts.list}
+          items={[...groups.open, ...groups.out, ...groups.locked]}
+          rowPx={CART_ROW_PX}
+        >
+          {(cart) => (
+            <CartRow key={cart.cart} cart={cart} nowMs={nowMs}>
+              {outcomeText(outcomeOf(cart))}
+            </CartRow>
+          )}
+        </VirtualTable>
+      </div>
+      <Sheet groups={groups} />
     </div>
+  )
+}
+
+function Count({ count, name, isBad = false }: { count: number; name: string; isBad?: boolean }) {
+  return (
+    <div class={isBad ? 'evening-count bad' : 'evening-count'}>
+      <dt>{name}</dt>
+      <dd>{count}</dd>
+    </div>
+  )
+}
+
+type Bulk = ReturnType<typeof useBulkLock>
+
+function LockOpen({ groups, bulk }: { groups: EveningGroups; bulk: Bulk }) {
+  const texts = eveningTexts()
+  const { line } = useDashboard()
+  const isGone = line.state.value.kind !== 'live'
+  return (
+    <div class="evening-lock">
+      <div role="status" class="evening-status">
+        {bulk.says}
+      </div>
+      <button
+        type="button"
+        class="button main wide"
+        disabled={groups.open.length === 0 || bulk.isSending || isGone}
+        onClick={() => void bulk.send(groups.open.length)}
+      >
+        <Icon name="lock" />
+        {texts.lockOpen}
+      </button>
+    </div>
+  )
+}
+
+/** One press of the button, until every cart has answered. */
+function useBulkLock() {
+  const dashboard = useDashboard()
+  const texts = eveningTexts()
+  const [state, setState] = useState<{ lock: BulkLock | null; sending: number; isFailed: boolean }>({
+    ...{ lock: null, sending: 0, isFailed: false },
+  })
+  const { lock, sending, isFailed } = state
+  // what is drawn is read from the fleet, so it is drawn again with it
+  if (dashboard.fleet.version.value >= 0) lock?.look(dashboard.fleet.carts)
+  useEffect(
+    () =>
+      lock === null
+        ? undefined
+        : dashboard.listen((message) => lock.take(message) && setState((known) => ({ ...known }))),
+    [dashboard, lock],
+  )
+  const send = async (count: number) => {
+    setState({ lock: null, sending: count, isFailed: false })
+    try {
+      const { results } = await dashboard.api.call('POST /carts/lock', { body: { carts: 'in' } })
+      setState({ lock: new BulkLock(results), sending: 0, isFailed: false })
+    } catch {
+      setState({ lock: null, sending: 0, isFailed: true })
+    }
+  }
+  return { lock, send, isSending: sending > 0, says: wordsOf(lock, sending, isFailed, texts) }
+}
+
+function wordsOf(
+  lock: BulkLock | null,
+  sending: number,
+  isFailed: boolean,
+  texts: ReturnType<typeof eveningTexts>,
+): string {
+  if (isFailed) return texts.failed
+  if (sending > 0) return texts.sending(sending)
+  if (lock === null) return ''
+  return lock.outcomes.size === 0 ? texts.nothingOpen : texts.progress(lock.done, lock.outcomes.size)
+}
+
+function outcomeText(outcome: LockOutcome | undefined): string | undefined {
+  if (outcome === undefined) return undefined
+  const words: Readonly<Record<string, string>> = eveningTexts().outcomes
+  return words[outcome] ?? words.failed
+}
+
+/** What the printer gets in place of the screen: all numbers on one page. */
+function Sheet({ groups }: { groups: EveningGroups }) {
+  const { clock, site } = useDashboard()
+  const texts = eveningTexts()
+  return (
+    <section class="evening-sheet" aria-hidden="true">
+      <h1 dir="auto">
+        {texts.title} {site.value.name}
+      </h1>
+      <p>
+        {texts.asOf(
+          `${new Date(clock.nowMs()).toISOString().slice(0, 10)} ${formatTime(clock.nowMs(), site.value.time_zone)}`,
+        )}
+      </p>
+      {GROUPS.map((name) => (
+        <div key={name}>
+          <h2>
+            {texts.groups[name]}: {groups[name].length}
+          </h2>
+          <p dir="auto">{groups[name].map(({ cart }) => cart).join(', ') || texts.nobody}</p>
+        </div>
+      ))}
+    </section>
   )
 }

@@ -1,9 +1,149 @@
-import { shellTexts } from '#dashboard/texts/shell.ts'
+import './fleet.css'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { toFleetCsv } from '#dashboard/live/fleet-csv.ts'
+import {
+  FLEET_FILTERS,
+  FLEET_SORTS,
+  type FleetFilter,
+  type FleetSort,
+  orderFleet,
+} from '#dashboard/live/fleet-order.ts'
+import { isFit, orderGiveOut } from '#dashboard/live/give-out.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { WeekUsage } from '#dashboard/live/usage.ts'
+import { fleetTexts } from '#dashboard/texts/fleet.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
+import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
+const GIVEN_OUT = 5
+
+/** Every cart, what matters first; above it, which ones to give out in the morning. */
 export function FleetScreen() {
+  const { fleet, clock, second } = useDashboard()
+  const texts = fleetTexts()
+  const [sort, setSort] = useState<FleetSort>('matters')
+  const [filter, setFilter] = useState<FleetFilter>('all')
+  const version = fleet.version.value
+  const carts = useMemo(() => orderFleet(fleet.carts.values(), sort, filter), [version, sort, filter])
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
   return (
-    <div class="page">
-      <h1>{shellTexts().fleet}</h1>
+    <div class="fleet">
+      <header class="fleet-top">
+        <h1>{texts.title}</h1>
+        <Choice
+          label={texts.show}
+          value={filter}
+          names={texts.filters}
+          all={FLEET_FILTERS}
+          onChoose={setFilter}
+        />
+        <Choice label={texts.sort} value={sort} names={texts.sorts} all={FLEET_SORTS} onChoose={setSort} />
+        <button type="button" class="button" onClick={() => save('fleet.csv', toFleetCsv(carts))}>
+          {texts.csv}
+        </button>
+      </header>
+      <GiveOut />
+      <div class="cart-table fleet-table">
+        <VirtualTable label={texts.title} items={carts} rowPx={CART_ROW_PX} head={<Head />}>
+          {(cart) => <CartRow key={cart.cart} cart={cart} nowMs={nowMs} />}
+        </VirtualTable>
+      </div>
+      {carts.length === 0 && <p class="fleet-none">{fleet.carts.size === 0 ? texts.noCarts : texts.none}</p>}
     </div>
   )
+}
+
+function Head() {
+  const { columns } = fleetTexts()
+  return (
+    <tr class="cart-head">
+      <th>{columns.cart}</th>
+      <th>{columns.place}</th>
+      <th class="wide-only">{columns.battery}</th>
+      <th class="wide-only">{columns.lock}</th>
+      <th>{columns.heard}</th>
+    </tr>
+  )
+}
+
+interface ChoiceProps<Name extends string> {
+  label: string
+  value: Name
+  names: Record<Name, string>
+  all: readonly Name[]
+  onChoose: (name: Name) => void
+}
+
+function Choice<Name extends string>({ label, value, names, all, onChoose }: ChoiceProps<Name>) {
+  return (
+    <label class="fleet-choice">
+      <span class="small">{label}</span>
+      <select
+        class="input"
+        value={value}
+        onChange={({ currentTarget }) => {
+          const chosen = all.find((name) => name === currentTarget.value)
+          if (chosen !== undefined) onChoose(chosen)
+        }}
+      >
+        {all.map((name) => (
+          <option key={name} value={name}>
+            {names[name]}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** Which five carts to give out, without a tap. */
+function GiveOut() {
+  const { api, fleet, clock } = useDashboard()
+  const texts = fleetTexts()
+  const [week] = useState(() => new WeekUsage(api))
+  const fit = fleet.version.value >= 0 ? [...fleet.carts.values()].filter(isFit) : []
+  const usage = week.usage.value
+  useEffect(() => {
+    if (fit.length > 0) void week.ask(fit, clock.nowMs())
+  })
+  const first = orderGiveOut(fit, usage).slice(0, GIVEN_OUT)
+  return (
+    <section class="give-out" aria-label={texts.giveOut}>
+      <div>
+        <h2>{texts.giveOut}</h2>
+        <p class="small">{texts.giveOutWhy}</p>
+      </div>
+      {first.length === 0 ? (
+        <p>{texts.nothingToGive}</p>
+      ) : (
+        <ul class="give-out-list">
+          {first.map((cart) => (
+            <li key={cart.cart}>
+              <a class="give-out-cart" href={toHash('map', cart.cart)} aria-label={texts.cart(cart.cart)}>
+                <CartShape look={lookOf(cart, { marksUnlocked: false })} label={cart.cart} />
+                <span class="small">{toKm(usage.get(cart.cart), texts)}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function toKm(km: number | undefined, texts: ReturnType<typeof fleetTexts>): string {
+  return km === undefined ? '' : texts.km(km.toFixed(km < 10 ? 1 : 0))
+}
+
+/** Hands the browser a file, without a request. */
+function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

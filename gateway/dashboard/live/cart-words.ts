@@ -1,0 +1,16 @@
+import type { CartJson } from '#shared/wire/carts.ts'
+import { isOpenInBarn } from './fleet-order.ts'
+
+/** What one word or two say of a cart: a key of the texts. */
+export type StateWord =
+  | ('outside' | 'silent' | 'unknown' | 'low' | 'moving' | 'out' | 'in')
+  | ('open' | 'service' | 'asleep')
+
+export function stateWordOf(cart: CartJson): StateWord {
+  if (cart.out_of_service !== null) return 'service'
+  if (cart.state === 'outside' || cart.state === 'silent' || cart.state === 'unknown') return cart.state
+  if (cart.is_low) return 'low'
+  if (cart.is_moving) return 'moving'
+  if (isOpenInBarn(cart)) return 'open'
+  return cart.is_asleep ? 'asleep' : cart.state
+}

@@ -1,0 +1,20 @@
+import type { CartJson } from '#shared/wire/carts.ts'
+
+/** Where a cart is, as people say it. */
+export type Place =
+  | { kind: 'zone'; name: string }
+  | { kind: 'hole'; hole: number }
+  | { kind: 'course' | 'outside' | 'unknown' }
+
+/** A parking zone before a hole, a hole before any other zone; a boundary is the whole course. */
+export function placeOf({ position, zones, state }: Pick<CartJson, 'position' | 'zones' | 'state'>): Place {
+  if (position === null) return { kind: 'unknown' }
+  const parking = zones.find(({ type }) => type === 'parking')
+  if (parking !== undefined) return { kind: 'zone', name: parking.name }
+  const hole =
+    zones.find(({ type }) => type === 'hole')?.hole ?? zones.find((zone) => zone.hole != null)?.hole
+  if (hole !== undefined) return { kind: 'hole', hole }
+  const other = zones.find(({ type }) => type !== 'boundary')
+  if (other !== undefined) return { kind: 'zone', name: other.name }
+  return { kind: state === 'outside' ? 'outside' : 'course' }
+}

@@ -1,0 +1,77 @@
+import './cart-row.css'
+import type { ComponentChildren } from 'preact'
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { stateWordOf } from '#dashboard/live/cart-words.ts'
+import { placeOf } from '#dashboard/live/place.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { fleetTexts } from '#dashboard/texts/fleet.ts'
+import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
+import { BatteryBar } from '#dashboard/ui/battery-bar.tsx'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import type { CartJson } from '#shared/wire/carts.ts'
+
+/** All rows of carts are as high as this. */
+export const CART_ROW_PX = 64
+
+interface CartRowProps {
+  cart: CartJson
+  nowMs: number
+  /** In place of when it was heard last. */
+  children?: ComponentChildren
+}
+
+/** A cart as a row of a table that opens its card. */
+export function CartRow({ cart, nowMs, children }: CartRowProps) {
+  const texts = fleetTexts()
+  const heard = cart.last_heard_at === null ? texts.never : formatAge(cart.last_heard_at, nowMs)
+  return (
+    <tr class="cart-row" aria-label={texts.cart(cart.cart)}>
+      <td>
+        <a class="cart-name" href={toHash('map', cart.cart)}>
+          <CartShape look={lookOf(cart)} label={cart.cart} size={44} />
+          <span class="cart-words">
+            <strong dir="auto">{texts.cart(cart.cart)}</strong>
+            <span class="small">{texts.states[stateWordOf(cart)]}</span>
+          </span>
+        </a>
+      </td>
+      <td class="cart-place" dir="auto">
+        {placeText(cart)}
+      </td>
+      <td class="wide-only">
+        <span class="cart-battery">
+          <BatteryBar percent={cart.battery?.percent ?? null} isLow={cart.is_low} />
+          {cart.battery === null
+            ? texts.unknown
+            : formatVoltage(cart.battery.rest_voltage ?? cart.battery.voltage)}
+        </span>
+      </td>
+      <td class="wide-only">
+        <span class="cart-lock">
+          <LockWord isLocked={cart.lock?.is_locked} />
+        </span>
+      </td>
+      <td>{children ?? heard}</td>
+    </tr>
+  )
+}
+
+/** "Hole 8", the name of a zone, or what is known in its place. */
+export function placeText(cart: CartJson): string {
+  const { places } = fleetTexts()
+  const place = placeOf(cart)
+  if (place.kind === 'hole') return places.hole(place.hole)
+  return place.kind === 'zone' ? place.name : places[place.kind]
+}
+
+function LockWord({ isLocked }: { isLocked: boolean | undefined }) {
+  const texts = fleetTexts()
+  if (isLocked === undefined) return <>{texts.unknown}</>
+  return (
+    <>
+      <Icon name={isLocked ? 'lock' : 'unlock'} />
+      {isLocked ? texts.locked : texts.unlocked}
+    </>
+  )
+}
