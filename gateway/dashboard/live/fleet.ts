@@ -21,7 +21,9 @@ export class Fleet {
   readonly #setTimer: (action: () => void, ms: number) => unknown
   #isTold = true
 
-  constructor(setTimer: (action: () => void, ms: number) => unknown = setTimeout) {
+  constructor(
+    setTimer: (action: () => void, ms: number) => unknown = (action, ms) => setTimeout(action, ms),
+  ) {
     this.#setTimer = setTimer
   }
 
