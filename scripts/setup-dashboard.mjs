@@ -1,0 +1,155 @@
+// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18 and later with nothing installed.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { isService, run, SetupError, say, withLock } from './setup-steps.mjs'
+
+/** What decides the bytes of a build. Of `shared` all, so that no list can be one import behind. */
+const SOURCES = [
+  'gateway/dashboard',
+  'shared',
+  'scripts/release/build-dashboard.ts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+]
+const NOT_BUILT = /(^|\/)(testing|node_modules)$|\.test\.tsx?$/
+/** One that hangs must not keep the gateway from starting. */
+const BUILD_MS = 120_000
+
+/**
+ * Makes sure that the app of these sources is built below `root`; `node` is the Node to build with. Says on stderr when
+ * that fails: the gateway runs without it. Throws a `SetupError` only for a signal that was meant for the whole program.
+ */
+export async function setUpDashboard(root, node) {
+  try {
+    if (isBuilt(root, hashSources(root))) return
+    if (isService()) {
+      say(
+        'the app at /app/ is not built for this version, and a service does not build it: stop it and run ' +
+          '`npm start -- --help` in its folder, as the user that owns the folder, then start it again.',
+      )
+      return
+    }
+    await withLock(root, async () => {
+      putBack(root)
+      // whoever held the lock before may have built it
+      const sources = hashSources(root)
+      if (!isBuilt(root, sources)) await buildBeside(root, node, sources)
+    })
+  } catch (error) {
+    if (error instanceof BuildStopped) throw error
+    say(
+      `the app at /app/ was not built: ${error.message}. ` +
+        `The gateway goes on ${existsSync(builtPath(root)) ? 'with the one before' : 'without it'}. ` +
+        'Fix that and run `npm run build:app`.',
+    )
+  }
+}
+
+/** Builds the app whether its sources changed or not. Throws a `SetupError`. */
+export async function buildDashboard(root, node) {
+  await withLock(root, async () => {
+    putBack(root)
+    await buildBeside(root, node, hashSources(root))
+  })
+}
+
+/** Whether the build is the one of these sources, and whole: a power cut may leave files of a finished one empty. */
+function isBuilt(root, sources) {
+  try {
+    const built = JSON.parse(readFileSync(join(builtPath(root), 'build.json'), 'utf8'))
+    return (
+      built.sources === sources &&
+      Object.entries(built.files).every(
+        ([name, sum]) => sha256(readFileSync(join(builtPath(root), name))) === sum,
+      )
+    )
+  } catch {
+    return false
+  }
+}
+
+/** Builds beside what is there and swaps the two at the end: one that fails leaves the one before. */
+async function buildBeside(root, node, sources) {
+  const beside = besidePath(root)
+  say('building the app at /app/ (a second; some on a Raspberry Pi) …')
+  try {
+    rmSync(beside, { recursive: true, force: true })
+    mkdirSync(beside, { recursive: true })
+    const program = join(root, 'scripts/release/build-dashboard.ts')
+    const { code, signal, stoppedBy } = await run(node, [program, beside, sources], {
+      cwd: root,
+      env: { ...process.env, NODE_ENV: 'production' },
+      timeout: BUILD_MS,
+      killSignal: 'SIGKILL',
+    })
+    if (stoppedBy) throw new BuildStopped(stoppedBy)
+    if (signal) throw new SetupError(`its build was ended by ${signal}`)
+    if (code !== 0) throw new SetupError(`its build failed (exit code ${code}), see above`)
+    swap(root)
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
+  }
+}
+
+class BuildStopped extends SetupError {
+  constructor(signal) {
+    super(`the build of the app was stopped by ${signal}`, 128 + constants.signals[signal])
+  }
+}
+
+function swap(root) {
+  rmSync(oldPath(root), { recursive: true, force: true })
+  if (existsSync(builtPath(root))) renameSync(builtPath(root), oldPath(root))
+  renameSync(besidePath(root), builtPath(root))
+  rmSync(oldPath(root), { recursive: true, force: true })
+}
+
+/** A swap that was cut short between its two moves: the old app is better than none. */
+function putBack(root) {
+  if (!existsSync(builtPath(root)) && existsSync(oldPath(root))) renameSync(oldPath(root), builtPath(root))
+}
+
+function hashSources(root) {
+  const hash = createHash('sha256')
+  for (const source of SOURCES) {
+    for (const path of filesBelow(root, source))
+      hash.update(`${path}\n${sha256(readFileSync(join(root, path)))}\n`)
+  }
+  return hash.digest('hex')
+}
+
+/** The files of a source, by their paths below `root`, in an order that is the same on every machine. */
+function filesBelow(root, path) {
+  if (NOT_BUILT.test(path)) return []
+  const found = entriesOf(join(root, path))
+  if (found === undefined) return existsSync(join(root, path)) ? [path] : []
+  return found.sort().flatMap((name) => filesBelow(root, `${path}/${name}`))
+}
+
+function entriesOf(folder) {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined
+    throw error
+  }
+}
+
+function sha256(bytes) {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function builtPath(root) {
+  return join(root, 'dist/dashboard')
+}
+
+function besidePath(root) {
+  return join(root, 'dist/.dashboard-new')
+}
+
+function oldPath(root) {
+  return join(root, 'dist/.dashboard-old')
+}
