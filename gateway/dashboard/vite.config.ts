@@ -8,7 +8,8 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 export default defineConfig({
   root,
   base: '/app/',
-  publicDir: false,
+  // icons and manifest, by names that stay
+  publicDir: 'public',
   // tablets stay in use for years: Safari 16.4, Chrome 111
   build: {
     outDir: fileURLToPath(new URL('../../dist/dashboard', import.meta.url)),
