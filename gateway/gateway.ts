@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url'
 import { createApp } from '#api/app.ts'
+import { Dashboard } from '#api/dashboard/dashboard.ts'
 import { toDeviceJson } from '#api/device-json.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
@@ -95,7 +97,11 @@ export interface Overrides {
   hardwareTimesMs?: () => readonly number[]
   /** False sends everything through Aedes: to show that it comes to the same. */
   hasFastLane?: boolean
+  /** Stands for the folder with the build of the app. */
+  dashboardDir?: string
 }
+
+const DASHBOARD_DIR = fileURLToPath(new URL('../dist/dashboard', import.meta.url))
 
 /** How long the body of a request may take. */
 const REQUEST_MS = 60_000
@@ -216,6 +222,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ eventDeletion: telemetry.events, databaseCheck, people, alerts, outbox },
     ...{ gate, ownLocks: locks.ownLocks },
   })
+  const dashboard = new Dashboard(overrides.dashboardDir ?? DASHBOARD_DIR, log)
   const app = createApp({
     ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, ...people },
     ...{ sync, metrics, mqtt: broker, enrolment, clockConfirmation, downloads: budgets.downloads },
@@ -225,6 +232,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     erasures: new Erasures(base),
+    dashboard,
     addresses,
     corsOrigins: config.corsOrigins,
     publicUrl: config.publicUrl,
@@ -260,7 +268,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
-    ...[...present(certificate), kernelSync, store, ingest, clockMark, clockConfirmation],
+    ...[...present(certificate), dashboard, kernelSync, store, ingest, clockMark, clockConfirmation],
     ...[users, sessions, memory, carts],
     // which may be waiting for its turn behind a long sealing: that ends first
     ...[

@@ -17,6 +17,7 @@ import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
 import { createClockApi } from './clock.ts'
 import { createCommandsApi } from './commands.ts'
+import { createDashboardApi } from './dashboard/routes.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
 import { createDeviceTypesApi } from './device-types.ts'
@@ -93,6 +94,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       createDocsContent(settings),
     ),
   )
+  app.route('/', createDashboardApi(deps))
   app.use(door)
   app.use(async (c, next) => {
     await origins.run(originOf(c.var.user, c.var.address, nameOf), next)

@@ -46,6 +46,7 @@ import type { SyncFileReceipt } from '#shared/wire/replication/sync-file.ts'
 import type { Setting } from '#shared/wire/settings.ts'
 import type { subscriptionsSchema } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
+import type { Dashboard } from './dashboard/dashboard.ts'
 
 /** The parts of the gateway that answer its API. */
 export interface ApiDeps {
@@ -90,6 +91,8 @@ export interface ApiDeps {
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>
+  /** The app at /app/. */
+  dashboard: Pick<Dashboard, 'files'>
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]

@@ -317,8 +317,9 @@ export async function startGateway(
     CARTBARN_COMMIT_MS: '0',
     ...settings,
   })
-  // what the machine of a test has must not matter
-  const gateway = new TestGateway(config, { hardwareTimesMs: () => [], ...overrides })
+  // what the machine of a test has must not matter, nor whether somebody has built the app
+  const machine = { hardwareTimesMs: () => [], dashboardDir: join(config.dataDir, 'no-app') }
+  const gateway = new TestGateway(config, { ...machine, ...overrides })
   await gateway.start()
   return gateway
 }

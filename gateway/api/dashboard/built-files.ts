@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { z } from 'zod'
+
+/** One way to send a file. */
+export interface FileForm {
+  encoding: 'br' | 'gzip' | 'identity'
+  etag: string
+  bytes: Uint8Array<ArrayBuffer>
+}
+
+/** A file of the build. */
+export interface BuiltFile {
+  type: string
+  /** Another content has another name. */
+  isHashed: boolean
+  /** Shortest first; the last one is for clients that take nothing else. */
+  forms: readonly FileForm[]
+}
+
+/** What scripts/release/build-dashboard.ts leaves. */
+const buildSchema = z.object({ files: z.record(z.string(), z.string()) })
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+}
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+  ['identity', ''],
+] as const
+const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/
+
+/**
+ * Reads the files of a build into memory, by their names: what is served stays whole and of one version while another is
+ * built. Undefined without a build. Throws an `Error` for one that is damaged.
+ */
+export function readBuiltFiles(folder: string): ReadonlyMap<string, BuiltFile> | undefined {
+  const list = join(folder, 'build.json')
+  if (!existsSync(list)) return undefined
+  const { files: sums } = buildSchema.parse(JSON.parse(readFileSync(list, 'utf8')))
+  const names = Object.keys(sums)
+  const read = (name: string): Buffer<ArrayBuffer> => {
+    const bytes = readFileSync(join(folder, name))
+    // a power cut soon after the build may have left it empty
+    if (createHash('sha256').update(bytes).digest('hex') !== sums[name])
+      throw new Error(`${join(folder, name)} is damaged`)
+    return bytes
+  }
+  return new Map(
+    names
+      .filter((name) => !/\.(br|gz)$/.test(name))
+      .map((name) => [
+        name,
+        {
+          type: TYPES[extname(name)] ?? 'application/octet-stream',
+          isHashed: HASHED.test(name),
+          forms: ENCODINGS.flatMap(([encoding, ending]) =>
+            names.includes(`${name}${ending}`)
+              ? [
+                  {
+                    encoding,
+                    etag: `"${sums[name]?.slice(0, 32)}${ending}"`,
+                    bytes: read(`${name}${ending}`),
+                  },
+                ]
+              : [],
+          ),
+        },
+      ]),
+  )
+}

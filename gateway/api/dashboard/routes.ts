@@ -1,0 +1,119 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { accepts } from 'hono/accepts'
+import { NotFoundError } from '#shared/errors.ts'
+import { readVersion } from '#shared/version.ts'
+import { type ApiEnv, createApi } from '../api-env.ts'
+import type { BuiltFile, FileForm } from './built-files.ts'
+import type { Dashboard } from './dashboard.ts'
+import { BARE_POLICY, renderBarePage } from './pages.ts'
+
+const PAGE = 'index.html'
+const YEAR = 'public, max-age=31536000, immutable'
+const PREFIX = '/app/'
+
+/** What a browser may do in the app: only what comes from this host, and no script that stands in a page. */
+const APP_POLICY = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self'`,
+  `img-src 'self' blob: data:`,
+  `font-src 'self'`,
+  // covers the WebSocket of this host
+  `connect-src 'self'`,
+  `worker-src 'self'`,
+  `manifest-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
+interface DashboardDeps {
+  dashboard: Pick<Dashboard, 'files'>
+  store: { readonly health: { readonly isUsable: boolean } }
+}
+
+/** `/app/`, which needs no key, and what browsers get at `/`. */
+export function createDashboardApi({ dashboard, store }: DashboardDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  const version = readVersion()
+
+  function withoutApp(c: Context<ApiEnv>, httpStatus: 200 | 503) {
+    const page = renderBarePage({ version, status: store.health.isUsable ? 'ok' : 'error' })
+    return c.html(page, httpStatus, { 'content-security-policy': BARE_POLICY })
+  }
+
+  // no routes, as those are what the document lists, but what is before them
+  api.use('/', async (c, next) => {
+    if (!isRead(c) || !wantsPage(c)) return next()
+    return dashboard.files === undefined ? withoutApp(c, 200) : c.redirect(PREFIX)
+  })
+
+  api.use(`${PREFIX}*`, async (c, next) => {
+    if (!isRead(c)) return next()
+    // c.req.path has lost its last slash
+    const { pathname: path } = new URL(c.req.url)
+    if (!path.startsWith(PREFIX)) return c.redirect(PREFIX)
+    const { files } = dashboard
+    const name = path.slice(PREFIX.length)
+    if (name === '' && files === undefined) return withoutApp(c, 503)
+    const file = name === PAGE ? undefined : files?.get(name || PAGE)
+    if (file === undefined) throw new NotFoundError('not_found', `there is nothing at ${path}`)
+    return send(c, file)
+  })
+
+  return api
+}
+
+function isRead(c: Context<ApiEnv>): boolean {
+  return c.req.method === 'GET' || c.req.method === 'HEAD'
+}
+
+function send(c: Context<ApiEnv>, { type, isHashed, forms }: BuiltFile): Response {
+  const { encoding, etag, bytes } = formFor(c, forms)
+  const headers = {
+    etag,
+    'cache-control': isHashed ? YEAR : 'no-cache',
+    'content-security-policy': APP_POLICY,
+  }
+  if (isKnown(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
+  return c.body(bytes, 200, {
+    ...headers,
+    'content-type': type,
+    'content-length': String(bytes.length),
+    ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+  })
+}
+
+/** The shortest that the client takes. */
+function formFor(c: Context<ApiEnv>, forms: readonly FileForm[]): FileForm {
+  const encoding = accepts(c, {
+    header: 'Accept-Encoding',
+    supports: forms.map((form) => form.encoding),
+    default: 'identity',
+    // most browsers like all that they name the same
+    match: (accepted, { supports }) =>
+      supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ??
+      'identity',
+  })
+  const form = forms.find((each) => each.encoding === encoding) ?? forms.at(-1)
+  if (form === undefined) throw new Error('a file of the build has no content')
+  return form
+}
+
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+}
+
+/** A browser that goes there says so; programs take anything. */
+function wantsPage(c: Context<ApiEnv>): boolean {
+  const html = accepts(c, {
+    header: 'Accept',
+    supports: ['text/html'],
+    default: '',
+    match: (accepted) =>
+      accepted.some(({ type, q }) => type.toLowerCase() === 'text/html' && q > 0) ? 'text/html' : '',
+  })
+  return html !== ''
+}
