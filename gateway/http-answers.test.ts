@@ -69,6 +69,9 @@ const ANSWERS: [
     403,
     '{"code":"x"}',
   ],
+  // refused before the app sees them
+  ['GET', '/devices', { host: 'no host' }, 400],
+  ['GET', '/devices', { expect: 'nonsense' }, 417],
   ['GET', '/realtime', UPGRADE, 401],
   ['GET', '/nowhere', UPGRADE, 404],
 ]

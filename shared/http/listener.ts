@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -10,6 +10,7 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import type { ClientAddresses } from './client-address.ts'
+import { SAFETY_HEADERS } from './request-guards.ts'
 
 /** How long the head of a request may take to arrive, from the connection or the last answer on. */
 const HEADERS_MS = 30_000
@@ -36,6 +37,14 @@ export interface HttpListenerOptions {
   keepAliveMs?: number
 }
 
+/** Some requests are refused before the app sees them: for their Host, or for what they expect. */
+class SafeResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  constructor(request: Request) {
+    super(request)
+    for (const [name, value] of Object.entries(SAFETY_HEADERS)) this.setHeader(name, value)
+  }
+}
+
 /** Listens for HTTP or HTTPS and hands upgrade requests on. */
 export class HttpListener implements Part {
   readonly #options: HttpListenerOptions
@@ -54,17 +63,18 @@ export class HttpListener implements Part {
   ) {
     this.#options = options
     const { requestMs = MOST_REQUEST_MS } = options
-    const timeouts = {
+    const plainOptions = {
+      ServerResponse: SafeResponse,
       headersTimeout: HEADERS_MS,
       requestTimeout: requestMs,
       connectionsCheckingInterval: CHECK_MS,
     }
-    const serverOptions = { ...timeouts, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
+    const serverOptions = { ...plainOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
     // createAdaptorServer makes an HTTP/1 server unless told otherwise, and is told HTTPS/1.1 at most
     this.#server = createAdaptorServer(
       options.isSecure
         ? { fetch, createServer: createSecureServer, serverOptions }
-        : { fetch, serverOptions: timeouts },
+        : { fetch, serverOptions: plainOptions },
     ) as Server | SecureServer
     this.#server.prependListener('request', (_request, response: ServerResponse) => {
       if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
