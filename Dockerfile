@@ -1,10 +1,20 @@
+# The app at /app/, which takes packages that the gateway does not run on.
+FROM node:24-bookworm-slim AS dashboard
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+RUN node scripts/release/build-dashboard.ts /app/dist/dashboard image
+
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No scripts: better-sqlite3 carries its binaries, and the one script there is fetches a Node.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
-# Only what .dockerignore lets through.
+# Only what .dockerignore lets through, less what only builds the app.
 COPY . .
+RUN rm -r gateway/dashboard scripts/release tsconfig.json
+COPY --from=dashboard /app/dist/dashboard dist/dashboard
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production CARTBARN_DATA_DIR=/data \
