@@ -84,6 +84,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /people': 'user',
   'POST /sessions': 'none',
   'GET /sessions': 'admin',
+  'GET /sessions/current': 'none',
   'DELETE /sessions/current': 'user',
   'POST /sessions/current/person': 'user',
   'DELETE /sessions/current/person': 'user',

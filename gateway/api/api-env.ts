@@ -58,7 +58,12 @@ export function isSecure(c: Context<ApiEnv>): boolean {
   return c.var.ownOrigin()?.startsWith('https:') ?? false
 }
 
-function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }: Door, token: string): Login {
+/** Who the cookie of a browser is signed in for. Throws 401; the answer then makes the browser forget the cookie. */
+export function admitSession(
+  c: Context<ApiEnv>,
+  { keyGuard, sessions, persons }: Door,
+  token: string,
+): Login {
   const isUnsafe = !['GET', 'HEAD'].includes(c.req.method)
   if (isUnsafe) requireOwnOrigin(c.req.header('origin'), c.var.ownOrigin())
   try {

@@ -198,6 +198,34 @@ describe('signing in', () => {
   }
 })
 
+describe('who is signed in', () => {
+  test('nobody without a cookie, and 200 all the same', async () => {
+    const { status, body } = await g.request('GET', '/sessions/current', { key: null })
+    assert.deepEqual([status, body], [200, { me: null }])
+  })
+
+  test('is whom the cookie is for, as GET /me says', async () => {
+    const browser = await g.signIn()
+    const { body } = await browser.request('GET', '/sessions/current')
+    const { body: me } = await browser.request('GET', '/me')
+    assert.deepEqual([body.me.session, body.me.role, body.me.site], [me.session, me.role, me.site])
+    await browser.request('DELETE', '/sessions/current')
+    const { status, body: after } = await browser.request('GET', '/sessions/current')
+    assert.deepEqual([status, after], [200, { me: null }])
+  })
+
+  test('is nobody with a cookie that was never given, which the browser then forgets', async () => {
+    const headers = { cookie: `cartbarn_session=${'A'.repeat(43)}` }
+    const {
+      status,
+      body,
+      headers: given,
+    } = await g.request('GET', '/sessions/current', { key: null, headers })
+    assert.deepEqual([status, body], [200, { me: null }])
+    assert.match(given.get('set-cookie') ?? '', /^cartbarn_session=; Max-Age=0/)
+  })
+})
+
 describe('a cookie', () => {
   test('is not trusted alone for what may change something', async () => {
     const browser = await g.pair(staffId)

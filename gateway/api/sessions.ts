@@ -4,14 +4,15 @@ import { z } from 'zod'
 import type { Login } from '#services/people/login.ts'
 import type { Session } from '#services/people/session.ts'
 import type { Proof } from '#services/people/sign-in.ts'
-import { NotFoundError } from '#shared/errors.ts'
+import { NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import { requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { clearedSessionCookie, sessionCookie } from '#shared/http/session-cookie.ts'
+import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import { toIso } from '#shared/time.ts'
 import {
+  currentSessionSchema,
   meSchema,
   newPairingCodeSchema,
   newPersonSchema,
@@ -20,7 +21,7 @@ import {
   sessionSchema,
   signedOutSchema,
 } from '#shared/wire/sessions.ts'
-import { type ApiEnv, adminOnly, createApi, isSecure } from './api-env.ts'
+import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toMeJson, toSessionJson } from './session-json.ts'
 
@@ -29,7 +30,7 @@ const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_i
 /** What a session is called that was made with a key. */
 const BROWSER = 'browser'
 
-/** `POST /sessions` needs no key; it comes before the door. */
+/** `POST /sessions` and `GET /sessions/current` need no key; they come before the door. */
 export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -51,7 +52,31 @@ export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     },
   )
 
+  api.openapi(
+    route.get('/sessions/current', 'Get who is signed in', {
+      operationId: 'getSignedIn',
+      description:
+        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser reports every 401 as an error.',
+      responses: answers(currentSessionSchema, 'Who is signed in, or null.'),
+    }),
+    (c) => {
+      const login = signedIn(c, deps)
+      return c.json({ me: login === null ? null : toMeJson(login, deps) }, 200)
+    },
+  )
+
   return api
+}
+
+/** Whose cookie came with a request; null for none, and for one that is not valid any more. */
+function signedIn(c: Context<ApiEnv>, deps: ApiDeps): Login | null {
+  const token = sessionTokenIn(c.req.header('cookie'))
+  try {
+    return token === undefined ? null : admitSession(c, deps, token)
+  } catch (error) {
+    if (error instanceof UnauthenticatedError) return null
+    throw error
+  }
 }
 
 /** `/sessions` and `/pairing-codes`: which browsers are signed in, and who acts on a tablet. */

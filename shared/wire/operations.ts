@@ -87,6 +87,7 @@ import {
 } from './recall.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './replication/sync-file.ts'
 import {
+  currentSessionSchema,
   meSchema,
   newPairingCodeSchema,
   newPersonSchema,
@@ -269,6 +270,7 @@ export const operations = {
   'PUT /users/{id}/pin': { body: newPinSchema, answer: setPinSchema },
   'POST /sessions': { body: newSessionSchema, answer: meSchema },
   'GET /sessions': { answer: z.array(sessionSchema) },
+  'GET /sessions/current': { answer: currentSessionSchema },
   'DELETE /sessions/current': { answer: signedOutSchema },
   'POST /sessions/current/person': { body: newPersonSchema, answer: meSchema },
   'DELETE /sessions/current/person': { answer: meSchema },

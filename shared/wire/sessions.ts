@@ -69,6 +69,10 @@ export const meSchema = z
   .meta({ id: 'Me' })
 export type MeJson = z.infer<typeof meSchema>
 
+export const currentSessionSchema = z
+  .object({ me: meSchema.nullable().meta({ description: 'As GET /me; null while nobody is signed in.' }) })
+  .meta({ id: 'CurrentSession' })
+
 export const personSchema = z
   .object({
     user_id: userIdSchema,
