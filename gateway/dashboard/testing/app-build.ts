@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const SET_UP = new URL('../../../scripts/setup-dashboard.mjs', import.meta.url)
+
+/** The build of the app of this checkout, made anew where its sources have changed: a folder. Throws when there is none. */
+export async function buildApp(): Promise<string> {
+  // it has no types: it runs where nothing is installed yet
+  const { setUpDashboard } = await import(SET_UP.href)
+  await setUpDashboard(ROOT, process.execPath)
+  const folder = join(ROOT, 'dist/dashboard')
+  if (!existsSync(join(folder, 'index.html'))) throw new Error('the app was not built, see above')
+  return folder
+}

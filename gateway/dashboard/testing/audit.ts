@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { z } from 'zod'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+/** Not part of the page's own scripts, so its policy does not apply; nothing is loaded. */
+const AUDIT = `axe.run(document, {
+  runOnly: { type: 'tag', values: ${JSON.stringify(RULES)} },
+  rules: { 'target-size': { enabled: true } },
+  resultTypes: ['violations'], preload: false,
+})`
+
+const resultSchema = z.object({
+  violations: z.array(
+    z.object({
+      id: z.string(),
+      help: z.string(),
+      nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })),
+    }),
+  ),
+})
+
+let source: string | undefined
+
+/** What axe-core finds on the page as it is now against WCAG 2.2 AA, one text for each place. */
+export async function audit(page: Page): Promise<string[]> {
+  source ??= readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+  await page.evaluate(source)
+  const { violations } = resultSchema.parse(await page.evaluate(AUDIT))
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary = '' }) => `${id} (${help}): ${html}\n    ${lines(failureSummary)}`),
+  )
+}
+
+/** Throws with all that axe-core finds. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const found = await audit(page)
+  if (found.length > 0) throw new Error(`${found.length} violations of WCAG 2.2 AA:\n  ${found.join('\n  ')}`)
+}
+
+function lines(summary: string): string {
+  return summary.split('\n').slice(1).join('; ').trim()
+}

@@ -1,0 +1,94 @@
+import { after, before, type TestContext, test } from 'node:test'
+import { findChromium, launchChromium } from './chromium.ts'
+import { LOOKS, type Look } from './looks.ts'
+import { skipReason } from './programs.ts'
+import { Scene, type Setting } from './scene.ts'
+import { type SiteOptions, TestSite } from './test-site.ts'
+
+/*
+ * The door of this room: tests of the app in a browser, against a whole gateway. They lie in `screens/` beside this file and
+ * not beside the screens, because they run in Node and are checked with Node's types.
+ *
+ *     // gateway/dashboard/testing/screens/cart.test.ts
+ *     const stage = createStage({ prepare: async ({ course }) => void (await course.cart('17')) })
+ *
+ *     stage.eachLook('a cart is locked from its card', async ({ page, course, open, audit }) => {
+ *       await open('/app/', 'staff')
+ *       await page.getByRole('searchbox', { name: 'Cart number' }).fill('17')
+ *       await page.getByRole('button', { name: 'Lock', exact: true }).click()
+ *       await page.getByRole('dialog').getByRole('button', { name: 'Lock', exact: true }).click()
+ *       await page.getByRole('status').getByText('Done').waitFor()
+ *       await audit()
+ *     })
+ *
+ * Chromium, gateway and `prepare` are started once for a file, in which tests run one after the other; each gets a browser
+ * profile of its own. Locators wait by themselves, `course.becomes` waits for the gateway, and nothing sleeps. A test fails when
+ * its page has a console error, an uncaught error, a breach of the policy, a request to another host or one without an
+ * answer (a picture of it is kept, and the fault printed); what it causes on purpose it forgives: `faults.forgive(answered(401))`, `faults.forgive(LINE_GONE)`. `link` cuts
+ * and freezes the network, `other()` is a second tablet, `startSimulatedFleet` the demo's carts. A file costs a browser, so there is one for each screen and no more.
+ */
+
+/** A test: it is given its scene, whose functions may be taken out of it. */
+type Act = (scene: Scene) => Promise<void>
+
+/** Makes the stage of a test file. Where Chromium is not installed its tests are skipped, unless `CI` is set. */
+export function createStage(options: SiteOptions = {}): Stage {
+  const missing = findChromium() === undefined ? 'Chromium is not installed' : undefined
+  const stage = new Stage(options, skipReason(missing))
+  stage.register()
+  return stage
+}
+
+class Stage {
+  readonly #options: SiteOptions
+  readonly #skip: string | false
+  readonly #stops: (() => Promise<unknown>)[] = []
+  #setting: Setting | undefined
+
+  constructor(options: SiteOptions, skip: string | false) {
+    this.#options = options
+    this.#skip = skip
+  }
+
+  register(): void {
+    if (this.#skip !== false) return
+    before(() => this.#start())
+    after(async () => {
+      for (const stop of this.#stops.splice(0).toReversed()) await stop()
+    })
+  }
+
+  /** A test on a lying tablet in daylight, unless told otherwise. */
+  test(name: string, act: Act, look: Partial<Look> = {}): void {
+    void test(name, { skip: this.#skip }, (t) => this.#play(t, look, act))
+  }
+
+  /** The same test on a tablet and on a phone, light and dark. */
+  eachLook(name: string, act: Act): void {
+    for (const look of LOOKS) this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
+  }
+
+  async #start(): Promise<void> {
+    const site = await TestSite.start(this.#options)
+    this.#stops.push(() => site.stop())
+    const browser = await launchChromium()
+    this.#stops.push(() => browser.close())
+    this.#setting = { browser, site }
+  }
+
+  async #play(t: TestContext, look: Partial<Look>, act: Act): Promise<void> {
+    if (this.#setting === undefined) throw new Error('the stage was not started')
+    const scene = await Scene.set(this.#setting, look)
+    try {
+      await act(scene)
+      await scene.assertFaultless()
+    } catch (error) {
+      for (const fault of scene.faults.found) t.diagnostic(fault)
+      t.diagnostic(`pictures: ${await scene.keepPictures(t.name)}`)
+      throw error
+    } finally {
+      this.#setting.site.link.restore()
+      await scene.close()
+    }
+  }
+}

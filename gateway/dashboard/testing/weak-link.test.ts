@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { WeakLink } from './weak-link.ts'
+
+/** A server that repeats what it hears, and a link to it. */
+async function startEcho(t: TestContext): Promise<WeakLink> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.pipe(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const link = new WeakLink(() => port)
+  await link.start()
+  t.after(async () => {
+    await link.stop()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return link
+}
+
+/** A connection that keeps what it hears. */
+class Caller {
+  readonly socket: Socket
+  heard = ''
+  isClosed = false
+
+  constructor(t: TestContext, { url }: WeakLink) {
+    this.socket = connect(Number(new URL(url).port), '127.0.0.1')
+    this.socket.on('data', (bytes) => (this.heard += bytes.toString()))
+    this.socket.on('error', () => undefined)
+    this.socket.on('close', () => (this.isClosed = true))
+    t.after(() => this.socket.destroy())
+  }
+
+  async hears(text: string): Promise<void> {
+    await eventually(() => this.heard === text, `heard ${text}`)
+  }
+}
+
+test('what is sent arrives, however much it is', async (t) => {
+  const caller = new Caller(t, await startEcho(t))
+  const text = 'x'.repeat(5_000_000)
+  caller.socket.write(text)
+  await caller.hears(text)
+})
+
+test('a link that is cut ends connections, and new ones, until it is restored', async (t) => {
+  const link = await startEcho(t)
+  const before = new Caller(t, link)
+  before.socket.write('a')
+  await before.hears('a')
+  link.cut()
+  await eventually(() => before.isClosed, 'closed')
+  const meanwhile = new Caller(t, link)
+  await eventually(() => meanwhile.isClosed, 'refused')
+  link.restore()
+  const after = new Caller(t, link)
+  after.socket.write('b')
+  await after.hears('b')
+})
+
+test('a frozen link closes nothing and lets nothing through, and what was held back arrives later', async (t) => {
+  const link = await startEcho(t)
+  const before = new Caller(t, link)
+  before.socket.write('a')
+  await before.hears('a')
+  link.freeze()
+  const meanwhile = new Caller(t, link)
+  await once(meanwhile.socket, 'connect')
+  await eventually(() => link.connections === 2, 'accepted')
+  for (const caller of [before, meanwhile]) caller.socket.write('b')
+  // another link to the same server would have had its answer long since
+  const other = new Caller(t, await startEcho(t))
+  other.socket.write('c')
+  await other.hears('c')
+  assert.deepEqual([before.heard, meanwhile.heard], ['a', ''])
+  assert.deepEqual([before.isClosed, meanwhile.isClosed], [false, false])
+  link.restore()
+  await before.hears('ab')
+  await meanwhile.hears('b')
+})

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+const HOST = '127.0.0.1'
+
+/** One of the two directions of a connection: what comes from `source` goes to `sink`, while the link lets it. */
+class Direction {
+  readonly #source: Socket
+  readonly #sink: Socket
+  readonly #held: Buffer[] = []
+  #isFrozen: boolean
+  #isOver = false
+
+  constructor(source: Socket, sink: Socket, isFrozen: boolean) {
+    this.#source = source
+    this.#sink = sink
+    this.#isFrozen = isFrozen
+    source.on('data', (bytes: Buffer) => this.#take(bytes))
+    sink.on('drain', () => source.resume())
+    // 'close' follows
+    source.on('error', () => undefined)
+    source.on('close', () => this.#end())
+  }
+
+  set isFrozen(isFrozen: boolean) {
+    this.#isFrozen = isFrozen
+    if (isFrozen) return
+    for (const bytes of this.#held.splice(0)) this.#sink.write(bytes)
+    if (this.#isOver) this.#sink.destroy()
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#isFrozen) this.#held.push(bytes)
+    else if (!this.#sink.write(bytes)) this.#source.pause()
+  }
+
+  /** An end that nobody hears of, as long as nothing passes. */
+  #end(): void {
+    this.#isOver = true
+    if (!this.#isFrozen) this.#sink.end()
+  }
+}
+
+interface Connection {
+  client: Socket
+  gateway: Socket
+  directions: readonly Direction[]
+}
+
+/** The network between a browser and a gateway, on TCP: it can be cut, fall silent without a word, and come back. */
+export class WeakLink {
+  readonly #gatewayPort: () => number
+  readonly #connections = new Set<Connection>()
+  #server: Server | null = null
+  #port = 0
+  #isCut = false
+  #isFrozen = false
+
+  /** `gatewayPort` is asked for each connection: a gateway that was started again listens at another. */
+  constructor(gatewayPort: () => number) {
+    this.#gatewayPort = gatewayPort
+  }
+
+  /** Where the browser goes; it stays the same. */
+  get url(): string {
+    return `http://${HOST}:${this.#port}`
+  }
+
+  /** How many connections are open through it. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  async start(): Promise<void> {
+    if (this.#server !== null) return
+    const server = createServer({ noDelay: true }, (client) => this.#accept(client))
+    this.#server = server
+    server.listen(this.#port, HOST)
+    await once(server, 'listening')
+    // an address of TCP is an object
+    this.#port = (server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    if (server === null) return
+    this.#server = null
+    this.#endAll()
+    server.close()
+    await once(server, 'close')
+  }
+
+  /** Ends all connections, and each new one at once, until `restore`. */
+  cut(): void {
+    this.#isCut = true
+    this.#endAll()
+  }
+
+  /** Nothing passes, nothing is closed, and who connects hears nothing, until `restore`. */
+  freeze(): void {
+    this.#freezeAll(true)
+  }
+
+  /** Lets everything through again; what was held back by `freeze` arrives now. */
+  restore(): void {
+    this.#isCut = false
+    this.#freezeAll(false)
+  }
+
+  #freezeAll(isFrozen: boolean): void {
+    this.#isFrozen = isFrozen
+    for (const { directions } of this.#connections)
+      for (const direction of directions) direction.isFrozen = isFrozen
+  }
+
+  #accept(client: Socket): void {
+    if (this.#isCut) {
+      client.resetAndDestroy()
+      return
+    }
+    const gateway = connect({ host: HOST, port: this.#gatewayPort(), noDelay: true })
+    const directions = [
+      new Direction(client, gateway, this.#isFrozen),
+      new Direction(gateway, client, this.#isFrozen),
+    ]
+    const connection = { client, gateway, directions }
+    this.#connections.add(connection)
+    client.on('close', () => this.#connections.delete(connection))
+  }
+
+  #endAll(): void {
+    for (const { client, gateway } of this.#connections) {
+      client.resetAndDestroy()
+      gateway.destroy()
+    }
+  }
+}
