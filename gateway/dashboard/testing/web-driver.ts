@@ -1,0 +1,76 @@
+import { z } from 'zod'
+
+/** What names an element in answers. Source: W3C WebDriver, 12. */
+const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
+const PATIENCE_MS = 60_000
+
+const answerSchema = z.object({ value: z.unknown() })
+const sessionSchema = z.object({ sessionId: z.string() })
+const faultSchema = z.object({ error: z.string(), message: z.string() })
+const elementSchema = z.object({ [ELEMENT]: z.string() }).transform((found) => found[ELEMENT] ?? '')
+
+/** A browser that is driven over W3C WebDriver: the few requests that our tests need. */
+export class WebDriver {
+  readonly #url: string
+
+  private constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Begins a session with the driver at this address. */
+  static async open(driverUrl: string, capabilities: object): Promise<WebDriver> {
+    const body = { capabilities: { alwaysMatch: capabilities } }
+    const { sessionId } = sessionSchema.parse(await ask('POST', `${driverUrl}/session`, body))
+    return new WebDriver(`${driverUrl}/session/${sessionId}`)
+  }
+
+  async go(url: string): Promise<void> {
+    await ask('POST', `${this.#url}/url`, { url })
+  }
+
+  async resize(width: number, height: number): Promise<void> {
+    await ask('POST', `${this.#url}/window/rect`, { width, height })
+  }
+
+  /** Runs the body of a function in the page; resolves with what it returns. */
+  run(script: string, ...args: unknown[]): Promise<unknown> {
+    return ask('POST', `${this.#url}/execute/sync`, { script, args })
+  }
+
+  /** The id of the element that the body of a function returns; undefined for null. */
+  async find(script: string, ...args: unknown[]): Promise<string | undefined> {
+    const found = await this.run(script, ...args)
+    return found === null ? undefined : elementSchema.parse(found)
+  }
+
+  async click(element: string): Promise<void> {
+    await ask('POST', `${this.#url}/element/${element}/click`, {})
+  }
+
+  /** Types into a field that may have a text already. */
+  async type(element: string, text: string): Promise<void> {
+    await ask('POST', `${this.#url}/element/${element}/clear`, {})
+    await ask('POST', `${this.#url}/element/${element}/value`, { text })
+  }
+
+  /** What the window shows, as PNG. */
+  async screenshot(): Promise<Buffer> {
+    return Buffer.from(z.string().parse(await ask('GET', `${this.#url}/screenshot`)), 'base64')
+  }
+
+  async close(): Promise<void> {
+    await ask('DELETE', this.#url)
+  }
+}
+
+/** Throws with the driver's own words. */
+async function ask(method: string, url: string, body?: object): Promise<unknown> {
+  const response = await fetch(url, {
+    ...{ method, signal: AbortSignal.timeout(PATIENCE_MS) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const { value } = answerSchema.parse(await response.json())
+  if (response.ok) return value
+  const { error, message } = faultSchema.parse(value)
+  throw new Error(`${method} ${new URL(url).pathname}: ${error}: ${message}`)
+}
