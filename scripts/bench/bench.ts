@@ -10,6 +10,7 @@ import { runIdle } from './broker/idle.ts'
 import { runNeighbours } from './broker/neighbours.ts'
 import { runSoak } from './broker/soak.ts'
 import { runStorm } from './broker/storm.ts'
+import { DASHBOARD } from './dashboard/scenarios.ts'
 import { runBareDisk, runBusyDisk } from './disk/disk.ts'
 import { runBlocks } from './history/blocks.ts'
 import { createHistoryScenarios } from './history/history.ts'
@@ -141,6 +142,12 @@ const BENCHMARKS: readonly Benchmark[] = [
   benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   benchmark('staff', 'carts, locks, alerts: what they cost and how soon they are', 'runs of each', STAFF),
+  benchmark(
+    'dashboard',
+    'the app in Chromium: bytes, CPU, frames, memory, the line',
+    'runs of each',
+    DASHBOARD,
+  ),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },
 ]
 

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atLeast, atMost, median, printProgress, type ScenarioReport, told } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { mustReach } from '#scripts/rig/wait-until.ts'
+import { DashboardGround } from './ground.ts'
+import { drag, framesPerS, NOTE_FIRST_CART, readTimes, slowDown } from './probes.ts'
+
+const RATE = 4
+const TARGETS = { framesPerS: 30, paintS: 1.5, cartsS: 3 }
+const DURATION_S = 15
+const SHORT_S = 3
+const ROUNDS = 5
+const LIMIT_MS = 60_000
+
+/** A tablet that is four times as slow: how soon there is something to see, and how smoothly the map moves. */
+export async function runSlow(context: ScenarioContext): Promise<ScenarioReport> {
+  const { isShort } = context
+  const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)
+  const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
+  const ground = await DashboardGround.lay(context)
+  const raw = { paintS: [] as number[], cartsS: [] as number[], restFps: 0, dragFps: 0 }
+  for (let round = 0; round < rounds; round++) {
+    // a browser that has never been here: nothing is cached
+    const opened = await ground.openPage()
+    await slowDown(opened.cdp, RATE)
+    await opened.page.addInitScript(NOTE_FIRST_CART)
+    await opened.page.goto(`${ground.link.url}/app/`)
+    const areShown = async () => (await readTimes(opened.page)).cartsMs !== null
+    await mustReach(areShown, LIMIT_MS, 'no cart came onto the map', 100)
+    const { paintMs, cartsMs } = await readTimes(opened.page)
+    raw.paintS.push((paintMs ?? Number.POSITIVE_INFINITY) / 1000)
+    raw.cartsS.push((cartsMs ?? Number.POSITIVE_INFINITY) / 1000)
+    printProgress(`  painted after ${paintMs?.toFixed(0)} ms, carts after ${cartsMs?.toFixed(0)} ms`)
+    if (round === rounds - 1) {
+      raw.restFps = await framesPerS(opened.page, () => sleep(durationS * 1000))
+      raw.dragFps = await framesPerS(opened.page, () => drag(opened.page, durationS))
+    }
+    await opened.context.close()
+  }
+  await ground.clear()
+  const judged = { isJudged: !isShort }
+  const slow = `dashboard: ${RATE} times as slow, ${ground.count} carts:`
+  return {
+    figures: [
+      atLeast(`${slow} frames a second while the map is dragged`, raw.dragFps, TARGETS.framesPerS, judged),
+      told(`${slow} frames a second at rest`, raw.restFps.toFixed(0)),
+      atMost(`${slow} first paint`, median(raw.paintS), TARGETS.paintS, { unit: ' s', digits: 2, ...judged }),
+      atMost(`${slow} carts on the map`, median(raw.cartsS), TARGETS.cartsS, {
+        unit: ' s',
+        digits: 2,
+        ...judged,
+      }),
+    ],
+    raw,
+  }
+}
