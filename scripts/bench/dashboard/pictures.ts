@@ -1,0 +1,115 @@
+// npm run pictures [-- FOLDER]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller where pngquant is installed.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { buildApp } from '#dashboard/testing/app-build.ts'
+import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
+import { LOOKS, type Look, USUAL_LOOK } from '#dashboard/testing/looks.ts'
+import { startSimulatedFleet } from '#dashboard/testing/simulated-fleet.ts'
+import { EXIT } from '#scripts/cli/command.ts'
+import { runOnWorkbench } from '#scripts/rig/processes.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const CARTS = 24
+/** Until something of each kind has happened to carts: low, outside, silent. */
+const LIMIT_MS = 420_000
+/** So soon that nobody has to wait long for it. */
+const SOON = { silent_after_s: 20, rest_after_s: 20 }
+/** For fonts, tiles and what slides into its place. */
+const SETTLE_MS = 2_000
+
+/** Every screen, by the place in the app; null for who is not signed in. */
+const SCREENS: Readonly<Record<string, string | null>> = {
+  'sign-in': null,
+  map: '#/map',
+  cart: '#/map/7',
+  fleet: '#/fleet',
+  evening: '#/evening',
+  alerts: '#/alerts',
+  more: '#/more',
+}
+/** How the map looks to who sees no colours, and on a screen in the sun. */
+const EYES = { 'no-colour': 'achromatopsia', glare: 'reducedContrast' } as const
+
+await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
+  mkdirSync(folder, { recursive: true })
+  const gateway = await startGateway({}, { dashboardDir: await buildApp(), isTimeSynchronized: () => true })
+  const fleet = startSimulatedFleet(gateway, { carts: CARTS })
+  const browser = await launchChromium()
+  try {
+    printProgress('waiting until something has happened to carts: some four minutes')
+    await waitUntil(() => isSetUp(gateway), LIMIT_MS, 100)
+    await gateway.request('PATCH', '/site', { body: SOON })
+    if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
+      printProgress('less has happened to the carts than there might be to see')
+    for (const look of LOOKS) await takeAll(browser, gateway, look, folder)
+    await takeWithOtherEyes(browser, gateway, folder)
+  } finally {
+    await browser.close()
+    await fleet.stop()
+    await gateway.stop()
+  }
+  return EXIT.ok
+})
+
+async function isSetUp(gateway: TestGateway): Promise<boolean> {
+  return (await gateway.request('GET', '/site')).body.name !== ''
+}
+
+/** Whether there is something of each kind to see. */
+async function isLively(gateway: TestGateway): Promise<boolean> {
+  const { counts } = (await gateway.request('GET', '/carts')).body
+  const { alerts } = (await gateway.request('GET', '/alerts?state=open')).body
+  return (
+    counts.in > 0 && counts.moving > 0 && counts.low + counts.silent + counts.outside > 1 && alerts.length > 0
+  )
+}
+
+async function takeAll(browser: Browser, gateway: TestGateway, look: Look, folder: string): Promise<void> {
+  const context = await openContext(browser, look)
+  const page = await context.newPage()
+  await page.goto(`${gateway.http}/app/`)
+  for (const [screen, hash] of Object.entries(SCREENS)) {
+    if (hash !== null) await show(context, page, gateway, hash)
+    await take(page, join(folder, `${look.size}-${look.scheme}-${screen}.png`))
+  }
+  await context.close()
+}
+
+async function takeWithOtherEyes(browser: Browser, gateway: TestGateway, folder: string): Promise<void> {
+  const context = await openContext(browser, USUAL_LOOK)
+  const page = await context.newPage()
+  const cdp = await context.newCDPSession(page)
+  await show(context, page, gateway, '#/map')
+  for (const [name, type] of Object.entries(EYES)) {
+    await cdp.send('Emulation.setEmulatedVisionDeficiency', { type })
+    await take(page, join(folder, `map-${name}.png`))
+  }
+  await context.close()
+}
+
+/** Goes to a place of the app, signed in. */
+async function show(context: BrowserContext, page: Page, gateway: TestGateway, hash: string): Promise<void> {
+  const { http } = gateway
+  const cookies = await context.cookies()
+  if (cookies.length === 0) {
+    const options = { data: { api_key: ADMIN_KEY }, headers: { origin: http } }
+    const answer = await context.request.post(`${http}/sessions`, options)
+    if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
+    await page.goto('about:blank')
+  }
+  await page.goto(`${http}/app/${hash}`)
+}
+
+async function take(page: Page, path: string): Promise<void> {
+  await page.evaluate('document.fonts.ready.then(() => undefined)')
+  await sleep(SETTLE_MS)
+  await page.screenshot({ path })
+  // a palette is enough for what has few colours, and a third of the bytes
+  spawnSync('pngquant', ['--quality=70-95', '--strip', '--force', '--output', path, '--', path])
+  printProgress(path)
+}
