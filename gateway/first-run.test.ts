@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
@@ -53,7 +54,7 @@ describe('the setup code', () => {
     await g.restart()
     assert.equal((await signIn(g, code)).code, 'invalid_code')
     assert.equal((await g.request('GET', '/users', { key })).status, 200)
-    await eventually(() => !existsSync(file), 'no file', 5_000)
+    await eventually(() => !existsSync(file), 'no file')
   })
 
   test('is void as soon as the key was used', async (t) => {
@@ -61,7 +62,7 @@ describe('the setup code', () => {
     const [code, key] = [codeIn(file), keyIn(file)]
     assert.equal((await g.request('GET', '/me', { key })).status, 200)
     assert.equal((await signIn(g, code)).code, 'invalid_code')
-    await eventually(() => !existsSync(file), 'no file', 5_000)
+    await eventually(() => !existsSync(file), 'no file')
   })
 
   test('is void as soon as the admin has made a session with the key', async (t) => {
@@ -93,7 +94,7 @@ describe('the setup code', () => {
     assert.equal(rotated.status, 200)
     assert.equal((await browser.request('GET', '/me')).body.code, 'invalid_session')
     await g.signIn({ api_key: rotated.body.api_key })
-    await eventually(() => !existsSync(file), 'no file', 5_000)
+    await eventually(() => !existsSync(file), 'no file')
   })
 })
 
@@ -102,10 +103,10 @@ function run(t: TestContext, settings: Record<string, string>, wrap: (command: s
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-first-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [program = '', ...argv] = wrap([process.execPath, ENTRY, 'run'])
-  const env = {
-    ...{ PATH: process.env.PATH, CARTBARN_DATA_DIR: folder, CARTBARN_READER_THREADS: '1' },
+  const env = bareEnvironment({
+    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_READER_THREADS: '1' },
     ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', ...settings },
-  }
+  })
   // a group of its own: what stands between is ended with it
   const child = spawn(program, argv, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let printed = ''
@@ -135,7 +136,7 @@ const hasNamespaces = spawnSync('unshare', ['-rn', 'sh', '-c', NAMESPACE]).statu
 describe('a first start', () => {
   test('names the file in what is no terminal, and never the code or the key', async (t) => {
     const { file, printed } = run(t, { CARTBARN_HOST: '127.0.0.1' }, (command) => command)
-    await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+    await eventually(() => /Try:/.test(printed()), 'the banner')
     const code = codeIn(file)
     for (const secret of [code, code.replaceAll('-', ''), keyIn(file), '#setup'])
       assert.ok(!printed().includes(secret))
@@ -154,7 +155,7 @@ describe('a first start', () => {
         ...(publicUrl === undefined ? {} : { CARTBARN_PUBLIC_URL: publicUrl }),
       }
       const { file, printed } = run(t, settings, onTerminal)
-      await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+      await eventually(() => /Try:/.test(printed()), 'the banner')
       assert.match(printed(), new RegExp(`${link.source}${codeIn(file).replaceAll('-', '')}\\b`))
     })
   }
@@ -167,7 +168,7 @@ describe('a first start', () => {
       ...onTerminal(command),
     ]
     const { printed } = run(t, { CARTBARN_HOST: '0.0.0.0' }, inNamespace)
-    await eventually(() => /Try:/.test(printed()), 'the banner', 20_000)
+    await eventually(() => /Try:/.test(printed()), 'the banner')
     assert.match(printed(), /http:\/\/10\.77\.0\.5:\d+\/app\/#setup=[0-9A-Z]{12}\b/)
   })
 })

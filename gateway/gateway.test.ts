@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { freePort } from '#shared/testing/free-port.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
@@ -99,9 +100,9 @@ for (const taken of ['HTTP', 'MQTT']) {
     await gateway.stop()
     // a program in which anything were left running would not end
     const program = spawn(process.execPath, [ENTRY, 'run'], {
-      env: { ...settingsFor(folder, ports), CARTBARN_LOG_LEVEL: 'silent' },
+      env: bareEnvironment({ ...settingsFor(folder, ports), CARTBARN_LOG_LEVEL: 'silent' }),
       stdio: 'ignore',
-      timeout: 15_000,
+      timeout: 90_000,
     })
     assert.deepEqual(await once(program, 'exit'), [1, null])
     const next = gatewayOn(folder)
@@ -201,9 +202,9 @@ test('the last will of a device that is connected at a graceful stop is stored',
 
 test('SIGTERM ends the program with success', async (t) => {
   const program = spawn(process.execPath, [ENTRY, 'run'], {
-    env: settingsFor(newFolder(t)),
+    env: bareEnvironment(settingsFor(newFolder(t))),
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: 15_000,
+    timeout: 90_000,
   })
   let output = ''
   for await (const chunk of program.stdout) {

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { connectAsync } from 'mqtt'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS } from '#shared/time.ts'
@@ -78,10 +79,10 @@ class Program {
   }
 
   static async start(t: TestContext, dataDir: string): Promise<Program> {
-    const env = {
-      ...{ PATH: process.env.PATH, CARTBARN_DATA_DIR: dataDir, CARTBARN_HOST: '127.0.0.1' },
+    const env = bareEnvironment({
+      ...{ CARTBARN_DATA_DIR: dataDir, CARTBARN_HOST: '127.0.0.1' },
       ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', CARTBARN_ADMIN_API_KEY: ADMIN_KEY },
-    }
+    })
     const child = spawn(process.execPath, [ENTRY, 'run'], { env, stdio: ['ignore', 'pipe', 'ignore'] })
     const program = new Program(child)
     t.after(() => program.kill())

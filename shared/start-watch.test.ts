@@ -15,7 +15,7 @@ async function run(program: string): Promise<{ code: number | null; signal: stri
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-start-'))
   const path = join(folder, 'program.mjs')
   writeFileSync(path, `import { watchStart } from ${WATCH}\n${program}`)
-  const child = spawn(process.execPath, [path], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 20_000 })
+  const child = spawn(process.execPath, [path], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 })
   const stderr = text(child.stderr)
   const [code, signal] = await once(child, 'exit')
   rmSync(folder, { recursive: true })
@@ -37,11 +37,11 @@ test('a start that waits for something that never comes ends with a sentence', a
 
 test('a start that works for longer than that is left alone, and so is a program that has started', async () => {
   const works = `
-    const end = watchStart(400)
-    const until = performance.now() + 1500
+    const end = watchStart(1200)
+    const until = performance.now() + 3000
     while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
     await end()
-    await new Promise((resolve) => setTimeout(resolve, 1500))`
+    await new Promise((resolve) => setTimeout(resolve, 1800))`
   assert.deepEqual(await run(works), { code: 0, signal: null, stderr: '' })
 })
 

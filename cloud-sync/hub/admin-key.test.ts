@@ -132,7 +132,7 @@ test('hub admin-key replaces the key, while the hub runs and while it does not',
   assert.match(running.stdout, /admin-key\.txt has, until its first use, the new key of Admin/)
   assert.doesNotMatch(running.stdout, /cbh_/)
   assert.deepEqual([await ask(first), await ask(keyIn(folder))], [401, 200])
-  await eventually(() => !isThere(folder), 'no file', 5_000)
+  await eventually(() => !isThere(folder), 'no file')
 
   await hub.end('SIGTERM')
   const stopped = await runHubCommand(['admin-key'], settings)

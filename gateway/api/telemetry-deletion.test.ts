@@ -282,7 +282,7 @@ test('acknowledgements and a long download go on during a purge', async () => {
   await sending
   assert.deepEqual(body.purged, { gps: 40_000, battery: 20_000 })
   assert.ok(acknowledged > 10, `${acknowledged} acknowledged`)
-  assert.ok(longestMs < 5000, `${longestMs} ms for one`)
+  assert.ok(longestMs < 15_000, `${longestMs} ms for one`)
   const lines = (await download.text()).trimEnd().split('\n')
   const times: string[] = lines.map((line) => JSON.parse(line).timestamp)
   // newest first: what was not purged comes before what was

@@ -90,7 +90,7 @@ for (const [what, { run, fault, reason }] of Object.entries(DEATHS)) {
     const child = spawn(process.execPath, [fileURLToPath(import.meta.url), what], {
       env: { ...process.env, NODE_TEST_CONTEXT: undefined },
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 20_000,
+      timeout: 90_000,
     })
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     assert.notEqual(code, 0)

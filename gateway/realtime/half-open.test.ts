@@ -79,7 +79,7 @@ describe('a socket without a key in its address', () => {
     const [code] = await once(client.socket, 'close')
     const tookMs = performance.now() - startMs
     assert.equal(code, 4401)
-    assert.ok(tookMs > 9_900 && tookMs < 14_000, `${tookMs} ms`)
+    assert.ok(tookMs > 9_900 && tookMs < 40_000, `${tookMs} ms`)
   })
 
   test('has its pings answered, before it logs in and after', async () => {

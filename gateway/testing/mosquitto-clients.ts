@@ -5,7 +5,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 
 type Program = 'mosquitto_pub' | 'mosquitto_sub' | 'mosquitto_rr'
 
-const TIMEOUT_MS = 10_000
+const TIMEOUT_MS = 45_000
 const PRINTED = /^MESSAGE (\d) (\d) (\S+) (.*)$/
 
 /** Whether the clients of mosquitto are installed (Debian: mosquitto-clients). */

@@ -18,7 +18,8 @@ import {
   type Text,
 } from './mqtt-packets.ts'
 
-const TIMEOUT_MS = 5_000
+/** For what never comes. */
+const TIMEOUT_MS = 45_000
 
 /** An MQTT connection made of bytes: for packets no client library would send, and answers it would hide. */
 export class RawMqtt {
@@ -95,7 +96,7 @@ export class RawMqtt {
     await this.next(PACKET.pubcomp)
   }
 
-  /** The next packet of a type; those before it are forgotten. Rejects when the connection ends, or after 5 s. */
+  /** The next packet of a type; those before it are forgotten. Rejects when the connection ends, or none comes. */
   async next(type?: number): Promise<RawPacket> {
     for (;;) {
       const packet = await this.nextOrClosed()
@@ -125,7 +126,7 @@ export class RawMqtt {
     }
   }
 
-  /** Resolves when the gateway has closed the connection. Rejects after 5 s. */
+  /** Resolves when the gateway has closed the connection. Rejects when it does not. */
   async closed(): Promise<void> {
     while (!this.#isClosed) await this.#arrival(TIMEOUT_MS)
   }

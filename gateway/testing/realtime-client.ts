@@ -4,7 +4,8 @@ import { WebSocket } from 'ws'
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
 type Message = any
 
-const TIMEOUT_MS = 5_000
+/** For what never comes. */
+const TIMEOUT_MS = 45_000
 /** What comes of nearly everything, some moments later: kept apart, for those who ask for it. */
 const ABOUT_CARTS: ReadonlySet<string> = new Set(['cart', 'cart_removed'])
 
@@ -51,7 +52,7 @@ export class RealtimeClient {
     return this.next('subscribed')
   }
 
-  /** The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects after 5 s. */
+  /** The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects when none comes. */
   async next(type?: string): Promise<Message> {
     const endsAtMs = Date.now() + TIMEOUT_MS
     const messages = type !== undefined && ABOUT_CARTS.has(type) ? this.#aboutCarts : this.#messages

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 
 const KEY = 'flt_admin_key_for_commands_0123456789'
@@ -16,15 +17,10 @@ function start(
   settings: Record<string, string> = {},
   cwd: string = process.cwd(),
 ): ChildProcess {
-  const env = {
-    ...{
-      PATH: process.env.PATH,
-      CARTBARN_HOST: '127.0.0.1',
-      CARTBARN_HTTP_PORT: '0',
-      CARTBARN_MQTT_PORT: '0',
-    },
+  const env = bareEnvironment({
+    ...{ CARTBARN_HOST: '127.0.0.1', CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
     ...settings,
-  }
+  })
   return spawn(process.execPath, [ENTRY, ...argv], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
@@ -58,7 +54,7 @@ async function startListening(
   child.stderr?.on('data', (chunk) => {
     err += chunk
   })
-  await eventually(() => out.includes('"listening"'), 'listening', 20_000)
+  await eventually(() => out.includes('"listening"'), 'listening')
   const http = /"http":"([^"]+)"/.exec(out)?.[1] ?? assert.fail(out)
   const request = (path: string, key: string) => fetch(`${http}${path}`, { headers: { 'x-api-key': key } })
   return { child, request, out: () => out, err: () => err }
@@ -163,7 +159,7 @@ test('a gateway that speaks without encryption to others says so, once in the lo
 for (const argv of [['demo'], ['run', '--demo']]) {
   test(`cartbarn ${argv.join(' ')} drives simulated carts until it is stopped`, async (t) => {
     const { child, out } = await startListening(t, argv, { CARTBARN_DATA_DIR: newFolder(t) })
-    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices', 20_000)
+    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices')
     child.kill('SIGTERM')
     assert.deepEqual(await once(child, 'exit'), [0, null])
     assert.match(out(), /Stopped: \d+ messages sent/)
@@ -173,7 +169,7 @@ for (const argv of [['demo'], ['run', '--demo']]) {
 
 test('the simulator of a demo that is killed ends too', async (t) => {
   const { child, out } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR: newFolder(t) })
-  await eventually(() => /devices are registered/.test(out()), 'devices', 20_000)
+  await eventually(() => /devices are registered/.test(out()), 'devices')
   child.kill('SIGKILL')
   // the pipe closes when the last process that writes to it has ended
   await once(child, 'close')
@@ -183,7 +179,7 @@ test('a demo starts again on its data, on which other settings of its key change
   const CARTBARN_DATA_DIR = newFolder(t)
   for (const more of [{}, { CARTBARN_ADMIN_API_KEY: KEY }]) {
     const { child, out } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR, ...more })
-    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices', 20_000)
+    await eventually(() => /\d+ carts with \d+ devices are registered/.test(out()), 'devices')
     child.kill('SIGTERM')
     assert.deepEqual(await once(child, 'exit'), [0, null])
   }

@@ -40,11 +40,11 @@ test('a reader that takes nothing of what is ready is cut off, and its slot is f
 
 test('a reader that goes on taking is not, however slow it is', async () => {
   const slots = new Slots({ perOwner: 1 })
-  const stream = await streamHistory(pages(8), REQUEST, FRAME, download(slots, { stallMs: 60 }))
+  const stream = await streamHistory(pages(8), REQUEST, FRAME, download(slots, { stallMs: 300 }))
   let text = ''
   for await (const chunk of stream) {
     text += new TextDecoder().decode(chunk)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 60))
   }
   assert.match(text, /page 8\n$/)
   assert.equal(slots.taken, 0)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 
 const ENTRY = fileURLToPath(new URL('../../../scripts/commands/cartbarn.ts', import.meta.url))
 
@@ -56,11 +57,6 @@ export async function runHubCommand(
 }
 
 function start(args: readonly string[], settings: Record<string, string>): ChildProcess {
-  const env = {
-    PATH: process.env.PATH ?? '',
-    CARTBARN_HUB_HOST: '127.0.0.1',
-    CARTBARN_HUB_PORT: '0',
-    ...settings,
-  }
+  const env = bareEnvironment({ CARTBARN_HUB_HOST: '127.0.0.1', CARTBARN_HUB_PORT: '0', ...settings })
   return spawn(process.execPath, [ENTRY, 'hub', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }

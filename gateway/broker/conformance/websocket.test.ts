@@ -35,7 +35,7 @@ async function bytesOf(socket: WebSocket, count: number): Promise<Buffer> {
     bytes = Buffer.concat([bytes, data])
   }
   socket.on('message', collect)
-  while (bytes.length < count) await once(socket, 'message', { signal: AbortSignal.timeout(5_000) })
+  while (bytes.length < count) await once(socket, 'message', { signal: AbortSignal.timeout(45_000) })
   socket.off('message', collect)
   return bytes
 }

@@ -909,7 +909,7 @@ describe('while the disk is not written to', () => {
       isStored = true
     })
     const health = () => gateway.request('GET', '/health')
-    await eventually(async () => (await health()).status === 503, 'unhealthy', 15_000)
+    await eventually(async () => (await health()).status === 503, 'unhealthy')
     assert.equal((await health()).body.status, 'error')
     assert.equal(typeof (await health()).body.detail, 'string')
     assert.equal('detail' in (await gateway.request('GET', '/health', { key: null })).body, false)

@@ -108,7 +108,7 @@ test('a receiver that is gone for a day is told of nothing older when it comes b
   await hasFailed(3)
   receiver.answer = ANSWERS.ok
   await pass(desk, DAY_MS / 2)
-  await eventually(() => desk.outbox.statusOf(webhookId).waiting === 0, 'nothing waits', 20_000)
+  await eventually(() => desk.outbox.statusOf(webhookId).waiting === 0, 'nothing waits')
   assert.equal(receiver.bodies.at(-1)?.alert.cart, 'young')
   assert.deepEqual([desk.outbox.dropped.get('webhook'), desk.outbox.delivered.get('webhook')], [1, 1])
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
@@ -275,7 +275,8 @@ test('a mail server that says nothing delays nobody, and does not keep the gatew
   await receiver.has(1)
   const startedAtMs = performance.now()
   await desk.stop()
-  assert.ok(performance.now() - startedAtMs < 5_000)
+  // it would be given ten seconds
+  assert.ok(performance.now() - startedAtMs < 9_500)
   assert.equal(desk.outbox.waitingByChannel().find(([channel]) => channel === 'email')?.[1], waiting.length)
   await desk.start()
 })

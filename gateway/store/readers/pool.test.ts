@@ -94,9 +94,9 @@ test('what is given up while it is done is waited for by nobody, and the thread 
   assert.equal(await run('somebody', 2), 0)
 })
 
-test('after a part of a long read only long reads wait', { timeout: 10_000 }, async (t) => {
+test('after a part of a long read only long reads wait', { timeout: 60_000 }, async (t) => {
   const { setTimeout: wait } = globalThis
-  t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 500))
+  t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 2_000))
   jobs.hold()
   jobs.release()
   await readPage('download', true)

@@ -362,6 +362,6 @@ test('what is deleted leaves the file, without anybody asking', async (t) => {
     after = done.after
     isDone = done.isDone
   }
-  await eventually(() => sizeMb() < 1.5, `the file shrinks from ${fullMb} MB`, 30_000)
+  await eventually(() => sizeMb() < 1.5, `the file shrinks from ${fullMb} MB`)
   assert.equal(store.read.fleetCounts().gps, 9.5 * MAX_BLOCK_RECORDS)
 })

@@ -73,7 +73,7 @@ export class AlertCourse {
       story = await this.story(query)
       return JSON.stringify(story) === JSON.stringify(expected)
     }
-    await eventually(is, `${expected}`, 15_000).catch(() => assert.deepEqual(story, expected))
+    await eventually(is, `${expected}`).catch(() => assert.deepEqual(story, expected))
   }
 
   /** Looks that find nothing leave no trace: two of them are over. */

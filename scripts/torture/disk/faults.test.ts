@@ -222,7 +222,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await eventually(async () => !(await gateway.isHealthy()), 'bad health')
     const startedAtMs = performance.now()
     assert.equal(await gateway.stop('SIGTERM'), 0)
-    assert.ok(performance.now() - startedAtMs < 8_000)
+    assert.ok(performance.now() - startedAtMs < 20_000)
     const line = await gateway.logged(
       'stopped before all rows were stored; their messages are not acknowledged',
     )

@@ -37,6 +37,9 @@ after(async () => {
   hub.close()
 })
 
+/** In which another request comes and goes, on a machine that has much else to do. */
+const REST_MS = 700
+
 /** The faults in turn, and none after them. */
 function meet(...faults: RequestFault[]): void {
   proxy.plan = { refuses: () => false, next: () => faults.shift() ?? { kind: 'none' } }
@@ -110,7 +113,7 @@ test('a request arrives twice and is answered once', async () => {
 })
 
 test('a request arrives again after others', async () => {
-  meet({ kind: 'again', afterMs: 50 })
+  meet({ kind: 'again', afterMs: REST_MS })
   assert.equal((await post('first')).body, 'taken: first')
   assert.equal((await post('second')).body, 'taken: second')
   await eventually(() => whole.length === 3, 'the repetition')
@@ -118,7 +121,7 @@ test('a request arrives again after others', async () => {
 })
 
 test('a late request arrives after those that came after it', async () => {
-  meet({ kind: 'late', afterMs: 100 })
+  meet({ kind: 'late', afterMs: REST_MS })
   await assert.rejects(post('late'))
   assert.equal((await post('early')).body, 'taken: early')
   await eventually(() => whole.length === 2, 'the late one')
@@ -126,7 +129,7 @@ test('a late request arrives after those that came after it', async () => {
 })
 
 test('a delayed request is answered later, others meanwhile', async () => {
-  meet({ kind: 'delay', ms: 100 })
+  meet({ kind: 'delay', ms: REST_MS })
   const order: string[] = []
   const note = async (body: string) => order.push((await post(body)).body)
   await Promise.all([note('slow'), note('fast')])
