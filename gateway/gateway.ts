@@ -99,6 +99,8 @@ export interface Overrides {
   hasFastLane?: boolean
   /** Stands for the folder with the build of the app. */
   dashboardDir?: string
+  /** How often carts are judged. */
+  heartbeatMs?: number
 }
 
 const DASHBOARD_DIR = fileURLToPath(new URL('../dist/dashboard', import.meta.url))
@@ -138,7 +140,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ clock, confirmedBy: config.clockConfirmedBy },
   })
 
-  const { hasFastLane = true } = overrides
+  const { hasFastLane = true, heartbeatMs } = overrides
   const mqtt = createMqtt({ config, budgets, addresses, hasFastLane, ...base })
   const { broker } = mqtt
   const configuration = createConfiguration({ ...base, fleet, users, downlink: broker, builtInTypes })
@@ -150,7 +152,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const startedAtMonotonicMs = clock.monotonicMs()
   const startedAtMs = () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs)
   const cartNotes = new CartNotebook({ ...base, site })
-  const carts = new Carts({ ...base, fleet, geofences, site, users, startedAtMs, notes: cartNotes })
+  const carts = new Carts({
+    ...{ ...base, fleet, geofences, site, users, startedAtMs, heartbeatMs },
+    notes: cartNotes,
+  })
   const gate = new LockGate({ ...base, carts, fleet, site })
   const delivery = new CommandDelivery({ ...base, downlink: broker, turns, gate })
   const downloadFor = (device: Device, caller: Caller) => geofenceTokens.tokenFor(device, caller)

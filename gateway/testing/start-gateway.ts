@@ -297,6 +297,9 @@ export class Browser {
   }
 }
 
+/** Four times as often as for real: tests wait for what follows. */
+export const HEARTBEAT_MS = 250
+
 /** Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a file unless `settings` says otherwise. */
 export async function startGateway(
   settings: Record<string, string> = {},
@@ -317,9 +320,13 @@ export async function startGateway(
     CARTBARN_COMMIT_MS: '0',
     ...settings,
   })
-  // what the machine of a test has must not matter, nor whether somebody has built the app
-  const machine = { hardwareTimesMs: () => [], dashboardDir: join(config.dataDir, 'no-app') }
-  const gateway = new TestGateway(config, { ...machine, ...overrides })
+  const own: Overrides = {
+    heartbeatMs: HEARTBEAT_MS,
+    // what the machine of a test has must not matter, nor whether somebody has built the app
+    hardwareTimesMs: () => [],
+    dashboardDir: join(config.dataDir, 'no-app'),
+  }
+  const gateway = new TestGateway(config, { ...own, ...overrides })
   await gateway.start()
   return gateway
 }

@@ -27,11 +27,13 @@ interface CartsDeps extends MembersDeps {
   clock: Clock & MonotonicClock & { latestEventMs(nowMs: number): number }
   /** By the clock as it is now. */
   startedAtMs: () => number
+  /** All carts are judged so often, sooner when something happened that people are to hear of; a second unless told. */
+  heartbeatMs?: number | undefined
 }
 
-/** All carts are judged so often, sooner when something happened that people are to hear of. */
-const BEAT_MS = 1000
-const HURRIED_BEAT_MS = 250
+const HEARTBEAT_MS = 1000
+/** This part of it when it is sooner. */
+const HURRIED = 1 / 4
 /** What happens together is judged together. */
 const GATHER_MS = 20
 /** What was judged so lately is as good as now to somebody who asks for all. */
@@ -46,6 +48,7 @@ const CLOCK_SET_MS = 60_000
  */
 export class Carts implements Part {
   readonly #deps: CartsDeps
+  readonly #heartbeatMs: number
   readonly #members: CartMembers
   readonly #zones: CartZones
   #carts = new Map<string, Cart>()
@@ -71,6 +74,7 @@ export class Carts implements Part {
 
   constructor(deps: CartsDeps) {
     this.#deps = deps
+    this.#heartbeatMs = deps.heartbeatMs ?? HEARTBEAT_MS
     this.#offsetMs = this.#clockOffsetMs()
     this.#members = new CartMembers(deps)
     this.#zones = new CartZones(deps.geofences)
@@ -218,14 +222,14 @@ export class Carts implements Part {
     }
     this.#beatMs = performance.now()
     this.#timerDueMs = Number.POSITIVE_INFINITY
-    this.#schedule(BEAT_MS)
+    this.#schedule(this.#heartbeatMs)
   }
 
   /** Something happened that people are to hear of soon. */
   #hurry(): void {
     if (!this.#isRunning) return
     const sinceMs = performance.now() - this.#beatMs
-    this.#schedule(Math.max(GATHER_MS, HURRIED_BEAT_MS - sinceMs))
+    this.#schedule(Math.max(GATHER_MS, HURRIED * this.#heartbeatMs - sinceMs))
   }
 
   #schedule(inMs: number): void {

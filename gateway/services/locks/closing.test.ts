@@ -147,7 +147,7 @@ for (const [minutes, isLocked] of [
     if (isLocked) await cart.hears('lock')
     else await staysUnlocked(evening)
     const gone = await barn.connect('18')
-    await gone.settles('course', pass)
+    await gone.arrives('course', clock)
     await evening.watch.beat()
     assert.deepEqual(await gone.heard(), [])
     // the day is closed, also for the next start

@@ -1,3 +1,4 @@
+import type { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
@@ -90,6 +91,19 @@ export class BarnCart {
       pass()
       await this.at(place)
     }
+  }
+
+  /** The same in one message, so that nobody judges it by a part of them. */
+  async arrives(place: Place, clock: FakeClock): Promise<void> {
+    clock.advance(3000)
+    const samples = [2000, 1000, 0].map((agoMs) => ({
+      ...PLACES[place],
+      speed: 0,
+      ts: clock.nowMs() - agoMs,
+    }))
+    await this.device.client.publishAsync(deviceTopic(this.hardwareId, 'tlm'), JSON.stringify(samples), {
+      qos: 1,
+    })
   }
 
   /** Somebody uses a tag. */
