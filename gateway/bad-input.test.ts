@@ -9,8 +9,8 @@ import { connectPacket, PACKET, publishPacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-/** Set CARTBARN_TEST_LONG=1 for five times the attempts. */
-const ATTEMPTS = process.env.CARTBARN_TEST_LONG === undefined ? 2_000 : 10_000
+/** Set CARTBARN_TEST_LONG=1 for many more. */
+const ATTEMPTS = process.env.CARTBARN_TEST_LONG === undefined ? 500 : 10_000
 const REFUSED = 'cartbarn_mqtt_refused_total'
 
 let gateway: TestGateway
@@ -294,7 +294,7 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
   )
   t.diagnostic(`ratio ${(p99(busy) / p99(quiet)).toFixed(1)}`)
   // attackers and neighbour share this process with the gateway
-  assert.ok(p99(busy) < Math.max(500, 20 * p99(quiet)), `p99 ${p99(busy)} ms`)
+  assert.ok(p99(busy) < Math.max(1_000, 20 * p99(quiet)), `p99 ${p99(busy)} ms`)
   const tried = (await metric(gateway, REFUSED, 'bad_credentials')) - refused
   const answeredLate = await metric(gateway, REFUSED, 'too_many_failed_logins')
   assert.equal(tried, ATTEMPTS)

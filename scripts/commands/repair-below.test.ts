@@ -19,6 +19,8 @@ import { repair } from './repair.ts'
 
 // Pages above the rows of a table, the list of the tables and the pointer map are damaged in the database of a real gateway.
 
+/** Set CARTBARN_TEST_LONG=1 for each page with everything that may be in its place. */
+const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const USERS = 300
 const EVENTS = 3000
@@ -171,10 +173,14 @@ test('the database of the test has trees of several levels', () => {
   assert.ok(pagesNamed('sqlite_schema', 'leaf').length > 3)
 })
 
+const KINDS = Object.entries(SPOILT_PAGES)
 for (const table of ['lock_event', 'telemetry_block', 'user', 'mqtt_retained', 'sqlite_schema']) {
-  for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
+  for (const [kind, [spoilt, content]] of KINDS.entries()) {
     test(`an upper page of ${spoilt} costs nothing: ${table}`, async (t) => {
-      for (const { page } of pagesNamed(table, 'internal')) {
+      const upper = pagesNamed(table, 'internal')
+      // each page of one kind, and each kind at least once
+      const chosen = IS_LONG ? upper : upper.filter((_, i) => i % KINDS.length === kind % upper.length)
+      for (const { page } of chosen) {
         const data = dataFolder(t)
         spoil(data, page, content())
         const { code, out, err } = await run(data)

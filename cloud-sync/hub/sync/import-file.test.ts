@@ -10,6 +10,8 @@ import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { SYNC_STREAMS, type SyncPart } from '#shared/wire/replication/sync.ts'
 
+/** Set CARTBARN_TEST_LONG=1 for more random cuts. */
+const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
 
 function gpsRun(times: readonly number[]) {
@@ -124,7 +126,7 @@ for (const kind of DATABASE_KINDS) {
             assert.deepEqual([whole.times.length, whole.events.length], [count, count])
           },
         ),
-        { numRuns: 12 },
+        { numRuns: IS_LONG ? 50 : 6 },
       )
     })
 

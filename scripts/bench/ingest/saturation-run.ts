@@ -9,7 +9,9 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 /** Messages of a client that are not acknowledged yet. */
 export const WINDOW = 64
 /** Until a broker has compiled what it needs. */
-export const WARMUP_MS = 1000
+const WARMUP_MS = 1000
+/** Of what is measured, when that is short. */
+const WARMUP_SHARE = 0.2
 
 /** A broker to be saturated. */
 export interface SaturationTarget {
@@ -38,11 +40,16 @@ export interface SaturationRun {
   totals: FullSpeedTotals
 }
 
+/** Waits until what is under load may be measured for that time. */
+export async function warmUp(durationS: number): Promise<void> {
+  await sleep(Math.min(WARMUP_MS, WARMUP_SHARE * durationS * 1000))
+}
+
 /** Loads a broker as fast as it acknowledges, after a short warm-up. */
 export async function saturate(bench: Workbench, target: SaturationTarget): Promise<SaturationRun> {
   const { port, devices: clients, notBeforeMs, durationS } = target
   const load = await startFullSpeed(bench, { port, clients, notBeforeMs, window: WINDOW })
-  await sleep(WARMUP_MS)
+  await warmUp(durationS)
   await target.readLoopDelayP99Ms?.()
   const cpuBeforeS = readCpuSeconds(target.pid)
   const machineBefore = readMachineTime()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { ROW_OF_GOOD_KEYS, SHORT_NEIGHBOURS } from '#scripts/rig/neighbours/attacks.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import { createNeighbourScenarios } from './neighbours.ts'
 
@@ -8,7 +9,12 @@ import { createNeighbourScenarios } from './neighbours.ts'
 const bench = new Workbench()
 after(() => bench.clear())
 
-for (const { name, run } of createNeighbourScenarios()) {
+// `torture --short` has the others
+const rows = createNeighbourScenarios().filter(
+  ({ name }) => name === ROW_OF_GOOD_KEYS || !SHORT_NEIGHBOURS.includes(name),
+)
+
+for (const { name, run } of rows) {
   test(`a short look at ${name} gives figures, and nothing of the others is lost or refused`, async () => {
     const { figures } = await run({
       bench,

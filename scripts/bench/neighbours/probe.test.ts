@@ -5,7 +5,7 @@ import { probe } from './probe.ts'
 
 test('what is refused is tried again, and counts from when it was due', async () => {
   let tries = 0
-  const { count, p50Ms } = await probe(1, 600, async () => {
+  const { count, p50Ms } = await probe(2, 1_100, async () => {
     tries++
     if (tries % 2 === 1) throw new Error('refused')
   })

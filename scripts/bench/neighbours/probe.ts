@@ -14,9 +14,10 @@ export async function probe(
   act: (signal: AbortSignal) => Promise<void>,
 ): Promise<LatencySummary> {
   const latency = createHistogram()
-  const endMs = performance.now() + durationS * 1000
+  const startMs = performance.now()
+  const endMs = startMs + durationS * 1000
   const signal = AbortSignal.timeout(durationS * 1000)
-  for (let dueMs = performance.now(); dueMs < endMs; dueMs += gapMs) {
+  for (let dueMs = startMs; dueMs < endMs; dueMs += gapMs) {
     await sleep(Math.max(0, dueMs - performance.now()))
     await untilDone(act, signal)
     recordMs(latency, Math.min(performance.now(), endMs) - dueMs)

@@ -28,6 +28,10 @@ export interface AttackedCourse {
 const NUMBER = '0000000000'
 /** The row in which good keys are used beside bad ones. */
 export const ROW_OF_GOOD_KEYS = 'bad-keys'
+/** Enough of them for a short form of torture; a short look of the benchmark takes the others. */
+export const SHORT_NEIGHBOURS: readonly string[] = [
+  ...['sockets-60', 'subscribers', 'lock-events', ROW_OF_GOOD_KEYS],
+]
 /** Characters: what the audit sent, and the most that is looked for. */
 const LONG_SEARCH = 15_000
 const LONGEST_SEARCH = 64

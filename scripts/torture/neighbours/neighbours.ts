@@ -13,6 +13,7 @@ import {
   NEIGHBOURS,
   type Neighbour,
   type Person,
+  SHORT_NEIGHBOURS,
 } from '#scripts/rig/neighbours/attacks.ts'
 import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
 import {
@@ -40,7 +41,6 @@ import { PATIENCE_MS, Regulars, type RegularsResult } from './regulars.ts'
 const FULL = { kills: 40, killsOfGroup: 4, atOnce: 3, underAttackMs: 4000, pastSamples: 50_000 }
 /** Those who cost most, of each door one. */
 const SHORT = { kills: 2, killsOfGroup: 2, atOnce: 4, underAttackMs: 1500, pastSamples: 2000 }
-const SHORT_NEIGHBOURS = ['sockets-60', 'subscribers', 'lock-events', 'bad-keys']
 const FLEET = { devices: 100, perDevicePerS: 2, lockDevices: 5 }
 const SHORT_FLEET = { devices: 20, perDevicePerS: 2, lockDevices: 2 }
 const GOOD_KEYS = 6

@@ -15,7 +15,7 @@ import {
   told,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { WARMUP_MS, WINDOW } from '../saturation-run.ts'
+import { WINDOW, warmUp } from '../saturation-run.ts'
 import { GatewayPeer } from './gateway-peer.ts'
 import { MosquittoPeer, postgresStorage, sqliteStorage } from './mosquitto-peer.ts'
 import type { Peer } from './peer.ts'
@@ -141,7 +141,7 @@ async function measureFullSpeed(
   const load = await startFullSpeed(bench, {
     ...{ port: peer.port, clients: peer.devices, window: WINDOW, notBeforeMs: Date.now() },
   })
-  await sleep(WARMUP_MS)
+  await warmUp(fullSpeedS)
   const storedBefore = await peer.stored()
   const measured = await load.call('measure', fullSpeedS)
   const stored = (await peer.stored()) - storedBefore
