@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
@@ -43,6 +44,7 @@ function parseOptions(
     .description('Kills and power cuts; the exit code is 1 when anything acknowledged is gone.')
     .addHelpText('after', listOf(SCENARIOS))
     .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(SCENARIOS, names))
+    .option('--part <n/m>', 'the n-th of m parts of them, for parts that run side by side', partOf)
     .option('--cycles <n>', 'kills, or power cuts, of each scenario', wholeNumber(1))
     .option(
       '--seed <n>',
@@ -56,11 +58,19 @@ function parseOptions(
         'something, or has it twice',
     )
     .addOption(gatewayOption())
-  const { only, cycles, seed, short = false, prove = false, gateway } = parseCommandLine(command, argv).opts()
+  const given = parseCommandLine(command, argv).opts()
+  const { only, part, cycles, seed, short = false, prove = false, gateway } = given
+  const chosen = only ?? (prove ? [power, sync] : SCENARIOS)
   return {
     ...{ cycles, seed, entry: gateway, isShort: short, proves: prove },
-    scenarios: only ?? (prove ? [power, sync] : SCENARIOS),
+    scenarios: part === undefined ? chosen : chosen.filter((_, i) => i % part.of === part.number - 1),
   }
+}
+
+function partOf(text: string): { number: number; of: number } {
+  const [number = 0, of = 0] = /^\d+\/\d+$/.test(text) ? text.split('/').map(Number) : []
+  if (number < 1 || number > of) throw new InvalidArgumentError('A part is 1/2 or 2/2, for instance.')
+  return { number, of }
 }
 
 await runOnWorkbench('torture', torture)
