@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { freePort } from '#shared/testing/free-port.ts'
 import { findPostgres } from './postgres-binaries.ts'
+import { copyFolder, emptyCluster, identity, makeFolder } from './postgres-cluster.ts'
 
 export interface PostgresServerOptions {
   /** Writes reach the disk before they are committed, as for real; off for speed. */
@@ -18,8 +19,6 @@ export interface PostgresServerOptions {
   readonly within?: string
 }
 
-/** `nobody`: PostgreSQL refuses to be run by root. */
-const NOBODY = 65_534
 const START_TIMEOUT_MS = 60_000
 const PORT_ATTEMPTS = 5
 
@@ -49,9 +48,7 @@ export class PostgresServer {
     this.#native = native
     this.#fsync = fsync
     this.#survivesKill = survivesKill
-    this.#folder = mkdtempSync(join(within, 'cartbarn-postgres-data-'))
-    const { uid } = identity()
-    if (uid !== undefined) chownSync(this.#folder, uid, uid)
+    this.#folder = makeFolder(join(within, 'cartbarn-postgres-data-'))
   }
 
   /** Of the database that is there from the beginning. */
@@ -78,12 +75,7 @@ export class PostgresServer {
   }
 
   async start(): Promise<void> {
-    const { status, stderr } = spawnSync(
-      join(this.#native, 'bin/initdb'),
-      ['-D', this.#dataDir, '-U', 'cartbarn', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
-      { ...identity(), cwd: this.#folder, encoding: 'utf8' },
-    )
-    if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
+    copyFolder(emptyCluster(this.#native), this.#dataDir)
     await this.#run()
   }
 
@@ -207,15 +199,4 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const server = new PostgresServer(native, options)
   await server.start()
   return server
-}
-
-/** With its owner, in the place of what is there. */
-function copyFolder(from: string, to: string): void {
-  rmSync(to, { recursive: true, force: true })
-  const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`no copy of ${from}: ${stderr}`)
-}
-
-function identity(): { uid?: number; gid?: number } {
-  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
 }
