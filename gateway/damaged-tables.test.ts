@@ -159,7 +159,10 @@ async function assertGoesOn(place: DamagePlace, kind: DamageKind): Promise<boole
   }
 }
 
-test('a page of noise or zeros in any table or index stops nobody, and is said', async (t) => {
+/** Of a gateway for each place, one after the other. */
+const TEST_LIMIT = { timeout: 900_000 }
+
+test('a page of noise or zeros in any table or index stops nobody, and is said', TEST_LIMIT, async (t) => {
   const [tables, indexes] = [true, false].map((isTable) =>
     places.filter(({ name, table }) => (name === table) === isTable),
   )
