@@ -100,7 +100,7 @@ export function printProgress(text: string): void {
 function writeResults(name: string, results: unknown): string {
   const folder = 'bench-results'
   mkdirSync(folder, { recursive: true })
-  const stamp = new Date().toISOString().replaceAll(':', '-').slice(0, 19)
+  const stamp = new Date().toISOString().replaceAll(':', '-').slice(0, 23)
   const path = join(folder, `${name}-${stamp}.json`)
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
   return path
