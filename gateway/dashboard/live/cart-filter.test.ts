@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
+import { countCarts, passes, searchCarts } from './cart-filter.ts'
+
+const named = (cart: string, name: string) => {
+  const known = cartJson(cart)
+  return { ...known, devices: known.devices.map((device) => ({ ...device, name })) }
+}
+
+test('a cart is counted by its state, and as low wherever it is', () => {
+  const carts = [
+    cartJson('1'),
+    parkedJson('2', { is_low: true }),
+    openJson('3'),
+    cartJson('4', { state: 'outside' }),
+    cartJson('5', { state: 'silent' }),
+    cartJson('6', { state: 'unknown', position: null }),
+  ]
+  assert.deepEqual(countCarts(carts), { out: 1, in: 2, low: 1, silent: 2, outside: 1 })
+})
+
+test('without a filter every cart passes', () => {
+  assert.equal(passes(cartJson('1', { state: 'silent' }), null), true)
+  assert.equal(passes(cartJson('1'), 'in'), false)
+})
+
+test('the number itself comes first, then what begins with it, then names', () => {
+  const carts = [named('9', 'Seventeen 17'), cartJson('170'), cartJson('17'), cartJson('217'), cartJson('8')]
+  assert.deepEqual(
+    searchCarts(carts, ' 17 ').map(({ cart }) => cart),
+    ['17', '170', '217', '9'],
+  )
+})
+
+test('nothing typed finds nothing, and no more are found than asked for', () => {
+  const carts = Array.from({ length: 30 }, (_, index) => cartJson(String(index + 1)))
+  assert.deepEqual(searchCarts(carts, '  '), [])
+  assert.deepEqual(
+    searchCarts(carts, '1', 3).map(({ cart }) => cart),
+    ['1', '10', '11'],
+  )
+})

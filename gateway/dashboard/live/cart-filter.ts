@@ -1,0 +1,41 @@
+import type { CartJson } from '#shared/wire/carts.ts'
+import { byNumber } from './cart-look.ts'
+
+export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside'] as const
+/** What the counters of the map count, and narrow the map and its list to. */
+export type CartFilter = (typeof CART_FILTERS)[number]
+
+/** A cart can be of several, as one that is low in the barn. */
+export function passes(cart: CartJson, filter: CartFilter | null): boolean {
+  if (filter === null) return true
+  if (filter === 'low') return cart.is_low
+  // the sign of both is the same: it is not known where they are now
+  if (filter === 'silent') return cart.state === 'silent' || cart.state === 'unknown'
+  return cart.state === filter
+}
+
+export function countCarts(carts: Iterable<CartJson>): Record<CartFilter, number> {
+  const counts = { out: 0, in: 0, low: 0, silent: 0, outside: 0 }
+  for (const cart of carts) for (const filter of CART_FILTERS) if (passes(cart, filter)) counts[filter] += 1
+  return counts
+}
+
+/** Carts by what somebody typed: the number itself, then what begins with it, then where it is inside a name. */
+export function searchCarts(carts: Iterable<CartJson>, text: string, limit = 8): CartJson[] {
+  const wanted = text.trim().toLowerCase()
+  if (wanted === '') return []
+  const ranked = [...carts].flatMap((cart) => {
+    const rank = rankOf(cart, wanted)
+    return rank === null ? [] : [{ cart, rank }]
+  })
+  ranked.sort((a, b) => a.rank - b.rank || byNumber(a.cart, b.cart))
+  return ranked.slice(0, limit).map(({ cart }) => cart)
+}
+
+function rankOf({ cart, devices }: CartJson, wanted: string): number | null {
+  const number = cart.toLowerCase()
+  if (number === wanted) return 0
+  if (number.startsWith(wanted)) return 1
+  if (number.includes(wanted)) return 2
+  return devices.some(({ name }) => name?.toLowerCase().includes(wanted)) ? 3 : null
+}
