@@ -1,0 +1,218 @@
+import type { CartLook } from '#dashboard/live/cart-look.ts'
+import { HEADINGS } from './markers.ts'
+
+/** A drawn sign, and half of what it measures on the screen. */
+export interface Bitmap {
+  canvas: HTMLCanvasElement
+  halfWidthPx: number
+  halfHeightPx: number
+}
+
+/** One part of a pill. */
+export interface PillPart {
+  text: string
+  tone: 'plain' | 'warning'
+}
+
+const INK = '#10160c'
+const EDGE = '#ffffff'
+const FILLS: Record<CartLook, string> = {
+  ...{ out: '#0b4fb3', in: '#3f4a3b', unlocked: '#ffb000', low: '#ffb000' },
+  ...{ outside: '#b3002d', silent: '#ffffff' },
+}
+const INKS: Record<CartLook, string> = {
+  ...{ out: '#ffffff', in: '#ffffff', unlocked: INK, low: INK, outside: '#ffffff', silent: INK },
+}
+const FONT = '"Atkinson Hyperlegible Next", system-ui, sans-serif'
+const RADIUS_PX = 17
+const SMALL_PX = 8
+/** Half of a sign with its edge and hairline. */
+const ROOM_PX = 26
+/** More than a fleet has in all its states; forgotten all at once. */
+const KEPT_MAX = 3_000
+
+/** Signs of carts, each drawn once for its look, number or heading, at the pixel ratio of the screen. */
+export class CartBitmaps {
+  readonly #ratio: number
+  readonly #kept = new Map<string, Bitmap>()
+  readonly #bodies = new Map<CartLook, Map<string, Bitmap>>()
+  readonly #arrows: Bitmap[] = []
+  #bodyCount = 0
+
+  constructor(ratio: number) {
+    this.#ratio = ratio
+  }
+
+  /** The sign of a cart; without a number it is a small dot. */
+  body(look: CartLook, label: string): Bitmap {
+    let ofLook = this.#bodies.get(look)
+    if (ofLook === undefined) {
+      ofLook = new Map()
+      this.#bodies.set(look, ofLook)
+    }
+    let bitmap = ofLook.get(label)
+    if (bitmap === undefined) {
+      if (++this.#bodyCount > KEPT_MAX) this.#forget()
+      bitmap = this.#draw(ROOM_PX, ROOM_PX, (context) => drawBody(context, look, label))
+      ofLook.set(label, bitmap)
+    }
+    return bitmap
+  }
+
+  /** Below a body: where the cart drives to, clockwise from what is up on the screen. */
+  arrow(heading: number): Bitmap {
+    const step = ((heading % HEADINGS) + HEADINGS) % HEADINGS
+    let bitmap = this.#arrows[step]
+    if (bitmap === undefined) {
+      bitmap = this.#draw(ROOM_PX, ROOM_PX, (context) => drawArrow(context, (step / HEADINGS) * 2 * Math.PI))
+      this.#arrows[step] = bitmap
+    }
+    return bitmap
+  }
+
+  /** Around the chosen cart. */
+  ring(): Bitmap {
+    return this.#keep('ring', () => this.#draw(ROOM_PX + 4, ROOM_PX + 4, drawRing))
+  }
+
+  pill(parts: readonly PillPart[]): Bitmap {
+    const key = parts.map(({ text, tone }) => `${tone} ${text}`).join('|')
+    return this.#keep(key, () => {
+      const widths = this.#widthsOf(parts)
+      const widthPx = widths.reduce((sum, width) => sum + width, 0)
+      return this.#draw(widthPx / 2 + 4, 20, (context) => drawPill(context, parts, widths, widthPx))
+    })
+  }
+
+  #keep(key: string, make: () => Bitmap): Bitmap {
+    let bitmap = this.#kept.get(key)
+    if (bitmap === undefined) {
+      // counts of a pill change all day
+      if (this.#kept.size > 100) this.#kept.clear()
+      bitmap = make()
+      this.#kept.set(key, bitmap)
+    }
+    return bitmap
+  }
+
+  #forget(): void {
+    this.#bodies.clear()
+    this.#bodyCount = 0
+  }
+
+  #widthsOf(parts: readonly PillPart[]): number[] {
+    const context = document.createElement('canvas').getContext('2d')
+    if (context === null) return parts.map(({ text }) => text.length * 9 + 20)
+    context.font = `700 16px ${FONT}`
+    return parts.map(({ text }) => Math.ceil(context.measureText(text).width) + 20)
+  }
+
+  #draw(
+    halfWidthPx: number,
+    halfHeightPx: number,
+    draw: (context: CanvasRenderingContext2D) => void,
+  ): Bitmap {
+    const canvas = document.createElement('canvas')
+    canvas.width = Math.ceil(2 * halfWidthPx * this.#ratio)
+    canvas.height = Math.ceil(2 * halfHeightPx * this.#ratio)
+    const context = canvas.getContext('2d')
+    if (context !== null) {
+      context.scale(this.#ratio, this.#ratio)
+      context.translate(halfWidthPx, halfHeightPx)
+      draw(context)
+    }
+    return {
+      canvas,
+      halfWidthPx: canvas.width / this.#ratio / 2,
+      halfHeightPx: canvas.height / this.#ratio / 2,
+    }
+  }
+}
+
+function drawBody(context: CanvasRenderingContext2D, look: CartLook, label: string): void {
+  const path = outlineOf(look, label === '' ? SMALL_PX : RADIUS_PX)
+  context.lineJoin = 'round'
+  // a dark hairline around a white edge: it holds on pale ground, on a photo and at night
+  strokeWith(context, path, INK, 6)
+  strokeWith(context, path, EDGE, 4)
+  context.fillStyle = FILLS[look]
+  context.fill(path)
+  if (look === 'silent') context.setLineDash([5, 3.5])
+  strokeWith(context, path, INK, look === 'silent' ? 2.5 : look === 'out' || look === 'in' ? 0.01 : 1.5)
+  context.setLineDash([])
+  if (label === '') return
+  const letters = [...label].length
+  context.font = `750 ${letters > 2 ? 14 : 16}px ${FONT}`
+  context.textAlign = 'center'
+  context.textBaseline = 'alphabetic'
+  context.fillStyle = INKS[look]
+  context.fillText(label, 0, look === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
+}
+
+function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: string, widthPx: number): void {
+  context.strokeStyle = color
+  context.lineWidth = widthPx
+  context.stroke(path)
+}
+
+function outlineOf(look: CartLook, radiusPx: number): Path2D {
+  const path = new Path2D()
+  if (look === 'out' || look === 'silent') path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
+  else if (look === 'low') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])
+  else if (look === 'outside') polygon(path, radiusPx * 1.28, [0, -1, 1, 0, 0, 1, -1, 0])
+  else path.roundRect(-radiusPx * 0.92, -radiusPx * 0.92, radiusPx * 1.84, radiusPx * 1.84, radiusPx / 3)
+  return path
+}
+
+function polygon(path: Path2D, radiusPx: number, corners: readonly number[]): void {
+  for (let at = 0; at < corners.length; at += 2)
+    path.lineTo((corners[at] ?? 0) * radiusPx, (corners[at + 1] ?? 0) * radiusPx)
+  path.closePath()
+}
+
+function drawArrow(context: CanvasRenderingContext2D, angle: number): void {
+  context.rotate(angle)
+  const path = new Path2D()
+  path.moveTo(0, -ROOM_PX + 1)
+  path.lineTo(9, -13)
+  path.lineTo(-9, -13)
+  path.closePath()
+  context.lineJoin = 'round'
+  strokeWith(context, path, INK, 3.5)
+  strokeWith(context, path, EDGE, 2)
+  context.fillStyle = FILLS.out
+  context.fill(path)
+}
+
+function drawRing(context: CanvasRenderingContext2D): void {
+  const path = new Path2D()
+  path.arc(0, 0, ROOM_PX, 0, 2 * Math.PI)
+  strokeWith(context, path, EDGE, 7)
+  strokeWith(context, path, INK, 4)
+}
+
+function drawPill(
+  context: CanvasRenderingContext2D,
+  parts: readonly PillPart[],
+  widths: readonly number[],
+  widthPx: number,
+): void {
+  const outline = new Path2D()
+  outline.roundRect(-widthPx / 2, -16, widthPx, 32, 9)
+  strokeWith(context, outline, INK, 6)
+  strokeWith(context, outline, EDGE, 4)
+  context.save()
+  context.clip(outline)
+  context.font = `700 16px ${FONT}`
+  context.textAlign = 'center'
+  let left = -widthPx / 2
+  for (const [index, { text, tone }] of parts.entries()) {
+    const width = widths[index] ?? 0
+    context.fillStyle = tone === 'plain' ? FILLS.in : FILLS.low
+    context.fillRect(left, -16, width + 1, 32)
+    context.fillStyle = tone === 'plain' ? '#ffffff' : INK
+    context.fillText(text, left + width / 2, 5.5)
+    left += width
+  }
+  context.restore()
+}

@@ -1,0 +1,252 @@
+import { effect, type ReadonlySignal, signal } from '@preact/signals-core'
+import DoubleClickZoom from 'ol/interaction/DoubleClickZoom.js'
+import DragPan from 'ol/interaction/DragPan.js'
+import type Interaction from 'ol/interaction/Interaction.js'
+import KeyboardPan from 'ol/interaction/KeyboardPan.js'
+import KeyboardZoom from 'ol/interaction/KeyboardZoom.js'
+import MouseWheelZoom from 'ol/interaction/MouseWheelZoom.js'
+import PinchZoom from 'ol/interaction/PinchZoom.js'
+import type BaseLayer from 'ol/layer/Base.js'
+import OlMap, { type FrameState } from 'ol/Map.js'
+import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import type { Dashboard } from '#dashboard/live/dashboard.ts'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { CartLayer, type PillWords } from './cart-layer.ts'
+import { CLOSEST_ZOOM, CourseView, ZOOM_MS } from './course-view.ts'
+import { type Extent, firstExtent } from './first-view.ts'
+import { Markers } from './markers.ts'
+import { metresPerUnit } from './mercator.ts'
+import { type Insets, isInView, markerAt, pillAt, place, type Screen } from './placing.ts'
+import { ZoneLayer } from './zone-layer.ts'
+
+export interface CourseMapDeps {
+  fleet: Dashboard['fleet']
+  zones: ReadonlySignal<ZonesJson | null>
+  words: () => PillWords
+  /** Every parked cart has its own sign, however far out. */
+  isUnpacked?: boolean
+  insets: Insets
+  /** A tap on a cart, or beside all of them; where, on the map's plane. */
+  onTap: (cart: string | null, place: [x: number, y: number]) => void
+}
+
+/** What the page says beside the map. */
+export interface MapLook {
+  /** On the ground, three digits of it. */
+  metresPerPx: number
+  /** Clockwise, radians. */
+  rotation: number
+}
+
+/**
+ * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the ground and
+ * the zones (`zone-layer`; the drawing of the course belongs below it), and moves the view. The carts are on a canvas of ours
+ * above: `markers` keeps one object a cart, `placing` says where each is on the screen, `cart-layer` copies its sign there, which
+ * `cart-bitmaps` drew once. They are drawn when the fleet has said something new, four times a second, and with each frame
+ * of OpenLayers; else nothing is.
+ */
+export class CourseMap {
+  readonly #deps: CourseMapDeps
+  readonly #view: CourseView
+  readonly #zoneLayer = new ZoneLayer()
+  readonly #carts = new CartLayer()
+  readonly #markers = new Markers()
+  readonly #look = signal<MapLook>({ metresPerPx: 1, rotation: 0 })
+  readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
+  readonly #stops: (() => void)[] = []
+  #map: OlMap | undefined
+  #frame: FrameState | null = null
+  #asked = 0
+  #filter: CartFilter | null = null
+  #chosen: string | null = null
+  /** A cart was chosen that is still to be brought to where it is seen. */
+  #isRevealing = false
+  /** The whole course has been shown: where it is was known. */
+  #isFitted = false
+
+  constructor(deps: CourseMapDeps) {
+    this.#deps = deps
+    this.#view = new CourseView(deps.insets)
+  }
+
+  get look(): ReadonlySignal<MapLook> {
+    return this.#look
+  }
+
+  /** The middle of what is seen, on the map's plane. */
+  get center(): [x: number, y: number] {
+    return this.#view.center
+  }
+
+  start(target: HTMLElement): void {
+    const layers = [this.#zoneLayer.layer]
+    const view = this.#view.view
+    const map = new OlMap({ target, view, layers, controls: [], interactions: interactions() })
+    this.#map = map
+    map.getViewport()?.append(this.#carts.canvas)
+    map.on('postrender', ({ frameState }) => this.#rendered(frameState))
+    map.on('click', ({ pixel, coordinate }) => this.#tapped(pixel, coordinate))
+    const moved = () => this.#moved()
+    map.on('pointerdrag', moved)
+    target.addEventListener('wheel', moved, { passive: true })
+    map.on('change:size', () => this.#fit())
+    const paint = () => this.#zoneLayer.show(this.#deps.zones.peek(), this.#darkness.matches)
+    this.#darkness.addEventListener('change', paint)
+    this.#stops.push(
+      () => target.removeEventListener('wheel', moved),
+      () => this.#darkness.removeEventListener('change', paint),
+      effect(() => {
+        this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches)
+        this.#fit()
+      }),
+      effect(() => {
+        if (this.#deps.fleet.version.value >= 0) this.#takeCarts()
+      }),
+    )
+    void document.fonts.load('700 16px "Atkinson Hyperlegible Next"').then(() => {
+      this.#carts.forget()
+      this.#ask()
+    })
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    cancelAnimationFrame(this.#asked)
+    this.#frame = null
+    this.#map?.setTarget()
+    this.#map?.dispose()
+    this.#map = undefined
+  }
+
+  /** Something more on the map, such as what is being drawn. */
+  add(layer: BaseLayer, interaction: Interaction): void {
+    this.#map?.addLayer(layer)
+    this.#map?.addInteraction(interaction)
+  }
+
+  set insets(insets: Insets) {
+    this.#view.insets = insets
+    this.#fit()
+    this.#ask()
+  }
+
+  set filter(filter: CartFilter | null) {
+    this.#filter = filter
+    this.#takeCarts()
+  }
+
+  set chosen(cart: string | null) {
+    if (cart === this.#chosen) return
+    this.#chosen = cart
+    this.#isRevealing = cart !== null
+    this.#takeCarts()
+    this.#ask()
+  }
+
+  zoomBy(steps: number): void {
+    this.#view.zoomBy(steps)
+  }
+
+  /** Back to the whole course. */
+  home(): void {
+    this.#view.forget()
+    this.#fit()
+  }
+
+  /** Shows this part of the plane, as large as it fits. */
+  show(extent: Extent): void {
+    this.#view.show(extent)
+  }
+
+  #moved(): void {
+    this.#view.moved()
+    this.#isRevealing = false
+  }
+
+  #fit(): void {
+    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values())
+    if (extent !== null && this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted = true
+  }
+
+  #takeCarts(): void {
+    const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen)
+    if (!this.#isFitted) this.#fit()
+    // where it is on the screen is known when the map has been drawn
+    if (this.#isRevealing) this.#map?.render()
+    if (isOther) this.#ask()
+  }
+
+  /** Brings the chosen cart to where nothing covers it, unless it is there. */
+  #reveal(): void {
+    const marker = this.#chosen === null ? undefined : this.#markers.find(this.#chosen)
+    const screen = this.#screen()
+    if (marker === undefined || screen === null) return
+    this.#isRevealing = false
+    place(this.#markers, screen, null)
+    const [a, b, c, d, e, f] = screen.transform
+    // one that is outside of the course was put at the edge
+    const px = a * marker.x + c * marker.y + e
+    const py = b * marker.x + d * marker.y + f
+    if (!marker.isShown || !isInView({ px, py }, screen)) this.#view.bring(marker.x, marker.y)
+  }
+
+  #tapped([px = 0, py = 0]: number[], [x = 0, y = 0]: number[]): void {
+    const pill = pillAt(this.#markers, px, py)
+    if (pill !== null) this.show([pill.west, pill.south, pill.east, pill.north])
+    else this.#deps.onTap(markerAt(this.#markers, px, py)?.cart.cart ?? null, [x, y])
+  }
+
+  #ask(): void {
+    if (this.#asked !== 0 || this.#frame === null) return
+    this.#asked = requestAnimationFrame(() => {
+      this.#asked = 0
+      this.#draw()
+    })
+  }
+
+  #rendered(frame: FrameState | null): void {
+    this.#frame = frame
+    if (frame === null) return
+    const { resolution, rotation, center } = frame.viewState
+    const metresPerPx = Number((resolution * metresPerUnit(center[1] ?? 0)).toPrecision(3))
+    const look = this.#look.peek()
+    if (look.metresPerPx !== metresPerPx || look.rotation !== rotation)
+      this.#look.value = { metresPerPx, rotation }
+    if (this.#isRevealing) this.#reveal()
+    this.#draw()
+  }
+
+  #draw(): void {
+    const screen = this.#screen()
+    if (screen === null) return
+    const { metresPerPx, rotation } = this.#look.peek()
+    const words = this.#deps.words()
+    this.#carts.draw(this.#markers, { screen, metresPerPx, rotation, chosen: this.#chosen, words })
+  }
+
+  #screen(): Screen | null {
+    if (this.#frame === null) return null
+    const { size, coordinateToPixelTransform, viewState } = this.#frame
+    const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = coordinateToPixelTransform
+    return {
+      transform: [a, b, c, d, e, f],
+      widthPx: size[0] ?? 0,
+      heightPx: size[1] ?? 0,
+      insets: this.#view.insets,
+      scale: 1 / viewState.resolution,
+      isClosest: this.#deps.isUnpacked === true || viewState.zoom >= CLOSEST_ZOOM - 0.01,
+    }
+  }
+}
+
+/** All that OpenLayers has but turning: the map stands upright, or lies on its side, by the shape of the course. */
+function interactions(): Interaction[] {
+  return [
+    new DragPan(),
+    new DoubleClickZoom({ duration: ZOOM_MS }),
+    new PinchZoom(),
+    new MouseWheelZoom(),
+    new KeyboardPan(),
+    new KeyboardZoom({ duration: ZOOM_MS }),
+  ]
+}

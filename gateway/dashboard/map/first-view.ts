@@ -1,0 +1,108 @@
+import type { CartJson } from '#shared/wire/carts.ts'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { metresPerUnit, toX, toY } from './mercator.ts'
+
+/** West, south, east, north on the map's plane. */
+export type Extent = [west: number, south: number, east: number, north: number]
+
+/** No course is larger: a zone that covers everything does not say where the course is. */
+const COURSE_MAX_M = 12_000
+/** No view of a course is closer at first. */
+const COURSE_MIN_M = 250
+/** North is above unless a good deal is gained. */
+const WORTH_TURNING = 1.15
+/** One degree of latitude. */
+const DEGREE_M = 111_320
+
+/** What is seen first: the zones of the course, else where most carts are; null where neither is known. */
+export function firstExtent(zones: ZonesJson | null, carts: Iterable<CartJson>): Extent | null {
+  const extents = (zones?.features ?? []).map(extentOfZone).filter(isOfCourse)
+  const whole = extents.reduce<Extent | null>(joined, null)
+  // zones of two courses at two ends of the world
+  const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
+  return ofZones === null ? extentOfCarts(carts) : atLeast(ofZones, COURSE_MIN_M)
+}
+
+/** Where a zone is; a circle as the square around it. */
+export function extentOfZone({ geometry, properties }: ZonesJson['features'][number]): Extent {
+  if (geometry.type === 'Polygon') {
+    const ring = geometry.coordinates[0] ?? []
+    return ring.reduce<Extent>(
+      ([west, south, east, north], [long, lat]) => [
+        Math.min(west, toX(long)),
+        Math.min(south, toY(lat)),
+        Math.max(east, toX(long)),
+        Math.max(north, toY(lat)),
+      ],
+      [
+        Number.POSITIVE_INFINITY,
+        Number.POSITIVE_INFINITY,
+        Number.NEGATIVE_INFINITY,
+        Number.NEGATIVE_INFINITY,
+      ],
+    )
+  }
+  const [x, y] = [toX(geometry.coordinates[0]), toY(geometry.coordinates[1])]
+  const radius = (properties.radius_m ?? 0) / metresPerUnit(y)
+  return [x - radius, y - radius, x + radius, y + radius]
+}
+
+/** Whether the course is seen larger when the map is turned by a right angle, as one that lies on a screen that stands. */
+export function isTurned(
+  [west, south, east, north]: Extent,
+  { widthPx, heightPx }: { widthPx: number; heightPx: number },
+): boolean {
+  const [width, height] = [east - west, north - south]
+  const scale = Math.min(widthPx / width, heightPx / height)
+  return Math.min(widthPx / height, heightPx / width) > scale * WORTH_TURNING
+}
+
+/** So many times its own size more on each side, and never less than what is seen of a course at first. */
+export function widened([west, south, east, north]: Extent, times: number): Extent {
+  const [x, y] = [(east - west) * times, (north - south) * times]
+  return atLeast([west - x, south - y, east + x, north + y], COURSE_MIN_M)
+}
+
+function extentOfCarts(carts: Iterable<CartJson>): Extent | null {
+  const placed = [...carts].flatMap(({ position }) => (position === null ? [] : [position]))
+  if (placed.length === 0) return null
+  const lat = median(placed.map((position) => position.lat))
+  const long = median(placed.map((position) => position.long))
+  // one that a lost receiver puts at 0, 0 must not show half the world
+  const near = placed.filter(
+    (position) =>
+      Math.abs(position.lat - lat) * DEGREE_M < COURSE_MAX_M / 2 &&
+      Math.abs(position.long - long) * DEGREE_M * Math.cos((lat * Math.PI) / 180) < COURSE_MAX_M / 2,
+  )
+  const extents = near.map((position): Extent => {
+    const [x, y] = [toX(position.long), toY(position.lat)]
+    return [x, y, x, y]
+  })
+  const whole = extents.reduce<Extent | null>(joined, null) ?? [toX(long), toY(lat), toX(long), toY(lat)]
+  return atLeast(whole, COURSE_MIN_M)
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+function joined(a: Extent | null, b: Extent): Extent {
+  if (a === null) return b
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
+}
+
+function isOfCourse([west, south, east, north]: Extent): boolean {
+  const size = Math.max(east - west, north - south) * metresPerUnit((south + north) / 2)
+  return size <= COURSE_MAX_M
+}
+
+function atLeast([west, south, east, north]: Extent, sizeM: number): Extent {
+  const [x, y] = [(west + east) / 2, (south + north) / 2]
+  const half = sizeM / metresPerUnit(y) / 2
+  return [
+    Math.min(west, x - half),
+    Math.min(south, y - half),
+    Math.max(east, x + half),
+    Math.max(north, y + half),
+  ]
+}

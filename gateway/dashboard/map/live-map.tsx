@@ -1,0 +1,130 @@
+import './map.css'
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
+import { CourseMap } from './course-map.ts'
+import type { Insets } from './placing.ts'
+import { scaleOf } from './scale.ts'
+import type { SiteZones } from './site-zones.ts'
+
+interface LiveMapProps {
+  zones: SiteZones
+  filter?: CartFilter | null
+  chosen?: string | null
+  /** What covers the map at its edges. */
+  insets?: Insets
+  isUnpacked?: boolean
+  onTap: (cart: string | null, place: [x: number, y: number]) => void
+  /** Once, when it is there: for whoever adds something to it. */
+  onReady?: (map: CourseMap) => void
+}
+
+const NO_INSETS: Insets = { top: 0, right: 0, bottom: 0, left: 0 }
+
+/** The course with its carts, and the buttons of the map. */
+export function LiveMap({
+  zones,
+  filter = null,
+  chosen = null,
+  insets = NO_INSETS,
+  isUnpacked = false,
+  onTap,
+  onReady,
+}: LiveMapProps) {
+  const { fleet } = useDashboard()
+  const target = useRef<HTMLDivElement>(null)
+  const tapped = useRef(onTap)
+  tapped.current = onTap
+  const map = useSignal<CourseMap | null>(null)
+  const texts = mapTexts()
+  const helpId = useId()
+  useEffect(() => {
+    if (target.current === null) return
+    const courseMap = new CourseMap({
+      ...{ fleet, zones: zones.current, words: mapTexts, isUnpacked, insets },
+      onTap: (cart, place) => tapped.current(cart, place),
+    })
+    courseMap.start(target.current)
+    map.value = courseMap
+    onReady?.(courseMap)
+    return () => courseMap.stop()
+  }, [fleet, zones])
+  const { top, right, bottom, left } = insets
+  useEffect(() => {
+    if (map.value !== null) map.value.insets = { top, right, bottom, left }
+  }, [map.value, top, right, bottom, left])
+  useEffect(() => {
+    if (map.value !== null) map.value.filter = filter
+  }, [map.value, filter])
+  useEffect(() => {
+    if (map.value !== null) map.value.chosen = chosen
+  }, [map.value, chosen])
+  return (
+    <div class="live-map">
+      <div
+        ref={target}
+        class="map-ground"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys, + and - move it
+        tabIndex={0}
+        role="application"
+        aria-label={texts.mapOfCourse}
+        aria-describedby={helpId}
+      />
+      <p id={helpId} class="visually-hidden">
+        {texts.mapHelp}
+      </p>
+      {map.value !== null && <MapButtons map={map.value} />}
+      {map.value !== null && <MapScale map={map.value} />}
+    </div>
+  )
+}
+
+function MapButtons({ map }: { map: CourseMap }) {
+  const texts = mapTexts()
+  const buttons: [IconName, string, () => void][] = [
+    ['plus', texts.closer, () => map.zoomBy(1)],
+    ['minus', texts.further, () => map.zoomBy(-1)],
+    ['home', texts.wholeCourse, () => map.home()],
+  ]
+  return (
+    <div class="map-buttons">
+      {buttons.map(([icon, label, act]) => (
+        <button key={icon} type="button" aria-label={label} title={label} onClick={act}>
+          <Icon name={icon} />
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** How long a length on the ground is here, and where north is when it is not above. */
+function MapScale({ map }: { map: CourseMap }) {
+  const { site } = useDashboard()
+  const { metresPerPx, rotation } = map.look.value
+  const { widthPx, label } = scaleOf(metresPerPx, site.value.units)
+  return (
+    <div class="map-scale" aria-hidden="true">
+      {rotation !== 0 && (
+        <svg width="28" height="34" viewBox="0 0 28 34" aria-hidden="true">
+          <g transform={`rotate(${Math.round((rotation * 180) / Math.PI)} 14 17)`}>
+            <path d="M14 3l7 12H7Z" />
+            <path d="M14 15v16" />
+          </g>
+        </svg>
+      )}
+      {rotation !== 0 && <span>N</span>}
+      <svg
+        width={Math.ceil(widthPx) + 4}
+        height="14"
+        viewBox={`0 0 ${Math.ceil(widthPx) + 4} 14`}
+        aria-hidden="true"
+      >
+        <path d={`M2 2v10H${Math.round(widthPx) + 2}V2`} />
+      </svg>
+      <span>{label}</span>
+    </div>
+  )
+}

@@ -1,0 +1,158 @@
+import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import { passes } from '#dashboard/live/cart-filter.ts'
+import { byNumber, type CartLook, isParked, lookOf } from '#dashboard/live/cart-look.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { toX, toY } from './mercator.ts'
+
+/** So many arrows there are: finer nobody sees. */
+export const HEADINGS = 24
+
+/** A cart as it is drawn; one object for as long as the cart is there, and changed in place. */
+export interface Marker {
+  cart: CartJson
+  look: CartLook
+  label: string
+  /** On the map's plane. */
+  x: number
+  y: number
+  /** Where it drives to, in steps of `HEADINGS` from north; -1 while it does not. */
+  heading: number
+  /** On the screen, as of the last drawing. */
+  px: number
+  py: number
+  isShown: boolean
+  pill: Pill | null
+}
+
+/** The carts that stand in one parking zone: one sign for all of them until it is zoomed in. */
+export interface Pill {
+  zoneId: string
+  count: number
+  open: number
+  low: number
+  west: number
+  south: number
+  east: number
+  north: number
+  px: number
+  py: number
+  isShown: boolean
+  /** As it was drawn last. */
+  halfWidthPx: number
+}
+
+/** What matters more is drawn later, and so above. */
+const RANKS: Record<CartLook, number> = { in: 0, out: 1, unlocked: 2, silent: 3, low: 4, outside: 5 }
+
+/** The carts of the fleet that have a place and pass the filter, in the order they are drawn in. */
+export class Markers {
+  readonly #byCart = new Map<string, Marker>()
+  readonly #pills = new Map<string, Pill>()
+  #drawn: Marker[] = []
+  #filter: CartFilter | null = null
+
+  get all(): readonly Marker[] {
+    return this.#drawn
+  }
+
+  get pills(): Iterable<Pill> {
+    return this.#pills.values()
+  }
+
+  find(cart: string): Marker | undefined {
+    return this.#byCart.get(cart)
+  }
+
+  /** What the fleet says now; the chosen cart passes any filter. Returns whether anything is to be drawn anew. */
+  take(carts: ReadonlyMap<string, CartJson>, filter: CartFilter | null, chosen: string | null): boolean {
+    const isWanted = (cart: CartJson) =>
+      cart.position !== null && (cart.cart === chosen || passes(cart, filter))
+    let isOther = filter !== this.#filter
+    let isReordered = isOther
+    this.#filter = filter
+    for (const name of this.#byCart.keys()) {
+      const cart = carts.get(name)
+      if (cart !== undefined && isWanted(cart)) continue
+      this.#byCart.delete(name)
+      isOther = true
+      isReordered = true
+    }
+    for (const cart of carts.values()) {
+      const known = this.#byCart.get(cart.cart)
+      if (known?.cart === cart) continue
+      if (!isWanted(cart)) continue
+      isOther = true
+      if (known === undefined) this.#add(cart)
+      else if (!update(known, cart)) continue
+      isReordered = true
+    }
+    if (isReordered) this.#drawn = [...this.#byCart.values()].sort(byRank)
+    if (isOther) this.#gather()
+    return isOther
+  }
+
+  #add(cart: CartJson): void {
+    const marker: Marker = {
+      ...{ cart, look: 'out', label: shortened(cart.cart), heading: -1, isShown: false, pill: null },
+      ...{ x: 0, y: 0, px: 0, py: 0 },
+    }
+    update(marker, cart)
+    this.#byCart.set(cart.cart, marker)
+  }
+
+  #gather(): void {
+    this.#pills.clear()
+    for (const marker of this.#drawn) {
+      marker.pill = null
+      // one that is silent in the barn would not be found in a pill
+      const isInside = marker.cart.state === 'in' && isParked(marker.cart)
+      const zone = isInside ? marker.cart.zones.find(({ type }) => type === 'parking') : undefined
+      if (zone !== undefined) this.#park(marker, zone.zone_id)
+    }
+    for (const pill of this.#pills.values()) if (pill.count < 2) this.#pills.delete(pill.zoneId)
+    for (const marker of this.#drawn) if ((marker.pill?.count ?? 0) < 2) marker.pill = null
+  }
+
+  #park(marker: Marker, zoneId: string): void {
+    const { x, y, look } = marker
+    const pill = this.#pills.get(zoneId) ?? {
+      ...{ zoneId, count: 0, open: 0, low: 0, west: x, south: y, east: x, north: y },
+      ...{ px: 0, py: 0, isShown: false, halfWidthPx: 0 },
+    }
+    this.#pills.set(zoneId, pill)
+    pill.count += 1
+    if (marker.cart.lock?.is_locked === false) pill.open += 1
+    if (look === 'low') pill.low += 1
+    pill.west = Math.min(pill.west, x)
+    pill.east = Math.max(pill.east, x)
+    pill.south = Math.min(pill.south, y)
+    pill.north = Math.max(pill.north, y)
+    marker.pill = pill
+  }
+}
+
+function byRank(a: Marker, b: Marker): number {
+  return RANKS[a.look] - RANKS[b.look] || byNumber(a.cart, b.cart)
+}
+
+/** Whether its place among the others is another now. */
+function update(marker: Marker, cart: CartJson): boolean {
+  const look = lookOf(cart)
+  const isReordered = marker.look !== look
+  marker.cart = cart
+  marker.look = look
+  if (cart.position !== null) {
+    marker.x = toX(cart.position.long)
+    marker.y = toY(cart.position.lat)
+  }
+  const heading = cart.position?.heading ?? null
+  const drives = cart.is_moving && heading !== null && cart.state !== 'silent' && cart.state !== 'unknown'
+  marker.heading = drives ? Math.round((heading / 360) * HEADINGS) % HEADINGS : -1
+  return isReordered
+}
+
+/** What fits into a sign of a cart, as in lists. */
+export function shortened(cart: string): string {
+  const letters = [...cart]
+  return letters.length > 4 ? `${letters.slice(0, 3).join('')}…` : cart
+}

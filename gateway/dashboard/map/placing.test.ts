@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cartJson, parkedJson } from '#dashboard/testing/cart-json.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { Markers } from './markers.ts'
+import { toX, toY } from './mercator.ts'
+import { isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
+
+const MIDDLE = { long: -81.58, lat: 28.41 }
+
+/** One pixel for one unit of the plane, north above, the middle of the course in the middle of 800 x 600. */
+function screen(others: Partial<Screen> = {}): Screen {
+  const scale = others.scale ?? 1
+  const transform = [
+    ...[scale, 0, 0, -scale],
+    400 - toX(MIDDLE.long) * scale,
+    300 + toY(MIDDLE.lat) * scale,
+  ] as const
+  return {
+    transform: [scale, 0, 0, -scale, transform[4] ?? 0, transform[5] ?? 0],
+    ...{ widthPx: 800, heightPx: 600, insets: { top: 100, right: 0, bottom: 0, left: 0 } },
+    ...{ scale, isClosest: false },
+    ...others,
+  }
+}
+
+/** A cart so many pixels right of and above the middle, at scale 1. */
+function at(cart: CartJson, right: number, up: number): CartJson {
+  const degrees = 1 / 111_319.490_793
+  const long = MIDDLE.long + right * degrees
+  const lat = MIDDLE.lat + up * degrees * Math.cos((MIDDLE.lat * Math.PI) / 180)
+  return { ...cart, position: cart.position && { ...cart.position, lat, long } }
+}
+
+function placed(carts: CartJson[], on: Screen = screen(), chosen: string | null = null): Markers {
+  const markers = new Markers()
+  markers.take(new Map(carts.map((cart) => [cart.cart, cart])), null, chosen)
+  place(markers, on, chosen)
+  return markers
+}
+
+test('carts are where the map has them, and beyond the screen they are not drawn', () => {
+  const markers = placed([at(cartJson('1'), 100, 50), at(cartJson('2'), 5_000, 0)])
+  const marker = markers.find('1')
+  assert.deepEqual([Math.round(marker?.px ?? 0), Math.round(marker?.py ?? 0)], [500, 250])
+  assert.equal(marker?.isShown, true)
+  assert.equal(markers.find('2')?.isShown, false)
+})
+
+test('a cart outside of the course that is beyond the screen is drawn at its edge', () => {
+  const markers = placed([at(cartJson('1', { state: 'outside' }), 5_000, 5_000)])
+  const marker = markers.find('1')
+  assert.deepEqual([marker?.px, marker?.py, marker?.isShown], [776, 124, true])
+})
+
+test('a tap takes the nearest cart that a thumb may have meant, and no other', () => {
+  const markers = placed([at(cartJson('1'), 0, 0), at(cartJson('2'), 30, 0)])
+  assert.equal(markerAt(markers, 412, 300)?.cart.cart, '1')
+  assert.equal(markerAt(markers, 418, 300)?.cart.cart, '2')
+  assert.equal(markerAt(markers, 400, 300 + TAP_PX - 1)?.cart.cart, '1')
+  assert.equal(markerAt(markers, 400, 300 + TAP_PX + 1), null)
+})
+
+test('of carts at one place the one drawn above is taken', () => {
+  const carts = Array.from({ length: 500 }, (_, index) => cartJson(String(index)))
+  const markers = placed([...carts, cartJson('low', { is_low: true })])
+  assert.equal(markerAt(markers, 400, 300)?.cart.cart, 'low')
+})
+
+test('parked carts are one pill until there is room for each', () => {
+  const carts = Array.from({ length: 25 }, (_, index) => at(parkedJson(String(index)), index * 4, 0))
+  const far = placed(carts)
+  const [pill] = far.pills
+  assert.equal(pill?.isShown, true)
+  assert.ok(far.all.every(({ isShown }) => !isShown))
+  assert.equal(markerAt(far, 400, 300), null, 'what is in a pill is not tapped')
+  const near = placed(carts, screen({ scale: 3 }))
+  assert.deepEqual(
+    [...near.pills].map(({ isShown }) => isShown),
+    [false],
+  )
+})
+
+test('carts at one place are a pill at every zoom but the closest', () => {
+  const carts = Array.from({ length: 500 }, (_, index) => parkedJson(String(index)))
+  assert.equal([...placed(carts).pills][0]?.isShown, true)
+  const markers = placed(carts, screen({ isClosest: true }))
+  assert.equal([...markers.pills][0]?.isShown, false)
+  assert.notEqual(markerAt(markers, 400, 300), null)
+})
+
+test('the chosen cart is drawn beside its pill', () => {
+  const markers = placed([parkedJson('1'), parkedJson('2')], screen(), '2')
+  assert.equal(markers.find('1')?.isShown, false)
+  assert.equal(markers.find('2')?.isShown, true)
+})
+
+test('a pill is tapped as wide as it was drawn', () => {
+  const markers = placed([parkedJson('1'), parkedJson('2')])
+  const [pill] = markers.pills
+  if (pill !== undefined) pill.halfWidthPx = 60
+  assert.equal(pillAt(markers, 455, 310), pill)
+  assert.equal(pillAt(markers, 465, 310), null)
+})
+
+test('a place below what lies on the map is not in view', () => {
+  assert.equal(isInView({ px: 400, py: 300 }, screen()), true)
+  assert.equal(isInView({ px: 400, py: 110 }, screen()), false)
+})

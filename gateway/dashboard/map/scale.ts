@@ -1,0 +1,30 @@
+const FEET_PER_M = 3.280_84
+const FEET_PER_MILE = 5_280
+const STEPS = [1, 2, 5]
+
+/** How long the bar of the scale is, and what it says. */
+export interface Scale {
+  widthPx: number
+  label: string
+}
+
+/** The longest round distance of at most `maxPx`, for a pixel of so many metres on the ground. */
+export function scaleOf(metresPerPx: number, units: 'metric' | 'imperial', maxPx = 110): Scale {
+  if (units === 'metric') {
+    const metres = roundBelow(metresPerPx * maxPx)
+    const label = metres >= 1000 ? `${metres / 1000} km` : `${metres} m`
+    return { widthPx: metres / metresPerPx, label }
+  }
+  const feetPerPx = metresPerPx * FEET_PER_M
+  const isFar = feetPerPx * maxPx >= FEET_PER_MILE
+  const count = roundBelow((feetPerPx * maxPx) / (isFar ? FEET_PER_MILE : 1))
+  const feet = isFar ? count * FEET_PER_MILE : count
+  return { widthPx: feet / feetPerPx, label: isFar ? `${count} mi` : `${count} ft` }
+}
+
+function roundBelow(distance: number): number {
+  const ten = 10 ** Math.floor(Math.log10(distance))
+  const step = STEPS.findLast((one) => one * ten <= distance) ?? 1
+  // 0.1 + 0.2 is for nobody to read
+  return Number((step * ten).toPrecision(1))
+}

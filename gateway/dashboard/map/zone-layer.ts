@@ -1,0 +1,65 @@
+import Feature from 'ol/Feature.js'
+import Point from 'ol/geom/Point.js'
+import Polygon, { circular } from 'ol/geom/Polygon.js'
+import VectorImageLayer from 'ol/layer/VectorImage.js'
+import VectorSource from 'ol/source/Vector.js'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { toX, toY } from './mercator.ts'
+import { LABEL, zoneStyles } from './zone-styles.ts'
+
+type ZoneJson = ZonesJson['features'][number]
+
+const CIRCLE_CORNERS = 72
+
+/**
+ * The zones below the carts. They are drawn into an image once the map rests, and while it is moved only the image is:
+ * a hundred zones of two hundred corners cost no more then than one.
+ */
+export class ZoneLayer {
+  readonly #source = new VectorSource<Feature>()
+  readonly layer = new VectorImageLayer({
+    source: this.#source,
+    imageRatio: 1.5,
+    declutter: true,
+  })
+
+  show(zones: ZonesJson | null, isDark: boolean): void {
+    const features = zones?.features ?? []
+    this.layer.setStyle(zoneStyles(isDark))
+    this.#source.clear(true)
+    this.#source.addFeatures([
+      ...features.toSorted((a, b) => areaRank(a) - areaRank(b)).map(toFeature),
+      ...features.flatMap(toLabel),
+    ])
+  }
+}
+
+/** A zone as a shape on the map's plane. */
+function toGeometry({ geometry, properties }: ZoneJson): Polygon {
+  if (geometry.type === 'Point') return circleAround(geometry.coordinates, properties.radius_m ?? 0)
+  const ring = geometry.coordinates[0] ?? []
+  return new Polygon([ring.map(([long, lat]) => [toX(long), toY(lat)])])
+}
+
+/** The circle of `radiusM` on the ground around a longitude and latitude. */
+export function circleAround(center: readonly [number, number], radiusM: number): Polygon {
+  return circular([...center], radiusM, CIRCLE_CORNERS).transform('EPSG:4326', 'EPSG:3857')
+}
+
+function toFeature(zone: ZoneJson): Feature {
+  const { type, enabled } = zone.properties
+  return new Feature({ geometry: toGeometry(zone), type, enabled })
+}
+
+function toLabel(zone: ZoneJson): Feature[] {
+  const { type, hole } = zone.properties
+  if (type !== 'hole' || hole === undefined) return []
+  const place = toGeometry(zone).getInteriorPoint().getCoordinates()
+  return [new Feature({ geometry: new Point(place.slice(0, 2)), type: LABEL, text: String(hole) })]
+}
+
+/** The boundary is the ground of all others. */
+function areaRank({ properties }: ZoneJson): number {
+  if (properties.type === 'boundary') return 0
+  return properties.type === 'hole' ? 1 : 2
+}

@@ -1,0 +1,70 @@
+import type { FeatureLike } from 'ol/Feature.js'
+import Fill from 'ol/style/Fill.js'
+import Stroke from 'ol/style/Stroke.js'
+import Style from 'ol/style/Style.js'
+import Text from 'ol/style/Text.js'
+import { ZONE_TYPES, type ZoneType } from '#shared/zones/zone.ts'
+
+/** What a number of a hole has as its type among the zones. */
+export const LABEL = 'label'
+
+interface Paint {
+  fill: string
+  stroke: string
+  widthPx?: number
+  dash?: number[]
+}
+
+const LIGHT: Record<ZoneType, Paint> = {
+  boundary: { fill: '#dce9cb', stroke: '#2b3324', widthPx: 2, dash: [14, 5, 2, 5] },
+  hole: { fill: '#c8dfa9', stroke: '#9dbb78' },
+  parking: { fill: '#c9cec4', stroke: '#3f4a3b', widthPx: 2 },
+  stop: { fill: '#f0c9c5b3', stroke: '#b3002d', dash: [3, 3] },
+  slow: { fill: '#f5e2b3b3', stroke: '#8a6100', dash: [8, 4] },
+  alert: { fill: '#f2d3e2b3', stroke: '#8f2a63', dash: [3, 3] },
+  message: { fill: '#cfdff2b3', stroke: '#2f5d94', dash: [8, 4] },
+}
+const DARK: Record<ZoneType, Paint> = {
+  boundary: { fill: '#1a2415', stroke: '#c3ccba', widthPx: 2, dash: [14, 5, 2, 5] },
+  hole: { fill: '#253a1a', stroke: '#41612d' },
+  parking: { fill: '#384034', stroke: '#aab5a3', widthPx: 2 },
+  stop: { fill: '#50202599', stroke: '#ff8ba3', dash: [3, 3] },
+  slow: { fill: '#4a3a1299', stroke: '#e3b64f', dash: [8, 4] },
+  alert: { fill: '#46203699', stroke: '#e79cc3', dash: [3, 3] },
+  message: { fill: '#1d315099', stroke: '#8db8ee', dash: [8, 4] },
+}
+
+/** How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen. */
+export function zoneStyles(isDark: boolean): (feature: FeatureLike) => Style | undefined {
+  const paints = isDark ? DARK : LIGHT
+  const styles = new Map<unknown, Style>(ZONE_TYPES.map((type) => [type, styleOf(paints[type])]))
+  // a zone that is switched off has no effect: only its line is there
+  const off = new Style({
+    stroke: new Stroke({ color: isDark ? '#6b7465' : '#8a9384', width: 1, lineDash: [2, 6] }),
+  })
+  return (feature) => {
+    const type: unknown = feature.get('type')
+    if (type === LABEL) return labelStyle(String(feature.get('text')), isDark)
+    return feature.get('enabled') === false ? off : styles.get(type)
+  }
+}
+
+function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {
+  return new Style({
+    fill: new Fill({ color: fill }),
+    stroke: new Stroke({ color: stroke, width: widthPx, ...(dash === undefined ? {} : { lineDash: dash }) }),
+  })
+}
+
+function labelStyle(text: string, isDark: boolean): Style {
+  return new Style({
+    text: new Text({
+      text,
+      font: '700 15px "Atkinson Hyperlegible Next", system-ui, sans-serif',
+      fill: new Fill({ color: isDark ? '#f2f5ee' : '#10160c' }),
+      backgroundFill: new Fill({ color: isDark ? '#1b2316' : '#ffffff' }),
+      backgroundStroke: new Stroke({ color: isDark ? '#8b9683' : '#5b6455', width: 1 }),
+      padding: [2, 5, 1, 5],
+    }),
+  })
+}
