@@ -1,9 +1,82 @@
-import { shellTexts } from '#dashboard/texts/shell.ts'
+import './map/map.css'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { SiteZones } from '#dashboard/map/site-zones.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { CartCard } from './cart-card.tsx'
+import { CartSearch } from './map/cart-search.tsx'
+import { Counters } from './map/counters.tsx'
+import { FilteredCarts } from './map/filtered-carts.tsx'
+import { SidePanel } from './map/side-panel.tsx'
+import { useCovered } from './map/use-covered.ts'
+import { NeedsYou } from './needs-you.tsx'
 
+/** The course with all carts on it, what needs somebody, and the cart that was chosen. */
 export function MapScreen() {
+  const dashboard = useDashboard()
+  const { router, me } = dashboard
+  const zones = useMemo(() => new SiteZones(dashboard), [dashboard])
+  useEffect(() => {
+    zones.start()
+    return () => zones.stop()
+  }, [zones])
+  const [filter, setFilter] = useState<CartFilter | null>(null)
+  const chosen = router.route.value.rest
+  const isStaff = me.value?.role !== 'user'
+  const { insets, top } = useCovered()
+  const choose = (cart: string | null) => {
+    if (cart !== chosen) router.go('map', cart)
+  }
   return (
-    <div class="page">
-      <h1>{shellTexts().map}</h1>
+    <div class={isStaff || chosen !== null ? 'map-screen' : 'map-screen alone'}>
+      <div class="map-area">
+        <div class="map-top" ref={top}>
+          <h1 class="visually-hidden">{mapTexts().mapOfCourse}</h1>
+          <CartSearch onChoose={choose} />
+          {isStaff && <Counters filter={filter} onFilter={setFilter} />}
+          <MapHint zones={zones} />
+        </div>
+        {insets !== null && (
+          <LiveMap
+            {...{ zones, filter, chosen, insets }}
+            onTap={(cart) => {
+              // a tap beside all carts is mostly the begin of something else
+              if (cart !== null) choose(cart)
+            }}
+          />
+        )}
+      </div>
+      {(isStaff || chosen !== null) && (
+        <SidePanel opened={chosen}>
+          {chosen !== null && <CartCard key={chosen} cart={chosen} onClose={() => choose(null)} />}
+          {chosen === null && (filter === null ? <NeedsYou /> : <FilteredCarts filter={filter} />)}
+        </SidePanel>
+      )}
     </div>
   )
+}
+
+/** One line of what the map cannot show yet, and what to do about it. */
+function MapHint({ zones }: { zones: SiteZones }) {
+  const { me, fleet } = useDashboard()
+  const texts = mapTexts()
+  const features = zones.current.value?.features
+  if (features === undefined) return null
+  const hasBarn = features.some(({ properties }) => properties.type === 'parking')
+  if (!hasBarn && me.value?.user.role === 'admin')
+    return (
+      <p class="map-hint">
+        {texts.noBarn}{' '}
+        <a class="button" href={toHash('more', 'barn')}>
+          {texts.setUpBarn}
+        </a>
+      </p>
+    )
+  const hasPlace =
+    features.length > 0 ||
+    (fleet.version.value >= 0 && [...fleet.carts.values()].some(({ position }) => position !== null))
+  return hasPlace ? null : <p class="map-hint">{texts.noPlace}</p>
 }

@@ -1,0 +1,33 @@
+import './counters.css'
+import { CART_FILTERS, type CartFilter, countCarts } from '#dashboard/live/cart-filter.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+interface CountersProps {
+  filter: CartFilter | null
+  onFilter: (filter: CartFilter | null) => void
+}
+
+/** How many carts there are of each kind; a touch shows only these, another all again. */
+export function Counters({ filter, onFilter }: CountersProps) {
+  const { fleet } = useDashboard()
+  const texts = mapTexts()
+  const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
+  return (
+    <fieldset class="counters" aria-label={texts.counters}>
+      {CART_FILTERS.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class="counter"
+          aria-pressed={filter === one}
+          onClick={() => onFilter(filter === one ? null : one)}
+        >
+          <CartShape look={one} label="" size={22} />
+          <b>{counts[one]}</b> <span>{texts.counts[one]}</span>
+        </button>
+      ))}
+    </fieldset>
+  )
+}

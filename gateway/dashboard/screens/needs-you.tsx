@@ -1,0 +1,8 @@
+/** What needs somebody now. */
+export function NeedsYou() {
+  return (
+    <section class="page">
+      <h2>Needs you</h2>
+    </section>
+  )
+}
