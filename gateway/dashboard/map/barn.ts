@@ -1,0 +1,87 @@
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { metresPerUnit, toLat, toLong, toX, toY } from './mercator.ts'
+
+type ZoneJson = ZonesJson['features'][number]
+
+/** A circle on the ground: its middle on the map's plane, its radius in metres. */
+export interface Circle {
+  x: number
+  y: number
+  radiusM: number
+}
+
+const RADIUS_M = { least: 5, first: 30, most: 500, step: 5 }
+const DEGREE_DIGITS = 7
+
+/** The barn of the site: the first zone in which carts are parked. */
+export function barnOf(zones: ZonesJson): ZoneJson | undefined {
+  return zones.features.find(({ properties }) => properties.type === 'parking')
+}
+
+/** A circle around a place that is as large as the barn was, or as most are. */
+export function circleAt(x: number, y: number, barn: ZoneJson | undefined): Circle {
+  return { x, y, radiusM: kept((barn && radiusOf(barn)) ?? RADIUS_M.first) }
+}
+
+/** The circle that a barn is already; null for a polygon, which nobody may round off unasked. */
+export function circleOf({ geometry, properties }: ZoneJson): Circle | null {
+  if (geometry.type !== 'Point') return null
+  const [long, lat] = geometry.coordinates
+  return { x: toX(long), y: toY(lat), radiusM: properties.radius_m ?? RADIUS_M.first }
+}
+
+/** So many steps larger, or smaller. */
+export function grown(circle: Circle, steps: number): Circle {
+  const radiusM = Math.round(circle.radiusM / RADIUS_M.step + steps) * RADIUS_M.step
+  return { ...circle, radiusM: kept(radiusM) }
+}
+
+/** With its edge at a place on the map's plane. */
+export function reaching(circle: Circle, x: number, y: number): Circle {
+  const radiusM = Math.hypot(x - circle.x, y - circle.y) * metresPerUnit(circle.y)
+  return { ...circle, radiusM: kept(Math.round(radiusM)) }
+}
+
+/** The zones with this circle as the barn, in place of what it was; all others are as they were. */
+export function withBarn(zones: ZonesJson, circle: Circle, name: string): ZonesJson['features'] {
+  const barn = barnOf(zones)
+  const radius_m = Math.round(circle.radiusM * 10) / 10
+  const made: ZoneJson = {
+    type: 'Feature',
+    id: barn?.id ?? freeId(zones),
+    geometry: { type: 'Point', coordinates: [degrees(toLong(circle.x)), degrees(toLat(circle.y))] },
+    // a barn that is switched off is none
+    properties: {
+      ...(barn?.properties ?? { name, type: 'parking', visible: true }),
+      enabled: true,
+      radius_m,
+    },
+  }
+  return barn === undefined
+    ? [...zones.features, made]
+    : zones.features.map((zone) => (zone === barn ? made : zone))
+}
+
+function radiusOf({ geometry, properties }: ZoneJson): number {
+  if (geometry.type === 'Point') return properties.radius_m ?? RADIUS_M.first
+  const ring = geometry.coordinates[0] ?? []
+  const xs = ring.map(([long]) => toX(long))
+  const ys = ring.map(([, lat]) => toY(lat))
+  const size = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys))
+  return Math.round((size * metresPerUnit(ys[0] ?? 0)) / 2)
+}
+
+function freeId({ features }: ZonesJson): string {
+  const taken = new Set(features.map(({ id }) => id))
+  let id = 'barn'
+  for (let number = 2; taken.has(id); number += 1) id = `barn-${number}`
+  return id
+}
+
+function kept(radiusM: number): number {
+  return Math.max(RADIUS_M.least, Math.min(RADIUS_M.most, radiusM))
+}
+
+function degrees(value: number): number {
+  return Number(value.toFixed(DEGREE_DIGITS))
+}

@@ -1,0 +1,86 @@
+import './map/map.css'
+import './barn/barn.css'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { toHash } from '#dashboard/live/route.ts'
+import { barnOf, type Circle, circleAt, circleOf } from '#dashboard/map/barn.ts'
+import { CircleLayer } from '#dashboard/map/circle-layer.ts'
+import type { CourseMap } from '#dashboard/map/course-map.ts'
+import { extentOfZone, widened } from '#dashboard/map/first-view.ts'
+import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { SiteZones } from '#dashboard/map/site-zones.ts'
+import { barnTexts } from '#dashboard/texts/barn.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { BarnForm } from './barn/barn-form.tsx'
+import { CartPlaces } from './barn/cart-places.tsx'
+
+/** What is seen around a barn at first: as much again on each side. */
+const AROUND = 2
+
+/** Where the carts are parked: a circle on the map. Staff see it, an admin sets it. */
+export function BarnScreen() {
+  const dashboard = useDashboard()
+  const texts = barnTexts()
+  const zones = useMemo(() => new SiteZones(dashboard), [dashboard])
+  useEffect(() => {
+    zones.start()
+    return () => zones.stop()
+  }, [zones])
+  const [circle, setCircle] = useState<Circle | null>(null)
+  const [map, setMap] = useState<CourseMap | null>(null)
+  const layer = useRef<CircleLayer>(null)
+  layer.current ??= new CircleLayer(setCircle)
+  useEffect(() => layer.current?.show(circle), [circle])
+  const known = zones.current.value
+  const barn = known === null ? undefined : barnOf(known)
+  const isAdmin = dashboard.me.value?.user.role === 'admin'
+  useEffect(() => {
+    if (map === null || barn === undefined) return
+    map.show(widened(extentOfZone(barn), AROUND))
+    if (isAdmin) setCircle((now) => now ?? circleOf(barn))
+  }, [map, barn?.id])
+  const placeAt = ([x, y]: readonly [number, number]) =>
+    setCircle((now) => (now === null ? circleAt(x, y, barn) : { ...now, x, y }))
+  return (
+    <div class="map-screen barn-screen">
+      <div class="map-area">
+        <LiveMap
+          zones={zones}
+          isUnpacked
+          onReady={(ready) => {
+            if (layer.current !== null) ready.add(layer.current.layer, layer.current.interaction)
+            setMap(ready)
+          }}
+          onTap={(_, place) => isAdmin && placeAt(place)}
+        />
+        {isAdmin && <div class="crosshair" aria-hidden="true" />}
+      </div>
+      <section class="barn-panel" aria-label={texts.title}>
+        <h1>{texts.title}</h1>
+        {!isAdmin && <p>{texts.adminOnly}</p>}
+        {isAdmin && circle === null && <p>{texts.how}</p>}
+        {isAdmin && (
+          <button
+            type="button"
+            class={circle === null ? 'button main wide' : 'button wide'}
+            disabled={map === null || known === null}
+            onClick={() => map !== null && placeAt(map.center)}
+          >
+            {texts.here}
+          </button>
+        )}
+        {isAdmin && circle === null && (
+          <CartPlaces
+            onPlace={(place) => {
+              placeAt(place)
+              map?.show(widened([...place, ...place], AROUND))
+            }}
+          />
+        )}
+        {isAdmin && circle !== null && <BarnForm {...{ circle, barn }} onCircle={setCircle} />}
+        <a class="button wide" href={toHash('map')}>
+          {texts.back}
+        </a>
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks'
+import { type Circle, grown } from '#dashboard/map/barn.ts'
+import { saveBarn } from '#dashboard/map/save-barn.ts'
+import { barnTexts } from '#dashboard/texts/barn.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { ApiError } from '#shared/client.ts'
+import type { SiteFeatureJson } from '#shared/wire/zones.ts'
+
+const FEET_PER_M = 3.280_84
+
+interface BarnFormProps {
+  circle: Circle
+  barn: SiteFeatureJson | undefined
+  onCircle: (circle: Circle) => void
+}
+
+type Outcome = { kind: 'saving' } | { kind: 'saved'; circle: Circle } | { kind: 'refused'; why: string }
+
+/** How large the barn is, and whether it is one. */
+export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
+  const dashboard = useDashboard()
+  const texts = barnTexts()
+  const [outcome, setOutcome] = useState<Outcome | null>(null)
+  const save = async () => {
+    setOutcome({ kind: 'saving' })
+    try {
+      await saveBarn(dashboard, circle, texts.name)
+      setOutcome({ kind: 'saved', circle })
+    } catch (error) {
+      setOutcome({ kind: 'refused', why: reasonOf(error) })
+    }
+  }
+  const isImperial = dashboard.site.value.units === 'imperial'
+  const radius = isImperial
+    ? texts.feet(Math.round(circle.radiusM * FEET_PER_M))
+    : texts.metres(Math.round(circle.radiusM))
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useSemanticElements: two buttons and a number are no form of their own */}
+      <div class="stepper" role="group" aria-label={texts.radius}>
+        <button
+          type="button"
+          class="button"
+          aria-label={texts.smaller}
+          onClick={() => onCircle(grown(circle, -1))}
+        >
+          <Icon name="minus" />
+        </button>
+        <output>
+          <span class="small">{texts.radius}</span>
+          <b>{radius}</b>
+        </output>
+        <button
+          type="button"
+          class="button"
+          aria-label={texts.larger}
+          onClick={() => onCircle(grown(circle, 1))}
+        >
+          <Icon name="plus" />
+        </button>
+      </div>
+      <button
+        type="button"
+        class="button main wide"
+        disabled={outcome?.kind === 'saving'}
+        onClick={() => void save()}
+      >
+        {outcome?.kind === 'saving' ? `${texts.saving} …` : texts.save}
+      </button>
+      <div role="status">
+        {outcome?.kind === 'saved' && outcome.circle === circle && <p class="done">{texts.saved}</p>}
+        {outcome?.kind === 'refused' && <p class="error">{outcome.why}</p>}
+      </div>
+      {barn?.geometry.type === 'Polygon' && <p class="small">{texts.outline}</p>}
+      <p class="small">{texts.drag}</p>
+    </>
+  )
+}
+
+function reasonOf(error: unknown): string {
+  const texts = barnTexts()
+  if (!(error instanceof ApiError)) return texts.noAnswer
+  if (error.status === 412) return texts.changed
+  return error.status === 403 ? texts.adminOnly : texts.refused(error.detail)
+}

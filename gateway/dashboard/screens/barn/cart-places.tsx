@@ -1,0 +1,30 @@
+import { byNumber } from '#dashboard/live/cart-look.ts'
+import { toX, toY } from '#dashboard/map/mercator.ts'
+import { barnTexts } from '#dashboard/texts/barn.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+/** A place by the cart that stands there, for who holds the tablet elsewhere. */
+export function CartPlaces({ onPlace }: { onPlace: (place: [x: number, y: number]) => void }) {
+  const { fleet } = useDashboard()
+  const texts = barnTexts()
+  const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].sort(byNumber) : []
+  const choose = (cart: string) => {
+    const position = fleet.carts.get(cart)?.position
+    if (position != null) onPlace([toX(position.long), toY(position.lat)])
+  }
+  return (
+    <label class="field">
+      {texts.cart}
+      <select value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <option value="">{texts.noCart}</option>
+        {carts
+          .filter(({ position }) => position !== null)
+          .map(({ cart }) => (
+            <option key={cart} value={cart}>
+              {cart}
+            </option>
+          ))}
+      </select>
+    </label>
+  )
+}
