@@ -17,10 +17,13 @@ const COMPONENTS: Record<ScreenName, ComponentType> = {
   more: lazy(() => import('#dashboard/screens/more.tsx').then(({ MoreScreen }) => MoreScreen)),
 }
 
+/** A page of More that is a map. */
+const BARN = lazy(() => import('#dashboard/screens/barn.tsx').then(({ BarnScreen }) => BarnScreen))
+
 /** What is around every screen: the rail, the banner of the line, the clock. */
 export function Shell() {
-  const { screen } = useDashboard().router.route.value
-  const Screen = COMPONENTS[screen]
+  const { screen, rest } = useDashboard().router.route.value
+  const Screen = screen === 'more' && rest === 'barn' ? BARN : COMPONENTS[screen]
   return (
     <div class="shell">
       <Rail current={screen} />
