@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { answered } from '../page-faults.ts'
+import type { Scene } from '../scene.ts'
+import { createStage } from '../stage.ts'
+
+const stage = createStage({
+  prepare: async ({ course }) => {
+    await course.carts(17, 18)
+    const out = await course.cart('4')
+    await out.drives('fairway')
+    await course.becomes('4', ({ state }) => state === 'out', 'out')
+    await course.becomes('18', ({ state }) => state === 'in', 'in')
+  },
+})
+
+stage.eachLook('a cart is found by its number, and counters narrow map and list', async (scene) => {
+  const { page, open, audit } = scene
+  await open()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('button', { name: /^1 On course$/ }).waitFor()
+  await audit()
+  await page.getByRole('searchbox', { name: 'Cart number' }).fill('1')
+  await page.getByRole('option', { name: /18/ }).waitFor()
+  await audit()
+  await page.getByRole('searchbox', { name: 'Cart number' }).fill('17')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+  assert.match(page.url(), /#\/map\/17$/)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('button', { name: /In barn/, pressed: false }).click()
+  await page.getByRole('heading', { name: 'In barn' }).waitFor()
+  assert.deepEqual(await page.getByRole('list', { name: 'In barn' }).getByRole('listitem').count(), 2)
+  await audit()
+  await page.getByRole('button', { name: /In barn/, pressed: true }).click()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+})
+
+stage.test('a touch on a pill opens it, and one on a cart shows its card', async ({ page, open }) => {
+  // a cart that is in a pill is brought to the middle
+  await open('/app/#/map/17')
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  const card = page.getByRole('heading', { name: /^Cart 1[78]$/ })
+  const isOpened = async () => {
+    await touchMiddle(page)
+    return card.isVisible()
+  }
+  await eventually(isOpened, 'the card of a touched cart', 20_000)
+})
+
+stage.test('a user sees the map and no counters', async ({ page, open, audit }) => {
+  await open('/app/#/map', 'user')
+  await page.getByRole('application', { name: 'Map of the course' }).waitFor()
+  await page.getByRole('button', { name: 'Whole course' }).click()
+  assert.equal(await page.getByRole('button', { name: /On course/ }).count(), 0)
+  assert.equal(await page.getByRole('heading', { name: 'Needs you' }).count(), 0)
+  await audit()
+})
+
+stage.eachLook('the barn is put where the map shows it, beside all other zones', async (scene) => {
+  const { page, open, audit } = scene
+  const before = await zonesOf(scene)
+  await open('/app/#/more/barn', 'admin')
+  await page.getByRole('button', { name: 'The barn is here' }).click()
+  await page.getByRole('button', { name: 'Larger' }).click()
+  await audit()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved').waitFor()
+  await audit()
+  const after = await zonesOf(scene)
+  const barn = after.features.find(({ id }) => id === 'barn')
+  assert.equal(barn?.geometry.type, 'Point')
+  assert.equal(barn?.properties.type, 'parking')
+  const others = ({ features }: ZonesJson) => features.filter(({ id }) => id !== 'barn')
+  assert.deepEqual(others(after), others(before))
+})
+
+stage.test('zones that somebody changes meanwhile are read again, once', async (scene) => {
+  const { page, open, faults } = scene
+  faults.forgive(answered(412))
+  let changes = 0
+  await page.route('**/zones', async (route) => {
+    if (route.request().method() === 'PUT' && changes++ !== 1) await changeZones(scene)
+    await route.continue()
+  })
+  await open('/app/#/more/barn', 'admin')
+  await page.getByRole('button', { name: 'The barn is here' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved').waitFor()
+  assert.equal(changes, 2)
+  await page.unroute('**/zones')
+  await page.route('**/zones', async (route) => {
+    if (route.request().method() === 'PUT') await changeZones(scene)
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Somebody else is changing the zones').waitFor()
+})
+
+stage.test('staff see the barn, and that an admin sets it', async ({ page, open }) => {
+  await open('/app/#/more/barn', 'staff')
+  await page.getByText('Only an admin can change it.').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'The barn is here' }).count(), 0)
+})
+
+/** Where a cart is that was brought into view: between what lies on the map and its lower edge. */
+async function touchMiddle(page: Page): Promise<void> {
+  const [area, top] = await Promise.all([
+    page.locator('.map-area').boundingBox(),
+    page.locator('.map-top').boundingBox(),
+  ])
+  assert.ok(area !== null && top !== null)
+  const upper = top.y + top.height
+  await page.mouse.click(area.x + area.width / 2, (upper + area.y + area.height) / 2)
+}
+
+async function zonesOf({ gateway }: Scene): Promise<ZonesJson> {
+  return (await gateway.request('GET', '/zones')).body
+}
+
+/** What somebody else does: the name of a zone is another, and so is the version. */
+async function changeZones(scene: Scene): Promise<void> {
+  const { features } = await zonesOf(scene)
+  const renamed = features.map((zone) =>
+    zone.id === 'green-1'
+      ? { ...zone, properties: { ...zone.properties, name: `${zone.properties.name}+` } }
+      : zone,
+  )
+  const body = { type: 'FeatureCollection', features: renamed }
+  const { status } = await scene.gateway.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.equal(status, 200)
+}
