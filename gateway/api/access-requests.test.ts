@@ -51,6 +51,13 @@ for (const [method, path, body] of [
   }
 }
 
+test('a tablet that waits asks again and again, and is no guess', async () => {
+  const { body: asked } = await ask()
+  for (let n = 0; n < 50; n++) assert.deepEqual(await codeOf(signIn(asked)), [403, 'not_allowed_yet'])
+  await allow(asked.request_id)
+  assert.equal((await signIn(asked)).status, 201)
+})
+
 test('a tablet asks, an admin compares four digits and allows it, and it signs in once', async () => {
   const { status, body: asked } = await ask()
   assert.equal(status, 201)

@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/access.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Rates } from '#shared/budgets/rates.ts'
-import { AppError, UnauthenticatedError } from '#shared/errors.ts'
+import { UnauthenticatedError } from '#shared/errors.ts'
 import { Tally } from '#shared/tally.ts'
 import type { GeofenceToken, GeofenceTokens } from '../geofence-tokens.ts'
 import type { User, Users } from '../users.ts'
@@ -136,13 +136,15 @@ export class KeyGuard {
     try {
       return read()
     } catch (error) {
+      // what was right, and waits or is to be tried again, is no guess
+      if (!(error instanceof UnauthenticatedError)) throw error
       try {
         this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
       } catch (limit) {
         this.refused.add('too_many_failures')
         throw limit
       }
-      if (error instanceof AppError) this.refused.add(error.code)
+      this.refused.add(error.code)
       throw error
     }
   }
