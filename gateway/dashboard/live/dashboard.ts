@@ -1,13 +1,20 @@
-import { type ReadonlySignal, signal } from '@preact/signals-core'
-import { ApiClient } from '#shared/client.ts'
+import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
+import { ApiClient, ApiError } from '#shared/client.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
+import { readCode, type SignInCode } from './code.ts'
 import { Fleet } from './fleet.ts'
 import { GatewayClock } from './gateway-clock.ts'
-import { Line } from './line.ts'
+import { Line, type LineEvents, type LineSocket } from './line.ts'
+import { filesOf, isOtherPage, type PageFiles } from './page-files.ts'
+import { PersonGate } from './person-gate.ts'
+import { Preferences } from './preferences.ts'
 import { Router } from './route.ts'
 
 type Site = MeJson['site']
+
+/** Rights of an admin end by themselves, and so does a person who was idle: nothing says so but `GET /me`. */
+const LOOK_AT_RIGHTS_MS = 30_000
 
 /** Everything the screens show and do: one for the page. */
 export class Dashboard {
@@ -15,23 +22,38 @@ export class Dashboard {
   readonly clock = new GatewayClock()
   readonly fleet = new Fleet()
   readonly router = new Router()
-  readonly line = new Line({
-    open: () => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/realtime`),
-    clock: this.clock,
-    take: (message) => this.#take(message),
+  readonly preferences = new Preferences()
+  readonly line = new Line({ open: openSocket, clock: this.clock, take: (message) => this.#take(message) })
+  readonly gate = new PersonGate({
+    me: () => this.#me.value,
+    nowMs: () => this.clock.nowMs(),
+    preferences: this.preferences,
+    refresh: () => this.refresh(),
   })
   readonly #me = signal<MeJson | null>(null)
   readonly #site = signal<Site>({ name: '', time_zone: 'UTC', units: 'metric', language: 'en' })
+  readonly #shownSite = computed<Site>(() => {
+    const { language, units } = this.preferences.choice.value
+    const site = this.#site.value
+    return { ...site, language: language ?? site.language, units: units ?? site.units }
+  })
   readonly #listeners = new Set<(message: ServerMessage) => void>()
   readonly #second = signal(0)
+  readonly #lostSecond = signal(0)
+  readonly #zones = signal(0)
+  readonly #code = signal<SignInCode | null>(null)
+  readonly #isUpdateReady = signal(false)
+  #files: PageFiles = []
+  #connections = 0
 
   /** Who is signed in; null for nobody. */
   get me(): ReadonlySignal<MeJson | null> {
     return this.#me
   }
 
+  /** Language and units are the tablet's choice, else the site's. */
   get site(): ReadonlySignal<Site> {
-    return this.#site
+    return this.#shownSite
   }
 
   /** Grows once a second while the line is live: ages are counted anew then, and stand still while it is gone. */
@@ -39,29 +61,81 @@ export class Dashboard {
     return this.#second
   }
 
+  /** Grows once a second while the line is gone: for how long it has been. */
+  get lostSecond(): ReadonlySignal<number> {
+    return this.#lostSecond
+  }
+
+  /** Grows when the zones of the course may be others: they were changed, or the line was gone for a time. */
+  get zones(): ReadonlySignal<number> {
+    return this.#zones
+  }
+
+  /** What the address of the page brought, to sign in with. */
+  get code(): ReadonlySignal<SignInCode | null> {
+    return this.#code
+  }
+
+  /** The gateway serves another page than this one. */
+  get isUpdateReady(): ReadonlySignal<boolean> {
+    return this.#isUpdateReady
+  }
+
   start(): void {
+    this.#takeCode()
+    this.#files = filesOf(document)
+    this.preferences.load()
+    addEventListener('hashchange', () => this.#takeCode())
     this.router.start()
     setInterval(() => {
-      if (this.line.state.value.kind === 'live') this.#second.value++
+      const { kind } = this.line.state.value
+      if (kind === 'live') this.#second.value++
+      else if (kind === 'lost') this.#lostSecond.value++
     }, 1_000)
+    setInterval(() => this.#lookAtRights(), LOOK_AT_RIGHTS_MS)
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'visible') this.line.hurry()
     })
-    addEventListener('online', () => this.line.hurry())
+    for (const event of ['online', 'pageshow']) addEventListener(event, () => this.line.hurry())
   }
 
   /** Signed in: what `GET /me` said. */
   enter(me: MeJson): void {
     const isOther = this.#me.value?.session?.session_id !== me.session?.session_id
-    this.#me.value = me
-    this.#site.value = me.site
-    if (isOther || this.line.state.value.kind === 'ended') this.line.start()
+    if (isOther) this.fleet.clear()
+    this.#know(me)
+    if (!isOther && this.line.state.value.kind !== 'ended') return
+    this.#connections = 0
+    this.line.start()
   }
 
   leave(): void {
     this.line.stop()
     this.fleet.clear()
+    this.preferences.remember(null)
     this.#me.value = null
+  }
+
+  /** Asks who is signed in and acts. That the gateway does not answer is no error: the line says so. */
+  async refresh(): Promise<void> {
+    try {
+      const me = await this.api.call('GET /me')
+      // signed out meanwhile
+      if (this.#me.value !== null) this.#know(me)
+    } catch (error) {
+      if (!(error instanceof ApiError) && !(error instanceof TypeError)) throw error
+    }
+  }
+
+  /** Somebody acts on the tablet, or nobody does any more: what the gateway answered. */
+  acts(me: MeJson): void {
+    this.#know(me)
+    this.preferences.remember(me.session?.person?.user_id ?? null)
+  }
+
+  /** The code of the address was used, or is not to be. */
+  forgetCode(): void {
+    this.#code.value = null
   }
 
   /** Every message of the line, as it comes; ends with what it returns. */
@@ -70,12 +144,59 @@ export class Dashboard {
     return () => this.#listeners.delete(listener)
   }
 
+  #know(me: MeJson): void {
+    this.#me.value = me
+    this.#site.value = me.site
+    const person = me.session?.person
+    if (person != null) this.preferences.remember(person.user_id)
+  }
+
   #take(message: ServerMessage): void {
     this.fleet.take(message)
     if (message.type === 'site_changed') {
       const { name, time_zone, units, language } = message.site
       this.#site.value = { name, time_zone, units, language }
     }
+    if (message.type === 'zones_changed') this.#zones.value++
+    if (message.type === 'connected' && ++this.#connections > 1) this.#catchUp()
     for (const listener of this.#listeners) listener(message)
   }
+
+  /** The line was gone: what it did not tell is asked for. */
+  #catchUp(): void {
+    this.#zones.value++
+    void this.refresh()
+    void this.#lookForUpdate()
+  }
+
+  async #lookForUpdate(): Promise<void> {
+    try {
+      const response = await fetch(location.pathname, { cache: 'no-cache' })
+      if (response.ok && isOtherPage(await response.text(), this.#files)) this.#isUpdateReady.value = true
+    } catch {
+      // gone again: the next connection looks anew
+    }
+  }
+
+  #lookAtRights(): void {
+    const me = this.#me.value
+    const mayEnd = me?.user.role === 'admin' || me?.session?.person != null
+    if (mayEnd && this.line.state.value.kind === 'live') void this.refresh()
+  }
+
+  /** A code is to be read by nobody who looks at the address, now or in the history. */
+  #takeCode(): void {
+    const code = readCode(location.hash)
+    if (code === null) return
+    history.replaceState(null, '', `${location.pathname}${location.search}`)
+    this.#code.value = code
+  }
+}
+
+function openSocket({ heard, closed }: LineEvents): LineSocket {
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
+  const socket = new WebSocket(`${scheme}://${location.host}/realtime`)
+  socket.addEventListener('message', ({ data }) => heard(String(data)))
+  socket.addEventListener('close', ({ code }) => closed(code))
+  return socket
 }

@@ -22,8 +22,12 @@ export class GatewayClock {
 
   /** The gateway said that it is `timeMs`; `tripMs` went by between question and answer, 0 when nobody asked. */
   heard(timeMs: number, tripMs = 0): void {
-    if (this.#offsetMs !== null && this.#frozenMs === null && tripMs > GOOD_TRIP_MS) return
-    this.#offsetMs = timeMs + tripMs / 2 - this.#monotonicMs()
+    const offsetMs = timeMs + tripMs / 2 - this.#monotonicMs()
+    const isGoingOn = this.#offsetMs !== null && this.#frozenMs === null
+    const changeMs = Math.abs(offsetMs - (this.#offsetMs ?? offsetMs))
+    // what the trip may explain is no change of the clock: ages would tremble with the network
+    if (isGoingOn && tripMs > 0 && (tripMs > GOOD_TRIP_MS || changeMs <= tripMs / 2)) return
+    this.#offsetMs = offsetMs
     this.#frozenMs = null
   }
 

@@ -1,7 +1,13 @@
 import { type ReadonlySignal, signal } from '@preact/signals-core'
+import type { Role } from '#shared/wire/users.ts'
 
 export const SCREENS = ['map', 'fleet', 'evening', 'alerts', 'more'] as const
 export type ScreenName = (typeof SCREENS)[number]
+
+/** Who plays sees where the carts are; the rest is for those who work here. */
+export function screensFor(role: Role): readonly ScreenName[] {
+  return role === 'user' ? ['map', 'more'] : SCREENS
+}
 
 /** `rest` is what comes after the screen: a cart on the map, a page of More. */
 export interface Route {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Preferences, type Shelf } from './preferences.ts'
+
+/** A browser's storage. */
+function shelfOf(kept: Map<string, string>): () => Shelf {
+  return () => ({
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, text) => void kept.set(name, text),
+    removeItem: (name) => void kept.delete(name),
+  })
+}
+
+test('what was chosen and who acted is there after the next load', () => {
+  const kept = new Map<string, string>()
+  const before = new Preferences(shelfOf(kept))
+  before.choose({ language: 'de' })
+  before.choose({ units: 'imperial' })
+  before.remember('jane')
+  const after = new Preferences(shelfOf(kept))
+  after.load()
+  assert.deepEqual(after.choice.value, { language: 'de', units: 'imperial' })
+  assert.equal(after.personId.value, 'jane')
+  after.choose({ language: null })
+  after.remember(null)
+  const last = new Preferences(shelfOf(kept))
+  last.load()
+  assert.deepEqual(last.choice.value, { language: null, units: 'imperial' })
+  assert.equal(last.personId.value, null)
+})
+
+for (const [what, shelf] of [
+  [
+    'forbidden',
+    () => {
+      throw new Error('SecurityError')
+    },
+  ],
+  [
+    'full',
+    () => ({
+      getItem: () => null,
+      setItem: () => {
+        throw new Error('QuotaExceededError')
+      },
+      removeItem: () => undefined,
+    }),
+  ],
+] as const)
+  test(`storage that is ${what} keeps nothing, and what was chosen holds`, () => {
+    const preferences = new Preferences(shelf)
+    preferences.load()
+    preferences.choose({ language: 'de' })
+    preferences.remember('jane')
+    assert.deepEqual(preferences.choice.value, { language: 'de', units: null })
+    assert.equal(preferences.personId.value, 'jane')
+  })
+
+test('what somebody else has put there is no choice', () => {
+  for (const text of ['', 'null', '[]', '7', '{"language":"fr","units":7}', '{'])
+    assert.deepEqual(
+      (() => {
+        const preferences = new Preferences(shelfOf(new Map([['cartbarn.choice', text]])))
+        preferences.load()
+        return preferences.choice.value
+      })(),
+      { language: null, units: null },
+      text,
+    )
+})
