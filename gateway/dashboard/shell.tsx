@@ -1,11 +1,12 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
-import { SCREENS, type ScreenName, toHash } from '#dashboard/live/route.ts'
-import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
+import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
+import { formatTime } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
+import { Banners } from './banners.tsx'
 
 const LIVE_MAP = lazy(() => import('#dashboard/screens/map.tsx').then(({ MapScreen }) => MapScreen))
 
@@ -17,27 +18,32 @@ const COMPONENTS: Record<ScreenName, ComponentType> = {
   more: lazy(() => import('#dashboard/screens/more.tsx').then(({ MoreScreen }) => MoreScreen)),
 }
 
-/** A page of More that is a map. */
-const BARN = lazy(() => import('#dashboard/screens/barn.tsx').then(({ BarnScreen }) => BarnScreen))
+const PersonDialog = lazy(() =>
+  import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog),
+)
 
 /** What is around every screen: the rail, the banner of the line, the clock. */
 export function Shell() {
-  const { screen, rest } = useDashboard().router.route.value
-  const Screen = screen === 'more' && rest === 'barn' ? BARN : COMPONENTS[screen]
+  const { router, gate, me } = useDashboard()
+  const { screen: asked } = router.route.value
+  const screens = screensFor(me.value?.role ?? 'user')
+  const screen = screens.includes(asked) ? asked : 'map'
+  const Screen = COMPONENTS[screen]
   return (
     <div class="shell">
-      <Rail current={screen} />
-      <div class="banner">
-        <LineBanner />
-      </div>
+      <Rail current={screen} screens={screens} />
+      <header class="banner">
+        <Banners />
+      </header>
       <main class="screen">
         <Screen />
       </main>
+      {gate.question !== null && <PersonDialog />}
     </div>
   )
 }
 
-function Rail({ current }: { current: ScreenName }) {
+function Rail({ current, screens }: { current: ScreenName; screens: readonly ScreenName[] }) {
   const { fleet, clock, line, second, site } = useDashboard()
   const texts = shellTexts()
   const open =
@@ -48,7 +54,7 @@ function Rail({ current }: { current: ScreenName }) {
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   return (
     <nav class="rail" aria-label={texts.screens}>
-      {SCREENS.map((name) => (
+      {screens.map((name) => (
         <a
           key={name}
           href={toHash(name)}
@@ -66,19 +72,5 @@ function Rail({ current }: { current: ScreenName }) {
         <span class="rail-line">{isLive ? `● ${texts.live}` : '○'}</span>
       </p>
     </nav>
-  )
-}
-
-/** One bar while the line is gone; announced when it appears. */
-function LineBanner() {
-  const { line, clock, second } = useDashboard()
-  const state = line.state.value
-  const isGone = second.value >= 0 && (state.kind === 'lost' || state.kind === 'connecting')
-  return (
-    <div role="status" aria-live="polite">
-      {isGone && state.kind === 'lost' && (
-        <p class="line-banner">{shellTexts().noContact(formatSpan(clock.nowMs() - state.sinceMs))}</p>
-      )}
-    </div>
   )
 }

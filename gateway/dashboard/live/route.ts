@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals-core'
 import type { Role } from '#shared/wire/users.ts'
 
-export const SCREENS = ['map', 'fleet', 'evening', 'alerts', 'more'] as const
+const SCREENS = ['map', 'fleet', 'evening', 'alerts', 'more'] as const
 export type ScreenName = (typeof SCREENS)[number]
 
 /** Who plays sees where the carts are; the rest is for those who work here. */

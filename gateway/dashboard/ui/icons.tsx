@@ -17,6 +17,7 @@ const PATHS = {
   home: 'M4 11 12 4l8 7v9h-5v-6H9v6H4z',
   next: 'm9 5 7 7-7 7',
   back: 'm15 5-7 7 7 7',
+  flag: 'M7 21V4l10 4-10 4',
   bolt: 'M13 3 5 14h6l-1 7 8-11h-6l1-7Z',
 } as const
 

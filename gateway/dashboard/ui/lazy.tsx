@@ -2,8 +2,11 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 
-/** A screen whose code comes when it is opened first. One that does not come can be asked for again. */
-export function lazy(load: () => Promise<ComponentType>): ComponentType {
+/**
+ * A screen whose code comes when it is opened first. One that does not come can be asked for again; `Instead` is for what
+ * need not be there at all.
+ */
+export function lazy(load: () => Promise<ComponentType>, Instead?: ComponentType): ComponentType {
   let loaded: ComponentType | undefined
   return function Lazy() {
     const [Screen, setScreen] = useState<ComponentType | undefined>(() => loaded)
@@ -25,6 +28,7 @@ export function lazy(load: () => Promise<ComponentType>): ComponentType {
     }, [tries])
     const texts = shellTexts()
     if (Screen !== undefined) return <Screen />
+    if (Instead !== undefined) return <Instead />
     if (!isFailed) return <p class="page">{texts.loading} …</p>
     return (
       <div class="page">

@@ -1,0 +1,45 @@
+import { formatSpan } from '#dashboard/texts/format.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+/** What every screen says at its top: the line is gone, the app is old, an admin is waited for. */
+export function Banners() {
+  return (
+    <>
+      <LineBanner />
+      <UpdateBanner />
+    </>
+  )
+}
+
+/** One bar while the line is gone; announced when it appears, but not each second anew. */
+function LineBanner() {
+  const { line, lostSecond } = useDashboard()
+  const texts = shellTexts()
+  const isLost = lostSecond.value >= 0 && line.state.value.kind === 'lost'
+  return (
+    <div role="status">
+      {isLost && (
+        <p class="line-banner">
+          <span class="visually-hidden">{texts.lineLost}</span>
+          <span aria-hidden="true">{texts.noContact(formatSpan(line.silentForMs()))}</span>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A page that is older than its gateway goes on; whoever looks after it decides when. */
+function UpdateBanner() {
+  const { isUpdateReady, line } = useDashboard()
+  const texts = shellTexts()
+  if (!isUpdateReady.value || line.state.value.kind !== 'live') return null
+  return (
+    <div class="info-banner">
+      {texts.update}
+      <button type="button" class="button" onClick={() => location.reload()}>
+        {texts.updateNow}
+      </button>
+    </div>
+  )
+}

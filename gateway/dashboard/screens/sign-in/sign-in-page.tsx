@@ -1,0 +1,22 @@
+import './sign-in.css'
+import type { ComponentChildren } from 'preact'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { LanguageChoice } from '../language-choice.tsx'
+
+/** What is around every step of signing in. */
+export function SignInPage({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <main class="sign-in">
+      <div class="sign-in-column">
+        <div class="sign-in-head">
+          <span class="sign-in-flag">
+            <Icon name="flag" />
+          </span>
+          <h1>{title}</h1>
+        </div>
+        {children}
+        <LanguageChoice />
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,107 @@
+import { useEffect, useState } from 'preact/hooks'
+import { isTypedCode, type SignInCode } from '#dashboard/live/code.ts'
+import { isFirstSetUp } from '#dashboard/live/set-up.ts'
+import { signInTexts } from '#dashboard/texts/sign-in.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { ApiError } from '#shared/client.ts'
+import type { MeJson } from '#shared/wire/sessions.ts'
+import { AskForAccess } from './ask-for-access.tsx'
+import { SetUp } from './set-up.tsx'
+import { SignInPage } from './sign-in-page.tsx'
+
+/** For a tablet that has no session, brings a code, or has just set the gateway up. */
+export function SignInScreen() {
+  const dashboard = useDashboard()
+  const { me, code } = dashboard
+  const known = me.value
+  const [setUp, setSetUp] = useState<MeJson | null>(known !== null && isFirstSetUp(known) ? known : null)
+  const enter = (signedIn: MeJson) => {
+    if (isFirstSetUp(signedIn)) return setSetUp(signedIn)
+    dashboard.enter(signedIn)
+    dashboard.forgetCode()
+  }
+  if (setUp !== null) return <SetUp me={setUp} onDone={enter} />
+  const given = code.value
+  if (given !== null) return <WithCode key={given.code} given={given} onIn={enter} />
+  return <WithKey onIn={enter} />
+}
+
+/** The code that came in the address is used at once. */
+function WithCode({ given, onIn }: { given: SignInCode; onIn: (me: MeJson) => void }) {
+  const dashboard = useDashboard()
+  const texts = signInTexts()
+  const { send, fault, isSending } = useSending()
+  const [isRefused, setRefused] = useState(false)
+  const use = () =>
+    send(async () => {
+      try {
+        onIn(await dashboard.api.call('POST /sessions', { body: { code: given.code } }))
+      } catch (error) {
+        setRefused(error instanceof ApiError && error.status === 401)
+        throw error
+      }
+    })
+  useEffect(() => void use(), [])
+  return (
+    <SignInPage title={texts.title}>
+      <div class="panel">
+        <p role="status">{isSending ? `${texts.signingIn} …` : ''}</p>
+        <Fault text={fault} />
+        {fault !== null && !isRefused && (
+          <button type="button" class="button main" onClick={() => void use()}>
+            {texts.tryAgain}
+          </button>
+        )}
+        {fault !== null && (
+          <button type="button" class="button" onClick={() => dashboard.forgetCode()}>
+            {texts.otherWay}
+          </button>
+        )}
+      </div>
+    </SignInPage>
+  )
+}
+
+/** A key, or a code that somebody types; else the tablet asks. */
+function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
+  const { api, line } = useDashboard()
+  const texts = signInTexts()
+  const [key, setKey] = useState('')
+  const { send, fault, isSending } = useSending()
+  const signIn = async (event: Event) => {
+    event.preventDefault()
+    const typed = key.trim()
+    if (typed === '') return
+    await send(async () =>
+      onIn(
+        await api.call('POST /sessions', { body: isTypedCode(typed) ? { code: typed } : { api_key: typed } }),
+      ),
+    )
+  }
+  return (
+    <SignInPage title={texts.title}>
+      {line.state.value.kind === 'ended' && <p role="status">{texts.ended}</p>}
+      <form class="panel" onSubmit={(event) => void signIn(event)}>
+        <label class="field">
+          {texts.key}
+          <input
+            type="password"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            maxLength={256}
+            value={key}
+            onInput={({ currentTarget }) => setKey(currentTarget.value)}
+          />
+        </label>
+        <Fault text={fault} />
+        <button type="submit" class="button main" disabled={isSending}>
+          {texts.signIn}
+        </button>
+      </form>
+      <AskForAccess onIn={onIn} />
+    </SignInPage>
+  )
+}

@@ -1,0 +1,34 @@
+import { defineTexts } from './texts.ts'
+
+export const personTexts = defineTexts({
+  en: {
+    who: 'Who is it?',
+    whoForRights: 'This needs an admin. Who is it?',
+    idle: 'Nobody did anything here for ten minutes.',
+    pinOf: (name: string) => `PIN of ${name}`,
+    pin: 'PIN',
+    erase: 'Delete',
+    ok: 'OK',
+    cancel: 'Cancel',
+    others: 'Somebody else',
+    nobody: (name: string) => `Nobody in particular (${name})`,
+    key: 'Your key',
+    goOn: 'Go on',
+    nobodyHasPin: 'Nobody has a PIN yet.',
+  },
+  de: {
+    who: 'Wer ist da?',
+    whoForRights: 'Dafür braucht es einen Admin. Wer ist da?',
+    idle: 'Hier hat zehn Minuten lang niemand etwas getan.',
+    pinOf: (name: string) => `PIN von ${name}`,
+    pin: 'PIN',
+    erase: 'Löschen',
+    ok: 'OK',
+    cancel: 'Abbrechen',
+    others: 'Jemand anderes',
+    nobody: (name: string) => `Niemand Bestimmtes (${name})`,
+    key: 'Ihr Schlüssel',
+    goOn: 'Weiter',
+    nobodyHasPin: 'Noch hat niemand eine PIN.',
+  },
+})
