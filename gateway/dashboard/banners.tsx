@@ -1,13 +1,21 @@
 import { formatSpan } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { lazy } from '#dashboard/ui/lazy.tsx'
+
+const AdminBanner = lazy(
+  () => import('#dashboard/screens/more/admin-banner.tsx').then(({ AdminBanner }) => AdminBanner),
+  () => null,
+)
 
 /** What every screen says at its top: the line is gone, the app is old, an admin is waited for. */
 export function Banners() {
+  const { me } = useDashboard()
   return (
     <>
       <LineBanner />
       <UpdateBanner />
+      {me.value?.user.role === 'admin' && <AdminBanner />}
     </>
   )
 }

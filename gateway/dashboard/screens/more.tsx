@@ -1,9 +1,58 @@
-import { shellTexts } from '#dashboard/texts/shell.ts'
+import './more/more.css'
+import type { ComponentType } from 'preact'
+import { isAtLeast } from '#dashboard/live/person-gate.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { lazy } from '#dashboard/ui/lazy.tsx'
+import { GatewayState } from './more/gateway-state.tsx'
+import { SignOut } from './more/sign-out.tsx'
+import { WhatIsShown } from './more/what-is-shown.tsx'
+import { WhoActs } from './more/who-acts.tsx'
+import { MORE_PAGES } from './more-pages.ts'
 
+const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(
+  MORE_PAGES.map(({ path, load }) => [path, lazy(load)]),
+)
+
+/** What is not needed every minute; a page of it by its address. */
 export function MoreScreen() {
+  const { router, me } = useDashboard()
+  const texts = moreTexts()
+  const role = me.value?.user.role ?? 'user'
+  const pages = MORE_PAGES.filter((page) => isAtLeast(role, page.role))
+  const open = pages.find(({ path }) => path === router.route.value.rest)
+  const Page = COMPONENTS.get(open?.path ?? '')
+  if (open !== undefined && Page !== undefined)
+    return (
+      <div class="page more-page">
+        <div class="row">
+          <a class="button" href={toHash('more')} aria-label={texts.back}>
+            <Icon name="back" />
+          </a>
+          <h1>{open.title()}</h1>
+        </div>
+        <Page key={open.path} />
+      </div>
+    )
   return (
-    <div class="page">
-      <h1>{shellTexts().more}</h1>
+    <div class="page more-page">
+      <h1>{texts.title}</h1>
+      <WhoActs />
+      {pages.length > 0 && (
+        <nav class="panel more-links" aria-label={texts.pages}>
+          {pages.map(({ path, title }) => (
+            <a key={path} href={`${toHash('more')}/${path}`}>
+              {title()}
+              <Icon name="next" />
+            </a>
+          ))}
+        </nav>
+      )}
+      <WhatIsShown />
+      <GatewayState />
+      <SignOut />
     </div>
   )
 }

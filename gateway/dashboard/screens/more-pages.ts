@@ -1,0 +1,29 @@
+import type { ComponentType } from 'preact'
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import type { Role } from '#shared/wire/users.ts'
+
+/** A page below More, at `#/more/PATH`. */
+export interface MorePage {
+  path: string
+  title: () => string
+  /** The code of it comes when it is opened. */
+  load: () => Promise<ComponentType>
+  /** Of the tablet; whoever acts on it is asked for more by the gateway. */
+  role: Role
+}
+
+/** All of them, in the order of the list. */
+export const MORE_PAGES: readonly MorePage[] = [
+  {
+    path: 'tablets',
+    title: () => tabletTexts().tablets,
+    load: () => import('./more/tablets.tsx').then(({ TabletsPage }) => TabletsPage),
+    role: 'admin',
+  },
+  {
+    path: 'people',
+    title: () => tabletTexts().people,
+    load: () => import('./more/people.tsx').then(({ PeoplePage }) => PeoplePage),
+    role: 'admin',
+  },
+]

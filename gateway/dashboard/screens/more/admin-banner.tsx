@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'preact/hooks'
+import { toHash } from '#dashboard/live/route.ts'
+import { formatTime } from '#dashboard/texts/format.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import type { AccessRequestJson } from '#shared/wire/access-requests.ts'
+import { useHealth } from './use-health.ts'
+
+const ASK_EVERY_MS = 5_000
+
+/** What waits for an admin, on whatever screen: tablets at the door, and a clock that nobody has confirmed. */
+export function AdminBanner() {
+  return (
+    <>
+      <WaitingBanner />
+      <ClockBanner />
+    </>
+  )
+}
+
+function WaitingBanner() {
+  const texts = moreTexts()
+  const waiting = useWaiting().filter(({ allowed }) => !allowed)
+  const [first, ...others] = waiting
+  if (first === undefined) return null
+  return (
+    <div class="info-banner">
+      <span class="cut" dir="auto">
+        {texts.asksForAccess(first.name, first.check)} {others.length > 0 && texts.moreAsk(others.length)}
+      </span>
+      <a class="button" href={`${toHash('more')}/tablets`}>
+        {texts.look}
+      </a>
+    </div>
+  )
+}
+
+/** Only who has the rights of an admin now is told; a PIN is not asked for by what goes on by itself. */
+function useWaiting(): readonly AccessRequestJson[] {
+  const { api, me, line } = useDashboard()
+  const [waiting, setWaiting] = useState<readonly AccessRequestJson[]>([])
+  const mayAsk = me.value?.role === 'admin' && line.state.value.kind === 'live'
+  useEffect(() => {
+    setWaiting([])
+    if (!mayAsk) return
+    const ask = () => void api.call('GET /access-requests').then(setWaiting, () => undefined)
+    ask()
+    const timer = setInterval(ask, ASK_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [api, mayAsk])
+  return waiting
+}
+
+/** "Is it 07:04?": a gateway that came back from a power cut may be hours late and look right to itself. */
+function ClockBanner() {
+  const { api, gate, clock, second, site } = useDashboard()
+  const texts = moreTexts()
+  const { health, again } = useHealth()
+  const [isDenied, deny] = useState(false)
+  const { send, fault, isSending } = useSending()
+  if (health === null || health.clock === 'confirmed') return null
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const confirm = async () => {
+    // what the question shows: whoever says yes has looked at another clock
+    const body = { time: new Date(clock.nowMs()).toISOString() }
+    await gate.act(() => api.call('POST /clock/confirm', { body }))
+    again()
+  }
+  return (
+    <div class="info-banner">
+      <strong>{texts.isIt(formatTime(nowMs, site.value.time_zone))}</strong>
+      <span>{isDenied ? texts.setClock : texts.clockWhy}</span>
+      {!isDenied && (
+        <span class="row">
+          <button type="button" class="button" disabled={isSending} onClick={() => void send(confirm)}>
+            {texts.yes}
+          </button>
+          <button type="button" class="button" onClick={() => deny(true)}>
+            {texts.no}
+          </button>
+        </span>
+      )}
+      <Fault text={fault} />
+    </div>
+  )
+}

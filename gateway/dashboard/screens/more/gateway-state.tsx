@@ -1,0 +1,36 @@
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { useHealth } from './use-health.ts'
+
+/** What somebody reads out on the telephone: version, health, clock. */
+export function GatewayState() {
+  const { me, site } = useDashboard()
+  const texts = moreTexts()
+  const { health } = useHealth()
+  return (
+    <section class="panel">
+      <h2>{texts.gateway}</h2>
+      <dl class="facts">
+        <dt>cartbarn</dt>
+        <dd dir="auto">{site.value.name || '–'}</dd>
+        <dt>{texts.version}</dt>
+        <dd>{me.value?.version}</dd>
+        {health !== null && (
+          <>
+            <dt>{texts.state}</dt>
+            <dd>{health.status === 'ok' ? texts.works : (health.detail ?? texts.broken)}</dd>
+            <dt>{texts.clock}</dt>
+            <dd>{texts.clockStates[health.clock]}</dd>
+          </>
+        )}
+        {health?.disk !== undefined && (
+          <>
+            <dt>{texts.disk}</dt>
+            <dd>{texts.diskStates[health.disk.state]}</dd>
+          </>
+        )}
+      </dl>
+      {health?.damage !== undefined && <p>{texts.damage}</p>}
+    </section>
+  )
+}

@@ -1,0 +1,93 @@
+import { useState } from 'preact/hooks'
+import { formatSpan } from '#dashboard/texts/format.ts'
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { Tablets } from './tablet-list.ts'
+import { UserChoice, useUserChoice } from './user-choice.tsx'
+
+type PairingCode = AnswerOf<'POST /pairing-codes'>
+
+/** A code that signs a new tablet in once, for its camera. */
+export function PairTablet({ users }: Pick<Tablets, 'users'>) {
+  const { api, gate } = useDashboard()
+  const texts = tabletTexts()
+  const choice = useUserChoice(users)
+  const [name, setName] = useState('')
+  const [made, setMade] = useState<PairingCode | null>(null)
+  const { send, fault, isSending } = useSending()
+  const pair = async () => {
+    const user_id = await choice.take()
+    setMade(await gate.act(() => api.call('POST /pairing-codes', { body: { user_id, name: name.trim() } })))
+  }
+  return (
+    <section class="panel">
+      <h2>{texts.pair}</h2>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send(pair)
+        }}
+      >
+        <label class="field">
+          {texts.tabletName}
+          <input
+            required
+            maxLength={100}
+            dir="auto"
+            autocomplete="off"
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+        </label>
+        <UserChoice choice={choice} />
+        <Fault text={fault} />
+        <button type="submit" class="button main" disabled={isSending}>
+          {texts.makeCode}
+        </button>
+      </form>
+      {made !== null && <Code key={made.code} made={made} />}
+    </section>
+  )
+}
+
+function Code({ made }: { made: PairingCode }) {
+  const { clock, second } = useDashboard()
+  const texts = tabletTexts()
+  const leftMs = second.value >= 0 ? Date.parse(made.expires_at) - clock.nowMs() : 0
+  if (leftMs <= 0) return <p role="status">{texts.expired}</p>
+  return (
+    <div class="stack">
+      <p>{texts.scan}</p>
+      <QrCode text={made.url} />
+      <p class="digits">{made.code.replaceAll(/.{4}(?=.)/g, '$&-')}</p>
+      <p class="small">{texts.validFor(formatSpan(leftMs))}</p>
+    </div>
+  )
+}
+
+/** Its code comes when somebody pairs a tablet. */
+function QrCode({ text }: { text: string }) {
+  const [path, setPath] = useState<{ d: string; size: number } | null>(null)
+  useState(() => {
+    // without it the code itself is still there to be typed
+    import('./qr-path.ts').then(({ qrPath }) => setPath(qrPath(text))).catch(() => undefined)
+  })
+  if (path === null) return null
+  const { d, size } = path
+  return (
+    <svg
+      class="qr"
+      viewBox={`-4 -4 ${size + 8} ${size + 8}`}
+      role="img"
+      aria-label="QR"
+      shape-rendering="crispEdges"
+    >
+      <path d={`M-4-4h${size + 8}v${size + 8}h-${size + 8}z`} fill="#ffffff" />
+      <path d={d} fill="#000000" />
+    </svg>
+  )
+}

@@ -1,0 +1,34 @@
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Dialog } from '#dashboard/ui/dialog.tsx'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { PinPad } from '../pin-pad.tsx'
+
+interface PinDialogProps {
+  userId: string
+  title: string
+  onClose: (isSet: boolean) => void
+}
+
+/** A new PIN for somebody. */
+export function PinDialog({ userId, title, onClose }: PinDialogProps) {
+  const { api, gate } = useDashboard()
+  const texts = tabletTexts()
+  const { send, fault, isSending } = useSending()
+  const set = (pin: string) =>
+    send(async () => {
+      await gate.act(() => api.call('PUT /users/{id}/pin', { path: { id: userId }, body: { pin } }))
+      onClose(true)
+    })
+  return (
+    <Dialog title={title} onCancel={() => onClose(false)}>
+      <p>{texts.pinWhy}</p>
+      <PinPad isSending={isSending} onPin={(pin) => void set(pin)} />
+      <Fault text={fault} />
+      <button type="button" class="button" onClick={() => onClose(false)}>
+        {texts.cancel}
+      </button>
+    </Dialog>
+  )
+}

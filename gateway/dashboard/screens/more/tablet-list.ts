@@ -1,0 +1,15 @@
+import { moreTexts } from '#dashboard/texts/more.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+
+/** What the three parts of the page show. */
+export interface Tablets {
+  users: AnswerOf<'GET /users'>
+  sessions: AnswerOf<'GET /sessions'>
+  requests: AnswerOf<'GET /access-requests'>
+}
+
+/** "Jane (Staff)". */
+export function nameOf({ users }: Tablets, userId: string): string {
+  const user = users.find(({ user_id }) => user_id === userId)
+  return user === undefined ? '–' : `${user.name} (${moreTexts().roles[user.role]})`
+}

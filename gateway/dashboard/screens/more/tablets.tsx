@@ -1,0 +1,34 @@
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { AdminList } from './admin-list.tsx'
+import { PairTablet } from './pair-tablet.tsx'
+import { SignedInTablets } from './signed-in-tablets.tsx'
+import type { Tablets } from './tablet-list.ts'
+import { useAdminList } from './use-admin-list.ts'
+import { WaitingTablets } from './waiting-tablets.tsx'
+
+const LOOK_EVERY_MS = 4_000
+
+/** Which tablets are signed in, which want to be, and a code for a new one. */
+export function TabletsPage() {
+  const { api } = useDashboard()
+  const load = async (): Promise<Tablets> => {
+    const [users, sessions, requests] = await Promise.all([
+      api.call('GET /users'),
+      api.call('GET /sessions'),
+      api.call('GET /access-requests'),
+    ])
+    return { users, sessions, requests }
+  }
+  const list = useAdminList(load, LOOK_EVERY_MS)
+  return (
+    <AdminList of={list}>
+      {(tablets) => (
+        <>
+          <WaitingTablets tablets={tablets} onChange={list.again} />
+          <PairTablet users={tablets.users} />
+          <SignedInTablets tablets={tablets} onChange={list.again} />
+        </>
+      )}
+    </AdminList>
+  )
+}
