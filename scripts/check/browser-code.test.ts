@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'oxc-parser'
+import { readAliases } from './import-table.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ENTRY = 'gateway/dashboard/main.tsx'
+/** What the app brings along; all else is of the gateway and of the tools that build it. */
+const PACKAGES = new Set([
+  ...['preact', '@preact/signals', '@preact/signals-core', 'ol', 'uplot', 'qrcode-generator'],
+  '@fontsource-variable/atkinson-hyperlegible-next',
+])
+const aliases = readAliases(ROOT)
+
+/** What a file needs when it runs: imports and exports of values, `import()` included; types are gone by then. */
+function valueImports(path: string): string[] {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const { module, errors } = parseSync(path, text)
+  assert.deepEqual(errors, [], path)
+  const isValue = ({ entries }: { entries: readonly { isType: boolean }[] }) =>
+    entries.length === 0 || entries.some(({ isType }) => !isType)
+  return [
+    ...module.staticImports.filter(isValue).map(({ moduleRequest }) => moduleRequest.value),
+    ...module.staticExports
+      .flatMap(({ entries }) => entries)
+      .filter(({ isType }) => !isType)
+      .flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value])),
+    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ]
+}
+
+/** The path of a file of ours; null for a package. */
+function targetOf(path: string, specifier: string): string | null {
+  if (specifier.startsWith('.')) return posix.join(dirname(path), specifier)
+  if (!specifier.startsWith('#')) return null
+  const [name = '', ...rest] = specifier.split('/')
+  return `${aliases.get(name) ?? ''}${rest.join('/')}`
+}
+
+function packageOf(specifier: string): string {
+  const [scope = '', name = ''] = specifier.split('/')
+  return specifier.startsWith('@') ? `${scope}/${name}` : scope
+}
+
+test('nothing that runs in the browser brings along zod, Node, or a package of the gateway', () => {
+  const cameFrom = new Map<string, string>([[ENTRY, '']])
+  const wrong: string[] = []
+  for (const path of cameFrom.keys()) {
+    if (path.endsWith('.css')) continue
+    for (const specifier of valueImports(path)) {
+      const target = targetOf(path, specifier)
+      if (target === null && !PACKAGES.has(packageOf(specifier)))
+        wrong.push(`${specifier}, by ${wayTo(path, cameFrom)}`)
+      if (target !== null && !cameFrom.has(target)) cameFrom.set(target, path)
+    }
+  }
+  assert.deepEqual(wrong, [])
+  // that nothing was found is to mean that nothing is there
+  assert.ok(cameFrom.has('gateway/dashboard/screens/sign-in/set-up.tsx'), 'what is loaded later is looked at')
+  assert.ok(cameFrom.has('shared/client.ts'), 'what is shared is looked at')
+  assert.ok([...cameFrom.keys()].length > 40)
+})
+
+/** `c <- b <- a`, from a file back to the one that the page names. */
+function wayTo(path: string, cameFrom: ReadonlyMap<string, string>): string {
+  const way = [path]
+  for (let from = cameFrom.get(path); from !== undefined && from !== ''; from = cameFrom.get(from))
+    way.push(from)
+  return way.join(' <- ')
+}
