@@ -20,17 +20,18 @@ export function Banners() {
   )
 }
 
-/** One bar while the line is gone; announced when it appears, but not each second anew. */
+/** One bar while the line is gone; read out when it appears, but not each second anew. */
 function LineBanner() {
   const { line, lostSecond } = useDashboard()
-  const texts = shellTexts()
+  const { before, after } = shellTexts().noContact
   const isLost = lostSecond.value >= 0 && line.state.value.kind === 'lost'
   return (
     <div role="status">
       {isLost && (
         <p class="line-banner">
-          <span class="visually-hidden">{texts.lineLost}</span>
-          <span aria-hidden="true">{texts.noContact(formatSpan(line.silentForMs()))}</span>
+          {before}
+          <span aria-live="off">{formatSpan(line.silentForMs())}</span>
+          {after}
         </p>
       )}
     </div>

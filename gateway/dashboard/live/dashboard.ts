@@ -145,7 +145,10 @@ export class Dashboard {
   }
 
   #know(me: MeJson): void {
+    const before = this.#me.value
     this.#me.value = me
+    // nothing of the line says which carts another person sees
+    if (before !== null && sightOf(before) !== sightOf(me)) this.line.subscribe()
     this.#site.value = me.site
     const person = me.session?.person
     if (person != null) this.preferences.remember(person.user_id)
@@ -191,6 +194,11 @@ export class Dashboard {
     history.replaceState(null, '', `${location.pathname}${location.search}`)
     this.#code.value = code
   }
+}
+
+/** What decides what of the fleet is seen. */
+function sightOf({ session, role, scope }: MeJson): string {
+  return JSON.stringify([session?.session_id, role, scope])
 }
 
 function openSocket({ heard, closed }: LineEvents): LineSocket {

@@ -107,6 +107,15 @@ test('the line asks for a snapshot of everything and pings every 8 s, also when 
   assert.equal(bench.openedAtMs.length, 1)
 })
 
+test('for another person everything is asked anew, once the line is there', (t) => {
+  const bench = live(t)
+  bench.line.subscribe()
+  assert.equal(bench.sent.filter(({ type }) => type === 'subscribe').length, 2)
+  bench.events?.closed(1006)
+  bench.line.subscribe()
+  assert.equal(bench.sent.filter(({ type }) => type === 'subscribe').length, 2)
+})
+
 test('a line that closes is said at once, and the clock stands still', (t) => {
   const bench = live(t)
   bench.pass(30_000)

@@ -111,6 +111,12 @@ export class Line {
     this.#drop()
   }
 
+  /** Asks how everything is, for whoever acts now; a line that is not there asks when it is. */
+  subscribe(): void {
+    if (this.#isLetIn)
+      this.#socket?.send(JSON.stringify({ type: 'subscribe', hardwareIds: ['*'], snapshot: true }))
+  }
+
   /** The tablet woke up, or its network came back: no need to wait. */
   hurry(): void {
     const { kind } = this.#state.value
@@ -166,7 +172,7 @@ export class Line {
     this.#isLetIn = true
     this.#unheard = 0
     this.#deps.clock.heard(Date.parse(time))
-    this.#socket?.send(JSON.stringify({ type: 'subscribe', hardwareIds: ['*'], snapshot: true }))
+    this.subscribe()
   }
 
   #closed(code: number): void {

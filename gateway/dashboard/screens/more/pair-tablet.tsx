@@ -63,6 +63,7 @@ function Code({ made }: { made: PairingCode }) {
     <div class="stack">
       <p>{texts.scan}</p>
       <QrCode text={made.url} />
+      <p class="address">{made.url.split('#', 1)[0]}</p>
       <p class="digits">{made.code.replaceAll(/.{4}(?=.)/g, '$&-')}</p>
       <p class="small">{texts.validFor(formatSpan(leftMs))}</p>
     </div>

@@ -94,8 +94,12 @@ function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
             maxLength={256}
             value={key}
             onInput={({ currentTarget }) => setKey(currentTarget.value)}
+            aria-describedby="or-code"
           />
         </label>
+        <p id="or-code" class="small">
+          {texts.orCode}
+        </p>
         <Fault text={fault} />
         <button type="submit" class="button main" disabled={isSending}>
           {texts.signIn}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cartJson } from '#dashboard/testing/cart-json.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
+import type { DeviceJson } from '#shared/wire/devices.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
+import { Fleet } from './fleet.ts'
+
+const AT = '2026-05-01T12:00:00.000Z'
+const LATER = '2026-05-01T12:00:05.000Z'
+
+/** A fleet whose timer runs when the test says so. */
+function bench() {
+  const timers: (() => void)[] = []
+  const fleet = new Fleet((action) => timers.push(action))
+  const tick = () => {
+    for (const action of timers.splice(0)) action()
+  }
+  return { fleet, timers, tick }
+}
+
+function snapshot(others: Partial<Extract<ServerMessage, { type: 'snapshot' }>> = {}): ServerMessage {
+  return { type: 'snapshot', devices: [], carts: [cartJson('17')], alerts: [], time: AT, ...others }
+}
+
+function fix(hardwareId: string, lat: number, timestamp = LATER): ServerMessage {
+  const times = { timestamp, updated_at: timestamp, last_responded_at: timestamp }
+  return { type: 'device_data', hardwareId, payload: { lat, long: -81.5, speed: 12 }, ...times }
+}
+
+/** What the fleet looks at. */
+function alert(closed_at: string | null): AlertJson {
+  return { alert_id: 'a1', closed_at } as AlertJson
+}
+
+test('whoever shows it is told at most once a timer, however much comes', () => {
+  const { fleet, timers, tick } = bench()
+  fleet.take(snapshot())
+  for (let n = 0; n < 500; n++) fleet.take(fix('tb-17', 28 + n / 1_000))
+  assert.equal(timers.length, 1)
+  assert.equal(fleet.version.value, 0)
+  tick()
+  assert.equal(fleet.version.value, 1)
+  fleet.take(fix('tb-17', 29))
+  tick()
+  assert.equal(fleet.version.value, 2)
+})
+
+test('a message that says nothing of the fleet tells nobody', () => {
+  const { fleet, timers } = bench()
+  fleet.take({ type: 'pong', time: AT })
+  fleet.take({ type: 'zones_changed', version: 3 })
+  assert.equal(timers.length, 0)
+})
+
+test('a snapshot takes the place of all that was known', () => {
+  const { fleet } = bench()
+  fleet.take(snapshot({ carts: [cartJson('17'), cartJson('18')], alerts: [alert(null)] }))
+  fleet.take(snapshot({ carts: [cartJson('18')] }))
+  assert.deepEqual([...fleet.carts.keys()], ['18'])
+  assert.equal(fleet.alerts.size, 0)
+})
+
+test('between two verdicts a cart moves with the device that speaks for it, and with no other', () => {
+  const { fleet } = bench()
+  fleet.take(snapshot())
+  fleet.take(fix('tb-17', 28.5))
+  assert.deepEqual(fleet.carts.get('17')?.position, {
+    ...{ lat: 28.5, long: -81.5, speed: 12, heading: null },
+    ...{ at: LATER, hardware_id: 'tb-17' },
+  })
+  const caddie = { hardware_id: 'cc-17', device_type: 'cartcaddie', name: null, is_online: true }
+  const known = cartJson('17')
+  fleet.take({ type: 'cart', cart: { ...known, devices: [...known.devices, caddie] }, timestamp: AT })
+  fleet.take(fix('cc-17', 10))
+  assert.equal(fleet.carts.get('17')?.position?.lat, 28.5)
+  assert.equal(fleet.carts.get('17')?.last_heard_at, LATER)
+})
+
+test('a verdict that is older than a fix does not move the cart back', () => {
+  const { fleet } = bench()
+  fleet.take(snapshot())
+  fleet.take(fix('tb-17', 28.5))
+  fleet.take({ type: 'cart', cart: cartJson('17', { is_low: true }), timestamp: AT })
+  assert.equal(fleet.carts.get('17')?.position?.lat, 28.5)
+  assert.equal(fleet.carts.get('17')?.is_low, true)
+})
+
+test('presence is known of the device and in its cart', () => {
+  const { fleet } = bench()
+  // what the fleet looks at
+  const device = { hardware_id: 'tb-17', is_online: true } as DeviceJson
+  fleet.take(snapshot({ devices: [device] }))
+  fleet.take({ type: 'device_status', hardwareId: 'tb-17', payload: { is_online: false }, timestamp: AT })
+  assert.equal(fleet.devices.get('tb-17')?.is_online, false)
+  assert.equal(fleet.carts.get('17')?.devices[0]?.is_online, false)
+})
+
+test('what is gone is gone, and what is said of unknown devices is no cart', () => {
+  const { fleet } = bench()
+  fleet.take(snapshot({ alerts: [alert(null)] }))
+  fleet.take({ type: 'alert', event: 'closed', alert: alert(AT), timestamp: AT })
+  fleet.take({ type: 'cart_removed', cart: '17' })
+  fleet.take({ type: 'device_removed', hardwareId: 'tb-17' })
+  fleet.take(fix('tb-17', 28.5))
+  fleet.take({ type: 'device_status', hardwareId: 'nobody', payload: { is_online: true }, timestamp: AT })
+  assert.deepEqual([fleet.carts.size, fleet.devices.size, fleet.alerts.size], [0, 0, 0])
+})
