@@ -5,7 +5,6 @@ import { isFirstSetUp } from '#dashboard/live/set-up.ts'
 import { language } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
-import { ApiError } from '#shared/client.ts'
 import { Shell } from './shell.tsx'
 
 const ASK_AGAIN_MS = 2_000
@@ -20,10 +19,13 @@ export function App() {
   const { me, code, line } = dashboard
   const hasCode = code.value !== null
   const isKnown = useKnown(dashboard, hasCode)
+  const isEnded = line.state.value.kind === 'ended'
   useEffect(() => effect(() => speak(dashboard)), [dashboard])
+  // another tab may have signed in anew: the cookie is that of all of them
+  useEffect(() => void (isEnded && dashboard.comeBack()), [dashboard, isEnded])
   if (hasCode) return <SignIn />
   if (!isKnown) return null
-  const isOver = me.value === null || line.state.value.kind === 'ended'
+  const isOver = me.value === null || isEnded
   return isOver || isFirstSetUp(me.value) ? <SignIn /> : <Shell />
 }
 
@@ -35,12 +37,13 @@ function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
     let timer: ReturnType<typeof setTimeout> | undefined
     const ask = async () => {
       try {
-        dashboard.enter(await dashboard.api.call('GET /me'))
+        // nobody is no error here, as it would be of GET /me, which browsers report each time
+        const { me } = await dashboard.api.call('GET /sessions/current')
+        if (me !== null) dashboard.enter(me)
         setIsKnown(true)
-      } catch (error) {
+      } catch {
         // a gateway that does not answer may know the session all the same
-        if (error instanceof ApiError && error.status === 401) setIsKnown(true)
-        else timer = setTimeout(() => void ask(), ASK_AGAIN_MS)
+        timer = setTimeout(() => void ask(), ASK_AGAIN_MS)
       }
     }
     void ask()

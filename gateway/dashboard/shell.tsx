@@ -66,7 +66,7 @@ function Rail({ current, screens }: { current: ScreenName; screens: readonly Scr
           {name === 'alerts' && open.length > 0 && <span class="badge">{open.length}</span>}
         </a>
       ))}
-      <p class="rail-foot">
+      <p class={line.state.value.kind === 'lost' ? 'rail-foot lost' : 'rail-foot'}>
         {nowMs > 0 && formatTime(nowMs, site.value.time_zone)}
         <br />
         <span class="rail-line">{isLive ? `● ${texts.live}` : '○'}</span>

@@ -118,13 +118,15 @@ export class Dashboard {
 
   /** Asks who is signed in and acts. That the gateway does not answer is no error: the line says so. */
   async refresh(): Promise<void> {
-    try {
-      const me = await this.api.call('GET /me')
-      // signed out meanwhile
-      if (this.#me.value !== null) this.#know(me)
-    } catch (error) {
-      if (!(error instanceof ApiError) && !(error instanceof TypeError)) throw error
-    }
+    const me = await this.#signedIn()
+    // signed out meanwhile: the line says so
+    if (this.#me.value !== null && me !== null) this.#know(me)
+  }
+
+  /** The session of the line is over: goes on with another one, where there is one. */
+  async comeBack(): Promise<void> {
+    const me = await this.#signedIn()
+    if (me !== null && this.line.state.value.kind === 'ended') this.enter(me)
   }
 
   /** Somebody acts on the tablet, or nobody does any more: what the gateway answered. */
@@ -142,6 +144,15 @@ export class Dashboard {
   listen(listener: (message: ServerMessage) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  async #signedIn(): Promise<MeJson | null> {
+    try {
+      return (await this.api.call('GET /sessions/current')).me
+    } catch (error) {
+      if (error instanceof ApiError || error instanceof TypeError) return null
+      throw error
+    }
   }
 
   #know(me: MeJson): void {

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
+import { buildApp } from '../app-build.ts'
+import { openContext } from '../chromium.ts'
+import { answered, LINE_GONE, PageFaults } from '../page-faults.ts'
+import { createStage } from '../stage.ts'
+
+const PIN = '4711'
+/** As somebody may be called. */
+const JANE = 'Jane <b>من</b> 🏌️ of the long name that goes on and on and on and on'
+
+const stage = createStage({
+  // whatever the machine of the test has
+  settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'admin' },
+  prepare: async ({ gateway }) => {
+    const { userId } = await gateway.createUser({ name: JANE, role: 'staff', allowed_hardware_ids: ['*'] })
+    await gateway.request('PUT', `/users/${userId}/pin`, { body: { pin: PIN } })
+  },
+})
+
+async function press(page: Page, digits: string): Promise<void> {
+  for (const digit of digits) await page.getByRole('button', { name: digit, exact: true }).click()
+  await page.getByRole('button', { name: 'OK' }).click()
+}
+
+stage.eachLook('somebody says by a PIN who acts, after a wrong one, and chooses German', async (scene) => {
+  const { page, faults, open, audit } = scene
+  faults.forgive(answered(403))
+  await open('/app/#/more', 'staff')
+  await page.getByRole('heading', { name: 'More' }).waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'It is me' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: /^Jane/ }).click()
+  await press(page, '0000')
+  await page.getByText('The PIN is wrong.').waitFor()
+  await audit()
+  await press(page, PIN)
+  await page.getByRole('button', { name: 'I am done' }).waitFor()
+  await page.getByLabel('Language').selectOption('de')
+  await page.getByRole('heading', { name: 'Mehr' }).waitFor()
+  assert.equal(await page.evaluate('document.documentElement.lang'), 'de')
+  await page.reload()
+  await page.getByRole('button', { name: 'Ich bin fertig' }).click()
+  await page.getByRole('button', { name: 'Ich bin es' }).waitFor()
+  await audit()
+})
+
+stage.test('the first start: course, time zone, a key of one’s own', async ({ context }) => {
+  const dashboardDir = await buildApp()
+  const gateway = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { dashboardDir })
+  const browser = context.browser()
+  assert.ok(browser)
+  const tablet = await openContext(browser, { timeZone: 'Europe/Berlin' })
+  try {
+    const page = await tablet.newPage()
+    const faults = await PageFaults.watch(page, gateway.http)
+    const file = readFileSync(join(gateway.config.dataDir, 'admin-key.txt'), 'utf8')
+    const [, code = ''] = /setup code: (\S+)/.exec(file) ?? []
+    await page.goto(`${gateway.http}/app/#setup=${code}`)
+    await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
+    assert.ok(!page.url().includes(code), 'the code has left the address')
+    assert.equal(await page.getByLabel('Time zone').inputValue(), 'Europe/Berlin')
+    await page.getByRole('button', { name: 'Start' }).click()
+    const written = page.getByRole('button', { name: 'I have written it down' })
+    await written.waitFor()
+    const key = await page.locator('output').innerText()
+    await written.click()
+    await page.getByRole('link', { name: 'Map' }).waitFor()
+    const { body } = await gateway.request('GET', '/me', { key })
+    assert.deepEqual(
+      [body.role, body.site.name, body.site.time_zone],
+      ['admin', 'Pebble Creek', 'Europe/Berlin'],
+    )
+    await faults.assertNone()
+  } finally {
+    await tablet.close()
+    await gateway.stop()
+  }
+})
+
+stage.test('a tablet without a key asks, and an admin lets it in on another screen', async (scene) => {
+  const { page, open, faults, audit } = scene
+  // it asks whether it was let in
+  faults.forgive(answered(403))
+  await open('/app/#/more', null)
+  await page.getByRole('button', { name: 'Ask for access' }).click()
+  const check = (await page.getByText(/^\d{4}$/).innerText()).trim()
+  await audit()
+  const admin = await scene.other()
+  await admin.open('/app/', 'admin')
+  await admin.page.getByText(`asks for access: ${check}`).waitFor()
+  await admin.page.getByRole('link', { name: 'Look' }).click()
+  await admin.page.getByRole('button', { name: 'Let in' }).waitFor()
+  await admin.audit()
+  await admin.page
+    .getByLabel('Whose tablet is it?')
+    .first()
+    .selectOption({ label: `${JANE} (Staff)` })
+  await admin.page.getByRole('button', { name: 'Let in' }).click()
+  await page.getByRole('heading', { name: 'More' }).waitFor()
+})
+
+stage.test('a new tablet is paired by a code, and signed out from afar', async (scene) => {
+  const admin = await scene.other()
+  await admin.open('/app/#/more/tablets', 'admin')
+  await admin.page.getByLabel('Name of the tablet').fill('Starter tablet')
+  await admin.page.getByRole('button', { name: 'Make a code' }).click()
+  await admin.page.getByRole('img', { name: 'QR' }).waitFor()
+  await admin.audit()
+  const code = await admin.page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/).innerText()
+  const { page, open, faults } = scene
+  faults.forgive(answered(401))
+  await open(`/app/#pair=${code}`, null)
+  await page.getByRole('link', { name: 'More' }).click()
+  await page.getByText('Starter tablet').waitFor()
+  await admin.page.getByRole('button', { name: 'Sign out: Starter tablet' }).click()
+  await admin.page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('This tablet was signed out.').waitFor()
+  assert.match(page.url(), /#\/more$/, 'the address is the same')
+  await page.getByLabel('Key').fill(code)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('This code is wrong, too old, or was used already.').waitFor()
+})
+
+stage.test('a new version is offered when the line is back, and nothing typed is lost', async (scene) => {
+  const { page, open, link, faults } = scene
+  faults.forgive(LINE_GONE)
+  await open('/app/#/more/people', 'admin')
+  await page.getByLabel('Name', { exact: true }).fill('typed')
+  link.cut()
+  await page.getByRole('status').getByText('No contact').waitFor()
+  await page.route('**/app/', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({
+      response,
+      body: (await response.text()).replace(/index-[\w-]+\.css/, 'index-new.css'),
+    })
+  })
+  link.restore()
+  await page.getByText('A new version is ready.').waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'typed')
+  await page.unroute('**/app/')
+  await page.getByRole('button', { name: 'Update' }).click()
+  await page.getByText('A new version is ready.').waitFor({ state: 'detached' })
+})
+
+stage.test(
+  'an admin says what time it is, after giving the key where the rights have ended',
+  async (scene) => {
+    const { page, open, faults } = scene
+    faults.forgive(answered(403))
+    let isRefused = true
+    // ten minutes have gone by, as far as the page knows
+    await page.route('**/clock/confirm', (route) =>
+      isRefused
+        ? route.fulfill({ status: 403, json: { code: 'admin_required', detail: 'x' } })
+        : route.continue(),
+    )
+    await open('/app/#/more', 'admin')
+    await page.getByText(/^Is it \d\d:\d\d\?$/).waitFor()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
+    isRefused = false
+    await page.getByLabel('Your key').fill(ADMIN_KEY)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText(/^Is it/).waitFor({ state: 'detached' })
+  },
+)
