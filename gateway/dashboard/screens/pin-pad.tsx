@@ -1,3 +1,4 @@
+import './pin-pad.css'
 import { useRef, useState } from 'preact/hooks'
 import { personTexts } from '#dashboard/texts/person.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'

@@ -71,7 +71,7 @@ function ClockBanner() {
   return (
     <div class="info-banner">
       <strong>{texts.isIt(formatTime(nowMs, site.value.time_zone))}</strong>
-      <span>{isDenied ? texts.setClock : texts.clockWhy}</span>
+      <span class={isDenied ? '' : 'why'}>{isDenied ? texts.setClock : texts.clockWhy}</span>
       {!isDenied && (
         <span class="row">
           <button type="button" class="button" disabled={isSending} onClick={() => void send(confirm)}>
