@@ -109,6 +109,12 @@ export class Dashboard {
     this.line.start()
   }
 
+  /** The same after a code or key was given here: who acted on the session before does not any more. */
+  begin(me: MeJson): void {
+    this.preferences.remember(null)
+    this.enter(me)
+  }
+
   leave(): void {
     this.line.stop()
     this.fleet.clear()

@@ -133,7 +133,7 @@ function WithKey() {
     const before = me.value?.session
     await send(async () => {
       const body = { api_key: key.trim(), ...(before == null ? {} : { name: before.name }) }
-      dashboard.enter(await api.call('POST /sessions', { body }))
+      dashboard.begin(await api.call('POST /sessions', { body }))
       dashboard.gate.done()
       // this browser has the cookie of the new one; that the old one stays open for a time is no harm
       if (before != null)

@@ -19,7 +19,7 @@ export function SignInScreen() {
   const [setUp, setSetUp] = useState<MeJson | null>(known !== null && isFirstSetUp(known) ? known : null)
   const enter = (signedIn: MeJson) => {
     if (isFirstSetUp(signedIn)) return setSetUp(signedIn)
-    dashboard.enter(signedIn)
+    dashboard.begin(signedIn)
     dashboard.forgetCode()
   }
   if (setUp !== null) return <SetUp me={setUp} onDone={enter} />
