@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { barnTexts } from '#dashboard/texts/barn.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import type { Role } from '#shared/wire/users.ts'
 
@@ -10,10 +11,19 @@ export interface MorePage {
   load: () => Promise<ComponentType>
   /** Of the tablet; whoever acts on it is asked for more by the gateway. */
   role: Role
+  /** A screen with a heading of its own. */
+  isWhole?: true
 }
 
 /** All of them, in the order of the list. */
 export const MORE_PAGES: readonly MorePage[] = [
+  {
+    path: 'barn',
+    title: () => barnTexts().title,
+    load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
+    role: 'staff',
+    isWhole: true,
+  },
   {
     path: 'tablets',
     title: () => tabletTexts().tablets,

@@ -24,6 +24,7 @@ export function MoreScreen() {
   const pages = MORE_PAGES.filter((page) => isAtLeast(role, page.role))
   const open = pages.find(({ path }) => path === router.route.value.rest)
   const Page = COMPONENTS.get(open?.path ?? '')
+  if (open?.isWhole === true && Page !== undefined) return <Page key={open.path} />
   if (open !== undefined && Page !== undefined)
     return (
       <div class="page more-page">
