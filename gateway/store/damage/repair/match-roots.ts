@@ -36,8 +36,7 @@ export function matchRoots(
   pages: RawPages,
   { template, expected, known, missing }: KnownSchema,
 ): Map<SchemaEntry, number> {
-  const taken = new Set(known.map(({ root }) => root))
-  const roots = pages.map.roots().filter((root) => !taken.has(root))
+  const roots = rootsBeside(pages, known)
   // with more, some belong to tables that were set aside, under names that nobody knows
   if (roots.length !== missing.length) return new Map()
   const shapes = new Map(missing.map((entry) => [entry, shapeOf(template, entry)]))
@@ -48,6 +47,12 @@ export function matchRoots(
     known.every(({ name, root }) => places.get(name) === root) &&
     roots.every((root, i) => fitting[i]?.some((entry) => entry.root === root))
   return isAsMade ? new Map(missing.map((entry) => [entry, entry.root])) : eliminate(trees, fitting)
+}
+
+/** Root pages of tables and indexes that are not among the known ones. */
+export function rootsBeside({ map }: RawPages, known: readonly SchemaEntry[]): number[] {
+  const taken = new Set(known.map(({ root }) => root))
+  return map.roots().filter((root) => !taken.has(root))
 }
 
 /** Each tree belongs to one entry: one that can be of a single entry takes that from the others. */

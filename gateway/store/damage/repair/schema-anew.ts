@@ -4,7 +4,7 @@ import { Connection, type Value } from '../../db/connection.ts'
 import { migrate } from '../../migrate.ts'
 import { isAside } from '../twin.ts'
 import { appendTransaction } from './committed-log.ts'
-import { matchRoots, type SchemaEntry } from './match-roots.ts'
+import { matchRoots, rootsBeside, type SchemaEntry } from './match-roots.ts'
 import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
@@ -38,8 +38,7 @@ export function makeSchemaAnew(pages: RawPages, path: string, scratch: string): 
   const version = versionOf(pages, known, tree.isWhole)
   if (version === null) return null
   return openTemplate(version, (template) => {
-    const names = new Set(known.map(({ name }) => name))
-    const missing = tree.isWhole ? [] : entriesOf(template).filter(({ name }) => !names.has(name))
+    const missing = tree.isWhole ? [] : missingOf(template, known)
     const matched = matchRoots(pages, { template, known, missing, expected: entriesOf(template) })
     const lost = missing.filter((entry) => entry.type === 'table' && !matched.has(entry))
     // leads to a page that is none of a table: all of it is told to be unreadable
@@ -78,7 +77,10 @@ function entryOf([
   return [{ type, name, table, root: Number(root), sql: typeof sql === 'string' ? sql : null }]
 }
 
-/** The version of the schema: what the first page says if that is right, else the one that has these very tables. */
+/**
+ * The version of the schema: what the first page says if that is right, else the only one that has these very tables, or
+ * of several the only one of which all others are found by their pages, and no page is left.
+ */
 function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: boolean): number | null {
   const newest = openTemplate(Number.POSITIVE_INFINITY, (template) => versionIn(template))
   const candidates = Array.from({ length: newest }, (_, i) => i + 1).filter((version) =>
@@ -88,7 +90,24 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
   const isReadable = first?.bytes.toString('latin1', 0, MAGIC.length) === MAGIC && first.isRight !== false
   const told = isReadable ? first.bytes.readUInt32BE(HEADER.version) : null
   if (told !== null) return candidates.includes(told) ? told : null
-  return candidates.length === 1 ? (candidates[0] ?? null) : null
+  if (candidates.length === 1) return candidates[0] ?? null
+  const placed = candidates.filter((version) =>
+    openTemplate(version, (template) => placesAll(pages, template, known)),
+  )
+  return placed.length === 1 ? (placed[0] ?? null) : null
+}
+
+function placesAll(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): boolean {
+  const missing = missingOf(template, known)
+  if (rootsBeside(pages, known).length !== missing.length) return false
+  return (
+    matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
+  )
+}
+
+function missingOf(template: Connection, known: readonly SchemaEntry[]): SchemaEntry[] {
+  const names = new Set(known.map(({ name }) => name))
+  return entriesOf(template).filter(({ name }) => !names.has(name))
 }
 
 function isOfVersion(template: Connection, known: readonly SchemaEntry[], isWhole: boolean): boolean {
