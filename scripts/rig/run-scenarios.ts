@@ -50,10 +50,12 @@ function parseOptions(
     .option('--duration <s>', 'seconds of load of a run', wholeNumber(1))
     .option('--rounds <n>', rounds, wholeNumber(1))
     .addOption(gatewayOption())
+    .option('--beside <file>', 'entry of a gateway to compare with in the same run, where a scenario can')
   const given = parseCommandLine(command, args).opts()
   return {
     scenarios: given.only ?? known,
     entry: given.gateway,
+    beside: given.beside,
     isShort: given.short ?? false,
     durationS: given.duration,
     rounds: given.rounds,

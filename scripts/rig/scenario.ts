@@ -6,6 +6,8 @@ export interface ScenarioContext {
   bench: Workbench
   /** The gateway program. */
   entry: string
+  /** Another one, that a scenario may run in turn with it. */
+  beside?: string | undefined
   /** A look instead of a measurement: fewer devices, seconds instead of minutes. */
   isShort: boolean
   /** From the command line, in place of the scenario's own. */

@@ -5,6 +5,7 @@ import { runHistoryNeighbours } from './neighbours.ts'
 import { runSealing } from './sealing.ts'
 import { SharedHistory } from './shared-history.ts'
 import { runSize } from './size.ts'
+import { runStart } from './start.ts'
 import { runTripsFleet } from './trips-fleet.ts'
 import { runTripsOne } from './trips-one.ts'
 
@@ -28,5 +29,6 @@ export function createHistoryScenarios(): Scenario[] {
     scenario('active', 'who of 500 devices is on a trip, with and without a log', runActive),
     scenario('neighbours', '200 devices at 1 message a second beside all of that', runHistoryNeighbours),
     scenario('sealing', 'the log into blocks: speed, bytes written, 200 devices beside it', runSealing),
+    scenario('start', 'with the history of a year; with --beside in turn with another gateway', runStart),
   ]
 }
