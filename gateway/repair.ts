@@ -4,6 +4,7 @@ import { describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
+import { requireReadableDisk } from '#store/damage/readable-disk.ts'
 import { RawPages } from '#store/damage/repair/raw-pages.ts'
 import { type Rebuilt, rebuildDatabase } from '#store/damage/repair/rebuild-database.ts'
 import {
@@ -78,6 +79,8 @@ async function repairLocked(dataDir: string, atMs: number, dialogue: RepairDialo
     // of a replacement that was killed
     finishReplacement(dataDir)
     rmSync(work, { recursive: true, force: true })
+    // sectors that are lost are gone round, but a disk that is gone must not be taken for an empty one
+    requireReadableDisk(databasePath(dataDir))
     const rebuilt = rebuild(dataDir, work, atMs, dialogue)
     const path = join(dataDir, REPAIRED)
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
@@ -191,7 +194,9 @@ function withWayOut(error: unknown, dataDir: string): unknown {
     ? ['the disk is full', 'free some space']
     : /^(SQLITE_READONLY|SQLITE_CANTOPEN|EROFS|EACCES|EPERM)/.test(code)
       ? ['the folder cannot be written', 'make it writable for this user']
-      : []
+      : /^(EIO|SQLITE_IOERR_CORRUPTFS)/.test(code)
+        ? ['the disk does not return what is on it', 'see to its cable']
+        : []
   if (problem === undefined || cure === undefined) return error
   const text = `${problem} (${dataDir}): nothing was replaced; ${orElsewhere(cure)}`
   return new Error(text, { cause: error })

@@ -24,6 +24,7 @@ import { PageSums } from './damage/page-sums.ts'
 import { isDiskReadable } from './damage/readable-disk.ts'
 import { finishReplacement } from './damage/repair/replace-database.ts'
 import { mendForStart } from './damage/start.ts'
+import { isUnreadable } from './damage/unreadable.ts'
 import { pagesWithWrongBit, putPagesRight } from './damage/wrong-bits.ts'
 import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
@@ -140,9 +141,10 @@ export class Store<Message extends Appendable = Appendable>
     } catch (error) {
       if (storeFaultCode(error) === null) throw error
       const { dataDir } = this.#options
-      const advice = isDamage(storeFaultCode(error))
-        ? '; npm run repair makes a new one of all that can be read'
-        : ''
+      const advice =
+        isUnreadable(error) && isDiskReadable(this.#path)
+          ? '; npm run repair makes a new one of all that can be read'
+          : ''
       throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}${advice}`, {
         cause: error,
       })

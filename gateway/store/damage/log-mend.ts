@@ -107,14 +107,24 @@ export function isInDatabase(log: OpenLog, options: Copied): boolean {
     readFrames(log, pageBytes, (bytes, at, index) => {
       const page = frames[index]?.page ?? 0
       if (!isSame || newest.get(page) !== index) return
-      const length = readSync(database, stored, 0, pageBytes, (page - 1) * pageBytes)
       const from = at + FRAME_HEADER_BYTES
-      isSame = length === pageBytes && stored.equals(bytes.subarray(from, from + pageBytes))
+      isSame =
+        canRead(database, stored, (page - 1) * pageBytes) &&
+        stored.equals(bytes.subarray(from, from + pageBytes))
     })
   } finally {
     closeSync(database)
   }
   return isSame
+}
+
+function canRead(file: number, page: Buffer, at: number): boolean {
+  try {
+    return readSync(file, page, 0, page.length, at) === page.length
+  } catch {
+    // a sector that is lost
+    return false
+  }
 }
 
 /** Makes a file, or the names in a folder, safe against a power cut. */

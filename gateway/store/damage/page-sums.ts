@@ -183,7 +183,12 @@ function isSameFile(noted: Buffer, found: Buffer): boolean {
   )
 }
 
+/** What there is; nothing where the disk does not return it. */
 function readAt(file: number, position: number, bytes: number): Buffer {
   const buffer = Buffer.alloc(bytes)
-  return buffer.subarray(0, readSync(file, buffer, 0, bytes, position))
+  try {
+    return buffer.subarray(0, readSync(file, buffer, 0, bytes, position))
+  } catch {
+    return buffer.subarray(0, 0)
+  }
 }

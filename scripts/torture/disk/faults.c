@@ -25,6 +25,7 @@ struct control {
   uint32_t is_short;    /* half of what is written goes through before the error */
   uint32_t sync_delay_ms;
   uint32_t is_lossy; /* what a failed sync should have saved is gone, as the page cache may have dropped it */
+  uint32_t bad_page; /* reads fail only where they touch this page of 4096 bytes, counted from 1; all with 0 */
   char suffix[32];   /* only of files that end so; empty for all */
   _Atomic uint32_t faults;
 };
@@ -163,14 +164,20 @@ int fallocate64(int fd, int mode, off64_t at, off64_t size) {
 
 int fallocate(int fd, int mode, off_t at, off_t size) { return fallocate64(fd, mode, at, size); }
 
-static int is_unreadable(int fd) { return control && control->read_errno && is_open_file_meant(fd); }
+static int is_unreadable(int fd, size_t size, off64_t at) {
+  if (!control || !control->read_errno) return 0;
+  off64_t from = 4096 * ((off64_t)control->bad_page - 1);
+  int is_beside = control->bad_page && (at >= from + 4096 || at + (off64_t)size <= from);
+  return !is_beside && is_open_file_meant(fd);
+}
 
 ssize_t read(int fd, void *bytes, size_t size) {
-  return is_unreadable(fd) ? fail(control->read_errno) : REAL(read)(fd, bytes, size);
+  int is_bad = control && control->read_errno && is_unreadable(fd, size, REAL(lseek64)(fd, 0, SEEK_CUR));
+  return is_bad ? fail(control->read_errno) : REAL(read)(fd, bytes, size);
 }
 
 ssize_t pread64(int fd, void *bytes, size_t size, off64_t at) {
-  return is_unreadable(fd) ? fail(control->read_errno) : REAL(pread64)(fd, bytes, size, at);
+  return is_unreadable(fd, size, at) ? fail(control->read_errno) : REAL(pread64)(fd, bytes, size, at);
 }
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at) { return pread64(fd, bytes, size, at); }

@@ -14,13 +14,15 @@ export interface DiskFault {
   /** What a failed sync should have saved is gone: the system may drop such pages from its cache. */
   isLossy?: boolean
   read?: 'EIO'
+  /** Reads fail only where they touch this page of 4,096 bytes, counted from 1: a sector that is lost for good. */
+  badPage?: number
   syncDelayMs?: number
   /** Only files whose name ends so. */
   suffix?: string
 }
 
 const FIELD_BYTES = 4
-const SUFFIX_AT = 6 * FIELD_BYTES
+const SUFFIX_AT = 7 * FIELD_BYTES
 const COUNT_AT = SUFFIX_AT + 32
 const PAGE_BYTES = 4096
 
@@ -59,6 +61,7 @@ export class DiskFaults {
       Number(fault.isShort ?? false),
       fault.syncDelayMs ?? 0,
       Number(fault.isLossy ?? false),
+      fault.badPage ?? 0,
     ]
     for (const [i, field] of fields.entries()) page.writeUInt32LE(field, i * FIELD_BYTES)
     page.write(fault.suffix ?? '', SUFFIX_AT)

@@ -228,18 +228,24 @@ static int readPage(SumFile *file, u8 *page, u32 number) {
   return SQLITE_IOERR_DATA;
 }
 
-/* The header of the database as it is looked at without a lock: an unfinished page may be there, but is not one bit off. */
+/*
+** The header of the database as it is looked at without a lock: an unfinished page may be there, but is not one bit off. Zeros
+** when the disk does not return it: a database can be opened all the same, as the log may have its first page.
+*/
 static int readHeader(SumFile *file, u8 *to, int bytes) {
   sqlite3_file *under = fileBelow(&file->base);
   u8 page[MAX_PAGE];
-  int bit;
+  int bit, rc;
   if (file->pageBytes >= bytes && under->pMethods->xRead(under, page, file->pageBytes, 0) == SQLITE_OK &&
       judge(file, page, 1, &bit) == ONE_BIT) {
     flip(page, bit);
     memcpy(to, page, bytes);
     return SQLITE_OK;
   }
-  return under->pMethods->xRead(under, to, bytes, 0);
+  rc = under->pMethods->xRead(under, to, bytes, 0);
+  if (rc != SQLITE_IOERR_CORRUPTFS) return rc;
+  memset(to, 0, bytes);
+  return SQLITE_OK;
 }
 
 static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offset) {

@@ -16,6 +16,8 @@ const TYPES: readonly (PagePointer | undefined)[] = [
   'tree',
 ]
 const ENTRY_BYTES = 5
+/** Pages that one of 4,096 bytes tells of. */
+const TOLD = Math.floor(4096 / ENTRY_BYTES)
 /** The first page of the map. Each is followed by the pages that it tells of. */
 const FIRST = 2
 
@@ -35,12 +37,11 @@ export class PointerMap {
     this.#types = new Uint8Array(pages.count + 1)
     this.#parents = new Uint32Array(pages.count + 1)
     let isProven = true
-    for (let number = FIRST, told = 0; number <= pages.count; number += 1 + told) {
+    for (let number = FIRST; number <= pages.count; number += 1 + TOLD) {
       const page = pages.read(number)
-      told = Math.floor((page?.bytes.length ?? 0) / ENTRY_BYTES)
-      if (page === null) break
-      if (page.isRight !== true) isProven = false
-      if (page.isRight !== false) this.#take(page.bytes, number + 1, Math.min(told, pages.count - number))
+      if (page?.isRight !== true) isProven = false
+      if (page !== null && page.isRight !== false)
+        this.#take(page.bytes, number + 1, Math.min(TOLD, pages.count - number))
     }
     this.isProven = isProven
   }

@@ -34,9 +34,10 @@ export class RawPages {
   /** Whether they can be read without SQLite: false for a database in another form than a gateway makes. */
   get isOurForm(): boolean {
     const page = this.read(1)
-    if (page === null || (this.#log !== null && this.#log.pageBytes !== PAGE_BYTES)) return false
+    if (this.count === 0 || (this.#log !== null && this.#log.pageBytes !== PAGE_BYTES)) return false
     // damaged: what it says of the form counts for nothing
-    if (page.isRight === false || page.bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) return true
+    if (page === null || page.isRight === false || page.bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
+      return true
     return page.bytes.readUInt16BE(16) === PAGE_BYTES && page.bytes.readUInt32BE(LARGEST_ROOT_AT) > 0
   }
 
@@ -68,7 +69,11 @@ export class RawPages {
 
 function readWhole(file: number, at: number): Buffer | null {
   const bytes = Buffer.alloc(PAGE_BYTES)
-  return readSync(file, bytes, 0, PAGE_BYTES, at) === PAGE_BYTES ? bytes : null
+  try {
+    return readSync(file, bytes, 0, PAGE_BYTES, at) === PAGE_BYTES ? bytes : null
+  } catch {
+    return null
+  }
 }
 
 /** What the file of checksums says of pages. */
@@ -100,7 +105,11 @@ class PageVerdicts {
   /** Whether a page is what was written; null when that is not known. Where one bit is wrong it is put right in `bytes`. */
   of(number: number, bytes: Buffer): boolean | null {
     const entry = Buffer.alloc(ENTRY_BYTES)
-    readSync(this.#file, entry, 0, ENTRY_BYTES, HEADER_BYTES + (number - 1) * ENTRY_BYTES)
+    try {
+      readSync(this.#file, entry, 0, ENTRY_BYTES, HEADER_BYTES + (number - 1) * ENTRY_BYTES)
+    } catch {
+      return null
+    }
     const verdict = this.#isRight.get(bytes, number, entry)
     if (verdict !== 0) return verdict === 1 ? true : null
     const bit = this.#wrongBit.get(bytes, number, entry) ?? null
