@@ -121,7 +121,7 @@ async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<voi
 async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Story): Promise<SyncStatusJson> {
   const restoredAtMs = Date.now()
   const giveUpAtMs = performance.now() + CAUGHT_UP_LIMIT_MS
-  const early = new Set<string>()
+  const early = new Map<string, string>()
   let status: SyncStatusJson
   let isOver = false
   do {
@@ -130,13 +130,20 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
     const site = await siteOf(hub, gateway)
     status = await gateway.client.call('GET /sync/status')
     const isCompared = hasComparedSince(status, restoredAtMs)
-    if (!isCompared && /all data is here/.test(site.explanation)) early.add('the hub')
-    if (!isCompared && isAllThere(status)) early.add('the gateway')
+    if (!isCompared && /all data is here/.test(site.explanation)) early.set('the hub', site.explanation)
+    if (!isCompared && isAllThere(status)) early.set('the gateway', heardOf(status, restoredAtMs))
     isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
   } while (!isOver && performance.now() < giveUpAtMs)
-  for (const who of early) story.require(false, `${who} says too early that everything is there`)
+  for (const [who, detail] of early)
+    story.require(false, `${who} says too early that everything is there (${detail})`)
   story.require(isOver, `not caught up: ${status.explanation}`)
   return status
+}
+
+/** When it heard of the hub: before the restore it can know nothing of it. */
+function heardOf({ details, explanation }: SyncStatusJson, restoredAtMs: number): string {
+  const heardAtMs = Date.parse(details?.last_contact_at ?? '')
+  return `last contact ${heardAtMs - restoredAtMs} ms after the restore: ${explanation}`
 }
 
 function isAllThere({ state }: SyncStatusJson): boolean {
