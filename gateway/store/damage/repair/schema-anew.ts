@@ -99,7 +99,8 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
 
 function placesAll(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): boolean {
   const missing = missingOf(template, known)
-  if (rootsBeside(pages, known).length !== missing.length) return false
+  // nothing would speak for the places of the migrations
+  if (known.length === 0 || rootsBeside(pages, known).length !== missing.length) return false
   return (
     matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
   )
