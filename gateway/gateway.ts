@@ -167,7 +167,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const { intents, sync } = createReplication({
     ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
-    cartSaidOf: (hardwareId) => carts.saidOf(hardwareId),
+    cartSaidOf: (hardwareId) => carts.saidOf(hardwareId, (cart) => locks.autoLock.atMs(cart)),
   })
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })

@@ -38,13 +38,19 @@ export const cartSaidSchema = z.object({
       by: z.string().nullable(),
     })
     .nullable(),
+  /** When its cart will be locked by itself, of the device with its lock; an earlier gateway does not say it. */
+  auto_lock_at_ms: timeSchema.nullable().default(null),
   /** Zones there are for its cart. */
   has_parking: z.boolean(),
   has_boundary: z.boolean(),
 })
 type CartSaidJson = z.infer<typeof cartSaidSchema>
 
-export function toCartSaidJson(said: CartDevice, ground: CartGround): CartSaidJson {
+export function toCartSaidJson(
+  said: CartDevice,
+  ground: CartGround,
+  autoLockAtMs: number | null,
+): CartSaidJson {
   const { fix, heading, still, battery, rest, lowReadings } = said.motion
   const toVoltage = (known: { atMs: number; voltageV: number } | null) =>
     known && { at_ms: known.atMs, voltage_v: known.voltageV }
@@ -59,6 +65,7 @@ export function toCartSaidJson(said: CartDevice, ground: CartGround): CartSaidJs
     lock: said.lock && {
       ...{ is_locked: said.lock.isLocked, at_ms: said.lock.atMs, source: said.lock.source, by: said.lock.by },
     },
+    auto_lock_at_ms: autoLockAtMs,
     ...{ has_parking: ground.hasParking, has_boundary: ground.hasBoundary },
   }
 }

@@ -11,6 +11,7 @@ const SHARED_CODES = [
   ...['missing_api_key', 'invalid_api_key', 'user_inactive', 'admin_required'],
   ...[
     'not_found',
+    'alert_not_found',
     'cart_not_found',
     'device_not_found',
     'user_not_found',

@@ -78,12 +78,25 @@ for (const [query, expected] of [
   test(`alerts${query}`, async () => assert.deepEqual(await ids(query), expected))
 }
 
+test('one alert by its id', async () => {
+  const { body } = await people.request('GET', `/sites/${site.siteId}/alerts`)
+  const answer = await people.request('GET', `/sites/${site.siteId}/alerts/a2`)
+  assert.deepEqual([answer.status, answer.body], [200, body.alerts[2]])
+})
+
+for (const id of ['nothing', 'a5'])
+  test(`there is no alert ${id}`, async () => {
+    const { status, body } = await people.request('GET', `/sites/${site.siteId}/alerts/${id}`)
+    assert.deepEqual([status, body.code], [404, 'alert_not_found'])
+  })
+
 test('one that is told again is as it was told last, and one that is gone is gone', async () => {
   await tell(alert(9))
   await tell(alert(9, { closed_at_ms: NOON + 80_000 }))
   assert.deepEqual((await ids('?state=closed')).includes('a9'), true)
   await site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'alert', key: 'a9', body: null }])))
   assert.deepEqual((await ids()).includes('a9'), false)
+  assert.equal((await people.request('GET', `/sites/${site.siteId}/alerts/a9`)).status, 404)
 })
 
 test('PINs are for admins', async () => {
@@ -93,10 +106,14 @@ test('PINs are for admins', async () => {
     body.alerts.map(({ alert_id }: AlertJson) => alert_id),
     ['a3', 'a2', 'a1'],
   )
+  const { status, body: refused } = await people.request('GET', `/sites/${site.siteId}/alerts/a4`, { key })
+  assert.deepEqual([status, refused.code], [403, 'admin_required'])
 })
 
 test('a site out of scope, and one that is none', async () => {
   const { key } = await people.createUser({ role: 'viewer', site_ids: [] })
-  assert.equal((await people.request('GET', `/sites/${site.siteId}/alerts`, { key })).status, 403)
-  assert.equal((await people.request('GET', '/sites/nowhere/alerts')).status, 404)
+  for (const path of ['alerts', 'alerts/a1']) {
+    assert.equal((await people.request('GET', `/sites/${site.siteId}/${path}`, { key })).status, 403)
+    assert.equal((await people.request('GET', `/sites/nowhere/${path}`)).status, 404)
+  }
 })

@@ -7,6 +7,7 @@ import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { type CartDevice, judgeCart } from '#shared/carts/judge.ts'
 import { MOTIONLESS } from '#shared/carts/motion.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import { toIso } from '#shared/time.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import { toCartSaidJson } from '#shared/wire/cart-said.ts'
 
@@ -63,7 +64,7 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   await site.latest({
     is_complete: true,
     devices: [
-      device('d1', '17', { cart_said: toCartSaidJson(said, GROUND) }),
+      device('d1', '17', { cart_said: toCartSaidJson(said, GROUND, nowMs + 60_000) }),
       device('d2', '17', { device_type: 'cartcaddie' }),
       device('d3', null, { name: '2' }),
       device('d4', '10', { cart_said: { nonsense: true } }),
@@ -84,8 +85,8 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
   const verdict = judgeCart([said], GROUND, settings, { nowMs, startedAtMs: 0 })
-  const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, autoLockAtMs: null, openAlertIds: [] }
-  const { devices: _, ...expected } = toCartJson(shown, false)
+  const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, openAlertIds: [] }
+  const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
   const { devices, ...cart } = (await cartOf('17')).body
   assert.deepEqual(cart, expected)
   assert.deepEqual(
@@ -138,11 +139,28 @@ test('its alerts that are not closed', async () => {
   assert.deepEqual((await cartOf('17')).body.open_alerts, ['a1'])
 })
 
+test('when it will be locked is what the device with its lock says, none of an earlier gateway', async () => {
+  const nowMs = Date.now()
+  const of = (id: string, atMs: number | null) => toCartSaidJson(saidBy(id, nowMs), GROUND, atMs)
+  const { auto_lock_at_ms: _, ...earlier } = of('d6', null)
+  const { lock: __, ...lockless } = { ...of('d5', 1), auto_lock_at_ms: 1 }
+  await site.latest({
+    is_complete: true,
+    devices: [
+      device('d4', '18', { cart_said: of('d4', nowMs + 1) }),
+      device('d5', '18', { device_type: 'cartcaddie', cart_said: { ...lockless, lock: null } }),
+      device('d6', '19', { cart_said: earlier }),
+    ],
+  })
+  assert.equal((await cartOf('18')).body.auto_lock_at, toIso(nowMs + 1))
+  assert.deepEqual([(await cartOf('19')).body.auto_lock_at, (await cartOf('19')).body.state], [null, 'in'])
+})
+
 test('a cart that nobody has heard of is silent, and one of another site is not found', async () => {
   const said = saidBy('d1', Date.now() - 3_600_000)
   await site.latest({
     is_complete: true,
-    devices: [device('d1', '17', { is_online: false, cart_said: toCartSaidJson(said, GROUND) })],
+    devices: [device('d1', '17', { is_online: false, cart_said: toCartSaidJson(said, GROUND, null) })],
   })
   assert.equal((await cartOf('17')).body.state, 'silent')
   const missing = await cartOf('99')

@@ -21,6 +21,7 @@ interface KnownDevice {
   isOnline: boolean
   cart: string | null
   said: CartDevice
+  autoLockAtMs: number | null
   ground: CartGround
 }
 
@@ -44,7 +45,8 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
     const verdict = judgeCart(said, ground, settings, { nowMs, startedAtMs: 0 })
     const cart = { key, devices: members, ground, verdict, notes: notes.get(key) ?? NO_NOTES }
     const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
-    return { ...cart, autoLockAtMs: null, openAlertIds }
+    const lock = members.find(({ hardwareId }) => hardwareId === verdict.lock?.hardwareId)
+    return { ...cart, autoLockAtMs: lock?.autoLockAtMs ?? null, openAlertIds }
   })
 }
 
@@ -59,6 +61,7 @@ function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
   const json = parsed.success ? parsed.data : null
   return {
     ...{ ...known, name: textOf('name'), cart: textOf('cart'), said: readCartSaid(json, known) },
+    autoLockAtMs: json?.auto_lock_at_ms ?? null,
     ground: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
   }
 }

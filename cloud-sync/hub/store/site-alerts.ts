@@ -43,6 +43,16 @@ export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQ
   return rows.map(({ body }): AlertBody => JSON.parse(body))
 }
 
+/** An alert of a site as its gateway sent it; undefined where there is none, or it was deleted. */
+export async function siteAlertOf(sql: Sql, siteId: string, alertId: string): Promise<AlertBody | undefined> {
+  const [row] = await sql.all<{ body: string }>(
+    `SELECT body FROM entity
+      WHERE site_id = $1 AND entity_table = 'alert' AND entity_key = $2 AND body IS NOT NULL`,
+    [siteId, alertId],
+  )
+  return row && JSON.parse(row.body)
+}
+
 /** The alerts of carts of a site that are not closed, oldest first. */
 export function openCartAlerts(sql: Sql, siteId: string): Promise<{ alertId: string; cart: string }[]> {
   return sql.all(

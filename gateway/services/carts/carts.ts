@@ -127,11 +127,13 @@ export class Carts implements Part {
     return key === undefined ? undefined : this.#carts.get(key)
   }
 
-  /** What a device says of its cart, as the head office is told it. */
-  saidOf(hardwareId: string): object | undefined {
+  /** What a device says of its cart, as the head office is told it; that of its lock says when it will be locked, too. */
+  saidOf(hardwareId: string, autoLockAtMs: (cart: Cart) => number | null): object | undefined {
     const cart = this.of(hardwareId)
     const said = cart?.said.find((one) => one.hardwareId === hardwareId)
-    return cart && said && toCartSaidJson(said, cart.ground)
+    if (cart === undefined || said === undefined) return undefined
+    const isLock = cart.verdict.lock?.hardwareId === hardwareId
+    return toCartSaidJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
   }
 
   /** The cart as it is this moment. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '#gateway/events.ts'
 import { createLog } from '#shared/log.ts'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { Fleet } from '../fleet.ts'
 import { LatestStates } from './latest-states.ts'
 
@@ -26,6 +27,16 @@ test('a message that moved no reading is told all the same', () => {
   events.emit('heard', { hardwareId: 'cart-1' })
   assert.deepEqual(states.takeChanged(), new Set(['cart-1']))
 })
+
+for (const [name, event] of [
+  ['siteChanged', { settings: DEFAULT_SITE_SETTINGS }],
+  ['clockConfirmed', { by: 'admin', atMs: 1 }],
+] as const)
+  test(`${name}: all are told, for each cart may be locked at another time`, () => {
+    const { events, states } = createStates()
+    events.emit(name, event)
+    assert.equal(states.takeChanged(), null)
+  })
 
 test('when a device is gone, all that are left are told', () => {
   const { events, states } = createStates()

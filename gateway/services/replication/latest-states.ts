@@ -13,7 +13,7 @@ interface LatestStatesDeps {
 export class LatestStates {
   readonly #deps: LatestStatesDeps
   #changed = new Set<string>()
-  /** A device was taken off the register: only all of those that are left tell that. */
+  /** Any may be other than it was: one was taken off the register, which only all of those that are left tell. */
   #isAny = false
 
   constructor(deps: LatestStatesDeps) {
@@ -28,9 +28,11 @@ export class LatestStates {
     events.on('cartChanged', ({ cart }) => {
       for (const { row } of cart.devices) change(row)
     })
-    events.on('deviceRemoved', () => {
-      this.#isAny = true
-    })
+    // settings and the clock say when carts are locked by themselves
+    for (const name of ['deviceRemoved', 'siteChanged', 'clockConfirmed'] as const)
+      events.on(name, () => {
+        this.#isAny = true
+      })
   }
 
   /** Hardware ids of devices whose state changed since the last call; null when all are to be sent. */
