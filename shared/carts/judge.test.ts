@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { type CartDevice, type CartGround, type CartState, judgeCart, type ZoneStay } from './judge.ts'
 import { judgeLock } from './lock-rule.ts'
 import { type CartFix, MOTIONLESS } from './motion.ts'
@@ -118,6 +119,39 @@ test('percent is whole and from 0 to 100, and unknown without the voltages of th
   const unknown = { ...SETTINGS, pack: { emptyV: null, fullV: 51, lowV: 48 } }
   const clock = { nowMs: NOW_MS, startedAtMs: 0 }
   assert.equal(judgeCart([rested(48)], GROUND, unknown, clock).battery?.percent, null)
+})
+
+test('a verdict holds until it says, and not at that moment', () => {
+  const arbitraryDevice = fc.record({
+    ...{ ageS: fc.integer({ min: -60, max: 1200 }), isOnline: fc.boolean(), saidSleep: fc.boolean() },
+    fix: fc.option(
+      fc
+        .tuple(fc.integer({ min: -60, max: 120 }), fc.constantFrom(null, 0, 3, 12))
+        .map(([ageS, speedKmh]) => fix(ageS, speedKmh)),
+    ),
+    stays: fc.constantFrom([], IN, [stay('boundary')]),
+  })
+  const judgeAt = (devices: CartDevice[], nowMs: number) =>
+    judgeCart(devices, GROUND, SETTINGS, { nowMs, startedAtMs: NOW_MS - 600_000 })
+  fc.assert(
+    fc.property(
+      fc.array(arbitraryDevice, { minLength: 1, maxLength: 3 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (fields, share) => {
+        const devices = fields.map((one, i) => device({ ...one, hardwareId: `lock-${i}` }))
+        const verdict = judgeAt(devices, NOW_MS)
+        const { holdsUntilMs, ...now } = verdict
+        assert.ok(holdsUntilMs > NOW_MS)
+        const lastMs = Math.min(holdsUntilMs, NOW_MS + 86_400_000) - 1
+        const betweenMs = NOW_MS + Math.floor((lastMs - NOW_MS) * share)
+        for (const atMs of [lastMs, betweenMs]) assert.deepEqual(judgeAt(devices, atMs), verdict)
+        if (!Number.isFinite(holdsUntilMs)) return
+        // of several devices the state may stay what it is for another reason
+        const { holdsUntilMs: _, ...then } = judgeAt(devices, holdsUntilMs)
+        if (devices.length === 1 && now.state !== 'unknown' && !now.isAsleep) assert.notDeepEqual(then, now)
+      },
+    ),
+  )
 })
 
 const LOCK_RULES = { lockMaxSpeedKmh: 6, lockLocateAfterS: 60 }

@@ -69,6 +69,8 @@ export interface CartVerdict {
   battery: CartBattery | null
   outSinceMs: number | null
   heardAtMs: number | null
+  /** From then on it is another by time alone; infinite for never. */
+  holdsUntilMs: number
 }
 
 export interface CartBattery {
@@ -103,16 +105,19 @@ export function judgeCart(
   const lastHeard = newestOf(devices, heardAtMsOf) ?? devices[0]
   const heardAtMs = lastHeard?.heardAtMs ?? null
   const isAsleep = isInParking && !isOnline && lastHeard?.saidSleep === true
-  const silentMs = nowMs - Math.max(heardAtMs ?? 0, startedAtMs)
-  const isSilent = isOnline
-    ? !isInParking && silentMs >= settings.silentOnCourseAfterS * 1000
-    : silentMs >= settings.silentAfterS * 1000
+  const patienceS = isOnline ? settings.silentOnCourseAfterS : settings.silentAfterS
+  const silentAtMs =
+    isOnline && isInParking
+      ? Number.POSITIVE_INFINITY
+      : Math.max(heardAtMs ?? 0, startedAtMs) + patienceS * 1000
+  const isSilent = nowMs >= silentAtMs
+  const movesUntilMs = fix === null ? 0 : fix.atMs + MOVING_WITHIN_MS
+  const isMoving = nowMs < movesUntilMs && (fix?.speedKmh ?? 0) >= settings.movingKmh
   const isOutside = ground.hasBoundary && !isInParking && !isInZone(stays, 'boundary')
   const battery = batteryOf(devices)
   return {
     state: stateOf({ isKnown: fix !== null, isAsleep, isSilent, isInParking, isOutside }),
-    isMoving:
-      fix !== null && nowMs - fix.atMs < MOVING_WITHIN_MS && (fix.speedKmh ?? 0) >= settings.movingKmh,
+    isMoving,
     isLow: battery !== null && isPackLow(battery.motion, settings.pack.lowV),
     isAsleep,
     isInParking,
@@ -126,6 +131,10 @@ export function judgeCart(
     battery: battery === null ? null : toBattery(battery, settings),
     outSinceMs: isInParking ? null : (speaker?.outSinceMs ?? null),
     heardAtMs,
+    holdsUntilMs: Math.min(
+      isSilent ? Number.POSITIVE_INFINITY : silentAtMs,
+      isMoving ? movesUntilMs : Number.POSITIVE_INFINITY,
+    ),
   }
 }
 

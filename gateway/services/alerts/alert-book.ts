@@ -3,8 +3,10 @@ import { haversineM } from '#shared/trips/earth-distance.ts'
 import type { AlertKind } from '#shared/wire/alerts.ts'
 import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
+import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
 import { newMemory, used } from './memory.ts'
+import { quietUntilMs } from './quiet.ts'
 import type { CartRule } from './rule.ts'
 
 /** For so long one that was over may be held back. */
@@ -42,9 +44,20 @@ export class AlertBook {
       known.cart = cart
       return known
     }
-    const one: CartCase = { cart, memory: newMemory() }
+    const one: CartCase = { cart, quietUntilMs: Number.NEGATIVE_INFINITY, memory: newMemory() }
     this.#cases.set(cart.key, one)
     return one
+  }
+
+  /** Whether there is no need to look at a cart that was judged now. */
+  isQuiet(cart: Cart, nowMs: number): boolean {
+    const one = this.#cases.get(cart.key)
+    return one !== undefined && one.cart === cart && nowMs < one.quietUntilMs
+  }
+
+  /** A look found nothing in the case, and need not be repeated for a while, if no alert of it matters. */
+  rest(one: CartCase, ground: AlertGround): void {
+    one.quietUntilMs = this.hasAny(one.cart.key) ? Number.NEGATIVE_INFINITY : quietUntilMs(one, ground)
   }
 
   cases(): Iterable<CartCase> {
@@ -115,8 +128,11 @@ export class AlertBook {
     if (last !== undefined && last.alertId !== alert.alertId && alert.closedAtMs !== null && !alert.awaitsEnd)
       if (last.closedAtMs === null || last.awaitsEnd) return
     slots.set(key, { alert, hasLeft: false })
-    const memory = cart === null ? undefined : this.#cases.get(cart)?.memory
-    if (memory !== undefined) used(memory, kind)
+    const one = cart === null ? undefined : this.#cases.get(cart)
+    if (one !== undefined) {
+      one.quietUntilMs = Number.NEGATIVE_INFINITY
+      used(one.memory, kind)
+    }
     this.#slots.set(cart, slots)
     this.#noteOpen(cart)
   }

@@ -19,8 +19,9 @@ import { AlertBook, BRAKE_MS } from './alert-book.ts'
 import { AlertWriter } from './alert-writer.ts'
 import { type Findings, type FoundChange, judgeCart, judgeRemoved, judgeSite } from './findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from './ground.ts'
-import { forget, remember } from './memory.ts'
+import { type CartCase, forget, remember } from './memory.ts'
 import { PinAlerts } from './pin-alerts.ts'
+import { isQuietGround } from './quiet.ts'
 import { RecentHistory } from './recent-history.ts'
 import { isWell, type SiteFacts } from './site-rules.ts'
 
@@ -68,6 +69,8 @@ export class Alerts implements Part {
   #underWay = 0
   #isRunning = false
   #hasFailed = false
+  /** Of the look before. */
+  #ground: AlertGround | null = null
   #closedDay: ClosedDay | null = null
   #writtenDay: ClosedDay | null = null
   /** Carts that are gone, and whose alerts are still to be closed. */
@@ -224,11 +227,15 @@ export class Alerts implements Part {
     const ground = this.#groundAt(nowMs)
     const isIdle = this.#isRunning && this.#underWay === 0
     const found: Findings = { changes: [], ended: [] }
+    const isQuiet = isQuietGround(this.#ground, ground)
+    this.#ground = ground
     for (const cart of carts) {
+      if (isQuiet && this.#book.isQuiet(cart, nowMs)) continue
       const one = this.#book.caseOf(cart)
+      one.quietUntilMs = Number.NEGATIVE_INFINITY
       remember(one, ground)
       this.#history.readDue(one, ground)
-      if (isIdle && !this.#removed.has(cart.key)) judgeCart(this.#book, one, ground, found)
+      if (isIdle && !this.#removed.has(cart.key)) this.#judge(one, ground, found)
     }
     const facts = this.#siteFacts()
     if (!isIdle) return
@@ -238,6 +245,13 @@ export class Alerts implements Part {
     const isNothing = found.changes.length === 0 && found.ended.length === 0
     if (isNothing && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
     void this.#inTurn(() => this.#save(found))
+  }
+
+  #judge(one: CartCase, ground: AlertGround, found: Findings): void {
+    const before = found.changes.length
+    judgeCart(this.#book, one, ground, found)
+    // what is found is written, or found again
+    if (found.changes.length === before) this.#book.rest(one, ground)
   }
 
   #judgeRemoved(nowMs: number, found: Findings): void {

@@ -30,6 +30,8 @@ export interface CartMemory {
 /** A cart as it was judged last, and what rules remember of it. */
 export interface CartCase {
   cart: Cart
+  /** No rule finds anything before then, unless the cart is another; see `quiet.ts`. */
+  quietUntilMs: number
   readonly memory: CartMemory
 }
 

@@ -8,10 +8,10 @@ import {
 } from '#shared/carts/motion.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
 import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
-import type { Device } from '../fleet.ts'
+import type { Device, Reported } from '../fleet.ts'
 import type { WatchedSet } from '../zone-sets.ts'
 import { type MemberZones, staysIn } from './cart-zones.ts'
-import { LockWord } from './lock-word.ts'
+import { type LockSaying, LockWord } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'
 
 /** What is kept of a device over a restart, beside its history: JSON. */
@@ -32,6 +32,8 @@ export interface Look {
   settings: MotionSettings
   /** When the clock was last set by more than a minute; null for never. */
   clockSetMs: number | null
+  /** Nobody listened before. */
+  startedAtMs: number
 }
 
 const NO_STAYS: readonly ZoneStay[] = []
@@ -40,7 +42,7 @@ const NO_STAYS: readonly ZoneStay[] = []
 export class CartMember {
   readonly device: Device
   readonly track = new MotionTrack()
-  readonly lock = new LockWord()
+  readonly #lock = new LockWord()
   #outSinceMs: number | null = null
   #wasIn: boolean | null = null
   /** Event time of the fix with which it left parking, since it was last seen there. */
@@ -54,6 +56,11 @@ export class CartMember {
   /** Where it is among zones of groups that only other devices of the cart are in. */
   #foreign: WatchState = UNWATCHED
   #seen: { watch: WatchState; set: WatchedSet | null } | null = null
+  /** What it said last, and what that was made of. */
+  #said: CartDevice | null = null
+  #saidOf: Reported | null = null
+  /** It may say something else now, though nothing came that would show it. */
+  #isDoubtful = false
   /** What was kept last. */
   #kept = ''
 
@@ -93,27 +100,47 @@ export class CartMember {
     return this.track.motion.fix !== null && (this.#outSinceMs === null || this.#wasIn === true)
   }
 
+  /** Event time of the fix that left parking, as far as is known. */
+  get outSinceMs(): number | null {
+    return this.#outSinceMs
+  }
+
   /** It left a parking zone, by event time. */
   left(atMs: number): void {
+    this.#isDoubtful = true
     this.#leftMs = atMs
     if (this.#outSinceMs !== null) this.#outSinceMs = atMs
   }
 
   /** Stillness and stays begin anew: the clock was set. */
   beginAnew(nowMs: number): void {
+    this.#isDoubtful = true
     this.track.motion = restless(this.track.motion, nowMs)
     this.#anew = Object.fromEntries(this.#known.map(({ zoneId, sinceMs }) => [zoneId, [sinceMs, nowMs]]))
     this.#seen = null
   }
 
-  /** What the device says of its cart now. */
+  /** What its lock did last, by an event. */
+  heardLock(event: LockSaying): void {
+    this.#isDoubtful = true
+    this.#lock.heard(event)
+  }
+
+  /** The newest event of its lock there is, null for none: whatever it was known by before counts no more. */
+  rereadLock(event: LockSaying | null): void {
+    this.#isDoubtful = true
+    this.#lock.forget()
+    if (event !== null) this.#lock.heard(event)
+  }
+
+  /** What the device says of its cart now: the same object as before while it says the same. */
   said(zones: MemberZones, look: Look): CartDevice {
     const { row, isOnline, reported } = this.device
     const motion = this.#look(look)
     const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, look.latestMs)
     this.#judgeDeparture(motion, stays)
     // one by one: it is made for every device every second
-    return {
+    const said: CartDevice = {
       hardwareId: row.hardwareId,
       deviceType: row.deviceType,
       isOnline,
@@ -122,8 +149,25 @@ export class CartMember {
       heardAtMs: heardAtMs(reported.lastRespondedAtMs, look),
       saidSleep: reported.state.status?.r === 'sleep',
       outSinceMs: this.#outSinceMs,
-      lock: this.lock.now(reported.state),
+      lock: this.#lock.now(reported.state),
     }
+    if (this.#said === null || !isSaidAlike(this.#said, said)) this.#said = said
+    this.#saidOf = reported
+    // the clock has still to come to when it was heard
+    this.#isDoubtful = said.heardAtMs !== reported.lastRespondedAtMs
+    return this.#said
+  }
+
+  /** Whether it would say this again: nothing came since. What is other by zones, settings and clocks it does not know. */
+  isSaying(said: CartDevice): boolean {
+    const { device } = this
+    return (
+      device.reported === this.#saidOf &&
+      said === this.#said &&
+      device.isOnline === said.isOnline &&
+      this.track.isAt(said.motion) &&
+      !this.#isDoubtful
+    )
   }
 
   /** What is to be kept, as JSON; null when that is what was kept last. */
@@ -141,18 +185,20 @@ export class CartMember {
 
   #look({ settings, latestMs }: Look): CartMotion {
     const { gps, battery } = this.device.reported
-    const { fix, battery: voltage } = this.track.motion
+    const { fix, battery: voltage } = this.track.look(settings, latestMs)
     // what came before its history was deleted counts no more
     const isGone = { gps: gps === null && fix !== null, battery: battery === null && voltage !== null }
     if (isGone.gps || isGone.battery) this.track.forget(isGone)
-    return this.track.look(settings, latestMs)
+    return this.track.motion
   }
 
   #staysNow({ own, foreign }: MemberZones, fix: CartFix, latestMs: number): readonly ZoneStay[] {
     const { watch: state } = this.device.reported
     if (foreign === null) {
       this.#foreign = UNWATCHED
-      if (this.#seen?.watch === state && this.#seen.set === own) return this.#stays
+      const isSeen =
+        this.#seen !== null && this.#seen.set === own && isSameWatch(this.#seen.watch, state, own)
+      if (isSeen) return this.#stays
       this.#known = staysIn(state, own, fix)
     } else {
       // nobody else watches it there
@@ -189,6 +235,34 @@ export class CartMember {
 /** Receive time of its last message; one before the clock was set back counts from then. */
 function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: Look): number | null {
   return saidAtMs !== null && clockSetMs !== null && saidAtMs > nowMs ? clockSetMs : saidAtMs
+}
+
+/** Whether the stays are the same by another state of the same zones: nearly always only the last fix is another. */
+function isSameWatch(before: WatchState, now: WatchState, own: WatchedSet | null): boolean {
+  if (before === now || own === null) return true
+  const { zones, last, fingerprints } = now
+  const { fingerprints: known } = own.watched
+  if (before.last === null || last === null || before.zones.length !== zones.length) return false
+  if (fingerprints !== known || before.fingerprints !== known) return false
+  for (const [i, zone] of zones.entries()) {
+    // one that says no time has stayed since the last fix
+    if (zone !== before.zones[i] || (zone.isInside && zone.sinceMs === undefined)) return false
+  }
+  return true
+}
+
+function isSaidAlike(one: CartDevice, other: CartDevice): boolean {
+  return (
+    one.motion === other.motion &&
+    one.isOnline === other.isOnline &&
+    one.heardAtMs === other.heardAtMs &&
+    one.saidSleep === other.saidSleep &&
+    one.stays === other.stays &&
+    one.outSinceMs === other.outSinceMs &&
+    one.lock === other.lock &&
+    one.hardwareId === other.hardwareId &&
+    one.deviceType === other.deviceType
+  )
 }
 
 function byZone(a: ZoneStay, b: ZoneStay): number {

@@ -64,12 +64,13 @@ export class CartMembers {
       member.recall(JSON.parse(text) as Partial<KeptMotion>)
       member.isKept(text)
     }
-    await this.#replay(look)
+    const behind = [...this.#byDevice.values()].filter(isBehind)
+    await this.#replay(behind, look)
     for (const member of this.#byDevice.values()) {
       member.recallLatest(look)
       member.track.look(look.settings, look.latestMs)
     }
-    this.#recallDepartures()
+    this.#recallDepartures(new Set(behind))
     this.rereadLocks(look)
   }
 
@@ -88,19 +89,18 @@ export class CartMembers {
   heardLock({ hardwareId, event, source, code, commandId, atMs }: GatewayEvents['lockChanged']): void {
     const command = commandId === null ? undefined : this.#deps.store.read.command(commandId)
     const requestedBy = command?.hardwareId === hardwareId ? command.requestedBy : null
-    this.#find(hardwareId)?.lock.heard(this.#saying({ event, source, atMs, code, requestedBy }))
+    this.#find(hardwareId)?.heardLock(this.#saying({ event, source, atMs, code, requestedBy }))
   }
 
   /** Reads the newest lock event of each device. */
   rereadLocks({ latestMs }: Look): void {
     const { store } = this.#deps
-    for (const { device, lock } of this.#byDevice.values()) {
-      const { hardwareId, shortId, createdAtMs: sinceMs } = device.row
+    for (const member of this.#byDevice.values()) {
+      const { hardwareId, shortId, createdAtMs: sinceMs } = member.device.row
       const event = unlessDamaged(() =>
         store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs),
       )
-      lock.forget()
-      if (event != null) lock.heard(this.#saying(event))
+      member.rereadLock(event == null ? null : this.#saying(event))
     }
   }
 
@@ -123,9 +123,8 @@ export class CartMembers {
   }
 
   /** What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest. */
-  async #replay(look: Look): Promise<void> {
+  async #replay(members: readonly CartMember[], look: Look): Promise<void> {
     const { store, log } = this.#deps
-    const members = [...this.#byDevice.values()].filter(isBehind)
     const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>
       members.slice(i * DEVICES_A_JOB, (i + 1) * DEVICES_A_JOB),
     )
@@ -142,9 +141,11 @@ export class CartMembers {
     })
   }
 
-  /** Finds out when devices left parking that nobody saw leave it. */
-  #recallDepartures(): void {
-    const unknown = [...this.#byDevice.values()].filter((member) => member.isDepartureUnknown)
+  /** Finds out when devices left parking that nobody saw leave it, or that may have left again since they were kept. */
+  #recallDepartures(behind: ReadonlySet<CartMember>): void {
+    const unknown = [...this.#byDevice.values()].filter(
+      (member) => member.isDepartureUnknown || behind.has(member),
+    )
     if (unknown.length === 0) return
     const newestMs = Math.max(...unknown.map(({ track }) => track.motion.fix?.atMs ?? 0))
     const { read } = this.#deps.store
@@ -153,7 +154,8 @@ export class CartMembers {
     for (const member of unknown) {
       const { hardwareId, shortId } = member.device.row
       const atMs = exitOf.get(`${hardwareId} ${shortId}`)
-      if (atMs !== undefined) member.left(atMs)
+      if (atMs !== undefined && (member.isDepartureUnknown || atMs > (member.outSinceMs ?? 0)))
+        member.left(atMs)
     }
   }
 }

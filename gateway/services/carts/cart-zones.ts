@@ -15,6 +15,8 @@ export interface MemberZones {
 /** Which zones count for a cart: those of the groups of all its devices. */
 export class CartZones {
   readonly #geofences: Pick<Geofences, 'watchedOf'>
+  /** By group, as it was when it was asked for first. */
+  readonly #asked = new Map<number | null, WatchedSet | null>()
   readonly #foreign = new Map<string, { of: readonly (WatchedSet | null)[]; set: WatchedSet | null }>()
 
   constructor(geofences: Pick<Geofences, 'watchedOf'>) {
@@ -23,14 +25,14 @@ export class CartZones {
 
   /** Of one of the devices of a cart. */
   of({ row: { groupId } }: Device, devices: readonly Device[]): MemberZones {
-    return { own: this.#geofences.watchedOf(groupId), foreign: this.#foreignOf(groupId, devices) }
+    return { own: this.#watchedOf(groupId), foreign: this.#foreignOf(groupId, devices) }
   }
 
   /** What kinds of zones there are for a cart of these devices. */
   groundOf(devices: readonly Device[]): CartGround {
     const ground = { hasParking: false, hasBoundary: false }
     for (const { row } of devices) {
-      const types = this.#geofences.watchedOf(row.groupId)?.types
+      const types = this.#watchedOf(row.groupId)?.types
       if (types?.has('parking')) ground.hasParking = true
       if (types?.has('boundary')) ground.hasBoundary = true
     }
@@ -39,16 +41,34 @@ export class CartZones {
 
   /** Of stays of a device those in zones that count for these devices. */
   among(stays: readonly ZoneStay[], devices: readonly Device[]): readonly ZoneStay[] {
-    const sets = devices.map(({ row }) => this.#geofences.watchedOf(row.groupId))
+    const sets = devices.map(({ row }) => this.#watchedOf(row.groupId))
     const counts = ({ zoneId }: ZoneStay) => sets.some((set) => set?.zoneOf(zoneId) !== undefined)
     return stays.every(counts) ? stays : stays.filter(counts)
+  }
+
+  /** Whether any zones of those asked for are others since this was asked last. */
+  takeChange(): boolean {
+    let hasChanged = false
+    for (const [groupId, asked] of this.#asked) {
+      const now = this.#geofences.watchedOf(groupId)
+      if (now === asked) continue
+      this.#asked.set(groupId, now)
+      hasChanged = true
+    }
+    return hasChanged
+  }
+
+  #watchedOf(groupId: number | null): WatchedSet | null {
+    const set = this.#geofences.watchedOf(groupId)
+    if (!this.#asked.has(groupId)) this.#asked.set(groupId, set)
+    return set
   }
 
   /** Null where nothing counts beside its own, as for nearly all. */
   #foreignOf(groupId: number | null, devices: readonly Device[]): WatchedSet | null {
     if (devices.length === 1 || devices.every(({ row }) => row.groupId === groupId)) return null
     const groupIds = [...new Set(devices.map(({ row }) => row.groupId))].filter((id) => id !== groupId)
-    const sets = [groupId, ...groupIds].map((id) => this.#geofences.watchedOf(id))
+    const sets = [groupId, ...groupIds].map((id) => this.#watchedOf(id))
     const key = [groupId, ...groupIds].join(' ')
     const known = this.#foreign.get(key)
     if (known !== undefined && sets.every((set, i) => set === known.of[i])) return known.set

@@ -36,15 +36,16 @@ const HEARTBEAT_MS = 1000
 const HURRIED = 1 / 4
 /** What happens together is judged together. */
 const GATHER_MS = 20
-/** What was judged so lately is as good as now to somebody who asks for all. */
-const FRESH_MS = 100
 const SAVE_MS = 60_000
 /** Whoever sets a clock by more makes all that was counted by it doubtful. */
 const CLOCK_SET_MS = 60_000
+/** A clock that is set by less may say this much earlier or later when a cart is silent. */
+const SLEWED_MS = 100
 
 /**
  * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts on
- * carts goes by `cartsJudged`: it is the one heartbeat.
+ * carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when its
+ * verdict says that time changes it, or when what all are judged by is another.
  */
 export class Carts implements Part {
   readonly #deps: CartsDeps
@@ -60,9 +61,11 @@ export class Carts implements Part {
   /** Devices whose name, type, cart or group may be another since. */
   readonly #changed = new Set<string>()
   #settingsNow: { of: SiteSettings; settings: CartSettings & MotionSettings } | undefined
-  #judgedMs = Number.NEGATIVE_INFINITY
-  /** Devices that were heard since. */
-  readonly #heard = new Set<string>()
+  /** By what all carts were judged last; null while they have not been. */
+  #judgedBy: Look | null = null
+  #lookedMs = Number.NEGATIVE_INFINITY
+  /** The clock went back by less than makes it doubtful: what time had changed may be as before. */
+  #isTurnedBack = false
   #beatMs = Number.NEGATIVE_INFINITY
   #savedMs = 0
   #timer: NodeJS.Timeout | undefined
@@ -107,11 +110,9 @@ export class Carts implements Part {
     return this.#all
   }
 
-  /** The same with all that has been heard, and judged within the last moment. */
+  /** The same, judged now. */
   allNow(): readonly Cart[] {
-    const sinceMs = Math.abs(this.#deps.clock.nowMs() - this.#judgedMs)
-    if (this.#isStale || sinceMs > FRESH_MS) this.#judgeAll()
-    else this.#judgeHeard()
+    this.#judgeAll()
     return this.all
   }
 
@@ -161,8 +162,24 @@ export class Carts implements Part {
       devices,
       said,
       ground,
-      verdict: judgeCart(said, ground, this.#settings(), this.#time()),
+      verdict: judgeCart(said, ground, this.#settings(), this.#look()),
     }
+  }
+
+  /** Judges all carts and says so; it does so by itself. */
+  beat(): void {
+    const { clock, events, log } = this.#deps
+    try {
+      this.#noticeClock()
+      const nowMs = this.#judgeAll()
+      events.emit('cartsJudged', { carts: this.all, nowMs })
+      if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
+    } catch (error) {
+      log.error({ reason: describeError(error) }, 'could not judge the carts')
+    }
+    this.#beatMs = performance.now()
+    this.#timerDueMs = Number.POSITIVE_INFINITY
+    this.#schedule(this.#heartbeatMs)
   }
 
   /** What people are told of a cart changed elsewhere: its notes or its alerts. */
@@ -178,7 +195,6 @@ export class Carts implements Part {
 
   #listen(): void {
     const { events } = this.#deps
-    events.on('heard', ({ hardwareId }) => this.#heard.add(hardwareId))
     events.on('sampled', (event) => this.#sampled(event))
     events.on('lockChanged', (event) => {
       this.#members.heardLock(event)
@@ -212,21 +228,6 @@ export class Carts implements Part {
     this.#members.of(device).track.take(numbers, this.#settings(), latestMs)
   }
 
-  #beat(): void {
-    const { clock, events, log } = this.#deps
-    try {
-      this.#noticeClock()
-      this.#judgeAll()
-      events.emit('cartsJudged', { carts: this.all, nowMs: this.#judgedMs })
-      if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
-    } catch (error) {
-      log.error({ reason: describeError(error) }, 'could not judge the carts')
-    }
-    this.#beatMs = performance.now()
-    this.#timerDueMs = Number.POSITIVE_INFINITY
-    this.#schedule(this.#heartbeatMs)
-  }
-
   /** Something happened that people are to hear of soon. */
   #hurry(): void {
     if (!this.#isRunning) return
@@ -239,7 +240,7 @@ export class Carts implements Part {
     if (!this.#isRunning || dueMs >= this.#timerDueMs) return
     clearTimeout(this.#timer)
     this.#timerDueMs = dueMs
-    this.#timer = setTimeout(() => this.#beat(), inMs).unref()
+    this.#timer = setTimeout(() => this.beat(), inMs).unref()
   }
 
   /** Stillness and stays begin anew when somebody set the clock. */
@@ -260,52 +261,87 @@ export class Carts implements Part {
     return clock.nowMs() - clock.monotonicMs()
   }
 
-  #judgeAll(): void {
-    const { fleet } = this.#deps
+  /** Returns by what time. */
+  #judgeAll(): number {
     const look = this.#look()
-    const before = this.#carts
-    const isRegrouped = this.#isStale
-    const carts = new Map<string, Cart>()
-    if (isRegrouped) {
-      this.#isStale = false
-      this.#members.keep(fleet.all())
-      for (const [key, devices] of groupByCart(fleet.all().map(toCarted)))
-        carts.set(
-          key,
-          this.#judge(
-            key,
-            devices.map(({ device }) => device),
-            look,
-          ),
-        )
-    } else for (const known of before.values()) carts.set(known.key, this.#judgeAgain(known, look))
-    this.#carts = carts
-    this.#all = null
-    this.#judgedMs = look.nowMs
-    this.#heard.clear()
-    if (isRegrouped) this.#keys = keysOf(this.all)
-    if (!this.#isRunning) return
-    this.#tell(before)
-    if (isRegrouped) this.#tellRemoved(before)
+    if (this.#isStale) this.#regroup(look)
+    else {
+      const isOther = !this.#isJudgedBy(look)
+      const news: [known: Cart, judged: Cart][] = []
+      for (const known of this.#carts.values()) {
+        const judged = !isOther && this.#holds(known, look) ? known : this.#judgeAgain(known, look)
+        if (judged !== known) news.push([known, judged])
+      }
+      if (isOther) this.#judgedBy = look
+      this.#isTurnedBack = false
+      for (const [, judged] of news) this.#carts.set(judged.key, judged)
+      if (news.length > 0) this.#all = null
+      for (const [known, judged] of news) this.#tellUnlessSame(known, judged)
+    }
+    return look.nowMs
   }
 
-  #judgeHeard(): void {
-    for (const hardwareId of this.#heard) {
-      const cart = this.of(hardwareId)
-      if (cart !== undefined) this.judgeNow(cart)
+  /** Puts carts together anew. */
+  #regroup(look: Look): void {
+    const { fleet } = this.#deps
+    const before = this.#carts
+    this.#isStale = false
+    this.#members.keep(fleet.all())
+    const carts = new Map<string, Cart>()
+    for (const [key, grouped] of groupByCart(fleet.all().map(toCarted))) {
+      const devices = grouped.map(({ device }) => device)
+      carts.set(key, this.#judge(key, devices, look))
     }
-    this.#heard.clear()
+    this.#carts = carts
+    this.#all = null
+    this.#judgedBy = look
+    this.#isTurnedBack = false
+    this.#zones.takeChange()
+    this.#keys = keysOf(this.all)
+    if (!this.#isRunning) return
+    this.#tell(before)
+    this.#tellRemoved(before)
+  }
+
+  /** Whether what all carts were judged by is still the same, but for the time that has gone by. */
+  #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: Look): boolean {
+    const by = this.#judgedBy
+    const areZonesOther = this.#zones.takeChange()
+    return (
+      by !== null &&
+      !areZonesOther &&
+      !this.#isTurnedBack &&
+      settings === by.settings &&
+      clockSetMs === by.clockSetMs &&
+      Math.abs(startedAtMs - by.startedAtMs) < SLEWED_MS &&
+      // by a clock that is not to be trusted any time is believed
+      (latestMs === by.latestMs || latestMs - nowMs === by.latestMs - by.nowMs)
+    )
+  }
+
+  /** Whether a cart would be judged the same: nothing came, and time does not matter yet. */
+  #holds({ key, devices, said, verdict, notes }: Cart, { nowMs }: Look): boolean {
+    if (nowMs >= verdict.holdsUntilMs || this.#deps.notes.of(key, nowMs) !== notes) return false
+    for (const [i, device] of devices.entries()) {
+      const one = said[i]
+      if (one === undefined || !this.#members.of(device).isSaying(one)) return false
+    }
+    return true
   }
 
   #tell(before: ReadonlyMap<string, Cart>): void {
     for (const cart of this.#carts.values()) {
       const known = before.get(cart.key)
-      if (known === cart && this.#changed.size === 0) continue
       const isOther = cart.devices.some(({ row }) => this.#changed.has(row.hardwareId))
       if (known === undefined || isOther || !isToldSame(known, cart))
         this.#deps.events.emit('cartChanged', { cart, leftIds: leftOf(known, cart) })
     }
     this.#changed.clear()
+  }
+
+  #tellUnlessSame(known: Cart, cart: Cart): void {
+    if (this.#isRunning && !isToldSame(known, cart))
+      this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
   }
 
   #tellRemoved(before: ReadonlyMap<string, Cart>): void {
@@ -321,8 +357,7 @@ export class Carts implements Part {
     const known = this.#carts.get(cart.key)
     this.#carts.set(cart.key, cart)
     this.#all = null
-    if (known !== undefined && !isToldSame(known, cart))
-      this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
+    if (known !== undefined) this.#tellUnlessSame(known, cart)
   }
 
   /** The same object where nothing about it is other than it was. */
@@ -334,13 +369,13 @@ export class Carts implements Part {
   #judge(key: string, devices: readonly Device[], look: Look): Cart {
     const said = devices.map((device) => this.#members.of(device).said(this.#zones.of(device, devices), look))
     const ground = this.#zones.groundOf(devices)
-    const verdict = judgeCart(said, ground, this.#settings(), this.#time(look))
+    const verdict = judgeCart(said, ground, this.#settings(), look)
     return { key, devices, said, ground, verdict, notes: this.#deps.notes.of(key, look.nowMs) }
   }
 
   /** Thresholds as they are set now. */
   #settings(): CartSettings & MotionSettings {
-    const { settings: of, tripDefaults } = this.#deps.site
+    const { settings: of } = this.#deps.site
     if (this.#settingsNow?.of === of) return this.#settingsNow.settings
     const { pack, restAfterS, silentAfterS, silentOnCourseAfterS } = of
     const settings = {
@@ -348,19 +383,18 @@ export class Carts implements Part {
       restAfterS,
       silentAfterS,
       silentOnCourseAfterS,
-      movingKmh: tripDefaults.speedThreshold,
+      movingKmh: this.#deps.site.tripDefaults.speedThreshold,
     }
     this.#settingsNow = { of, settings }
     return settings
   }
 
   #look(nowMs = this.#deps.clock.nowMs()): Look {
+    if (nowMs < this.#lookedMs) this.#isTurnedBack = true
+    this.#lookedMs = nowMs
     const latestMs = this.#deps.clock.latestEventMs(nowMs)
-    return { nowMs, latestMs, settings: this.#settings(), clockSetMs: this.#clockSetMs }
-  }
-
-  #time({ nowMs } = this.#look()): { nowMs: number; startedAtMs: number } {
-    return { nowMs, startedAtMs: Math.max(this.#deps.startedAtMs(), this.#clockSetMs ?? 0) }
+    const startedAtMs = Math.max(this.#deps.startedAtMs(), this.#clockSetMs ?? 0)
+    return { nowMs, latestMs, settings: this.#settings(), clockSetMs: this.#clockSetMs, startedAtMs }
   }
 
   async #save(): Promise<void> {

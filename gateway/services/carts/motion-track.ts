@@ -45,6 +45,11 @@ export class MotionTrack {
     this.#motion = motion
   }
 
+  /** Whether this is what is known, and nothing waits. */
+  isAt(motion: CartMotion): boolean {
+    return this.#motion === motion && this.#dense === null && !this.#hasWaiting
+  }
+
   /** Takes samples in the columns of `AppendBatch.samples`, by time. What is known after `latestMs` was a clock's mistake. */
   take(numbers: Float64Array, settings: MotionSettings, latestMs: number): void {
     const isDense = this.#lookedMs <= latestMs && this.#isDense(numbers)

@@ -1,4 +1,4 @@
-import type { CartDevice, ZoneStay } from '#shared/carts/judge.ts'
+import type { ZoneStay } from '#shared/carts/judge.ts'
 import type { Cart } from '../cart.ts'
 
 /**
@@ -52,19 +52,7 @@ export function isUnchanged(known: Cart, cart: Cart): boolean {
     before.isLow === now.isLow &&
     before.isAsleep === now.isAsleep &&
     before.battery?.percent === now.battery?.percent &&
-    known.said.every((one, i) => isSaidAlike(one, cart.said[i]))
-  )
-}
-
-function isSaidAlike(one: CartDevice, other: CartDevice | undefined): boolean {
-  return (
-    other !== undefined &&
-    one.motion === other.motion &&
-    one.isOnline === other.isOnline &&
-    one.heardAtMs === other.heardAtMs &&
-    one.saidSleep === other.saidSleep &&
-    one.stays === other.stays &&
-    one.outSinceMs === other.outSinceMs &&
-    one.lock === other.lock
+    before.holdsUntilMs === now.holdsUntilMs &&
+    known.said.every((one, i) => one === cart.said[i])
   )
 }

@@ -1,9 +1,12 @@
+import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import { AlertBook } from '#services/alerts/alert-book.ts'
 import { restedFromMs } from '#services/alerts/battery-rules.ts'
 import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from '#services/alerts/ground.ts'
 import type { CartCase } from '#services/alerts/memory.ts'
 import { isChargeWatched, type RestReading, remember, withRest } from '#services/alerts/memory.ts'
+import { isQuietGround } from '#services/alerts/quiet.ts'
 import type { Cart, CartNotes } from '#services/cart.ts'
 import { type CartDevice, type CartLock, judgeCart, type ZoneStay } from '#shared/carts/judge.ts'
 import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
@@ -52,6 +55,7 @@ export class CartDrill {
   nowMs: number
   readonly #volts: RestReading[] = []
   #known: { settings: SiteSettings; calendar: Calendar } | undefined
+  #last: { cart: Cart; ground: AlertGround } | undefined
   #motion = MOTIONLESS
   #book = new AlertBook()
 
@@ -113,11 +117,20 @@ export class CartDrill {
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
     this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
     const ground = groundOf({ ...now, closedDay: this.closedDay })
-    const one = this.#book.caseOf(this.cart)
+    // a gateway has the same object while it is the same
+    const last = this.#last?.cart
+    const cart = last !== undefined && isDeepStrictEqual(last, this.cart) ? last : this.cart
+    const isQuiet = isQuietGround(this.#last?.ground ?? null, ground) && this.#book.isQuiet(cart, nowMs)
+    this.#last = { cart, ground }
+    const one = this.#book.caseOf(cart)
     remember(one, ground)
     this.#readHistory(one, ground)
     const found: Findings = { changes: [], ended: [] }
     findChanges(this.#book, one, ground, found)
+    // a gateway would not even have looked
+    if (isQuiet) assert.deepEqual(found, { changes: [], ended: [] })
+    one.quietUntilMs = Number.NEGATIVE_INFINITY
+    if (found.changes.length === 0) this.#book.rest(one, ground)
     for (const alert of found.ended) this.#book.ended(alert)
     for (const { event, alert } of found.changes) this.#take(event, alert)
   }

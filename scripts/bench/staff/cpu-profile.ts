@@ -41,6 +41,9 @@ export function readMainThreadProfile(folder: string, pid: number): CpuProfile {
   return profileSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
 }
 
+/** Between two samples of a thread that runs there is less. */
+const LONGEST_US = 1000
+
 /** What a profile says of a time; a share is one of the time in which the thread was at work. */
 export interface ProfiledShare {
   share: number
@@ -63,8 +66,10 @@ export function shareOf(
   let atUs = profile.startTime
   let [workUs, meantUs] = [0, 0]
   for (const [i, nodeId] of profile.samples.entries()) {
-    const deltaUs = profile.timeDeltas[i] ?? 0
-    atUs += deltaUs
+    const tookUs = profile.timeDeltas[i] ?? 0
+    atUs += tookUs
+    // whatever was on top when another process had its turn took none of that time
+    const deltaUs = Math.min(tookUs, LONGEST_US)
     if (atUs < fromUs || atUs > toUs || idle.has(nodeId)) continue
     workUs += deltaUs
     const name = innermost.get(nodeId)

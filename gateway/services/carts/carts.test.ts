@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { createLog } from '#shared/log.ts'
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { SiteZone, ZoneType } from '#shared/zones/zone.ts'
+import { Store } from '#store/store.ts'
+import { CartTwins } from '#testing/course/cart-twins.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-twins-'))
+const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+let count = 0
+
+before(() => store.start())
+after(async () => {
+  await store.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** Two carts of which one has a screen too; of other names in each course, for they are on the disk. */
+function open(): Promise<CartTwins> {
+  const id = ++count
+  return CartTwins.open(store, { [`${id}-lock-1`]: '1', [`${id}-lock-2`]: '2', [`${id}-screen`]: '2' })
+}
+
+/** A strip of land that lies between two latitudes. */
+function strip(type: ZoneType, south: number, north: number, groups: readonly number[] | null): SiteZone {
+  const at = (lat: number, long: number) => ({ latE7: Math.round(lat * 1e7), longE7: long * 1e7 })
+  const ring = [at(south, -1), at(south, 1), at(north, 1), at(north, -1)]
+  return {
+    ...{ id: type, name: type, type, isEnabled: true, isVisible: true, message: null, maxSpeedKmh: null },
+    ...{ hole: null, shape: { kind: 'polygon', ring }, groups },
+  }
+}
+
+function pass(twins: CartTwins, seconds: number): void {
+  for (let i = 0; i < seconds; i++) {
+    twins.clock.advance(1000)
+    twins.beat()
+  }
+}
+
+type Deed = (twins: CartTwins) => void | Promise<void>
+
+const which = fc.nat({ max: 2 })
+const deviceOf = (twins: CartTwins, i: number) => {
+  const device = twins.devices[i]
+  assert.ok(device !== undefined)
+  return device
+}
+const arbitrarySaying = fc.record(
+  {
+    lat: fc.constantFrom(0, 0.0001, 0.01, 0.0101, 0.02, 0.021, 0.05),
+    speedKmh: fc.constantFrom(0, 2, 12),
+    voltageV: fc.constantFrom(40, 47.9, 48.1, 51),
+    isLocked: fc.boolean(),
+    agoMs: fc.constantFrom(0, 500, 20_000, 3 * MINUTE_MS, HOUR_MS, -2 * MINUTE_MS),
+  },
+  { requiredKeys: [] },
+)
+const by = { userId: 'u', name: 'Ann' }
+
+const deeds: fc.Arbitrary<Deed> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.tuple(which, arbitrarySaying).map(
+      ([i, saying]): Deed =>
+        (twins) =>
+          twins.say(deviceOf(twins, i), saying),
+    ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.integer({ min: 1, max: 40 }).map(
+      (seconds): Deed =>
+        (twins) =>
+          pass(twins, seconds),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(61_000, 170_000, 15 * MINUTE_MS).map(
+      (ms): Deed =>
+        (twins) => {
+          twins.clock.advance(ms)
+          twins.beat()
+        },
+    ),
+  },
+  fc.tuple(which, fc.boolean()).map(
+    ([i, isOnline]): Deed =>
+      (twins) =>
+        twins.connect(deviceOf(twins, i), isOnline),
+  ),
+  fc.tuple(which, fc.boolean()).map(
+    ([i, isLocked]): Deed =>
+      (twins) =>
+        twins.sayLock(deviceOf(twins, i), isLocked),
+  ),
+  fc.tuple(which, fc.boolean()).map(
+    ([i, isAsleep]): Deed =>
+      (twins) =>
+        twins.saySleep(deviceOf(twins, i), isAsleep),
+  ),
+  which.map(
+    (i): Deed =>
+      (twins) =>
+        twins.eraseHistory(deviceOf(twins, i)),
+  ),
+  fc.constantFrom(undefined, '1', '2').map(
+    (key): Deed =>
+      (twins) =>
+        twins.ask(key),
+  ),
+  // a little, by which nothing begins anew, and by more
+  fc.constantFrom(-30_000, -150, 150, 30_000, -2 * HOUR_MS, 2 * HOUR_MS).map(
+    (ms): Deed =>
+      (twins) =>
+        twins.clock.set(twins.clock.nowMs() + ms),
+  ),
+  fc.boolean().map(
+    (isTrusted): Deed =>
+      (twins) => {
+        twins.clock.isTrusted = isTrusted
+      },
+  ),
+  fc
+    .record({
+      restAfterS: fc.constantFrom(1, 300),
+      silentAfterS: fc.constantFrom(5, 180),
+      silentOnCourseAfterS: fc.constantFrom(20, 900),
+      pack: fc.constantFrom({ emptyV: null, lowV: null, fullV: null }, { emptyV: 47, lowV: 48, fullV: 51 }),
+    })
+    .map(
+      (fields): Deed =>
+        (twins) => {
+          twins.settings = { ...twins.settings, ...fields }
+        },
+    ),
+  fc.tuple(fc.boolean(), fc.boolean(), fc.constantFrom(null, [7])).map(
+    ([hasBarn, hasBoundary, groups]): Deed =>
+      (twins) => {
+        const barn = strip('parking', -0.001, 0.001, groups)
+        const course = strip('boundary', -0.001, 0.03, null)
+        twins.draw([...(hasBarn ? [barn] : []), ...(hasBoundary ? [course] : [])])
+      },
+  ),
+  fc.tuple(which, fc.constantFrom(null, 7), fc.constantFrom('1', '2')).map(
+    ([i, groupId, cart]): Deed =>
+      (twins) =>
+        twins.change(deviceOf(twins, i), { groupId, cart }),
+  ),
+  fc.tuple(fc.constantFrom('1', '2'), fc.constantFrom(null, 5000, 50_000)).map(
+    ([cart, ms]): Deed =>
+      (twins) => {
+        const untilMs = twins.clock.nowMs() + (ms ?? 0)
+        const exempt = ms === null ? null : { zoneTypes: [], untilMs, why: 'Flag', by }
+        twins.notes.set(cart, { outOfService: null, exempt, note: 'x' })
+      },
+  ),
+  fc.constant<Deed>((twins) => twins.restart()),
+)
+
+test('carts that are judged when something happened are what they would be if judged every second', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deeds, { minLength: 10, maxLength: 60 }), async (all) => {
+      const twins = await open()
+      twins.draw([strip('parking', -0.001, 0.001, null), strip('boundary', -0.001, 0.03, null)])
+      for (const deed of all) await deed(twins)
+      twins.beat()
+      await twins.stop()
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a cart of which nothing is heard is left alone until time makes it another', async () => {
+  const twins = await open()
+  const [lock] = twins.devices
+  assert.ok(lock !== undefined)
+  twins.connect(lock, true)
+  twins.say(lock, { lat: 0.01, speedKmh: 12 })
+  twins.beat()
+  assert.equal(hasJudged(twins, 59), false)
+  // it moves no more; three minutes after the start the others, and after fifteen it, are silent
+  assert.equal(hasJudged(twins, 2), true)
+  assert.equal(hasJudged(twins, 110), false)
+  assert.equal(hasJudged(twins, 20), true)
+  assert.equal(hasJudged(twins, 700), false)
+  assert.equal(hasJudged(twins, 20), true)
+  await twins.stop()
+})
+
+/** Whether the lazy one judged a cart in that time: it asks for zones then, and otherwise once a beat. */
+function hasJudged(twins: CartTwins, seconds: number): boolean {
+  const before = twins.lazilyAsked
+  pass(twins, seconds)
+  return twins.lazilyAsked - before > seconds
+}
