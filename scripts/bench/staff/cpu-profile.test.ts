@@ -32,3 +32,9 @@ test('only the time that is asked for counts', () => {
   const { share } = shareOf(PROFILE, isCarts, { fromUs: 1_000_250, toUs: 1_000_450 })
   assert.equal(share, 1 / 2)
 })
+
+test('whatever was on top when the thread had to wait took no longer than between two samples', () => {
+  const timeDeltas = [100, 100_000, 100, 100, 100, 900]
+  const { share } = shareOf({ ...PROFILE, timeDeltas }, isCarts, { fromUs: 0, toUs: 2_000_000 })
+  assert.equal(share, 1200 / 1400)
+})
