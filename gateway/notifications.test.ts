@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
-import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { Course } from '#testing/course/course.ts'
+import { KillableGateway } from '#testing/killable-gateway.ts'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
-import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
 const PACK = { empty_v: 46, full_v: 51, low_v: 48 }
 
@@ -66,67 +59,15 @@ test('from a voltage to a program and to people', async (t) => {
   )
 })
 
-const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
-
-/** A gateway in a process of its own. */
-class Program {
-  readonly #child: ChildProcess
-  http = ''
-  mqtt = ''
-
-  private constructor(child: ChildProcess) {
-    this.#child = child
-  }
-
-  static async start(t: TestContext, dataDir: string): Promise<Program> {
-    const env = bareEnvironment({
-      ...{ CARTBARN_DATA_DIR: dataDir, CARTBARN_HOST: '127.0.0.1' },
-      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', CARTBARN_ADMIN_API_KEY: ADMIN_KEY },
-    })
-    const child = spawn(process.execPath, [ENTRY, 'run'], { env, stdio: ['ignore', 'pipe', 'ignore'] })
-    const program = new Program(child)
-    t.after(() => program.kill())
-    assert.ok(child.stdout !== null)
-    for await (const line of createInterface({ input: child.stdout })) {
-      const { msg, http, mqtt } = JSON.parse(line)
-      if (msg !== 'listening') continue
-      Object.assign(program, { http, mqtt })
-      // read on, or it would wait for a reader
-      child.stdout.resume()
-      return program
-    }
-    return assert.fail('it ended')
-  }
-
-  /** As a power cut does. */
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  async request(method: string, path: string, body?: object): Promise<any> {
-    const response = await fetch(this.http + path, {
-      method,
-      headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    return response.json()
-  }
-}
-
 test('a power cut between an alert and its webhook loses neither, and the delivery stays the same', async (t) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-cut-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
-  const first = await Program.start(t, dataDir)
+  const g = await KillableGateway.start(t)
   // while it is sent, and before anything is answered
-  const receiver = await Receiver.open(t, () => void first.kill())
-  await first.request('PATCH', '/site', { pack: PACK, rest_after_s: 1 })
-  await first.request('POST', '/webhooks', { url: receiver.url, secret: 'x' })
-  const { mqtt } = await first.request('POST', '/devices', { hardware_id: 'lock-17', device_type: 'teebox' })
-  const client = await connectAsync(first.mqtt, {
-    ...{ clientId: 'lock-17', username: 'lock-17', password: mqtt.password, reconnectPeriod: 0 },
+  const receiver = await Receiver.open(t, () => void g.kill())
+  await g.request('PATCH', '/site', { body: { pack: PACK, rest_after_s: 1 } })
+  await g.request('POST', '/webhooks', { body: { url: receiver.url, secret: 'x' } })
+  const password = await g.register('lock-17')
+  const client = await connectAsync(g.mqtt, {
+    ...{ clientId: 'lock-17', username: 'lock-17', password, reconnectPeriod: 0 },
   })
   client.on('error', () => undefined)
   t.after(() => client.endAsync(true))
@@ -137,19 +78,19 @@ test('a power cut between an alert and its webhook loses neither, and the delive
   const talk = setInterval(say, 500)
   await receiver.has(1, 60_000)
   clearInterval(talk)
-  await first.kill()
+  await g.kill()
   receiver.answer = ANSWERS.ok
-  const second = await Program.start(t, dataDir)
+  await g.start()
   await receiver.has(2, 60_000)
   const [before, after] = receiver.received
   assert.equal(after?.headers['x-cartbarn-delivery'], before?.headers['x-cartbarn-delivery'])
   assert.equal(after?.text, before?.text)
   const [{ event, alert }] = receiver.bodies
   assert.equal(event, 'opened')
-  const { alert_id, kind } = await second.request('GET', `/alerts/${alert.alert_id}`)
+  const { alert_id, kind } = (await g.request('GET', `/alerts/${alert.alert_id}`)).body
   assert.deepEqual([alert_id, kind], [alert.alert_id, 'low_battery'])
   const isDone = async () => {
-    const [webhook] = await second.request('GET', '/webhooks')
+    const [webhook] = (await g.request('GET', '/webhooks')).body
     return webhook.waiting === 0 && webhook.last_success_at !== null
   }
   await eventually(isDone, 'a success')

@@ -3,7 +3,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '../start-gateway.ts'
-import { CommandedDevice } from './commanded-device.ts'
+import { type AskedGateway, CommandedDevice } from './commanded-device.ts'
 
 /** Degrees of a place in the barn, and of one far from it. */
 const PLACES = { barn: { lat: 28.4, long: -81.6 }, course: { lat: 28.41, long: -81.6 } }
@@ -18,18 +18,18 @@ interface CartOptions {
 }
 
 /** A course with a barn, and carts that come to it. */
-export class Barn {
-  readonly gateway: TestGateway
+export class Barn<Gateway extends AskedGateway = TestGateway> {
+  readonly gateway: Gateway
   readonly groupId: number
   readonly #passwords = new Map<string, string>()
 
-  private constructor(gateway: TestGateway, groupId: number) {
+  private constructor(gateway: Gateway, groupId: number) {
     this.gateway = gateway
     this.groupId = groupId
   }
 
   /** A group whose zone of type parking is the barn. */
-  static async draw(gateway: TestGateway): Promise<Barn> {
+  static async draw<Gateway extends AskedGateway>(gateway: Gateway): Promise<Barn<Gateway>> {
     const { body } = await gateway.request('POST', '/groups', { body: { name: 'Course' } })
     const barn = new Barn(gateway, body.group_id)
     await barn.redraw('parking')
@@ -123,22 +123,22 @@ export class BarnCart {
   }
 
   /** Waits for a command of this name, past others; returns its id. */
-  async hears(name: string): Promise<string> {
+  async hears(name: string, patienceMs?: number): Promise<string> {
     for (;;) {
-      const { cmd, id } = await this.device.next()
+      const { cmd, id } = await this.device.next(patienceMs)
       if (cmd === name) return id
     }
   }
 
   /** Goes out of reach; resolves when the gateway knows. */
-  lose(gateway: TestGateway): Promise<void> {
+  lose(gateway: AskedGateway): Promise<void> {
     return this.device.lose(gateway)
   }
 }
 
 /** Waits until the cart that a device is in is as it is wanted. */
 export async function cartBecomes(
-  gateway: TestGateway,
+  gateway: AskedGateway,
   hardwareId: string,
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   isAsWanted: (cart: any) => boolean,
@@ -151,7 +151,7 @@ export async function cartBecomes(
 }
 
 /** An admin says what time it is. */
-export async function confirmClock(gateway: TestGateway, nowMs: number): Promise<void> {
+export async function confirmClock(gateway: AskedGateway, nowMs: number): Promise<void> {
   const { status } = await gateway.request('POST', '/clock/confirm', { body: { time: toIso(nowMs) } })
   if (status !== 200) throw new Error(`the clock was not confirmed: ${status}`)
 }

@@ -3,6 +3,9 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '../start-gateway.ts'
 
+/** A gateway that admins ask and devices connect to, in this process or in another. */
+export type AskedGateway = Pick<TestGateway, 'mqtt' | 'register' | 'request'>
+
 interface DeviceOptions {
   /** False for a session that is kept. */
   isClean?: boolean
@@ -25,7 +28,7 @@ export class CommandedDevice {
   }
 
   static async connect(
-    gateway: TestGateway,
+    gateway: AskedGateway,
     hardwareId: string,
     password: string,
     { isClean = true, subscribes = true }: DeviceOptions = {},
@@ -48,9 +51,9 @@ export class CommandedDevice {
     return device
   }
 
-  /** The next command; rejects when none comes in time. */
-  async next(): Promise<CommandMessage> {
-    await eventually(() => this.#heard.length > 0, `a command for ${this.hardwareId}`)
+  /** The next command; rejects when none comes in time, by default soon. */
+  async next(patienceMs?: number): Promise<CommandMessage> {
+    await eventually(() => this.#heard.length > 0, `a command for ${this.hardwareId}`, patienceMs)
     const message = this.#heard.shift()
     if (message === undefined) throw new Error('no command')
     return message
@@ -74,7 +77,7 @@ export class CommandedDevice {
   }
 
   /** Out of reach, without a goodbye; resolves when the gateway knows. */
-  async lose(gateway: TestGateway): Promise<void> {
+  async lose(gateway: AskedGateway): Promise<void> {
     this.client.stream.destroy()
     await eventually(async () => {
       const { body } = await gateway.request('GET', `/devices/${this.hardwareId}`)
@@ -93,7 +96,7 @@ type CommandAnswer = any
 
 /** Asks for a command as the admin; throws when it is refused. */
 export async function askCommand(
-  gateway: TestGateway,
+  gateway: AskedGateway,
   hardwareId: string,
   command: string,
   fields: Record<string, unknown> = {},
@@ -104,13 +107,13 @@ export async function askCommand(
   return body
 }
 
-export async function readCommand(gateway: TestGateway, commandId: string): Promise<CommandAnswer> {
+export async function readCommand(gateway: AskedGateway, commandId: string): Promise<CommandAnswer> {
   return (await gateway.request('GET', `/commands/${commandId}`)).body
 }
 
 /** Waits until a command is in a state; returns it then. */
 export async function commandBecomes(
-  gateway: TestGateway,
+  gateway: AskedGateway,
   commandId: string,
   status: string,
 ): Promise<CommandAnswer> {

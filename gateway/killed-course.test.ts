@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import { Barn, type BarnCart, confirmClock } from '#testing/course/barn.ts'
+import { CommandedDevice } from '#testing/course/commanded-device.ts'
+import { KillableGateway } from '#testing/killable-gateway.ts'
+
+/** Each waits for several starts of a program on a machine that may have much else to do. */
+const PATIENCE_MS = 60_000
+/** How long after what a test did the gateway is killed at most: around the writes that follow from it. */
+const KILLED_WITHIN_MS = 100
+
+/** Somewhere in the time in which what was asked for is written and sent. */
+function someTime(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * KILLED_WITHIN_MS))
+}
+
+async function startBarn(t: TestContext, settings: object) {
+  const g = await KillableGateway.start(t)
+  assert.equal((await g.request('PATCH', '/site', { body: settings })).status, 200)
+  return { g, barn: await Barn.draw(g) }
+}
+
+test('a gateway that is killed knows of its carts what it kept and what came since', async (t) => {
+  const pack = { empty_v: 47, low_v: 48, full_v: 51 }
+  const { g, barn } = await startBarn(t, { pack, rest_after_s: 1 })
+  for (const id of ['parked', 'driven']) await barn.cart(id)
+  let atMs = 0
+  const tell = async (cart: BarnCart, place: 'barn' | 'course', speed: number) => {
+    // so lately that zones are watched, and so long ago that it moves no more
+    atMs = Math.max(atMs + 2000, Date.now() - 2 * MINUTE_MS)
+    await cart.at(place, speed, { ts: atMs, battery_voltage: 50 - (atMs % 7) / 10 })
+    await eventually(
+      async () => (await shown(cart.hardwareId)).position?.at === toIso(atMs),
+      'it is seen',
+      PATIENCE_MS,
+    )
+  }
+  const shown = async (id: string) => {
+    const { body } = await g.request('GET', `/carts/${id}`)
+    // whether it is connected, and what follows from that, is other after a start
+    const { devices: _, auto_lock_at: __, open_alerts: ___, ...cart } = body
+    return cart
+  }
+  for (const end of ['stop', 'kill'] as const) {
+    const [parked, driven] = [await barn.connect('parked'), await barn.connect('driven')]
+    for (let i = 0; i < 4; i++) await tell(parked, 'barn', 0)
+    for (const place of ['barn', 'barn', 'course', 'course', 'course'] as const) await tell(driven, place, 12)
+    const before = [await shown('parked'), await shown('driven')]
+    assert.deepEqual([before[0].state, before[1].state], ['in', 'out'])
+    assert.ok(before[0].battery.rest_voltage !== null && before[1].out_since !== null)
+    await g[end]()
+    await g.start()
+    assert.deepEqual([await shown('parked'), await shown('driven')], before)
+  }
+})
+
+test('a lock that waits for the place of its cart when the gateway is killed is judged anew', async (t) => {
+  const { g, barn } = await startBarn(t, {})
+  const ids = ['stands', 'drives']
+  const commands = new Map<string, string>()
+  for (const id of ids) {
+    const cart = await barn.cart(id)
+    await cart.at('course', 0, { ts: Date.now() - 10 * MINUTE_MS })
+    const request = { body: { command: 'lock' } }
+    const { status, body } = await g.request('POST', `/devices/${id}/commands`, request)
+    assert.equal(status, 202, JSON.stringify(body))
+    commands.set(id, body.command_id)
+    await cart.hears('locate', PATIENCE_MS)
+  }
+  await g.kill()
+  await g.start()
+  for (const id of ids) {
+    const cart = await barn.connect(id)
+    await cart.hears('locate', PATIENCE_MS)
+    await cart.at('course', id === 'drives' ? 20 : 0)
+    if (id === 'stands') assert.equal(await cart.hears('lock', PATIENCE_MS), commands.get(id))
+    const command = async () => (await g.request('GET', `/commands/${commands.get(id)}`)).body
+    const status = id === 'stands' ? 'published' : 'failed'
+    await eventually(async () => (await command()).status === status, `${id}: ${status}`, PATIENCE_MS)
+    assert.equal((await command()).error, id === 'stands' ? null : 'cart_is_moving')
+    assert.deepEqual(await cart.heard(), [])
+  }
+})
+
+test('a gateway that is killed while carts lock by themselves locks each of them once', async (t) => {
+  const { g, barn } = await startBarn(t, { auto_lock_after_min: 1 })
+  /** Stands there for long already, as it says. */
+  const parks = async (cart: BarnCart) => {
+    const fromMs = Date.now() - 2 * MINUTE_MS
+    await cart.tag('unlock', '1', fromMs)
+    for (let i = 0; i < 3; i++) await cart.at('barn', 0, { ts: fromMs + i * 1000 })
+    await cart.at('barn')
+  }
+  const locksOf = async (id: string) => {
+    const { commands } = (await g.request('GET', `/devices/${id}/commands`)).body
+    return commands.filter(({ command }: { command: string }) => command === 'lock')
+  }
+  const ids = ['1', '2']
+  for (const [life, id] of ids.entries()) {
+    await confirmClock(g, Date.now())
+    await parks(await barn.cart(id))
+    await someTime()
+    t.diagnostic(`${(await locksOf(id)).length} locks before kill ${life + 1}`)
+    await g.kill()
+    await g.start()
+  }
+  const carts = await Promise.all(ids.map((id) => barn.connect(id)))
+  await confirmClock(g, Date.now())
+  for (const cart of carts) await cart.at('barn')
+  const heard = await Promise.all(carts.map((cart) => cart.hears('lock', PATIENCE_MS)))
+  // all carts are judged once more before this one is locked
+  const witness = await barn.cart('witness')
+  await parks(witness)
+  await witness.hears('lock', PATIENCE_MS)
+  for (const [i, id] of ids.entries()) {
+    const locks = await locksOf(id)
+    assert.deepEqual(
+      locks.map(({ command_id, requested_by }: Record<string, string>) => [command_id, requested_by]),
+      [[heard[i], 'auto-lock']],
+    )
+  }
+})
+
+test('a recall outlives a gateway that is killed, and so does its end', async (t) => {
+  const g = await KillableGateway.start(t)
+  const ids = ['1', '2', '3']
+  const passwords = new Map<string, string>()
+  for (const id of ids) passwords.set(id, await g.register(id, 'cartcaddie'))
+  const connect = () => Promise.all(ids.map((id) => CommandedDevice.connect(g, id, passwords.get(id) ?? '')))
+  const confirmed = async () => {
+    const { active, carts } = (await g.request('GET', '/recall')).body
+    const done = carts.filter(({ screen }: { screen: string }) => screen === 'confirmed')
+    return { text: active?.text, done: done.map(({ cart }: { cart: string }) => cart) }
+  }
+  assert.equal((await g.request('POST', '/recall', { body: { text: 'In!' } })).status, 201)
+  await someTime()
+  await g.kill()
+  await g.start()
+  for (const screen of await connect()) {
+    const { id, params } = await screen.next(PATIENCE_MS)
+    assert.deepEqual(params, { text: 'In!', recall: true })
+    if (screen.hardwareId !== '3') await screen.ack(id, 'completed')
+  }
+  await eventually(async () => (await confirmed()).done.length === 2, 'two have confirmed', PATIENCE_MS)
+  assert.deepEqual(await confirmed(), { text: 'In!', done: ['1', '2'] })
+  assert.equal((await g.request('DELETE', '/recall')).status, 200)
+  await someTime()
+  await g.kill()
+  await g.start()
+  assert.deepEqual(await confirmed(), { text: undefined, done: [] })
+  for (const screen of await connect()) {
+    // one that has not answered is told once more what it is the end of
+    if (screen.hardwareId === '3') assert.equal((await screen.next(PATIENCE_MS)).params.recall, true)
+    const told = await screen.next(PATIENCE_MS)
+    assert.deepEqual(told.params, { text: 'It is over.', recall: false })
+    assert.deepEqual(await screen.flush(), [])
+  }
+})
