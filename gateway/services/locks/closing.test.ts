@@ -181,6 +181,22 @@ test('a cart out of reach at closing time is locked when it is back, also after 
   assert.deepEqual(await back.heard(), [])
 })
 
+test('a cart that comes back on the course is not locked by its first fix', async (t) => {
+  const evening = await start(t)
+  const { g, clock, barn } = evening
+  await evening.cart.lose(g)
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await staysUnlocked(evening)
+  await g.restart(() => clock.advance(10 * MINUTE_MS))
+  await evening.watch.restarted()
+  const cart = await barn.connect('17')
+  for (let i = 0; i < 3; i++) {
+    await cart.at('course')
+    await staysUnlocked(evening)
+    clock.advance(1000)
+  }
+})
+
 test('a cart that says nothing of its place is locked a minute after it came back', async (t) => {
   const evening = await start(t)
   const { g, clock, barn } = evening

@@ -23,6 +23,8 @@ interface ClosingDeps {
 const CLOSING = 'closing'
 /** After a stop closing is done up to so late. */
 const LATE_MS = HOUR_MS
+/** A cart that came back elsewhere stands there when it has not moved for so long. */
+const STOOD_MS = 10_000
 /** A cart that came back says within this time where it is, unless it cannot. */
 const SILENT_MS = MINUTE_MS
 
@@ -81,12 +83,18 @@ export class Closing {
     })
   }
 
-  /** Whether it is connected, and what it said of its place is newer than that, or nothing newer is to come. */
+  /**
+   * Whether it is connected, and has said since that it still stands where it stood, or nothing newer is to come. A first fix
+   * elsewhere may be that of a cart on the course: that it has left its zone is known by the second.
+   */
   #isInReach(cart: Cart, nowMs: number): boolean {
     const device = this.#deps.lockDeviceOf(cart)
     const sinceMs = device === undefined ? null : this.#deps.onlineSinceMs(device)
     if (sinceMs === null) return false
-    return (cart.verdict.position?.fix.atMs ?? 0) >= sinceMs || nowMs - sinceMs >= SILENT_MS
+    const { position, stillSinceMs } = cart.verdict
+    const saidMs = position?.fix.atMs ?? 0
+    const hasStood = stillSinceMs !== null && (stillSinceMs < sinceMs || saidMs - stillSinceMs >= STOOD_MS)
+    return (saidMs >= sinceMs && hasStood) || nowMs - sinceMs >= SILENT_MS
   }
 }
 
