@@ -1,15 +1,20 @@
-import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals-core'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
+import type { SiteSettingsJson } from '#shared/wire/site.ts'
+import { Bell, openAlerts } from './alert-list.ts'
 import { readCode, type SignInCode } from './code.ts'
+import { CommandDesk } from './commands.ts'
 import { Fleet } from './fleet.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import { Line, type LineEvents, type LineSocket } from './line.ts'
 import { filesOf, isOtherPage, type PageFiles } from './page-files.ts'
 import { PersonGate } from './person-gate.ts'
 import { Preferences } from './preferences.ts'
+import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
+import { Sound } from './sound.ts'
 
 type Site = MeJson['site']
 
@@ -30,7 +35,16 @@ export class Dashboard {
     preferences: this.preferences,
     refresh: () => this.refresh(),
   })
+  readonly commands = new CommandDesk({
+    ...{ api: this.api, line: this.line, act: (action) => this.gate.act(action) },
+  })
   readonly #me = signal<MeJson | null>(null)
+  readonly recall = new RecallWatch({
+    ...{ api: this.api, line: this.line, role: computed(() => this.#me.value?.role ?? 'user') },
+  })
+  readonly sound = new Sound()
+  readonly #bell = new Bell(() => this.sound.ring())
+  readonly #settings = signal<SiteSettingsJson | null>(null)
   readonly #site = signal<Site>({ name: '', time_zone: 'UTC', units: 'metric', language: 'en' })
   readonly #shownSite = computed<Site>(() => {
     const { language, units } = this.preferences.choice.value
@@ -54,6 +68,11 @@ export class Dashboard {
   /** Language and units are the tablet's choice, else the site's. */
   get site(): ReadonlySignal<Site> {
     return this.#shownSite
+  }
+
+  /** All settings of the course; null for a user, and as long as they are not known. */
+  get settings(): ReadonlySignal<SiteSettingsJson | null> {
+    return this.#settings
   }
 
   /** Grows once a second while the line is live: ages are counted anew then, and stand still while it is gone. */
@@ -87,6 +106,8 @@ export class Dashboard {
     this.preferences.load()
     addEventListener('hashchange', () => this.#takeCode())
     this.router.start()
+    this.sound.start()
+    effect(() => this.#listenForAlerts())
     setInterval(() => {
       const { kind } = this.line.state.value
       if (kind === 'live') this.#second.value++
@@ -118,8 +139,10 @@ export class Dashboard {
   leave(): void {
     this.line.stop()
     this.fleet.clear()
+    this.commands.clear()
     this.preferences.remember(null)
     this.#me.value = null
+    this.#settings.value = null
   }
 
   /** Asks who is signed in and acts. That the gateway does not answer is no error: the line says so. */
@@ -167,19 +190,38 @@ export class Dashboard {
     // nothing of the line says which carts another person sees
     if (before !== null && sightOf(before) !== sightOf(me)) this.line.subscribe()
     this.#site.value = me.site
+    if (me.role === 'user') this.#settings.value = null
+    else if (this.#settings.value === null) void this.#readSettings()
     const person = me.session?.person
     if (person != null) this.preferences.remember(person.user_id)
   }
 
   #take(message: ServerMessage): void {
     this.fleet.take(message)
+    this.commands.take(message)
+    this.recall.take(message)
     if (message.type === 'site_changed') {
       const { name, time_zone, units, language } = message.site
       this.#site.value = { name, time_zone, units, language }
+      if ('pack' in message.site) this.#settings.value = message.site
     }
     if (message.type === 'zones_changed') this.#zones.value++
     if (message.type === 'connected' && ++this.#connections > 1) this.#catchUp()
     for (const listener of this.#listeners) listener(message)
+  }
+
+  async #readSettings(): Promise<void> {
+    try {
+      this.#settings.value = await this.api.call('GET /site')
+    } catch {
+      // what needs them goes by the defaults
+    }
+  }
+
+  #listenForAlerts(): void {
+    const isLive = this.line.state.value.kind === 'live' && this.#me.value?.role !== 'user'
+    const hasChanged = this.fleet.version.value >= 0 && this.#second.value >= 0
+    if (isLive && hasChanged) this.#bell.look(openAlerts(this.fleet.alerts.values()), performance.now())
   }
 
   /** The line was gone: what it did not tell is asked for. */

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type Signal, signal } from '@preact/signals-core'
+import { type ScriptedAnswer as Answer, ScriptedGateway } from '#dashboard/testing/scripted-gateway.ts'
+import { ApiClient } from '#shared/client.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
+import { CommandDesk, type Course, type Stage, type Wanted } from './commands.ts'
+import type { LineState } from './line.ts'
+
+const LOCK: Wanted = { cart: '17', hardwareId: 'tb-17', command: 'lock' }
+const CREATED = '2026-05-01T12:00:00.000Z'
+const EXPIRES = '2026-05-01T12:01:00.000Z'
+
+let gateway: ScriptedGateway
+let line: Signal<LineState>
+let nowMs: number
+let timers: { atMs: number; action: () => void }[]
+let desk: CommandDesk
+
+beforeEach(async () => {
+  ;[timers, nowMs] = [[], 0]
+  gateway = new ScriptedGateway()
+  await gateway.start()
+  line = signal<LineState>({ kind: 'live' })
+  desk = new CommandDesk({
+    api: new ApiClient({ url: gateway.url }),
+    line: { state: line },
+    monotonicMs: () => nowMs,
+    setTimer: (action, ms) => timers.push({ atMs: nowMs + ms, action }),
+  })
+})
+
+afterEach(() => gateway.stop())
+
+/** Time goes by; what is due is done. */
+function pass(ms: number): void {
+  nowMs += ms
+  const due = timers.filter(({ atMs }) => atMs <= nowMs)
+  timers = timers.filter(({ atMs }) => atMs > nowMs)
+  for (const { action } of due) action()
+}
+
+function command(status: CommandStatus, more: Partial<CommandJson> = {}): Answer {
+  const body: Partial<CommandJson> = {
+    ...{
+      command_id: 'c-1',
+      status,
+      error: null,
+      created_at: CREATED,
+      expires_at: EXPIRES,
+      published_at: null,
+    },
+    ...more,
+  }
+  return { status: 202, body }
+}
+
+function refusal(status: number, code: string, headers: Record<string, string> = {}): Answer {
+  return { status, body: { code, detail: `because of ${code}` }, headers }
+}
+
+function tell(status: CommandStatus, error?: string, commandId = 'c-1'): void {
+  const about = { commandId, hardwareId: 'tb-17', command: 'lock', timestamp: CREATED }
+  desk.take({ type: 'command_status', ...about, status, ...(error === undefined ? {} : { error }) })
+}
+
+function stageIs(course: Course, kind: Stage['kind'], code?: string): Promise<void> {
+  const isIt = ({ value }: Course['stage']) =>
+    value.kind === kind && (value.kind === 'failed' ? value.code : undefined) === code
+  return eventually(() => isIt(course.stage), `${kind} ${code ?? ''}`)
+}
+
+/** Something is to be done after so long. */
+function waits(ms: number): Promise<void> {
+  return eventually(() => timers.some(({ atMs }) => atMs === nowMs + ms), `a timer of ${ms} ms`)
+}
+
+test('sending, waiting, told, done: as the gateway says, and done only when the device says so', async () => {
+  gateway.answers = [command('pending')]
+  const course = desk.send({ ...LOCK, metadata: { name: 'Jane' }, force: true })
+  assert.equal(course.stage.value.kind, 'sending')
+  assert.equal(desk.courseOf('17'), course)
+  await stageIs(course, 'waiting')
+  assert.deepEqual(gateway.requests[0]?.request, 'POST /devices/tb-17/commands')
+  assert.deepEqual(gateway.requests[0]?.body, { command: 'lock', metadata: { name: 'Jane' }, force: true })
+  tell('published')
+  await stageIs(course, 'told')
+  tell('acknowledged')
+  await stageIs(course, 'told')
+  tell('completed')
+  await stageIs(course, 'done')
+  tell('published')
+  await stageIs(course, 'done')
+})
+
+test('what is told before the answer counts, and the answer takes nothing back', async () => {
+  gateway.answers = [command('pending')]
+  const course = desk.send(LOCK)
+  tell('published')
+  tell('completed')
+  tell('completed', undefined, 'c-other')
+  await stageIs(course, 'done')
+})
+
+for (const [code, status] of [
+  ['cart_is_moving', 409],
+  ['admin_required', 403],
+  ['device_not_found', 404],
+] as const) {
+  test(`refused at once: ${code}`, async () => {
+    gateway.answers = [refusal(status, code)]
+    await stageIs(desk.send(LOCK), 'failed', code)
+  })
+}
+
+test('too many requests say when to try again', async () => {
+  gateway.answers = [refusal(429, 'rate_limited', { 'retry-after': '7' })]
+  const course = desk.send(LOCK)
+  await stageIs(course, 'failed', 'rate_limited')
+  const { value } = course.stage
+  assert.equal(value.kind === 'failed' && value.retryAfterS, 7)
+})
+
+test('refused by the device, or by the rule when it came to be sent', async () => {
+  for (const error of ['lock jammed', 'position_unknown', 'superseded']) {
+    gateway.answers = [command('pending')]
+    const course = desk.send(LOCK)
+    await stageIs(course, 'waiting')
+    tell('failed', error)
+    await stageIs(course, 'failed', error)
+  }
+})
+
+test('no answer in time: told or not is another thing', async () => {
+  gateway.answers = [command('pending'), command('pending', { command_id: 'c-2' })]
+  const untold = desk.send(LOCK)
+  await stageIs(untold, 'waiting')
+  tell('timeout')
+  await stageIs(untold, 'failed', 'expired_untold')
+  const told = desk.send(LOCK)
+  await stageIs(told, 'waiting')
+  tell('published', undefined, 'c-2')
+  tell('timeout', undefined, 'c-2')
+  await stageIs(told, 'failed', 'expired')
+})
+
+test('without a line nothing is sent', async () => {
+  line.value = { kind: 'lost', sinceMs: 0 }
+  await stageIs(desk.send(LOCK), 'failed', 'no_contact')
+  assert.deepEqual(gateway.requests, [])
+})
+
+test('a request whose answer was lost is sent again with the same key', async () => {
+  gateway.answers = ['drop', { status: 502, body: 'no gateway' }, command('completed')]
+  const course = desk.send(LOCK)
+  await waits(1_000)
+  pass(1_000)
+  await waits(1_000)
+  pass(1_000)
+  await stageIs(course, 'done')
+  assert.equal(new Set(gateway.requests.map(({ key }) => key)).size, 1)
+  assert.match(gateway.requests[0]?.key ?? '', /^[0-9a-f]{32}$/)
+})
+
+test('later nobody sends it again: nobody knows what became of it', async () => {
+  gateway.answers = ['drop', 'drop']
+  const course = desk.send(LOCK)
+  await waits(1_000)
+  nowMs = 21_000
+  pass(0)
+  await stageIs(course, 'failed', 'no_answer')
+  assert.equal(gateway.requests.length, 2)
+})
+
+test('a line that was gone meanwhile: the gateway is asked when it is back', async () => {
+  gateway.answers = [command('published')]
+  const course = desk.send(LOCK)
+  await stageIs(course, 'told')
+  line.value = { kind: 'lost', sinceMs: 0 }
+  gateway.answers = [command('completed')]
+  line.value = { kind: 'live' }
+  await stageIs(course, 'done')
+  assert.equal(gateway.requests.at(-1)?.request, 'GET /commands/c-1')
+})
+
+test('a session that was ended meanwhile', async () => {
+  gateway.answers = [command('published')]
+  const course = desk.send(LOCK)
+  await stageIs(course, 'told')
+  line.value = { kind: 'lost', sinceMs: 0 }
+  gateway.answers = [refusal(401, 'invalid_session')]
+  line.value = { kind: 'live' }
+  await stageIs(course, 'failed', 'signed_out')
+  gateway.answers = [refusal(401, 'invalid_session')]
+  await stageIs(desk.send(LOCK), 'failed', 'signed_out')
+})
+
+test('of whose end nothing was told is asked, again and again', async () => {
+  gateway.answers = [command('published')]
+  const course = desk.send(LOCK)
+  await stageIs(course, 'told')
+  gateway.answers = ['drop']
+  pass(62_000)
+  await waits(5_000)
+  gateway.answers = [command('timeout', { published_at: CREATED })]
+  pass(5_000)
+  await stageIs(course, 'failed', 'expired')
+})
+
+test('the next command of a cart takes the place of the last, which is followed all the same', async () => {
+  gateway.answers = [command('pending'), command('pending', { command_id: 'c-2' })]
+  const lock = desk.send(LOCK)
+  await stageIs(lock, 'waiting')
+  const unlock = desk.send({ ...LOCK, command: 'unlock' })
+  assert.equal(desk.courseOf('17'), unlock)
+  tell('failed', 'superseded')
+  await stageIs(lock, 'failed', 'superseded')
+  await stageIs(unlock, 'waiting')
+  desk.clear()
+  assert.equal(desk.courseOf('17'), null)
+})

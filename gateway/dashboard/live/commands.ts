@@ -1,0 +1,246 @@
+import { effect, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals-core'
+import { type ApiClient, ApiError } from '#shared/client.ts'
+import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
+import type { LineState } from './line.ts'
+import { NotActed } from './person-gate.ts'
+
+/** What a tablet tells the devices of carts. */
+export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'
+
+/** What a person wants of a device of a cart. */
+export interface Wanted {
+  cart: string
+  hardwareId: string
+  command: CommandName
+  params?: Readonly<Record<string, unknown>>
+  metadata?: Readonly<Record<string, string>>
+  force?: boolean
+}
+
+/**
+ * How far a command has come. `sending`: the gateway has not answered. `waiting`: it has it, the device was not told yet.
+ * `told`: it is on its way to the device or there. `done`: the device said so. `failed` has the code of the refusal, what the
+ * device gave as its reason, or one of `signed_out`, `not_acted` (nobody said who it is), `no_contact` (nothing was sent), `no_answer` (nobody knows), `expired`
+ * (told, and no answer in time), `expired_untold`.
+ */
+export type Stage =
+  | { kind: 'sending' | 'waiting' | 'told' | 'done' }
+  | { kind: 'failed'; code: string; detail: string; retryAfterS: number | null }
+
+/** A command, from the question to what the device said. */
+export interface Course {
+  readonly wanted: Wanted
+  readonly stage: ReadonlySignal<Stage>
+  /** Monotonic, of its last change. */
+  readonly changedMs: number
+}
+
+interface DeskDeps {
+  api: Pick<ApiClient, 'call'>
+  line: { state: ReadonlySignal<LineState> }
+  /** Asks who acts, where that is needed. Throws `NotActed` when nobody says. */
+  act?: <Result>(action: () => Promise<Result>) => Promise<Result>
+  newKey?: () => string
+  monotonicMs?: () => number
+  setTimer?: (action: () => void, ms: number) => unknown
+}
+
+/** A request that was not answered is sent again, with the same key, for so long: later nobody wants it any more. */
+const REPEAT_WITHIN_MS = 20_000
+const REPEAT_AFTER_MS = 1_000
+/** A gateway that hangs is no better than none. */
+const ANSWER_WITHIN_MS = 8_000
+/** After its end a command is asked for: what told of it may have been lost. */
+const ASK_AFTER_END_MS = 2_000
+const ASK_AGAIN_MS = 5_000
+/** Told statuses of commands whose request is not answered yet. */
+const EARLY_MAX = 500
+
+const RANKS: Record<CommandStatus, number> = {
+  ...{ pending: 0, published: 1, acknowledged: 2, completed: 3, failed: 3, timeout: 3 },
+}
+
+interface Heard {
+  status: CommandStatus
+  error: string | null
+}
+
+interface Following extends Course {
+  readonly stage: Signal<Stage>
+  changedMs: number
+  commandId: string | null
+  rank: number
+  wasTold: boolean
+  /** Monotonic: when the gateway gives it up. */
+  endsMs: number
+}
+
+/**
+ * Sends commands and follows each to its end, whichever screen is open: by what the line tells, and by asking when the line
+ * was gone or nothing came. A command is done when the device says so, never before.
+ */
+export class CommandDesk {
+  readonly #deps: DeskDeps
+  readonly #newKey: () => string
+  readonly #monotonicMs: () => number
+  readonly #setTimer: (action: () => void, ms: number) => unknown
+  /** The newest of each cart. */
+  readonly #courses = new Map<string, Following>()
+  /** By command_id, until they are over. */
+  readonly #open = new Map<string, Following>()
+  readonly #early = new Map<string, Heard>()
+  readonly #version = signal(0)
+  #sending = 0
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps
+    this.#newKey = deps.newKey ?? randomKey
+    this.#monotonicMs = deps.monotonicMs ?? (() => performance.now())
+    this.#setTimer = deps.setTimer ?? ((action, ms) => setTimeout(action, ms))
+    let wasLive = false
+    effect(() => {
+      const isLive = deps.line.state.value.kind === 'live'
+      if (isLive && !wasLive) untracked(() => this.#askAll())
+      wasLive = isLive
+    })
+  }
+
+  /** The newest command to a cart, over or not. */
+  courseOf(cart: string): Course | null {
+    return this.#version.value >= 0 ? (this.#courses.get(cart) ?? null) : null
+  }
+
+  /** Sends it; the course tells what comes of it. */
+  send(wanted: Wanted): Course {
+    const course: Following = {
+      ...{ wanted, stage: signal<Stage>({ kind: 'sending' }), changedMs: this.#monotonicMs() },
+      ...{ commandId: null, rank: -1, wasTold: false, endsMs: 0 },
+    }
+    this.#courses.set(wanted.cart, course)
+    this.#version.value++
+    if (this.#deps.line.state.value.kind === 'live') void this.#post(course, this.#newKey())
+    else this.#fail(course, 'no_contact')
+    return course
+  }
+
+  /** How long ago it changed. */
+  ageMs({ changedMs }: Course): number {
+    return this.#monotonicMs() - changedMs
+  }
+
+  take(message: ServerMessage): void {
+    if (message.type !== 'command_status') return
+    const { commandId, status, error = null } = message
+    const course = this.#open.get(commandId)
+    if (course !== undefined) this.#heard(course, { status, error })
+    else if (this.#sending > 0 && this.#early.size < EARLY_MAX) this.#early.set(commandId, { status, error })
+  }
+
+  /** Somebody else signs in. */
+  clear(): void {
+    for (const known of [this.#courses, this.#open, this.#early]) known.clear()
+    this.#version.value++
+  }
+
+  async #post(course: Following, key: string): Promise<void> {
+    const { hardwareId, cart: _, ...body } = course.wanted
+    const call = { path: { id: hardwareId }, body, headers: { 'Idempotency-Key': key } }
+    this.#sending++
+    try {
+      const { api, act = (action) => action() } = this.#deps
+      const command = await act(() =>
+        api.call('POST /devices/{id}/commands', { ...call, signal: this.#patience() }),
+      )
+      this.#accepted(course, command)
+    } catch (error) {
+      this.#unanswered(course, key, error)
+    } finally {
+      this.#sending--
+      if (this.#sending === 0) this.#early.clear()
+    }
+  }
+
+  #accepted(course: Following, command: CommandJson): void {
+    const { command_id: commandId, created_at, expires_at } = command
+    course.commandId = commandId
+    this.#open.set(commandId, course)
+    this.#heard(course, command)
+    const early = this.#early.get(commandId)
+    if (early !== undefined) this.#heard(course, early)
+    const livesMs = Date.parse(expires_at) - Date.parse(created_at)
+    course.endsMs = this.#monotonicMs() + livesMs
+    this.#setTimer(() => void this.#ask(course), livesMs + ASK_AFTER_END_MS)
+  }
+
+  #unanswered(course: Following, key: string, error: unknown): void {
+    // an answer of something in between, such as a proxy, is none of the gateway
+    if (error instanceof ApiError && error.code !== 'unexpected_answer') this.#refused(course, error)
+    else if (error instanceof NotActed) this.#fail(course, 'not_acted')
+    else if (this.#monotonicMs() - course.changedMs > REPEAT_WITHIN_MS) this.#fail(course, 'no_answer')
+    else this.#setTimer(() => void this.#post(course, key), REPEAT_AFTER_MS)
+  }
+
+  #refused(course: Following, { status, code, detail, retryAfterS }: ApiError): void {
+    this.#fail(course, status === 401 ? 'signed_out' : code, detail, retryAfterS ?? null)
+  }
+
+  #heard(course: Following, { status, error }: Heard): void {
+    if (RANKS[status] <= course.rank) return
+    course.rank = RANKS[status]
+    if (status === 'pending') this.#move(course, { kind: 'waiting' })
+    else if (status === 'completed') this.#move(course, { kind: 'done' })
+    else if (status === 'timeout') this.#fail(course, course.wasTold ? 'expired' : 'expired_untold')
+    else if (status === 'failed') this.#fail(course, error ?? 'refused')
+    else {
+      course.wasTold = true
+      this.#move(course, { kind: 'told' })
+    }
+    if (course.rank === RANKS.completed && course.commandId !== null) this.#open.delete(course.commandId)
+  }
+
+  #askAll(): void {
+    for (const course of this.#open.values()) void this.#ask(course)
+  }
+
+  /** What became of it meanwhile. */
+  async #ask(course: Following): Promise<void> {
+    const { commandId } = course
+    if (commandId === null || !this.#open.has(commandId)) return
+    const call = { path: { id: commandId }, signal: this.#patience() }
+    try {
+      const command = await this.#deps.api.call('GET /commands/{id}', call)
+      course.wasTold ||= command.published_at !== null
+      this.#heard(course, command)
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) {
+        this.#open.delete(commandId)
+        this.#refused(course, error)
+      }
+    }
+    const isOverdue = this.#open.has(commandId) && this.#monotonicMs() >= course.endsMs
+    if (isOverdue) this.#setTimer(() => void this.#ask(course), ASK_AGAIN_MS)
+  }
+
+  #fail(course: Following, code: string, detail = '', retryAfterS: number | null = null): void {
+    this.#move(course, { kind: 'failed', code, detail, retryAfterS })
+  }
+
+  #move(course: Following, stage: Stage): void {
+    course.changedMs = this.#monotonicMs()
+    course.stage.value = stage
+  }
+
+  #patience(): AbortSignal {
+    const controller = new AbortController()
+    this.#setTimer(() => controller.abort(), ANSWER_WITHIN_MS)
+    return controller.signal
+  }
+}
+
+/** Made without `randomUUID`, which a page over plain HTTP does not have. */
+function randomKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+}

@@ -1,0 +1,150 @@
+import type { AlertJson, AlertKind } from '#shared/wire/alerts.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { byNumber, isParked } from './cart-look.ts'
+import { isOpenInBarn } from './fleet-order.ts'
+
+/** Why a cart, or the site, needs somebody; what is worse comes first. */
+export const REASONS = [
+  ...(['moved_while_locked', 'moved_after_hours', 'outside', 'zone_stay', 'silent'] as const),
+  ...(['out_after_closing', 'low', 'disk', 'clock', 'sync', 'pin_locked'] as const),
+  ...(['unlocked', 'not_charging', 'no_position'] as const),
+] as const
+export type Reason = (typeof REASONS)[number]
+
+/** One line: a cart, or the site where `cart` is null. */
+export interface Need {
+  cart: CartJson | null
+  reason: Reason
+  /** Since when, or of a silent cart when it was heard last. */
+  at: string | null
+  /** The alert that says so. */
+  alert: AlertJson | null
+}
+
+/** What is the same of several carts that stand in the barn, or that nobody has seen yet. */
+export interface NeedGroup {
+  reason: Reason
+  carts: CartJson[]
+}
+
+export interface Needs {
+  lines: Need[]
+  groups: NeedGroup[]
+  /** Carts, and troubles of the site. */
+  count: number
+}
+
+/** Reasons that kinds of alerts are. */
+const REASON_OF: Record<AlertKind, Reason> = {
+  ...{ moved_while_locked: 'moved_while_locked', moved_after_hours: 'moved_after_hours', outside: 'outside' },
+  ...{ zone_stay: 'zone_stay', silent_on_course: 'silent', out_after_closing: 'out_after_closing' },
+  ...{ low_battery: 'low', open_after_closing: 'unlocked', not_charging: 'not_charging' },
+  ...{ disk: 'disk', clock: 'clock', sync: 'sync', pin_locked: 'pin_locked' },
+}
+
+/** Of these several carts are one line, once they stand in the barn. */
+const GROUPED: ReadonlySet<Reason> = new Set<Reason>(['low', 'unlocked', 'not_charging', 'no_position'])
+
+const RANK = new Map(REASONS.map((reason, index) => [reason, index]))
+
+/**
+ * What needs somebody now. An alert that a person has acknowledged needs nobody any more, nor does a cart that is out of
+ * service; each cart has one line, for what is worst of it, and several of the barn are one line together.
+ */
+export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): Needs {
+  const [byCart, lines] = [new Map<string, AlertJson[]>(), [] as Need[]]
+  for (const alert of alerts) {
+    if (alert.cart !== null) push(byCart, alert.cart, alert)
+    else if (alert.acknowledged_at === null)
+      lines.push({ cart: null, reason: REASON_OF[alert.kind], at: alert.opened_at, alert })
+  }
+  const grouped = new Map<Reason, Need[]>()
+  const standing = new Set<CartJson>()
+  for (const cart of carts) {
+    const needs = needsOfCart(cart, byCart.get(cart.cart) ?? [])
+    const [worst] = needs
+    if (worst === undefined) continue
+    if (!isGrouped(worst)) lines.push(worst)
+    else {
+      standing.add(cart)
+      for (const need of needs) push(grouped, need.reason, need)
+    }
+  }
+  const count = lines.length + standing.size
+  const { groups, alone } = splitGroups(grouped)
+  return { lines: [...lines, ...alone].sort(byUrgency), groups, count }
+}
+
+/** Groups of several; a cart that is the only one of its kind has a line like any other, and only one. */
+function splitGroups(grouped: ReadonlyMap<Reason, Need[]>): { groups: NeedGroup[]; alone: Need[] } {
+  const groups: NeedGroup[] = []
+  const alone = new Map<CartJson | null, Need>()
+  for (const reason of REASONS) {
+    const needs = grouped.get(reason) ?? []
+    const [only] = needs
+    if (needs.length > 1)
+      groups.push({ reason, carts: needs.flatMap(({ cart }) => cart ?? []).sort(byNumber) })
+    else if (only !== undefined && !alone.has(only.cart)) alone.set(only.cart, only)
+  }
+  return { groups, alone: [...alone.values()] }
+}
+
+/** What is the matter with a cart, the worst first. */
+function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): Need[] {
+  const needs = new Map<Reason, Need>()
+  const seen = new Set<Reason>()
+  for (const alert of alerts) {
+    const reason = REASON_OF[alert.kind]
+    if (alert.acknowledged_at === null)
+      needs.set(reason, { cart, reason, at: ageOf(cart, reason, alert), alert })
+    else seen.add(reason)
+  }
+  if (cart.out_of_service === null)
+    for (const reason of reasonsOf(cart))
+      if (!needs.has(reason) && !seen.has(reason))
+        needs.set(reason, { cart, reason, at: ageOf(cart, reason, null), alert: null })
+  return [...needs.values()].sort((a, b) => rankOf(a.reason) - rankOf(b.reason))
+}
+
+/** What its state says, whether or not an alert does. */
+function reasonsOf(cart: CartJson): Reason[] {
+  const reasons: Reason[] = []
+  const mayLeave = cart.exempt?.zone_types.includes('boundary') ?? false
+  if (cart.state === 'outside' && !mayLeave) reasons.push('outside')
+  if (cart.state === 'silent') reasons.push('silent')
+  if (cart.is_low) reasons.push('low')
+  if (isOpenInBarn(cart)) reasons.push('unlocked')
+  if (cart.state === 'unknown') reasons.push('no_position')
+  return reasons
+}
+
+function ageOf(cart: CartJson, reason: Reason, alert: AlertJson | null): string | null {
+  if (reason === 'silent') return cart.last_heard_at
+  if (alert !== null) return alert.opened_at
+  if (reason === 'low') return cart.battery?.rest_at ?? cart.battery?.at ?? null
+  if (reason === 'unlocked') return cart.lock?.at ?? null
+  return reason === 'no_position' ? cart.last_heard_at : (cart.position?.at ?? null)
+}
+
+function isGrouped({ cart, reason }: Need): boolean {
+  if (cart === null || !GROUPED.has(reason)) return false
+  return isParked(cart) || reason === 'no_position'
+}
+
+function rankOf(reason: Reason): number {
+  return RANK.get(reason) ?? RANK.size
+}
+
+/** What is worse first, then what began last; of what nobody knows when, by number. */
+function byUrgency(a: Need, b: Need): number {
+  const byRank = rankOf(a.reason) - rankOf(b.reason)
+  if (byRank !== 0) return byRank
+  if (a.at !== b.at) return (a.at ?? '') < (b.at ?? '') ? 1 : -1
+  return a.cart === null || b.cart === null ? 0 : byNumber(a.cart, b.cart)
+}
+
+function push<Key, Value>(map: Map<Key, Value[]>, key: Key, value: Value): void {
+  const known = map.get(key)
+  if (known === undefined) map.set(key, [value])
+  else known.push(value)
+}

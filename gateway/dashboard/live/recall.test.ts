@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type Signal, signal } from '@preact/signals-core'
+import { ScriptedGateway } from '#dashboard/testing/scripted-gateway.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { MeJson } from '#shared/wire/sessions.ts'
+import type { LineState } from './line.ts'
+import { RecallWatch, type ScreenState } from './recall.ts'
+
+const AT = '2026-05-01T12:00:00.000Z'
+const RECALL = { recall_id: 'r-1', text: 'All in', started_at: AT, by: { user_id: 'u', name: 'Anna' } }
+const NONE = { status: 200, body: { active: null, carts: [] } }
+
+let gateway: ScriptedGateway
+let line: Signal<LineState>
+let role: Signal<MeJson['role']>
+let timers: (() => void)[]
+
+beforeEach(async () => {
+  timers = []
+  gateway = new ScriptedGateway()
+  await gateway.start()
+  line = signal<LineState>({ kind: 'connecting' })
+  role = signal<MeJson['role']>('staff')
+})
+
+afterEach(() => gateway.stop())
+
+function watch(): RecallWatch {
+  return new RecallWatch({
+    ...{ api: new ApiClient({ url: gateway.url }), line: { state: line }, role },
+    setTimer: (action) => timers.push(action),
+  })
+}
+
+function active(screen: ScreenState) {
+  return { status: 200, body: { active: RECALL, carts: [{ cart: '17', state: 'out', screen }] } }
+}
+
+function asked(times: number): Promise<void> {
+  return eventually(() => gateway.requests.length === times && timers.length > 0, `${times} requests`)
+}
+
+/** All that waits is done. */
+function pass(): void {
+  for (const action of timers.splice(0)) action()
+}
+
+test('it is asked when the line is there, and what was told meanwhile is asked at the end of a pause', async () => {
+  gateway.answers = [active('sent'), active('confirmed')]
+  const recall = watch()
+  assert.deepEqual(gateway.requests, [])
+  line.value = { kind: 'live' }
+  await eventually(() => recall.now.value?.screens.get('17') === 'sent', 'sent')
+  await asked(1)
+  const told = { type: 'recall', event: 'confirmed', recall: RECALL, timestamp: AT } as const
+  recall.take(told)
+  recall.take(told)
+  assert.equal(gateway.requests.length, 1)
+  pass()
+  await eventually(() => recall.now.value?.screens.get('17') === 'confirmed', 'confirmed')
+  assert.equal(gateway.requests.length, 2)
+})
+
+test('what others begin and end is known at once', async () => {
+  gateway.answers = [NONE, active('sent'), NONE]
+  const recall = watch()
+  line.value = { kind: 'live' }
+  await asked(1)
+  recall.take({ type: 'recall', event: 'started', recall: RECALL, timestamp: AT })
+  assert.equal(recall.now.value?.recall.text, 'All in')
+  pass()
+  await eventually(() => recall.now.value?.screens.size === 1, 'the screens')
+  recall.take({ type: 'recall', event: 'ended', recall: RECALL, timestamp: AT })
+  assert.equal(recall.now.value, null)
+})
+
+test('it is begun and ended; a refusal is thrown', async () => {
+  gateway.answers = [NONE]
+  const recall = watch()
+  line.value = { kind: 'live' }
+  await asked(1)
+  gateway.answers = [{ status: 201, body: RECALL }]
+  await recall.begin('All in')
+  assert.deepEqual(gateway.requests.at(-1)?.body, { text: 'All in' })
+  assert.equal(recall.now.value?.recall.recall_id, 'r-1')
+  gateway.answers = [{ status: 200, body: { success: true, deleted: 'r-1' } }]
+  await recall.end()
+  assert.equal(recall.now.value, null)
+  gateway.answers = [{ status: 409, body: { code: 'recall_active', detail: 'x' } }]
+  await assert.rejects(
+    recall.begin(''),
+    (error) => error instanceof ApiError && error.code === 'recall_active',
+  )
+})
+
+test('a user is not asked for it', async () => {
+  role.value = 'user'
+  gateway.answers = [NONE]
+  watch()
+  line.value = { kind: 'live' }
+  assert.deepEqual(timers, [])
+  role.value = 'staff'
+  await asked(1)
+})

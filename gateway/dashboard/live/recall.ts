@@ -1,0 +1,105 @@
+import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-core'
+import type { ApiClient } from '#shared/client.ts'
+import type { ServerMessage } from '#shared/wire/realtime.ts'
+import type { RecallJson } from '#shared/wire/recall.ts'
+import type { MeJson } from '#shared/wire/sessions.ts'
+import type { LineState } from './line.ts'
+
+/** How far the message has come with the screens of a cart. */
+export type ScreenState = 'confirmed' | 'sent' | 'offline' | 'none'
+
+/** A recall in force; what the carts themselves do is in the fleet. */
+export interface RecallNow {
+  recall: RecallJson
+  screens: ReadonlyMap<string, ScreenState>
+}
+
+interface RecallWatchDeps {
+  api: Pick<ApiClient, 'call'>
+  line: { state: ReadonlySignal<LineState> }
+  role: ReadonlySignal<MeJson['role']>
+  setTimer?: (action: () => void, ms: number) => unknown
+}
+
+/** 200 screens confirm within seconds: it is asked at most so often, and as often for screens that come back. */
+const ASK_AGAIN_MS = 1_500
+const ASK_EVERY_MS = 10_000
+
+/** Whether all carts are called in, as the gateway says it: asked when the line is there, and when it tells of a change. */
+export class RecallWatch {
+  readonly #deps: RecallWatchDeps
+  readonly #setTimer: (action: () => void, ms: number) => unknown
+  readonly #now = signal<RecallNow | null>(null)
+  #isAsking = false
+  #isDue = false
+  #isPlanned = false
+
+  constructor(deps: RecallWatchDeps) {
+    this.#deps = deps
+    this.#setTimer = deps.setTimer ?? ((action, ms) => setTimeout(action, ms))
+    effect(() => {
+      const maySee = deps.role.value !== 'user'
+      if (deps.line.state.value.kind === 'live' && maySee) untracked(() => this.#askSoon())
+      if (!maySee) this.#now.value = null
+    })
+  }
+
+  /** Null while the carts are not called in. */
+  get now(): ReadonlySignal<RecallNow | null> {
+    return this.#now
+  }
+
+  take(message: ServerMessage): void {
+    if (message.type !== 'recall') return
+    if (message.event === 'ended') this.#now.value = null
+    else if (this.#now.value === null) this.#now.value = { recall: message.recall, screens: new Map() }
+    this.#askSoon()
+  }
+
+  /** Calls all carts in. Throws `ApiError`, such as `recall_active`. */
+  async begin(text: string): Promise<void> {
+    const recall = await this.#deps.api.call('POST /recall', { body: text === '' ? {} : { text } })
+    this.#now.value ??= { recall, screens: new Map() }
+    this.#askSoon()
+  }
+
+  async end(): Promise<void> {
+    await this.#deps.api.call('DELETE /recall', { body: {} })
+    this.#now.value = null
+    this.#askSoon()
+  }
+
+  #askSoon(): void {
+    this.#isDue = true
+    if (this.#isAsking) return
+    this.#isAsking = true
+    void this.#ask()
+  }
+
+  async #ask(): Promise<void> {
+    this.#isDue = false
+    try {
+      const { active, carts } = await this.#deps.api.call('GET /recall')
+      const screens = new Map(carts.map(({ cart, screen }) => [cart, screen]))
+      this.#now.value = active === null ? null : { recall: active, screens }
+    } catch {
+      // it is asked again when the line is back
+    }
+    this.#setTimer(() => {
+      this.#isAsking = false
+      if (this.#isDue) this.#askSoon()
+    }, ASK_AGAIN_MS)
+    this.#planNext()
+  }
+
+  /** Screens that come and go are told by nobody. */
+  #planNext(): void {
+    if (this.#isPlanned || this.#now.value === null) return
+    this.#isPlanned = true
+    this.#setTimer(() => {
+      this.#isPlanned = false
+      if (this.#now.value !== null && this.#deps.line.state.value.kind === 'live') this.#askSoon()
+      else this.#planNext()
+    }, ASK_EVERY_MS)
+  }
+}

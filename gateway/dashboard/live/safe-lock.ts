@@ -1,0 +1,36 @@
+import { judgeLock } from '#shared/carts/lock-rule.ts'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+
+const LOCK_TYPE = 'teebox'
+const SCREEN_TYPE = 'cartcaddie'
+
+type Member = CartJson['devices'][number]
+
+/** The device that locks a cart: its tee box, else any; of several one that is connected. */
+export function lockDeviceOf({ devices }: Pick<CartJson, 'devices'>): Member | undefined {
+  const locks = devices.filter(({ device_type }) => device_type === LOCK_TYPE)
+  const able = locks.length > 0 ? locks : devices
+  return able.find(({ is_online }) => is_online) ?? able[0]
+}
+
+/** What shows messages in a cart. */
+export function screenOf({ devices }: Pick<CartJson, 'devices'>): Member | undefined {
+  const screens = devices.filter(({ device_type }) => device_type === SCREEN_TYPE)
+  return screens.find(({ is_online }) => is_online) ?? screens[0]
+}
+
+/** Whether the gateway would refuse to lock it because it moves: its own rule, by what the page knows of the cart. */
+export function isMovingTooFast(
+  { position }: Pick<CartJson, 'position'>,
+  nowMs: number,
+  lockMaxSpeedKmh = DEFAULT_SITE_SETTINGS.lockMaxSpeedKmh,
+): boolean {
+  if (position === null) return false
+  const { lockLocateAfterS } = DEFAULT_SITE_SETTINGS
+  const [latE7, longE7] = [Math.round(position.lat * 1e7), Math.round(position.long * 1e7)]
+  const fix = { atMs: Date.parse(position.at), latE7, longE7, speedKmh: position.speed }
+  const judged = { position: { hardwareId: position.hardware_id, fix, heading: null }, isInParking: false }
+  const facts = { hasParking: false, isOnline: true }
+  return judgeLock(judged, facts, { lockMaxSpeedKmh, lockLocateAfterS }, nowMs) === 'cart_is_moving'
+}

@@ -1,0 +1,65 @@
+const BEEPS = 3
+const BEEP_S = 0.16
+const APART_S = 0.26
+const PITCH_HZ = 880
+const MUTED = 'cartbarn-muted'
+
+/**
+ * The sound of alerts. Browsers let a page be heard only after somebody has touched it; the choice to be silent stays with the
+ * tablet, as far as it may store one.
+ */
+export class Sound {
+  #context: AudioContext | null = null
+  #isMuted = readMuted()
+
+  /** Waits for the first touch. */
+  start(): void {
+    const unlock = () => {
+      this.#context ??= new AudioContext()
+      void this.#context.resume()
+    }
+    for (const event of ['pointerdown', 'keydown']) addEventListener(event, unlock)
+  }
+
+  get isMuted(): boolean {
+    return this.#isMuted
+  }
+
+  set isMuted(isMuted: boolean) {
+    this.#isMuted = isMuted
+    try {
+      localStorage.setItem(MUTED, String(isMuted))
+    } catch {
+      // it holds until the page is loaded anew
+    }
+  }
+
+  /** Three short tones; false when nobody could hear them. */
+  ring(): boolean {
+    const context = this.#context
+    if (this.#isMuted || context?.state !== 'running') return false
+    for (let beep = 0; beep < BEEPS; beep++) playTone(context, context.currentTime + beep * APART_S)
+    return true
+  }
+}
+
+function playTone(context: AudioContext, atS: number): void {
+  const [tone, volume] = [context.createOscillator(), context.createGain()]
+  tone.type = 'square'
+  tone.frequency.value = PITCH_HZ
+  volume.gain.setValueAtTime(0, atS)
+  volume.gain.linearRampToValueAtTime(0.25, atS + 0.01)
+  volume.gain.setValueAtTime(0.25, atS + BEEP_S - 0.03)
+  volume.gain.linearRampToValueAtTime(0, atS + BEEP_S)
+  tone.connect(volume).connect(context.destination)
+  tone.start(atS)
+  tone.stop(atS + BEEP_S)
+}
+
+function readMuted(): boolean {
+  try {
+    return localStorage.getItem(MUTED) === 'true'
+  } catch {
+    return false
+  }
+}
