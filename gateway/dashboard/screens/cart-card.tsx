@@ -1,10 +1,40 @@
-export function CartCard({ cart, onClose }: { cart: string; onClose: () => void }) {
+import './cart/cart-card.css'
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { cartTexts } from '#dashboard/texts/cart.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { CartActions } from './cart/actions.tsx'
+import { CartBattery, CartFacts, CartRemarks } from './cart/facts.tsx'
+import { stateInWords } from './cart/words.ts'
+
+/** All about one cart, and what can be done with it. */
+export function CartCard({ cart: name, onClose }: { cart: string; onClose: () => void }) {
+  const { fleet } = useDashboard()
+  const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined
+  const texts = cartTexts()
   return (
-    <section class="page">
-      <h2>Cart {cart}</h2>
-      <button type="button" class="button" onClick={onClose}>
-        Close
-      </button>
+    <section class="cart-card" aria-label={texts.cart(name)}>
+      <header>
+        {cart !== undefined && <CartShape look={lookOf(cart)} label={name} />}
+        <div class="cart-title">
+          <h2 dir="auto">{texts.cart(name)}</h2>
+          {cart !== undefined && <p class={`cart-state ${lookOf(cart)}`}>{stateInWords(cart)}</p>}
+        </div>
+        <button type="button" class="button close" aria-label={texts.close} onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {cart === undefined ? (
+        <p dir="auto">{texts.noCart(name)}</p>
+      ) : (
+        <>
+          <CartFacts cart={cart} />
+          <CartBattery cart={cart} />
+          <CartActions key={name} cart={cart} />
+          <CartRemarks cart={cart} />
+        </>
+      )}
     </section>
   )
 }

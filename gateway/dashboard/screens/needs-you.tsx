@@ -1,8 +1,106 @@
-/** What needs somebody now. */
+import './cart/needs-you.css'
+import { useMemo } from 'preact/hooks'
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { type Need, type NeedGroup, needsOf } from '#dashboard/live/needs.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
+import { needsTexts } from '#dashboard/texts/needs.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { placeText } from './cart-row.tsx'
+
+/** More nobody reads: the fleet has them all. */
+const LINES_MAX = 40
+const GROUP_MAX = 24
+
+/** What needs somebody now: a line a cart, what is worse first. */
 export function NeedsYou() {
+  const { fleet } = useDashboard()
+  const version = fleet.version.value
+  const { lines, groups, count } = useMemo(
+    () => needsOf(fleet.carts.values(), fleet.alerts.values()),
+    [version],
+  )
+  const texts = needsTexts()
   return (
-    <section class="page">
-      <h2>Needs you</h2>
+    <section class="needs" aria-labelledby="needs-you">
+      <header>
+        <h2 id="needs-you">{texts.title}</h2>
+        {count > 0 && <span class="needs-count">{count}</span>}
+      </header>
+      {count === 0 && <p class="needs-none">{texts.nothing}</p>}
+      <ul>
+        {lines.slice(0, LINES_MAX).map((need) => (
+          <NeedLine key={`${need.reason} ${need.cart?.cart ?? need.alert?.alert_id}`} need={need} />
+        ))}
+        {lines.length > LINES_MAX && (
+          <li>
+            <a class="need" href={toHash('fleet')}>
+              {texts.more(lines.length - LINES_MAX)}
+            </a>
+          </li>
+        )}
+        {groups.map((group) => (
+          <Group key={group.reason} group={group} />
+        ))}
+      </ul>
     </section>
+  )
+}
+
+function NeedLine({ need: { cart, reason, at } }: { need: Need }) {
+  const { clock, second } = useDashboard()
+  const texts = needsTexts()
+  const ago = second.value >= 0 && at !== null ? formatAge(at, clock.nowMs()) : null
+  const what = texts.reasons[reason]
+  return (
+    <li>
+      <a class="need" href={cart === null ? toHash('alerts') : toHash('map', cart.cart)}>
+        {cart === null ? (
+          <Icon name="alerts" />
+        ) : (
+          <CartShape look={lookOf(cart)} label={cart.cart} size={46} />
+        )}
+        <span class="need-words">
+          <strong>
+            {cart !== null && <span class="visually-hidden">{texts.cart(cart.cart)} </span>}
+            {what}
+          </strong>
+          <span dir="auto">{cart === null ? ago : whereAndWhen(cart, reason, ago)}</span>
+        </span>
+        <Icon name="next" />
+      </a>
+    </li>
+  )
+}
+
+/** "46.4 V · Hole 8 · 3 min ago": of a silent cart when and where it was heard last. */
+function whereAndWhen(cart: CartJson, reason: Need['reason'], ago: string | null): string {
+  const texts = needsTexts()
+  const place = placeText(cart)
+  if (reason === 'silent') return ago === null ? texts.never : texts.heardAt(ago, place)
+  const voltage = cart.battery?.rest_voltage ?? cart.battery?.voltage
+  const parts = [reason === 'low' && voltage !== undefined ? formatVoltage(voltage) : null]
+  if (reason !== 'outside' && reason !== 'no_position') parts.push(place)
+  return [...parts, ago].filter((part) => part !== null).join(' · ')
+}
+
+function Group({ group: { reason, carts } }: { group: NeedGroup }) {
+  const texts = needsTexts()
+  const what = texts.reasons[reason]
+  return (
+    <li class="need-group">
+      <strong>{what}</strong>
+      <span class="need-carts">
+        {carts.slice(0, GROUP_MAX).map((cart) => (
+          <a key={cart.cart} href={toHash('map', cart.cart)} aria-label={texts.open(cart.cart, what)}>
+            <CartShape look={lookOf(cart)} label={cart.cart} size={44} />
+          </a>
+        ))}
+        {carts.length > GROUP_MAX && <a href={toHash('fleet')}>{texts.more(carts.length - GROUP_MAX)}</a>}
+      </span>
+    </li>
   )
 }

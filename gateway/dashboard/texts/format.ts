@@ -42,6 +42,13 @@ export function formatTime(atMs: number, timeZone: string): string {
   return new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit', timeZone }).format(atMs)
 }
 
+/** "14:05", or "3 May, 14:05" of another day than that of `nowMs`, on the clocks of the course. */
+export function formatMoment(atMs: number, nowMs: number, timeZone: string): string {
+  const day = new Intl.DateTimeFormat(locale(), { day: 'numeric', month: 'short', timeZone })
+  const time = formatTime(atMs, timeZone)
+  return day.format(atMs) === day.format(nowMs) ? time : `${day.format(atMs)}, ${time}`
+}
+
 /** "12 km/h", or miles for who measures in miles. */
 export function formatSpeed(kmh: number, units: 'metric' | 'imperial'): string {
   return units === 'metric' ? `${Math.round(kmh)} km/h` : `${Math.round(kmh / KM_PER_MILE)} mph`

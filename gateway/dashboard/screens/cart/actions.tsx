@@ -1,0 +1,102 @@
+import { useState } from 'preact/hooks'
+import type { CommandName, Course, Wanted } from '#dashboard/live/commands.ts'
+import { isMovingTooFast, lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
+import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
+import { formatSpeed } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import type { InputOf } from '#shared/wire/operations.ts'
+import { type Asking, CartQuestion } from './ask-dialogs.tsx'
+import { LockButtons, MoreButtons } from './buttons.tsx'
+import { CommandOutcome } from './outcome.tsx'
+
+/** A course that ended is told for so long. */
+const TOLD_MS = 120_000
+
+type Patch = InputOf<'PATCH /carts/{cart}'>['body']
+
+/** What can be done with a cart, and what comes of it. */
+export function CartActions({ cart }: { cart: CartJson }) {
+  const { api, commands, clock, second, me, settings, site } = useDashboard()
+  const [asking, setAsking] = useState<Asking | null>(null)
+  const [isSaved, setIsSaved] = useState(false)
+  const texts = cartActionTexts()
+  const role = me.value?.role ?? 'user'
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const isMoving = isMovingTooFast(cart, nowMs, settings.value?.lock_max_speed_kmh)
+  const course = commands.courseOf(cart.cart)
+  const why = overridable(course, isMoving, role)
+
+  const send = (command: CommandName, more: Partial<Wanted> = {}) => {
+    const device = command === 'message' ? screenOf(cart) : lockDeviceOf(cart)
+    setAsking(null)
+    setIsSaved(false)
+    if (device !== undefined)
+      commands.send({ cart: cart.cart, hardwareId: device.hardware_id, command, ...more })
+  }
+  const patch = async (body: Patch) => {
+    await api.call('PATCH /carts/{cart}', { path: { cart: cart.cart }, body })
+    setAsking(null)
+    setIsSaved(true)
+  }
+  return (
+    <div class="cart-actions">
+      <Outcome cart={cart} course={course} isSaved={isSaved} />
+      {isMoving && (
+        <p id="why-not-lock" class="why-not">
+          {texts.moving(formatSpeed(cart.position?.speed ?? 0, site.value.units))}
+        </p>
+      )}
+      {why !== null && (
+        <button type="button" class="button force" onClick={() => setAsking('force')}>
+          {texts.force}
+        </button>
+      )}
+      <LockButtons cart={cart} whyNotId={isMoving ? 'why-not-lock' : null} onAsk={setAsking} />
+      <MoreButtons
+        cart={cart}
+        isStaff={role !== 'user'}
+        onAsk={setAsking}
+        onBeep={() => send('locate', { params: { beep: true } })}
+      />
+      {asking !== null && (
+        <CartQuestion {...{ cart, asking, why, send, patch }} onCancel={() => setAsking(null)} />
+      )}
+    </div>
+  )
+}
+
+function Outcome({ cart, course, isSaved }: { cart: CartJson; course: Course | null; isSaved: boolean }) {
+  const { commands, line } = useDashboard()
+  return (
+    <div class="cart-outcome" role="status">
+      {isSaved && <p class="outcome">{cartActionTexts().saved}</p>}
+      {!isSaved && course !== null && isTold(course, commands.ageMs(course)) && (
+        <CommandOutcome
+          course={course}
+          isOnline={cart.devices.some(({ is_online }) => is_online)}
+          isLive={line.state.value.kind === 'live'}
+        />
+      )}
+    </div>
+  )
+}
+
+function isTold(course: Course, ageMs: number): boolean {
+  const { kind } = course.stage.value
+  return (kind !== 'done' && kind !== 'failed') || ageMs < TOLD_MS
+}
+
+/** The refusal of a lock that this person may override; null when there is none. */
+function overridable(
+  course: Course | null,
+  isMoving: boolean,
+  role: 'user' | 'staff' | 'admin',
+): string | null {
+  if (role === 'user') return null
+  const stage = course?.stage.value
+  const code = course?.wanted.command === 'lock' && stage?.kind === 'failed' ? stage.code : null
+  if (code === 'position_unknown') return code
+  if (role !== 'admin') return null
+  return isMoving || code === 'cart_is_moving' || code === 'admin_required' ? 'cart_is_moving' : null
+}

@@ -1,0 +1,176 @@
+import { useState } from 'preact/hooks'
+import { isParked } from '#dashboard/live/cart-look.ts'
+import type { CommandName, Wanted } from '#dashboard/live/commands.ts'
+import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
+import { commandTexts } from '#dashboard/texts/command.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { TextField } from '#dashboard/ui/text-field.tsx'
+import type { ApiError } from '#shared/client.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import type { InputOf } from '#shared/wire/operations.ts'
+
+/** What is asked before anything is done with a cart. */
+export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note'
+
+const MESSAGE_MAX = 200
+const WHY_MAX = 200
+const NOTE_MAX = 500
+const NAME_MAX = 100
+
+interface CartQuestionProps {
+  cart: CartJson
+  asking: Asking
+  /** The refusal that is to be overridden. */
+  why: string | null
+  send: (command: CommandName, more: Partial<Wanted>) => void
+  patch: (body: InputOf<'PATCH /carts/{cart}'>['body']) => Promise<void>
+  onCancel: () => void
+}
+
+/** The one that is asked now. */
+export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQuestionProps) {
+  const props = { cart, onCancel }
+  switch (asking) {
+    case 'lock':
+    case 'force':
+      return (
+        <AskLock {...props} why={asking === 'force' ? why : null} onAnswer={(more) => send('lock', more)} />
+      )
+    case 'unlock':
+      return <AskUnlock {...props} onAnswer={(more) => send('unlock', more)} />
+    case 'message':
+      return <AskMessage {...props} onAnswer={(text) => send('message', { params: { text } })} />
+    case 'service':
+      return <AskService {...props} onAnswer={(reason) => patch({ out_of_service: { why: reason } })} />
+    case 'back':
+      return <AskBack {...props} onAnswer={() => patch({ out_of_service: null })} />
+    case 'note':
+      return <AskNote {...props} onAnswer={(note) => patch({ note })} />
+  }
+}
+
+interface AskProps<Answer> {
+  cart: CartJson
+  onCancel: () => void
+  onAnswer: (answer: Answer) => void | Promise<void>
+}
+
+/** `why` is the refusal that is to be overridden. */
+function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<Wanted>> & { why: string | null }) {
+  const texts = cartActionTexts()
+  const isForced = why !== null
+  const warning =
+    why === null ? texts.onCourse : why === 'position_unknown' ? texts.forceUnknown : texts.forceMoving
+  return (
+    <Question
+      title={isForced ? texts.askForce(cart.cart) : texts.askLock(cart.cart)}
+      action={texts.lock}
+      isDanger={isForced}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(isForced ? { force: true } : {})}
+    >
+      {(isForced || !isParked(cart)) && <p>{warning}</p>}
+    </Question>
+  )
+}
+
+function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<Wanted>>) {
+  const texts = cartActionTexts()
+  const [driver, setDriver] = useState('')
+  const [note, setNote] = useState('')
+  const answer = () => {
+    const metadata = {
+      ...(driver.trim() === '' ? {} : { name: driver.trim() }),
+      ...(note.trim() === '' ? {} : { note: note.trim() }),
+    }
+    return onAnswer(Object.keys(metadata).length === 0 ? {} : { metadata })
+  }
+  return (
+    <Question title={texts.askUnlock(cart.cart)} action={texts.unlock} onCancel={onCancel} onAnswer={answer}>
+      <TextField
+        name={texts.driver}
+        hint={texts.optional}
+        max={NAME_MAX}
+        value={driver}
+        onInput={setDriver}
+      />
+      <TextField name={texts.note} hint={texts.optional} max={WHY_MAX} value={note} onInput={setNote} />
+    </Question>
+  )
+}
+
+function AskMessage({ cart, onCancel, onAnswer }: AskProps<string>) {
+  const texts = cartActionTexts()
+  const [text, setText] = useState('')
+  return (
+    <Question
+      title={texts.messageTo(cart.cart)}
+      action={texts.send}
+      isReady={text.trim() !== ''}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(text.trim())}
+    >
+      <TextField
+        name={texts.text}
+        hint={texts.left(MESSAGE_MAX - text.length)}
+        max={MESSAGE_MAX}
+        isLong
+        value={text}
+        onInput={setText}
+      />
+    </Question>
+  )
+}
+
+function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
+  const texts = cartActionTexts()
+  const [why, setWhy] = useState('')
+  return (
+    <Question
+      title={texts.askService(cart.cart)}
+      action={texts.outOfService}
+      refusal={refusalInWords}
+      isReady={why.trim() !== ''}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(why.trim())}
+    >
+      <p>{texts.serviceMeans}</p>
+      <TextField name={texts.why} max={WHY_MAX} value={why} onInput={setWhy} />
+    </Question>
+  )
+}
+
+function AskBack({ cart, onCancel, onAnswer }: AskProps<null>) {
+  const texts = cartActionTexts()
+  return (
+    <Question
+      title={texts.askBack(cart.cart)}
+      action={texts.backInService}
+      refusal={refusalInWords}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(null)}
+    >
+      <p dir="auto">{cart.out_of_service?.why}</p>
+    </Question>
+  )
+}
+
+function AskNote({ cart, onCancel, onAnswer }: AskProps<string>) {
+  const texts = cartActionTexts()
+  const [note, setNote] = useState(cart.note ?? '')
+  return (
+    <Question
+      title={texts.noteOf(cart.cart)}
+      action={texts.save}
+      refusal={refusalInWords}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(note.trim())}
+    >
+      <TextField name={texts.note} max={NOTE_MAX} isLong value={note} onInput={setNote} />
+    </Question>
+  )
+}
+
+function refusalInWords({ code, detail }: ApiError): string {
+  return commandTexts().failures.get(code) ?? detail
+}

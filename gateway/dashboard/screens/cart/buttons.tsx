@@ -1,0 +1,73 @@
+import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
+import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import type { CartJson } from '#shared/wire/carts.ts'
+import type { Asking } from './ask-dialogs.tsx'
+
+interface LockButtonsProps {
+  cart: CartJson
+  /** Of the element that says why it cannot be locked now. */
+  whyNotId: string | null
+  onAsk: (asking: Asking) => void
+}
+
+/** What is likely wanted is the larger one. */
+export function LockButtons({ cart, whyNotId, onAsk }: LockButtonsProps) {
+  const texts = cartActionTexts()
+  const hasNone = lockDeviceOf(cart) === undefined
+  return (
+    <div class={`lock-buttons ${cart.lock?.is_locked === true ? 'locked' : ''}`}>
+      <button
+        type="button"
+        class="button lock"
+        disabled={whyNotId !== null || hasNone}
+        aria-describedby={whyNotId ?? undefined}
+        onClick={() => onAsk('lock')}
+      >
+        <Icon name="lock" />
+        {texts.lock}
+      </button>
+      <button type="button" class="button unlock" disabled={hasNone} onClick={() => onAsk('unlock')}>
+        <Icon name="unlock" />
+        {texts.unlock}
+      </button>
+    </div>
+  )
+}
+
+interface MoreButtonsProps {
+  cart: CartJson
+  isStaff: boolean
+  onAsk: (asking: Asking) => void
+  onBeep: () => void
+}
+
+export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) {
+  const texts = cartActionTexts()
+  const isInService = cart.out_of_service === null
+  return (
+    <div class="more-buttons">
+      <button type="button" class="button" disabled={lockDeviceOf(cart) === undefined} onClick={onBeep}>
+        <Icon name="beep" />
+        {texts.beep}
+      </button>
+      {screenOf(cart) !== undefined && (
+        <button type="button" class="button" onClick={() => onAsk('message')}>
+          <Icon name="message" />
+          {texts.message}
+        </button>
+      )}
+      {isStaff && (
+        <>
+          <button type="button" class="button" onClick={() => onAsk(isInService ? 'service' : 'back')}>
+            <Icon name="wrench" />
+            {isInService ? texts.outOfService : texts.backInService}
+          </button>
+          <button type="button" class="button" onClick={() => onAsk('note')}>
+            {texts.note}
+          </button>
+        </>
+      )}
+    </div>
+  )
+}

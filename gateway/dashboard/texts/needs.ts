@@ -1,0 +1,47 @@
+import { defineTexts } from './texts.ts'
+
+/** What needs somebody. */
+export const needsTexts = defineTexts({
+  en: {
+    title: 'Needs you',
+    nothing: 'Nothing. All carts are well.',
+    cart: (name: string) => `Cart ${name}:`,
+    open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
+    heardAt: (ago: string, place: string) => `Heard ${ago} · ${place}`,
+    never: 'Never heard from',
+    more: (count: number) => `and ${count} more`,
+    reasons: {
+      ...{ moved_while_locked: 'Moved while locked', moved_after_hours: 'Moved after hours' },
+      ...{ outside: 'Outside the course', zone_stay: 'Stays in a stop zone', silent: 'Not heard from' },
+      ...{
+        out_after_closing: 'Still out after closing',
+        low: 'Low battery',
+        unlocked: 'Unlocked in the barn',
+      },
+      ...{ not_charging: 'Does not charge', no_position: 'No position yet' },
+      ...{ disk: 'The disk needs attention', clock: 'The clock is not confirmed' },
+      ...{ sync: 'The head office is not up to date', pin_locked: 'Too many wrong PINs' },
+    },
+  },
+  de: {
+    title: 'Braucht dich',
+    nothing: 'Nichts. Allen Carts geht es gut.',
+    cart: (name: string) => `Cart ${name}:`,
+    open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
+    heardAt: (ago: string, place: string) => `Gehört ${ago} · ${place}`,
+    never: 'Nie gehört',
+    more: (count: number) => `und ${count} weitere`,
+    reasons: {
+      ...{ moved_while_locked: 'Bewegt, obwohl gesperrt', moved_after_hours: 'Nach Betriebsschluss bewegt' },
+      ...{
+        outside: 'Außerhalb des Platzes',
+        zone_stay: 'Steht in einer Sperrzone',
+        silent: 'Nicht zu hören',
+      },
+      ...{ out_after_closing: 'Nach Betriebsschluss draußen', low: 'Batterie schwach' },
+      ...{ unlocked: 'Offen in der Halle', not_charging: 'Lädt nicht', no_position: 'Noch keine Position' },
+      ...{ disk: 'Die Festplatte braucht Aufmerksamkeit', clock: 'Die Uhr ist nicht bestätigt' },
+      ...{ sync: 'Die Zentrale ist nicht auf dem neuesten Stand', pin_locked: 'Zu viele falsche PINs' },
+    },
+  },
+})

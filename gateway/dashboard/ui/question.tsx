@@ -1,0 +1,64 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { NotActed } from '#dashboard/live/person-gate.ts'
+import { questionTexts } from '#dashboard/texts/question.ts'
+import { ApiError } from '#shared/client.ts'
+import { useDashboard } from './dashboard-context.ts'
+import { Dialog } from './dialog.tsx'
+
+interface QuestionProps {
+  title: string
+  /** The name of the button that says yes. */
+  action: string
+  isDanger?: boolean
+  /** Whether it can be answered yet. */
+  isReady?: boolean
+  onCancel: () => void
+  /** What it throws is said, and everything typed stays. */
+  onAnswer: () => void | Promise<void>
+  /** The refusals of the gateway in words; by default its own. */
+  refusal?: (error: ApiError) => string
+  children?: ComponentChildren
+}
+
+/** Asks before something is sent, and stays until it is. */
+export function Question(props: QuestionProps) {
+  const { title, action, isDanger, isReady = true, onCancel, onAnswer, children } = props
+  const { gate, line } = useDashboard()
+  const texts = questionTexts()
+  const [says, setSays] = useState<string | null>(null)
+  const answer = async (event: Event) => {
+    event.preventDefault()
+    if (!isReady || says === texts.working) return
+    if (line.state.value.kind !== 'live') return setSays(texts.noContact)
+    setSays(texts.working)
+    try {
+      await gate.act(async () => onAnswer())
+    } catch (error) {
+      if (error instanceof NotActed) setSays(null)
+      else setSays(error instanceof ApiError ? (props.refusal?.(error) ?? error.detail) : texts.noContact)
+    }
+  }
+  return (
+    <Dialog title={title} onCancel={onCancel}>
+      <form onSubmit={(event) => void answer(event)}>
+        {children}
+        <p role="status" class={says === null ? 'visually-hidden' : ''}>
+          {says}
+        </p>
+        <div class="dialog-buttons">
+          <button type="button" class="button" onClick={onCancel}>
+            {texts.cancel}
+          </button>
+          <button
+            type="submit"
+            class={isDanger === true ? 'button danger' : 'button main'}
+            disabled={!isReady}
+          >
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

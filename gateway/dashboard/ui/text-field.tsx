@@ -1,0 +1,36 @@
+import { useId } from 'preact/hooks'
+
+interface TextFieldProps {
+  name: string
+  /** Said below it. */
+  hint?: string | undefined
+  max: number
+  /** Several lines. */
+  isLong?: boolean
+  isSecret?: boolean
+  value: string
+  onInput: (value: string) => void
+}
+
+/** A text that a person types, in any script. */
+export function TextField({ name, hint, max, isLong, isSecret, value, onInput }: TextFieldProps) {
+  const id = useId()
+  const hintId = `${id}-hint`
+  const props = {
+    ...({ id, value, maxLength: max, dir: 'auto', autocomplete: 'off' } as const),
+    'aria-describedby': hint === undefined ? undefined : hintId,
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
+  }
+  const input = isSecret === true ? <input {...props} type="password" /> : <input {...props} type="text" />
+  return (
+    <div class="field">
+      <label for={id}>{name}</label>
+      {isLong === true ? <textarea {...props} rows={3} /> : input}
+      {hint !== undefined && (
+        <span id={hintId} class="small">
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}
