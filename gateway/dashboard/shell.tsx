@@ -1,6 +1,8 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
 import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
+import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
+import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -34,6 +36,8 @@ export function Shell() {
       <Rail current={screen} screens={screens} />
       <header class="banner">
         <Banners />
+        <AlertBar />
+        <RecallBar />
       </header>
       <main class="screen">
         <Screen />
@@ -60,12 +64,13 @@ function Rail({ current, screens }: { current: ScreenName; screens: readonly Scr
           href={toHash(name)}
           aria-current={name === current ? 'page' : undefined}
           aria-label={texts[name]}
+          data-count={name === 'alerts' && open.length > 0 ? open.length : undefined}
         >
           <Icon name={name} />
           <span>{texts[name]}</span>
-          {name === 'alerts' && open.length > 0 && <span class="badge">{open.length}</span>}
         </a>
       ))}
+      <RecallButton />
       <p class={line.state.value.kind === 'lost' ? 'rail-foot lost' : 'rail-foot'}>
         {nowMs > 0 && formatTime(nowMs, site.value.time_zone)}
         <br />

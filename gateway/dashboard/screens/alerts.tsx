@@ -1,9 +1,107 @@
-import { shellTexts } from '#dashboard/texts/shell.ts'
+import './alerts/alerts.css'
+import { useMemo, useState } from 'preact/hooks'
+import { type AlertFilter, acknowledgedAlerts, isShown, openAlerts } from '#dashboard/live/alert-list.ts'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
+import type { AlertJson } from '#shared/wire/alerts.ts'
+import { AlertDialog } from './alerts/alert-dialog.tsx'
+import { AlertFilters, SoundButton } from './alerts/alert-filters.tsx'
+import { ALERT_ROW_PX, AlertRow, alertTitle } from './alerts/alert-row.tsx'
+import { useClosedAlerts } from './alerts/closed-alerts.ts'
+import { RecallScreen } from './alerts/recall-screen.tsx'
 
+/** A row of the list: a heading, an alert, or what stands in place of more of them. */
+type Item =
+  | { kind: 'heading'; name: 'open' | 'acknowledged' | 'closed'; alerts: readonly AlertJson[] }
+  | { kind: 'alert'; alert: AlertJson }
+  | { kind: 'more' | 'failed' }
+
+/** What is open, what a person knows of, and what is over. */
 export function AlertsScreen() {
+  const { router } = useDashboard()
+  return router.route.value.rest === 'recall' ? <RecallScreen /> : <AlertList />
+}
+
+function AlertList() {
+  const { fleet, me } = useDashboard()
+  const texts = alertTexts()
+  const [filter, setFilter] = useState<AlertFilter>({ kind: null, cart: '' })
+  const [shown, setShown] = useState<readonly AlertJson[] | null>(null)
+  const closed = useClosedAlerts(filter)
+  const version = fleet.version.value
+  const items = useMemo(
+    () => itemsOf(fleet.alerts.values(), filter, closed),
+    [version, filter, closed.alerts],
+  )
+  const mayAct = me.value?.role !== 'user'
   return (
-    <div class="page">
-      <h1>{shellTexts().alerts}</h1>
+    <div class="alerts">
+      <header class="alerts-top">
+        <h1>{texts.title}</h1>
+        <AlertFilters filter={filter} onFilter={setFilter} />
+        <SoundButton />
+      </header>
+      <VirtualList items={items} rowPx={ALERT_ROW_PX} label={texts.title} keyOf={keyOf}>
+        {(item) => {
+          if (item.kind === 'heading')
+            return (
+              <div class="alerts-heading">
+                <h2>{texts[item.name]}</h2>
+                {item.name === 'open' && item.alerts.length === 0 && <span>{texts.noneOpen}</span>}
+                {item.alerts.length > 0 && <span class="alerts-count">{item.alerts.length}</span>}
+                {mayAct && item.name === 'open' && item.alerts.length > 1 && (
+                  <button type="button" class="button" onClick={() => setShown(item.alerts)}>
+                    {texts.acknowledgeAll(item.alerts.length)}
+                  </button>
+                )}
+              </div>
+            )
+          if (item.kind === 'alert')
+            return <AlertRow alert={item.alert} onOpen={() => setShown([item.alert])} />
+          return (
+            <div class="alerts-heading">
+              {item.kind === 'failed' && <span>{texts.cannotLoad}</span>}
+              <button type="button" class="button" onClick={closed.more}>
+                {item.kind === 'failed' ? texts.tryAgain : texts.older}
+              </button>
+            </div>
+          )
+        }}
+      </VirtualList>
+      {shown !== null && (
+        <AlertDialog
+          alerts={shown}
+          title={
+            shown.length === 1 && shown[0] !== undefined
+              ? alertTitle(shown[0])
+              : texts.acknowledgeAll(shown.length)
+          }
+          onDone={() => setShown(null)}
+        />
+      )}
     </div>
   )
+}
+
+function itemsOf(
+  alerts: Iterable<AlertJson>,
+  filter: AlertFilter,
+  closed: Pick<ReturnType<typeof useClosedAlerts>, 'alerts' | 'hasMore' | 'isFailed'>,
+): Item[] {
+  const wanted = [...alerts].filter((alert) => isShown(alert, filter))
+  const [open, known] = [openAlerts(wanted), acknowledgedAlerts(wanted)]
+  const rows = (some: readonly AlertJson[]) => some.map((alert): Item => ({ kind: 'alert', alert }))
+  const items: Item[] = [{ kind: 'heading', name: 'open', alerts: open }, ...rows(open)]
+  if (known.length > 0) items.push({ kind: 'heading', name: 'acknowledged', alerts: known }, ...rows(known))
+  if (closed.alerts.length > 0 || closed.isFailed)
+    items.push({ kind: 'heading', name: 'closed', alerts: [] }, ...rows(closed.alerts))
+  if (closed.isFailed) items.push({ kind: 'failed' })
+  else if (closed.hasMore) items.push({ kind: 'more' })
+  return items
+}
+
+function keyOf(item: Item): string {
+  if (item.kind === 'alert') return item.alert.alert_id
+  return item.kind === 'heading' ? item.name : item.kind
 }

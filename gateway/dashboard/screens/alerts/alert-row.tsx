@@ -1,0 +1,57 @@
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import type { AlertJson } from '#shared/wire/alerts.ts'
+import { detailsInWords } from './details.ts'
+
+/** All rows of the list are as high as this. */
+export const ALERT_ROW_PX = 92
+
+/** "Cart 74: Outside the course" */
+export function alertTitle({ cart, kind }: AlertJson): string {
+  const texts = alertTexts()
+  return `${cart === null ? texts.gateway : texts.cartNamed(cart)}: ${texts.kinds[kind]}`
+}
+
+/** An alert, which a touch opens. */
+export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => void }) {
+  const { fleet, clock, second, site, me } = useDashboard()
+  const texts = alertTexts()
+  const zone = site.value.time_zone
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const time = (at: string) => formatMoment(Date.parse(at), nowMs, zone)
+  const { cart: name, opened_at, closed_at, acknowledged_at, acknowledged_by, note } = alert
+  const cart = name === null ? undefined : fleet.carts.get(name)
+  const isOpen = acknowledged_at === null && closed_at === null
+  const seen =
+    acknowledged_at === null ? '' : texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))
+  const end = closed_at === null ? '' : texts.over(time(closed_at))
+  const facts = [detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
+  return (
+    <div class={isOpen ? 'alert-row open' : 'alert-row'}>
+      {name === null ? (
+        <Icon name="alerts" />
+      ) : (
+        <CartShape look={cart === undefined ? 'silent' : lookOf(cart)} label={name} size={46} />
+      )}
+      <button type="button" class="alert-words" onClick={onOpen}>
+        <strong dir="auto">{alertTitle(alert)}</strong>
+        <span dir="auto">{facts.join(' · ')}</span>
+        <span class="small">{texts.opened(time(opened_at), formatAge(opened_at, nowMs))}</span>
+      </button>
+      {isOpen && me.value?.role !== 'user' && (
+        <button
+          type="button"
+          class="button"
+          aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`}
+          onClick={onOpen}
+        >
+          {texts.acknowledge}
+        </button>
+      )}
+    </div>
+  )
+}
