@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { barnTexts } from '#dashboard/texts/barn.ts'
+import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import type { Role } from '#shared/wire/users.ts'
 
@@ -23,6 +24,12 @@ export const MORE_PAGES: readonly MorePage[] = [
     load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
     role: 'staff',
     isWhole: true,
+  },
+  {
+    path: 'notify',
+    title: () => notifyTexts().title,
+    load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
+    role: 'admin',
   },
   {
     path: 'tablets',

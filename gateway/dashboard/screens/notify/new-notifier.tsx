@@ -1,0 +1,124 @@
+import { useState } from 'preact/hooks'
+import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { TextField } from '#dashboard/ui/text-field.tsx'
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import { KindsField } from './kinds-field.tsx'
+import { refusalInWords } from './refusal.ts'
+
+const CHANNELS = ['email', 'ntfy', 'telegram'] as const
+const TO_MAX = 2_000
+const TOKEN_MAX = 500
+
+/** Somebody who is told of alerts by e-mail, ntfy or Telegram. */
+export function NewNotifier({ onDone }: { onDone: () => void }) {
+  const { api } = useDashboard()
+  const texts = notifyTexts()
+  const [channel, setChannel] = useState<NotifierChannel>('email')
+  const [to, setTo] = useState('')
+  const [token, setToken] = useState('')
+  const [kinds, setKinds] = useState<AlertKind[] | null>(null)
+  const [between, setBetween] = useState<[string, string] | null>(null)
+  const [after, setAfter] = useState('')
+  const save = async () => {
+    const isTold = channel !== 'email' && token.trim() !== ''
+    await api.call('POST /notifiers', {
+      body: {
+        ...{ channel, to: to.trim(), kinds, between },
+        ...(isTold ? { token: token.trim() } : {}),
+        ...(after === '' ? {} : { after_unacknowledged_min: Number(after) }),
+      },
+    })
+    onDone()
+  }
+  return (
+    <Question
+      title={texts.addNotifier}
+      action={texts.save}
+      onCancel={onDone}
+      onAnswer={save}
+      refusal={refusalInWords}
+    >
+      <fieldset class="channels">
+        <legend>{texts.channel}</legend>
+        {CHANNELS.map((one) => (
+          <label key={one}>
+            <input type="radio" name="channel" checked={one === channel} onChange={() => setChannel(one)} />
+            {texts.channels[one]}
+          </label>
+        ))}
+      </fieldset>
+      <TextField name={texts.to[channel]} max={TO_MAX} value={to} onInput={setTo} />
+      {channel !== 'email' && (
+        <TextField
+          name={texts.token[channel]}
+          hint={channel === 'ntfy' ? texts.optional : undefined}
+          max={TOKEN_MAX}
+          isSecret
+          value={token}
+          onInput={setToken}
+        />
+      )}
+      <KindsField kinds={kinds} onKinds={setKinds} />
+      <BetweenField between={between} onBetween={setBetween} />
+      <div class="field">
+        <label for="after-min">{texts.after}</label>
+        <input
+          id="after-min"
+          type="number"
+          min={0}
+          max={1_440}
+          step="any"
+          placeholder={texts.afterHint}
+          value={after}
+          onInput={({ currentTarget }) => setAfter(currentTarget.value)}
+        />
+      </div>
+    </Question>
+  )
+}
+
+interface BetweenFieldProps {
+  between: [string, string] | null
+  onBetween: (between: [string, string] | null) => void
+}
+
+function BetweenField({ between, onBetween }: BetweenFieldProps) {
+  const texts = notifyTexts()
+  return (
+    <div class="between">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={between !== null}
+          onChange={({ currentTarget }) => onBetween(currentTarget.checked ? ['20:00', '07:00'] : null)}
+        />
+        {texts.onlyNight}
+      </label>
+      {between !== null && (
+        <div class="row">
+          <label class="field">
+            {texts.from}
+            <input
+              type="time"
+              required
+              value={between[0]}
+              onInput={({ currentTarget }) => onBetween([currentTarget.value, between[1]])}
+            />
+          </label>
+          <label class="field">
+            {texts.until}
+            <input
+              type="time"
+              required
+              value={between[1]}
+              onInput={({ currentTarget }) => onBetween([between[0], currentTarget.value])}
+            />
+          </label>
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,85 @@
+import { useState } from 'preact/hooks'
+import { formatAge } from '#dashboard/texts/format.ts'
+import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { ApiError } from '#shared/client.ts'
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import { refusalInWords } from './refusal.ts'
+
+/** What notifiers and webhooks have in common. */
+export interface Target {
+  name: string
+  /** Besides the kinds. */
+  when: readonly string[]
+  kinds: readonly AlertKind[] | null
+  last_success_at: string | null
+  last_error: string | null
+  waiting: number
+}
+
+interface TargetPanelProps {
+  target: Target
+  onTest: () => Promise<void>
+  onRemove: () => Promise<void>
+}
+
+/** One who is told: how it goes, a test, and its end. */
+export function TargetPanel({ target, onTest, onRemove }: TargetPanelProps) {
+  const { clock, gate, second } = useDashboard()
+  const texts = notifyTexts()
+  const [isAsking, setIsAsking] = useState(false)
+  const [says, setSays] = useState<string | null>(null)
+  const { name, when, kinds, last_success_at, last_error, waiting } = target
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const test = async () => {
+    setSays(texts.working)
+    try {
+      await gate.act(onTest)
+      setSays(texts.tested)
+    } catch (error) {
+      setSays(error instanceof ApiError ? refusalInWords(error) : texts.noContact)
+    }
+  }
+  return (
+    <li class="panel target">
+      <h3 dir="auto">{name}</h3>
+      <p class="small">
+        {[kinds === null ? texts.allKinds : texts.someKinds(kinds.length), ...when].join(' · ')}
+      </p>
+      <p>
+        {last_success_at === null ? texts.noSuccess : texts.lastSuccess(formatAge(last_success_at, nowMs))}
+        {waiting > 0 && ` · ${texts.waiting(waiting)}`}
+      </p>
+      {last_error !== null && (
+        <p class="target-error" dir="auto">
+          {texts.lastError(last_error)}
+        </p>
+      )}
+      <p role="status">{says}</p>
+      <div class="row">
+        <button type="button" class="button" onClick={() => void test()}>
+          {texts.test}
+        </button>
+        <button type="button" class="button" onClick={() => setIsAsking(true)}>
+          {texts.remove}
+        </button>
+      </div>
+      {isAsking && (
+        <Question
+          title={texts.askRemove(name)}
+          action={texts.remove}
+          isDanger
+          refusal={refusalInWords}
+          onCancel={() => setIsAsking(false)}
+          onAnswer={async () => {
+            await onRemove()
+            setIsAsking(false)
+          }}
+        >
+          <p>{texts.removeMeans}</p>
+        </Question>
+      )}
+    </li>
+  )
+}
