@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { LOOKS, SIZES } from '../looks.ts'
+import { answered, LINE_GONE } from '../page-faults.ts'
+import type { Scene } from '../scene.ts'
+import { createStage } from '../stage.ts'
+import type { StagedCart } from '../staged-cart.ts'
+
+let cart17: StagedCart
+let cart18: StagedCart
+let cart19: StagedCart
+let cart74: StagedCart
+
+const stage = createStage({
+  prepare: async ({ course }) => {
+    cart17 = await course.cart('17')
+    cart18 = await course.cart('18')
+    cart19 = await course.cart('19')
+    cart74 = await course.cart('74')
+  },
+})
+
+function card({ page }: Scene) {
+  const region = page.getByRole('region', { name: /^Cart / })
+  return {
+    region,
+    says: region.getByRole('status'),
+    button: (name: string) => region.getByRole('button', { name, exact: true }),
+  }
+}
+
+/** Presses a button of the card, and says yes. */
+async function answer(scene: Scene, name: string): Promise<void> {
+  await card(scene).button(name).click()
+  await scene.page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+}
+
+/** As it is on a tablet and on a phone, light and dark. */
+async function auditLooks({ page, audit }: Scene): Promise<void> {
+  for (const { size, scheme } of LOOKS) {
+    await page.setViewportSize(SIZES[size])
+    await page.emulateMedia({ colorScheme: scheme })
+    await audit()
+  }
+  await page.setViewportSize(SIZES.tablet)
+}
+
+stage.test('a cart is unlocked from its card, and is unlocked when it says so', async (scene) => {
+  const { page, open, audit } = scene
+  cart17.obedience = 'takes'
+  await open('/app/#/map/17')
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+  await card(scene).region.getByText('Locked', { exact: true }).waitFor()
+  await card(scene).button('Unlock').click()
+  await page.getByLabel('Driver').fill('Jane')
+  await audit()
+  await page.getByRole('dialog').getByRole('button', { name: 'Unlock', exact: true }).click()
+  await card(scene).says.getByText('Told the cart …').waitFor()
+  assert.equal(await card(scene).region.getByText('Unlocked', { exact: true }).count(), 0)
+  await cart17.finish()
+  await card(scene).says.getByText('Done: the cart says so.').waitFor()
+  await card(scene).region.getByText('Unlocked', { exact: true }).waitFor()
+  await auditLooks(scene)
+})
+
+stage.test('why a cart is not locked is said: it drives, it is jammed', async (scene) => {
+  const { page, open } = scene
+  await cart19.drives('fairway')
+  await open('/app/#/map/19')
+  await card(scene)
+    .region.getByText(/^It drives at 15 km\/h/)
+    .waitFor()
+  assert.equal(await card(scene).button('Lock').isDisabled(), true)
+  // only an admin may
+  assert.equal(await card(scene).button('Force it').count(), 0)
+  cart18.obedience = 'refuses'
+  await page.evaluate(`location.hash = '#/map/18'`)
+  await page.getByRole('heading', { name: 'Cart 18' }).waitFor()
+  await answer(scene, 'Lock')
+  await card(scene).says.getByText('The cart refused: jammed').waitFor()
+})
+
+stage.test(
+  'a line that goes in the middle: the outcome is asked for, and nothing typed is lost',
+  async (scene) => {
+    const { page, link, open, faults } = scene
+    faults.forgive(LINE_GONE)
+    cart18.obedience = 'takes'
+    await open('/app/#/map/18')
+    await answer(scene, 'Lock')
+    await card(scene).says.getByText('Told the cart …').waitFor()
+    await card(scene).button('Note').click()
+    await page.getByRole('textbox', { name: 'Note' }).fill('Squeaks')
+    link.cut()
+    await page.getByText('No contact for').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('nothing was sent. Try again').waitFor()
+    await cart18.finish()
+    link.restore()
+    await page.getByText('No contact for').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await card(scene).says.getByText('Done: the cart says so.').waitFor()
+  },
+)
+
+stage.test('a session that is ended in the middle: somebody must sign in', async (scene) => {
+  const { gateway, open, faults } = scene
+  faults.forgive(answered(401))
+  cart18.obedience = 'takes'
+  await open('/app/#/map/18')
+  await answer(scene, 'Unlock')
+  await card(scene).says.getByText('Told the cart …').waitFor()
+  const { body } = await gateway.request('GET', '/sessions')
+  for (const { session_id } of body) await gateway.request('DELETE', `/sessions/${session_id}`)
+  await card(scene).region.waitFor({ state: 'detached' })
+  await cart18.finish()
+})
+
+stage.test('what needs somebody leads to its cart', async (scene) => {
+  const { page, open } = scene
+  await cart17.stands('barn', { isLocked: false })
+  await cart18.stands('barn', { isLocked: true })
+  await open('/app/#/map')
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  const line = page.getByRole('link', { name: /^Cart 17: Unlocked in the barn/ }).first()
+  await line.waitFor()
+  await auditLooks(scene)
+  await line.click()
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+})
+
+stage.test('an alert is a bar on every screen until a person knows, on all tablets', async (scene) => {
+  const { page, open, audit, other } = scene
+  await open('/app/#/alerts')
+  const second = await other()
+  await second.open('/app/#/more')
+  await cart74.stands('road')
+  const bars = [page, second.page].map((one) =>
+    one.getByRole('link', { name: /^Cart 74: Outside the course/ }),
+  )
+  for (const bar of bars) await bar.waitFor()
+  await auditLooks(scene)
+  await page.getByRole('button', { name: 'Acknowledge: Cart 74: Outside the course' }).click()
+  await page.getByRole('textbox', { name: 'Note' }).fill('Fetched')
+  await audit()
+  await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click()
+  for (const bar of bars) await bar.waitFor({ state: 'detached' })
+  await page.getByText('Fetched').waitFor()
+  await cart74.stands('barn')
+  await page.getByText('over at').waitFor()
+})
+
+stage.test('all carts in: two touches, and who is still out', async (scene) => {
+  const { page, open, other } = scene
+  await cart19.stands('fairway')
+  await open('/app/#/alerts')
+  const second = await other()
+  await second.open('/app/#/more')
+  await page.getByRole('button', { name: 'All carts in' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('link', { name: /Hole 1 no screen: fetch the driver/ }).waitFor()
+  const bar = second.page.getByRole('link', { name: /still out/ })
+  await bar.waitFor()
+  await auditLooks(scene)
+  await page.getByRole('button', { name: 'It is over' }).click()
+  await bar.waitFor({ state: 'detached' })
+  await page.getByText('The carts are not called in.').waitFor()
+})
