@@ -1,6 +1,7 @@
 import './evening.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/evening.ts'
+import { NotActed } from '#dashboard/live/person-gate.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -110,10 +111,13 @@ function useBulkLock() {
   const send = async (count: number) => {
     setState({ lock: null, sending: count, isFailed: false })
     try {
-      const { results } = await dashboard.api.call('POST /carts/lock', { body: { carts: 'in' } })
+      const { results } = await dashboard.gate.act(() =>
+        dashboard.api.call('POST /carts/lock', { body: { carts: 'in' } }),
+      )
       setState({ lock: new BulkLock(results), sending: 0, isFailed: false })
-    } catch {
-      setState({ lock: null, sending: 0, isFailed: true })
+    } catch (error) {
+      // nobody said who it is: that is no failure
+      setState({ lock: null, sending: 0, isFailed: !(error instanceof NotActed) })
     }
   }
   return { lock, send, isSending: sending > 0, says: wordsOf(lock, sending, isFailed, texts) }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { NotActed } from '#dashboard/live/person-gate.ts'
 import { type Circle, grown } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
@@ -25,10 +26,10 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
   const save = async () => {
     setOutcome({ kind: 'saving' })
     try {
-      await saveBarn(dashboard, circle, texts.name)
+      await dashboard.gate.act(() => saveBarn(dashboard, circle, texts.name))
       setOutcome({ kind: 'saved', circle })
     } catch (error) {
-      setOutcome({ kind: 'refused', why: reasonOf(error) })
+      setOutcome(error instanceof NotActed ? null : { kind: 'refused', why: reasonOf(error) })
     }
   }
   const isImperial = dashboard.site.value.units === 'imperial'
