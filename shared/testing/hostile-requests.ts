@@ -88,7 +88,9 @@ export class HostileRequests {
       if (method !== 'GET') yield send('a body nobody asked for', { body: '{"a":1}' })
       return
     }
-    for (const body of BROKEN_BODIES) yield send(`body ${body.slice(0, 20)}`, { body, isForbidden: true })
+    const needsBody = operation.requestBody?.required ?? false
+    for (const body of BROKEN_BODIES)
+      yield send(`body ${body.slice(0, 20)}`, { body, isForbidden: body !== '' || needsBody })
     yield send('a body of a megabyte', { body: `{"a":"${'x'.repeat(1_100_000)}"}`, isForbidden: true })
     for (const type of WRONG_CONTENT_TYPES) {
       yield send(`content type ${type}`, { headers: { 'content-type': type }, isForbidden: true })
