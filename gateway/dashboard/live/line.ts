@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals-core'
+import { systemClock } from '#shared/time.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 
@@ -237,7 +238,7 @@ export class Line {
   }
 
   #mark(): Mark {
-    const { monotonicMs = () => performance.now(), wallMs = () => Date.now() } = this.#deps
+    const { monotonicMs = systemClock.monotonicMs, wallMs = systemClock.nowMs } = this.#deps
     return { monotonicMs: monotonicMs(), wallMs: wallMs() }
   }
 
