@@ -122,8 +122,9 @@ function GiveOut() {
         <ul class="give-out-list">
           {first.map((cart) => (
             <li key={cart.cart}>
-              <a class="give-out-cart" href={toHash('map', cart.cart)} aria-label={texts.cart(cart.cart)}>
+              <a class="give-out-cart" href={toHash('map', cart.cart)}>
                 <CartShape look={lookOf(cart, { marksUnlocked: false })} label={cart.cart} />
+                <span class="visually-hidden">{texts.cart(cart.cart)}</span>
                 <span class="small">{toKm(usage.get(cart.cart), texts)}</span>
               </a>
             </li>

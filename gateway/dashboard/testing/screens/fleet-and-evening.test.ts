@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createStage } from '../stage.ts'
+import type { StagedCart } from '../staged-cart.ts'
+
+/** At most 16 characters. */
+const HOSTILE = '<b>"Öl"</b>ש 🏌'
+
+let open: StagedCart[] = []
+let left: StagedCart
+
+const stage = createStage({
+  prepare: async ({ course }) => {
+    await course.carts(1, 3)
+    open = await course.carts(11, 13)
+    left = await course.cart('20')
+    await course.cart('99')
+    await course.gateway.request('PATCH', '/devices/teebox-99', { body: { cart: HOSTILE } })
+    await left.drives('fairway')
+    for (const cart of open) await cart.stands('barn', { isLocked: false })
+    await course.becomes('20', ({ state }) => state === 'out', 'is out')
+    for (const { number } of open)
+      await course.becomes(number, ({ lock }) => lock?.is_locked === false, 'is open')
+  },
+})
+
+stage.eachLook('the fleet has a row for each cart, what matters first', async ({ page, open, audit }) => {
+  await open('/app/#/fleet')
+  const table = page.getByRole('table', { name: 'Fleet' })
+  const row = (name: string) => table.getByRole('row', { name, exact: true })
+  await row('Cart 20').waitFor()
+  await row(`Cart ${HOSTILE}`).waitFor()
+  assert.match((await row('Cart 20').textContent()) ?? '', /Hole 1/)
+  await row('Cart 11').getByText('Unlocked in the barn').waitFor()
+  await page.getByRole('region', { name: 'Give out first' }).getByRole('listitem').nth(4).waitFor()
+  await audit()
+  await page.getByLabel('Show').selectOption('Open in the barn')
+  await row('Cart 20').waitFor({ state: 'detached' })
+  assert.equal(await table.getByRole('row', { name: /^Cart 1[123]$/ }).count(), 3)
+  await row('Cart 12').getByRole('link').click()
+  await page.getByRole('heading', { name: 'Cart 12' }).waitFor()
+})
+
+stage.test('the fleet is saved as CSV', async ({ page, open }) => {
+  await open('/app/#/fleet')
+  await page.getByRole('row', { name: 'Cart 20', exact: true }).waitFor()
+  const downloaded = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save as CSV' }).click()
+  const download = await downloaded
+  assert.equal(download.suggestedFilename(), 'fleet.csv')
+  const rows = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
+  assert.equal(rows.length, 9)
+  assert.ok(rows.some((row) => row.startsWith('20,out,')))
+})
+
+stage.eachLook('the evening counts what is open and who is out', async ({ page, open, audit }) => {
+  await open('/app/#/evening')
+  const count = (name: string) => page.locator('dl > div', { hasText: name }).getByRole('definition')
+  await count('in the barn, open').getByText('3').waitFor()
+  await count('still out').getByText('1').waitFor()
+  await audit()
+})
+
+stage.test('one press locks what is open in the barn, and no cart on the course', async (scene) => {
+  const { page, open: openPage } = scene
+  await openPage('/app/#/evening')
+  const [first, second, third] = open
+  assert.ok(first && second && third)
+  second.obedience = 'refuses'
+  await page.locator('dl > div', { hasText: 'in the barn, open' }).getByText('3').waitFor()
+  await page.getByRole('button', { name: 'Lock what is open' }).click()
+  await page.getByRole('status').getByText('2 of 3 locked').waitFor()
+  const row = (name: string) => page.getByRole('row', { name, exact: true })
+  await row('Cart 11').getByText('Locked', { exact: true }).first().waitFor()
+  await row('Cart 12').getByText('The cart could not').waitFor()
+  assert.deepEqual(left.heard, [])
+})
+
+stage.test('the evening is printed on one page', async ({ page, open }) => {
+  await open('/app/#/evening')
+  await page.getByRole('heading', { name: 'Evening' }).waitFor()
+  await page.emulateMedia({ media: 'print' })
+  const sheet = page.locator('.evening-sheet')
+  await sheet.getByText('Still out: 1').waitFor()
+  assert.equal(await page.getByRole('navigation').isVisible(), false)
+  const pdf = await page.pdf({ format: 'A4' })
+  assert.equal(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length, 1)
+})
