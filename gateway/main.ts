@@ -36,9 +36,10 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
       if (plain !== undefined) log.warn({ host: config.host }, plain)
       companion = company?.create(addresses)
       const code = gateway.setupCode()
-      const setupUrl = code === null ? null : `${url}/app/#setup=${code}`
+      const appUrl = `${url}/app/`
+      const setupUrl = code === null ? null : `${appUrl}#setup=${code}`
       const keyFile = company?.keyFile ?? gateway.adminKeyFile()
-      welcome({ host: config.host, addresses, plain, keyFile, setupUrl })
+      welcome({ host: config.host, addresses, plain, keyFile, appUrl, setupUrl })
       await companion?.start()
     },
     stop: async () => companion?.stop(),
@@ -60,11 +61,13 @@ interface Shown {
   addresses: Addresses
   plain: string | undefined
   keyFile: AdminKeyFile | null
+  /** For tablets. */
+  appUrl: string
   /** Signs a browser in, once: only for a terminal. */
   setupUrl: string | null
 }
 
-function welcome({ host, addresses, plain, keyFile, setupUrl }: Shown): void {
+function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): void {
   const { http, mqtt, mqtts } = addresses
   const isSecure = http.startsWith('https:')
   const shown = [
@@ -78,6 +81,7 @@ function welcome({ host, addresses, plain, keyFile, setupUrl }: Shown): void {
     '',
     `  cartbarn is running.   ${shown.join('   ')}`,
     ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
+    `  Tablets and browsers   ${appUrl}`,
     ...(plain === undefined ? [] : [`  Mind                   ${plain}`]),
     ...(setupUrl !== null && isatty(2) ? ['', `  Set up in a browser    ${setupUrl}`] : []),
     ...(keyFile === null ? [] : whereTheKeyIs(keyFile)),
