@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -71,3 +71,16 @@ function wayTo(path: string, cameFrom: ReadonlyMap<string, string>): string {
     way.push(from)
   return way.join(' <- ')
 }
+
+test('no two style sheets of the app begin a rule with the same class: they stay when a screen is left', () => {
+  const sheetsOf = new Map<string, Set<string>>()
+  for (const sheet of globSync('gateway/dashboard/**/*.css', { cwd: ROOT })) {
+    for (const [, name = ''] of readFileSync(join(ROOT, sheet), 'utf8').matchAll(/^\.([\w-]+)(?![\w-]*\.)/gm))
+      sheetsOf.set(name, (sheetsOf.get(name) ?? new Set()).add(sheet))
+  }
+  const shared = [...sheetsOf].filter(([, sheets]) => sheets.size > 1)
+  assert.deepEqual(
+    shared.map(([name, sheets]) => `.${name}: ${[...sheets].sort().join(', ')}`),
+    [],
+  )
+})

@@ -16,7 +16,7 @@ export function CartFacts({ cart }: { cart: CartJson }) {
   const who = lock?.by ?? texts.sources.get(lock?.source ?? '')
   const by = who === undefined ? null : texts.by(who)
   return (
-    <dl class="facts">
+    <dl class="cart-facts">
       <Fact name={texts.position} age={age(position?.at)}>
         {placeText(cart)}
       </Fact>

@@ -93,7 +93,7 @@ function Waiting({ request, onIn, onOver }: WaitingProps) {
     <div class="panel" role="status">
       <h2>{texts.waiting} …</h2>
       <p>{texts.compare}</p>
-      <p class="check">{request.check}</p>
+      <p class="access-check">{request.check}</p>
       <button type="button" class="button" onClick={() => onOver(null)}>
         {texts.cancel}
       </button>
