@@ -48,9 +48,13 @@ stage.test('a touch on a pill opens it, and one on a cart shows its card', async
   const card = page.getByRole('heading', { name: /^Cart 1[78]$/ })
   const isOpened = async () => {
     await touchMiddle(page)
-    return card.isVisible()
+    // two touches in quick succession would be one that zooms
+    return card.waitFor({ timeout: 1500 }).then(
+      () => true,
+      () => false,
+    )
   }
-  await eventually(isOpened, 'the card of a touched cart', 20_000)
+  await eventually(isOpened, 'the card of a touched cart', 30_000)
 })
 
 stage.test('a user sees the map and no counters', async ({ page, open, audit }) => {
