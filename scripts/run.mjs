@@ -1,8 +1,10 @@
 // node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18 or later and npm.
 import { spawn } from 'node:child_process'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SetupError, setUp, withInstalledCommands } from './setup.mjs'
+import { setUp, withInstalledCommands } from './setup.mjs'
+import { setUpDashboard } from './setup-dashboard.mjs'
+import { SetupError } from './setup-steps.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const words = process.argv.slice(2)
@@ -10,11 +12,18 @@ const fileAt = words.findIndex((word) => !word.startsWith('--'))
 
 try {
   if (fileAt < 0) throw new SetupError('usage: node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]', 2)
-  runProgram(await setUp(root))
+  const node = await setUp(root)
+  if (servesApp(words.slice(fileAt))) await setUpDashboard(root, node)
+  runProgram(node)
 } catch (error) {
   if (!(error instanceof SetupError)) throw error
   process.stderr.write(`cartbarn: ${error.message}\n`)
   process.exitCode = error.exitCode
+}
+
+/** Whether a command line is one that starts a gateway. */
+function servesApp([file, command]) {
+  return basename(file) === 'cartbarn.ts' && ['run', 'demo'].includes(command)
 }
 
 function runProgram(node) {

@@ -1,31 +1,10 @@
 // Runs on Node 18 and later with nothing installed: only what such a Node has by itself.
-import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimes,
-} from 'node:fs'
-import { constants, tmpdir } from 'node:os'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { isService, run, SetupError, say, withLock } from './setup-steps.mjs'
 
 const REQUIRED_NODE_MAJOR = 24
-const LOCK_HEARTBEAT_MS = 2_000
-const LOCK_STALE_MS = 20_000
-
-/** What went wrong, in words for the person at the keyboard. */
-export class SetupError extends Error {
-  constructor(message, exitCode = 1) {
-    super(message)
-    this.exitCode = exitCode
-  }
-}
 
 /**
  * Makes sure that the packages of the lock file are installed below `root`, and returns the Node to run with.
@@ -119,11 +98,6 @@ function putBack(root) {
     renameSync(oldModulesPath(root), modulesPath(root))
 }
 
-/** Whether systemd started this program, directly or through npm. */
-function isService() {
-  return [process.pid, process.ppid].includes(Number(process.env.SYSTEMD_EXEC_PID))
-}
-
 /** The packages whose install scripts package.json approves; `node` is one, and fetches Node. */
 function approvedPackages(root) {
   const { allowScripts = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -134,7 +108,12 @@ async function npm(root, args) {
   // The Node in node_modules is about to be replaced, so npm must not run on it.
   const env = { ...process.env, PATH: pathWithout(process.env.PATH, commandsPath(root)) }
   // The only warning to expect, a too old Node, is what the installed one cures.
-  const { code, signal } = await run('npm', [...args, '--loglevel=error'], { cwd: root, env })
+  const { code, signal } = await run('npm', [...args, '--loglevel=error'], {
+    cwd: root,
+    env,
+    // there npm is a file of commands
+    shell: process.platform === 'win32',
+  })
   if (signal) throw new SetupError(`npm ${args[0]} was stopped by ${signal}`, 128 + constants.signals[signal])
   if (code === 0) return
   throw new SetupError(
@@ -142,68 +121,6 @@ async function npm(root, args) {
       'to its registry; later starts do not. What was installed before is still there. Fix that and run the same ' +
       'command again, or go back to the version before.',
   )
-}
-
-/** Runs a command with its output on stderr; resolves with how it ended. Ctrl-C reaches it by itself. */
-function run(command, args, options) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      ...options,
-      stdio: ['ignore', 2, 2],
-      shell: process.platform === 'win32',
-    })
-    let stoppedBy = null
-    const stop = (signal) => {
-      stoppedBy = signal
-      if (signal !== 'SIGINT') child.kill(signal)
-    }
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-    for (const signal of signals) process.on(signal, stop)
-    child.on('error', (error) =>
-      reject(new SetupError(`cannot run ${command} (${error.message}): is it installed?`)),
-    )
-    child.on('close', (code, signal) => {
-      for (const name of signals) process.off(name, stop)
-      resolve({ code, signal: signal ?? (code === 0 ? null : stoppedBy) })
-    })
-  })
-}
-
-/**
- * Runs `action` while no other process does so for the same `root`.
- * The lock lies outside node_modules, which npm ci empties. Its holder touches it; one that was killed no longer does.
- */
-async function withLock(root, action) {
-  const lockPath = join(
-    tmpdir(),
-    `cartbarn-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`,
-  )
-  for (let waiting = false; !takeLock(lockPath); waiting = true) {
-    if (!waiting) say('another process is installing packages, waiting for it …')
-    await sleep(200)
-  }
-  const touch = () => utimes(lockPath, new Date(), new Date(), () => undefined)
-  const heartbeat = setInterval(touch, LOCK_HEARTBEAT_MS)
-  try {
-    await action()
-  } finally {
-    clearInterval(heartbeat)
-    rmSync(lockPath, { recursive: true, force: true })
-  }
-}
-
-function takeLock(lockPath) {
-  try {
-    mkdirSync(lockPath)
-    return true
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw new SetupError(`cannot create ${lockPath}: ${error.message}`)
-  }
-  const touched = statSync(lockPath, { throwIfNoEntry: false })
-  if (touched && Date.now() - touched.mtimeMs > LOCK_STALE_MS) {
-    rmSync(lockPath, { recursive: true, force: true })
-  }
-  return false
 }
 
 /** A Node that is new enough, if there is one. */
@@ -234,8 +151,4 @@ function pathWithout(path = '', folder) {
     .split(delimiter)
     .filter((entry) => entry !== folder)
     .join(delimiter)
-}
-
-function say(text) {
-  process.stderr.write(`cartbarn: ${text}\n`)
 }

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ENTRY = 'scripts/commands/cartbarn.ts'
-const OURS_ONLY = /^scripts\/(?:bench|torture|fuzz|rig|check)\/|\/testing\/|\.test\.ts$/
+const OURS_ONLY =
+  /^scripts\/(?:bench|torture|fuzz|rig|check|release)\/|^gateway\/dashboard\/|\/testing\/|\.test\.ts$/
 
 const manifest: {
   imports: Record<string, string>
   dependencies: Record<string, string>
+  devDependencies: Record<string, string>
 } = JSON.parse(read('package.json'))
 
 function read(path: string): string {
@@ -43,7 +45,7 @@ function fileOf(from: string, name: string): string {
 
 const { ways, packages } = reach(ENTRY)
 
-test('nothing that is shipped uses benchmarks, torture, fuzz, or what tests are written with', () => {
+test('nothing that is shipped uses benchmarks, torture, fuzz, what tests are written with, or what is built into the app', () => {
   assert.deepEqual(
     [...ways].filter(([path]) => OURS_ONLY.test(path)).map(([, way]) => way),
     [],
@@ -77,6 +79,21 @@ test('packages that are shipped code uses are dependencies, not for development 
   assert.ok(names.includes('mqtt') && names.includes('pino-pretty'))
   assert.deepEqual(
     names.filter((name) => !(name in manifest.dependencies)),
+    [],
+  )
+})
+
+test('packages of the app are built into it: no machine that runs the gateway needs them', () => {
+  const exclude = ['**/*.test.ts', 'gateway/dashboard/testing/**']
+  const paths = globSync('gateway/dashboard/**/*.{ts,tsx,css}', { cwd: ROOT, exclude })
+  const names = paths.flatMap((path) =>
+    [...read(path).matchAll(/(?:\bfrom |\bimport(?: |\())['"]((?:@[^/'"]+\/)?[\w][^/:'"]*)[^:'"]*['"]/g)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  assert.ok(names.includes('preact') && names.includes('vite'))
+  assert.deepEqual(
+    names.filter((name) => !(name in manifest.devDependencies) || name in manifest.dependencies),
     [],
   )
 })
