@@ -15,6 +15,7 @@ import { Preferences } from './preferences.ts'
 import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
 import { Sound } from './sound.ts'
+import { WeekUsage } from './usage.ts'
 
 type Site = MeJson['site']
 
@@ -26,6 +27,8 @@ export class Dashboard {
   readonly api = new ApiClient({ url: '' })
   readonly clock = new GatewayClock()
   readonly fleet = new Fleet()
+  /** For the whole page, so that it is asked once an hour however often the fleet is opened. */
+  readonly week = new WeekUsage(this.api)
   readonly router = new Router()
   readonly preferences = new Preferences()
   readonly line = new Line({ open: openSocket, clock: this.clock, take: (message) => this.#take(message) })

@@ -11,7 +11,6 @@ import {
 } from '#dashboard/live/fleet-order.ts'
 import { isFit, orderGiveOut } from '#dashboard/live/give-out.ts'
 import { toHash } from '#dashboard/live/route.ts'
-import { WeekUsage } from '#dashboard/live/usage.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -101,9 +100,8 @@ function Choice<Name extends string>({ label, value, names, all, onChoose }: Cho
 
 /** Which five carts to give out, without a tap. */
 function GiveOut() {
-  const { api, fleet, clock } = useDashboard()
+  const { fleet, clock, week } = useDashboard()
   const texts = fleetTexts()
-  const [week] = useState(() => new WeekUsage(api))
   const fit = fleet.version.value >= 0 ? [...fleet.carts.values()].filter(isFit) : []
   const usage = week.usage.value
   useEffect(() => {
