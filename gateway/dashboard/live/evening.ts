@@ -47,12 +47,9 @@ export class BulkLock {
     return this.#outcomes
   }
 
+  /** How many carts have said that they are locked. */
   get done(): number {
-    return this.#count('done')
-  }
-
-  get isOver(): boolean {
-    return this.#count('sent') === 0
+    return [...this.#outcomes.values()].filter((outcome) => outcome === 'done').length
   }
 
   /** Whether the message was about one of them. */
@@ -71,9 +68,5 @@ export class BulkLock {
   look(carts: ReadonlyMap<string, CartJson>): void {
     for (const [cart, outcome] of this.#outcomes)
       if (outcome === 'sent' && carts.get(cart)?.lock?.is_locked === true) this.#outcomes.set(cart, 'done')
-  }
-
-  #count(outcome: LockOutcome): number {
-    return [...this.#outcomes.values()].filter((one) => one === outcome).length
   }
 }

@@ -1,4 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
+import { passes } from './cart-filter.ts'
 import { byNumber, isParked } from './cart-look.ts'
 
 export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
@@ -12,12 +13,13 @@ export type FleetFilter = (typeof FLEET_FILTERS)[number]
 
 const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
   all: () => true,
+  // also those that are not heard there
   in: isParked,
-  out: ({ state }) => state === 'out',
-  low: ({ is_low }) => is_low,
-  silent: ({ state }) => state === 'silent' || state === 'unknown',
-  outside: ({ state }) => state === 'outside',
-  open: (cart) => isOpenInBarn(cart),
+  out: (cart) => passes(cart, 'out'),
+  low: (cart) => passes(cart, 'low'),
+  silent: (cart) => passes(cart, 'silent'),
+  outside: (cart) => passes(cart, 'outside'),
+  open: isOpenInBarn,
   out_of_service: ({ out_of_service }) => out_of_service !== null,
 }
 
