@@ -7,8 +7,12 @@ import { type DamageKind, damagePage, placesOf } from '#testing/page-damage.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
+import { makeIndexAnew } from './index-anew.ts'
 import { mendTables } from './mend.ts'
 import { mendForStart, tablesAside } from './start.ts'
+import { swapRoots } from './swap-roots.ts'
+import { TABLES } from './tables.ts'
+import { makeTwin } from './twin.ts'
 
 let folder: string
 let path: string
@@ -124,6 +128,44 @@ for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoi
     assert.throws(() => write((connection) => addLockEvents(connection, 1)), /UNIQUE/)
   })
 }
+
+test('a twin can be made of every table, and every index can be made anew', () => {
+  const connection = openWriter(path)
+  connection.db.unsafeMode(true)
+  const tables = Object.keys(TABLES).filter((table) => !table.startsWith('sqlite_'))
+  const indexes = connection.all<{ name: string; table: string }>(
+    `SELECT name, tbl_name AS "table" FROM sqlite_schema s WHERE type = 'index'
+     AND (sql IS NOT NULL OR tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE wr = 1))`,
+  )
+  for (const { name, table } of indexes) makeIndexAnew(connection, table, name)
+  for (const table of tables) swapRoots(connection, makeTwin(connection, table).pairs)
+  connection.close()
+  for (const table of tables) isWhole(table)
+})
+
+test('a table that cannot be begun anew for whatever reason keeps no other from it', () => {
+  write((connection) => {
+    addLockEvents(connection, 500)
+    // no statement for its twin can be made of this one
+    connection.run('CREATE INDEX "odd index" ON audit_entry (address)')
+    for (let i = 0; i < 500; i++)
+      connection.run(
+        "INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES ('entry-' || ?, 1, 'a', 'b')",
+        i,
+      )
+  })
+  damage('audit_entry', 'noise')
+  damage('lock_event', 'noise')
+  const found = mendTables({ path, openWriter }, ['audit_entry', 'lock_event'], true)
+  assert.deepEqual(
+    found.map(({ place, outcome }) => [place, outcome]),
+    [
+      ['audit_entry', 'unreadable'],
+      ['lock_event', 'set_aside'],
+    ],
+  )
+  assert.match(found[0]?.detail ?? '', /npm run repair/)
+})
 
 test('an open reader sees the table that was begun anew', () => {
   write((connection) => addLockEvents(connection, 500))

@@ -1,5 +1,6 @@
 import { describeError } from '#shared/errors.ts'
 import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
+import { storeFaultCode } from '../db/fault.ts'
 import { damagedParts } from './check.ts'
 import type { DamageFinding } from './findings.ts'
 import { makeIndexAnew } from './index-anew.ts'
@@ -89,7 +90,8 @@ class Mending {
       return [parts === 'all' ? this.#beginAnew(writing) : this.#makeIndexesAnew(writing, parts)]
     } catch (error) {
       if (error instanceof RestartNeeded) return [this.#finding('unreadable', error.message)]
-      if (!isUnreadable(error)) throw error
+      // that of the whole store would be met by every other table as well; a fault of the program would not
+      if (!isUnreadable(error) && storeFaultCode(error) !== null) throw error
       const reason = `They are damaged and could not be begun anew (${describeError(error)}).`
       return [this.#finding('unreadable', `${reason} ${REPAIR}`)]
     } finally {

@@ -38,7 +38,7 @@ export function makeTwin(writing: Connection, table: string): Twin {
     const plain = sql
       ?.replaceAll(' AUTOINCREMENT', '')
       .replaceAll(/ REFERENCES \w+ \(\w+\)( ON DELETE CASCADE)?/g, '')
-    writing.db.exec((plain ?? '').replace(/^CREATE TABLE \w+/, `CREATE TABLE ${name}`))
+    writing.db.exec((plain ?? '').replace(/^CREATE TABLE "?\w+"?/, `CREATE TABLE ${name}`))
   }
   const pairs = parts.map((part) => ({ name: part.name, other: otherName(part, table, name) }))
   for (const [i, { type, sql }] of parts.entries()) {
@@ -48,9 +48,9 @@ export function makeTwin(writing: Connection, table: string): Twin {
   return { table: name, pairs }
 }
 
-/** The statement that makes an index, for another one on another table. */
+/** The statement that makes an index, for another one on another table. SQLite quotes the name of a table that was renamed. */
 export function indexSql(sql: string, index: string, table: string): string {
-  return sql.replace(/ INDEX \w+ ON \w+/, ` INDEX ${index} ON ${table}`)
+  return sql.replace(/ INDEX \w+\s+ON "?\w+"?/, ` INDEX ${index} ON ${table}`)
 }
 
 function otherName(
