@@ -4,9 +4,14 @@ import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import type { Role } from '#shared/wire/users.ts'
 
-/** A page below More, at `#/more/PATH`. */
+/** The headings of the list, in their order. */
+export const MORE_SECTIONS = ['day', 'course', 'carts', 'people', 'gateway'] as const
+export type MoreSection = (typeof MORE_SECTIONS)[number]
+
+/** A page below More, at `#/more/PATH`; what comes after a further slash is its own to read. */
 export interface MorePage {
   path: string
+  section: MoreSection
   title: () => string
   /** The code of it comes when it is opened. */
   load: () => Promise<ComponentType>
@@ -16,31 +21,41 @@ export interface MorePage {
   isWhole?: true
 }
 
-/** All of them, in the order of the list. */
+/** All of them, in the order of the list below each heading. */
 export const MORE_PAGES: readonly MorePage[] = [
   {
     path: 'barn',
+    section: 'course',
     title: () => barnTexts().title,
     load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
     role: 'staff',
     isWhole: true,
   },
   {
-    path: 'notify',
-    title: () => notifyTexts().title,
-    load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
+    path: 'people',
+    section: 'people',
+    title: () => tabletTexts().people,
+    load: () => import('./more/people.tsx').then(({ PeoplePage }) => PeoplePage),
     role: 'admin',
   },
   {
     path: 'tablets',
+    section: 'people',
     title: () => tabletTexts().tablets,
     load: () => import('./more/tablets.tsx').then(({ TabletsPage }) => TabletsPage),
     role: 'admin',
   },
   {
-    path: 'people',
-    title: () => tabletTexts().people,
-    load: () => import('./more/people.tsx').then(({ PeoplePage }) => PeoplePage),
+    path: 'notify',
+    section: 'gateway',
+    title: () => notifyTexts().title,
+    load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
     role: 'admin',
   },
 ]
+
+/** The page that an address below More means, where there is one. */
+export function morePageAt(rest: string | null): MorePage | undefined {
+  const [path] = (rest ?? '').split('/')
+  return MORE_PAGES.find((page) => page.path === path)
+}

@@ -10,7 +10,7 @@ import { GatewayState } from './more/gateway-state.tsx'
 import { SignOut } from './more/sign-out.tsx'
 import { WhatIsShown } from './more/what-is-shown.tsx'
 import { WhoActs } from './more/who-acts.tsx'
-import { MORE_PAGES } from './more-pages.ts'
+import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pages.ts'
 
 const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(
   MORE_PAGES.map(({ path, load }) => [path, lazy(load)]),
@@ -22,7 +22,8 @@ export function MoreScreen() {
   const texts = moreTexts()
   const role = me.value?.user.role ?? 'user'
   const pages = MORE_PAGES.filter((page) => isAtLeast(role, page.role))
-  const open = pages.find(({ path }) => path === router.route.value.rest)
+  const asked = morePageAt(router.route.value.rest)
+  const open = asked !== undefined && pages.includes(asked) ? asked : undefined
   const Page = COMPONENTS.get(open?.path ?? '')
   if (open?.isWhole === true && Page !== undefined) return <Page key={open.path} />
   if (open !== undefined && Page !== undefined)
@@ -41,19 +42,31 @@ export function MoreScreen() {
     <div class="page more-page">
       <h1>{texts.title}</h1>
       <WhoActs />
-      {pages.length > 0 && (
-        <nav class="panel more-links" aria-label={texts.pages}>
-          {pages.map(({ path, title }) => (
-            <a key={path} href={`${toHash('more')}/${path}`}>
-              {title()}
-              <Icon name="next" />
-            </a>
-          ))}
-        </nav>
-      )}
+      {MORE_SECTIONS.map((section) => (
+        <Links
+          key={section}
+          title={texts.sections[section]}
+          pages={pages.filter((page) => page.section === section)}
+        />
+      ))}
       <WhatIsShown />
       <GatewayState />
       <SignOut />
     </div>
+  )
+}
+
+function Links({ title, pages }: { title: string; pages: readonly MorePage[] }) {
+  if (pages.length === 0) return null
+  return (
+    <nav class="panel more-links" aria-label={title}>
+      <h2>{title}</h2>
+      {pages.map((page) => (
+        <a key={page.path} href={`${toHash('more')}/${page.path}`}>
+          {page.title()}
+          <Icon name="next" />
+        </a>
+      ))}
+    </nav>
   )
 }
