@@ -43,6 +43,7 @@ import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
+import { ZoneSwitches } from '#services/zone-switches.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { Certificate } from '#shared/http/certificate.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
@@ -171,6 +172,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
+  const zoneSwitches = new ZoneSwitches({ ...base, ...configuration, site, origins })
   const visibleCarts = new VisibleCarts(carts, {
     autoLockAtMs: (cart) => locks.autoLock.atMs(cart),
     openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
@@ -236,6 +238,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     trips: new Trips(base),
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
+    zoneSwitches,
     erasures: new Erasures(base),
     dashboard,
     addresses,
@@ -288,7 +291,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[delivery, recall, { stop: () => http.drain() }, mqtt.connections],
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published
-    ...[publisher, { start: () => groups.publishMissing() }, zoneExempts, alerts],
+    ...[publisher, { start: () => groups.publishMissing() }, zoneSwitches, zoneExempts, alerts],
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
     ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],

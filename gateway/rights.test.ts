@@ -116,6 +116,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'PUT /groups/{groupId}/geofences': 'admin',
   'GET /zones': 'user',
   'PUT /zones': 'admin',
+  'POST /zones/switch': 'staff',
+  'GET /zones/applied': 'staff',
   'GET /zones/versions': 'admin',
   'POST /zones/versions/{version}/restore': 'admin',
   'GET /geofences/{id}': 'admin',

@@ -45,6 +45,7 @@ import { createTelemetryImportApi } from './telemetry-import.ts'
 import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 import { createWebhooksApi } from './webhooks.ts'
+import { createZoneSwitchesApi } from './zone-switches.ts'
 import { createZonesApi } from './zones.ts'
 
 /** The HTTP API: the table of contents. */
@@ -121,6 +122,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createTripsApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createZonesApi(deps))
+  app.route('/', createZoneSwitchesApi(deps))
   app.route('/', createGeofenceEventsApi(deps))
   app.route('/', createAlertsApi(deps))
   app.route('/', createWebhooksApi(deps))

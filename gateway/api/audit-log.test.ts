@@ -296,6 +296,11 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     return () => ok('DELETE', `/devices/${id}/config`)
   },
   'PUT /zones': async () => () => putZones(fresh('barn')),
+  'POST /zones/switch': async () => {
+    const id = fresh('barn')
+    await putZones(id)
+    return () => ok('POST', '/zones/switch', { zone_ids: [id], enabled: false })
+  },
   'POST /zones/versions/{version}/restore': async () => {
     const { version } = await putZones(fresh('barn'))
     await putZones(fresh('barn'))

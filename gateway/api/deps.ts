@@ -36,7 +36,9 @@ import type { TelemetryImport } from '#services/telemetry/import.ts'
 import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
 import type { Webhooks } from '#services/webhooks.ts'
+import type { ZoneSwitches } from '#services/zone-switches.ts'
 import type { Zones } from '#services/zones.ts'
+import type { ZonesApplied } from '#services/zones-applied.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
@@ -66,6 +68,8 @@ export interface ApiDeps {
   groups: Groups
   geofences: Geofences
   zones: Zones
+  zoneSwitches: Pick<ZoneSwitches, 'switch'>
+  zonesApplied: ZonesApplied
   geofenceTokens: GeofenceTokens
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs

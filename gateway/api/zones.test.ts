@@ -143,11 +143,21 @@ test('what is put is answered with every default, and published to each group th
   assert.deepEqual(body.features, [
     {
       ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
-      properties: { name: 'barn', type: 'parking', enabled: true, visible: false, radius_m: 25 },
+      properties: {
+        name: 'barn',
+        type: 'parking',
+        enabled: true,
+        visible: false,
+        radius_m: 25,
+        switched: null,
+      },
     },
     {
       ...{ type: 'Feature', id: 'two', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
-      properties: { name: 'two', type: 'slow', enabled: true, visible: false, radius_m: 25, groups: [2] },
+      properties: {
+        ...{ name: 'two', type: 'slow', enabled: true, visible: false, radius_m: 25, groups: [2] },
+        switched: null,
+      },
     },
   ])
   // what is got can be put

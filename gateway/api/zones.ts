@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { readSiteZones } from '#domain/geofences.ts'
+import { toSwitchesBody } from '#services/zone-set-json.ts'
 import type { SiteZoneSet } from '#services/zone-sets.ts'
 import type { ChangedZones, ZonesChange } from '#services/zones.ts'
 import { AppError } from '#shared/errors.ts'
@@ -21,7 +22,7 @@ import {
   zonesSchema,
   zoneVersionParams,
 } from '#shared/wire/zones.ts'
-import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
+import { toSiteFeaturesJson, withSwitches } from '#shared/wire/zones-json.ts'
 import type { ZoneVersionRow } from '#store/zones.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
@@ -33,8 +34,9 @@ const zonesBody = jsonBodyUpTo(1_048_576)
 /** Nobody sees a corner that is off by less. */
 const SEEN_M = 5
 
-function toZonesJson({ version, zones }: SiteZoneSet): ZonesJson {
-  return { type: 'FeatureCollection', version, features: toSiteFeaturesJson(zones) }
+function toZonesJson({ version, zones, switches }: SiteZoneSet): ZonesJson {
+  const features = withSwitches(toSiteFeaturesJson(zones), toSwitchesBody(switches))
+  return { type: 'FeatureCollection', version, features }
 }
 
 function toKeptZonesJson({ version, atMs, userId, userName, count }: ZoneVersionRow): KeptZonesJson {
@@ -114,7 +116,7 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   api.openapi(
     route.put('/zones', 'Set the zones of the site', {
       description:
-        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. For admins.',
+        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. Switches end of the zones that it changes. For admins.',
       middleware: [adminOnly, requireIfMatch, zonesBody],
       request: { headers: ifMatchHeaders, body: body(newZonesSchema) },
       responses: answers(
@@ -132,7 +134,7 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   api.openapi(
     route.get('/zones/versions', 'List the kept zones of the site', {
       description:
-        'The last 20 sets that people made, newest first: that one is in force. Numbers may have gaps. For admins.',
+        'The last 20 sets that people made, newest first: that one is in force, but for switches. Numbers may have gaps. For admins.',
       middleware: [adminOnly],
       responses: answers(z.array(keptZonesSchema), 'The sets that are kept.', 403),
     }),
@@ -142,7 +144,7 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   api.openapi(
     route.post('/zones/versions/{version}/restore', 'Restore zones of the site', {
       description:
-        'Puts a set that is kept in force again, as a new version. An If-Match that is sent must match. For admins.',
+        'Puts a set that is kept in force again, as a new version. Switches end of the zones that it changes. An If-Match that is sent must match. For admins.',
       middleware: [adminOnly],
       request: { headers: ifMatchHeaders, params: zoneVersionParams },
       responses: answers(

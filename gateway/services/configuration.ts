@@ -17,6 +17,7 @@ import type { Users } from './users.ts'
 import { ZoneMessages } from './zone-messages.ts'
 import { ZoneSets } from './zone-sets.ts'
 import { Zones } from './zones.ts'
+import { ZonesApplied } from './zones-applied.ts'
 
 interface ConfigurationDeps {
   store: Store
@@ -43,6 +44,7 @@ export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps
   const deviceTypes = new DeviceTypes({ ...deps, builtIn: builtInTypes, layers, publisher })
   return {
     ...{ geofences, groups, zones, deviceTypes, layers, publisher },
+    zonesApplied: new ZonesApplied({ ...zoneParts, groups }),
     geofenceTokens: new GeofenceTokens({ ...deps, geofences }),
     deviceConfigs: new DeviceConfigs({ ...deps, groups, deviceTypes, layers, publisher }),
   }

@@ -139,7 +139,9 @@ export class Devices {
       if (isPlaceSame && areNamesSame(known, fields)) return previousGroupId
       const subject = { hardwareId, deviceType, groupId }
       // only what was asked for: name and cart may be about to change outside these turns
-      const change = { ...subject, ...namesIn(fields), nowMs: clock.nowMs() }
+      const otherGroupAckMs = device.reported.state.applied.sz?.atMs ?? null
+      const left = groupId === previousGroupId ? {} : { otherGroupAckMs }
+      const change = { ...subject, ...left, ...namesIn(fields), nowMs: clock.nowMs() }
       await publish([subject], undefined, (publication, commit) =>
         store.write('updateDevice', { ...change, publication }, (row) => {
           device.row = row

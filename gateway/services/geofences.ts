@@ -1,6 +1,6 @@
+import { widestZones } from '#domain/zone-switches.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
-import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
@@ -8,6 +8,7 @@ import type { NamedWrite } from '#store/writer/writes.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { ZoneMessages } from './zone-messages.ts'
 import { requireFreeIds, requireRoom } from './zone-rules.ts'
+import { readZoneSet } from './zone-set-json.ts'
 import { type GeofenceSet, type OwnSet, unionOf, type WatchedSet, type ZoneSets } from './zone-sets.ts'
 
 interface GeofencesDeps {
@@ -40,16 +41,12 @@ export class Geofences {
     const { store, sets } = this.#deps
     const { read } = store
     const site = read.zoneSet()
-    // both are written by this program only
-    if (site !== null)
-      sets.setSite({
-        version: site.version,
-        zones: fromSiteFeaturesJson(JSON.parse(site.zonesJson)),
-      })
+    if (site !== null) sets.setSite(readZoneSet(site))
     const published = new Map(
       read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
     )
     for (const { zonesJson, ...row } of read.geofenceSets()) {
+      // written by this program only
       const set: OwnSet = { ...row, zones: JSON.parse(zonesJson) }
       sets.setOwn(set)
       const { topic, payload } = this.#messageOf(set)
@@ -117,7 +114,7 @@ export class Geofences {
     return turns.take(async () => {
       check()
       requireFreeIds(zones, sets.site.zones, 'the site')
-      const union = unionOf(sets.site.zones, groupId, zones)
+      const union = unionOf(widestZones(sets.site), groupId, zones)
       // what is too much for a group without zones of the site was refused when it was read
       if (union !== zones) requireRoom(messages.fit(union), `group ${groupId}`)
       return this.#save(this.#next(groupId, zones), also)
@@ -138,7 +135,7 @@ export class Geofences {
         if (this.#isPublished(groupId)) return
         const { zones } = this.of(groupId)
         const isFirst = sets.ownOf(groupId) === undefined && sets.zonesOf(groupId).length === 0
-        await this.#save({ ...this.#next(groupId, zones), ...(isFirst && { version: 0 }) })
+        await this.#save({ ...this.#next(groupId, zones), ...(isFirst && { version: 0, siteSince: 0 }) })
       })
     }
   }
@@ -152,7 +149,7 @@ export class Geofences {
     return turns.take(() => {
       if (sets.zonesOf(groupId).length === 0) return write(null, () => undefined)
       // nor those of the site: nobody is there for whom they would count
-      const set = { groupId, version: this.versionOf(groupId) + 1, zones: [], siteVersion: 0 }
+      const set = { ...this.#next(groupId, []), siteVersion: 0 }
       return this.#saveWith(set, write)
     })
   }
@@ -173,7 +170,10 @@ export class Geofences {
   #next(groupId: number, zones: readonly Zone[]): OwnSet {
     const { sets, isGroup } = this.#deps
     const siteVersion = isGroup(groupId) ? sets.site.version : 0
-    return { groupId, version: this.versionOf(groupId) + 1, zones, siteVersion }
+    const version = this.versionOf(groupId) + 1
+    const known = sets.ownOf(groupId)
+    const siteSince = known?.siteVersion === siteVersion ? known.siteSince : version
+    return { groupId, version, zones, siteVersion, siteSince }
   }
 
   async #save(set: OwnSet, also?: NamedWrite): Promise<GeofenceSet> {

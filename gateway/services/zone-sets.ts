@@ -1,3 +1,4 @@
+import { NO_SWITCHES, type SwitchableZones } from '#domain/zone-switches.ts'
 import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
 import { type SiteZone, type Zone, type ZoneType, zonesForGroup } from '#shared/zones/zone.ts'
 
@@ -14,13 +15,14 @@ export interface GeofenceSet {
 export interface OwnSet extends GeofenceSet {
   /** 0 for none: while the id is no group, or the site never had any. */
   siteVersion: number
+  /** The version under which these zones of the site were published first. */
+  siteSince: number
 }
 
 /** The zones of the site. */
-export interface SiteZoneSet {
+export interface SiteZoneSet extends SwitchableZones {
   /** Grows with every change; 0 while there never were any. */
   version: number
-  zones: readonly SiteZone[]
 }
 
 /** The enabled zones that count for a group, ready to raise events, and each by its id. */
@@ -38,7 +40,7 @@ export interface WatchedSet {
  * from them is made when it is first asked for and kept until they change.
  */
 export class ZoneSets {
-  #site: SiteZoneSet = { version: 0, zones: [] }
+  #site: SiteZoneSet = { version: 0, zones: [], switches: NO_SWITCHES }
   readonly #ownOf = new Map<number, OwnSet>()
   readonly #zonesOf = new Map<number | null, readonly Zone[]>()
   readonly #allOf = new Map<number, GeofenceSet>()

@@ -118,7 +118,7 @@ test('a retained message that is another one is published anew, as a later versi
     isRetained: true,
   })
   await store.write('saveGeofenceSet', {
-    ...{ groupId: 99, version: 0, siteVersion: 0, zonesJson: '[]', updatedAtMs: 0 },
+    ...{ groupId: 99, version: 0, siteVersion: 0, siteSince: 0, zonesJson: '[]', updatedAtMs: 0 },
     sessionChanges: older.changes,
   })
   older.commit()

@@ -1,18 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import {
+  replaceZones,
+  switchZones,
+  undoSwitches,
+  widestZones,
+  withoutSwitches,
+} from '#domain/zone-switches.ts'
 import type { Events } from '#gateway/events.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Turns } from '#shared/turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
-import type { SiteZone, Zone } from '#shared/zones/zone.ts'
+import type { SiteZone, Zone, ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
-import type { ZoneVersionRow } from '#store/zones.ts'
+import type { ZonesInForce, ZoneVersionRow } from '#store/zones.ts'
 import { type Downlink, publishWith } from './downlink.ts'
 import type { Groups } from './groups.ts'
 import type { ZoneMessages } from './zone-messages.ts'
 import { requireFreeIds, requireRoom } from './zone-rules.ts'
+import { readZoneSet, toSwitchesBody } from './zone-set-json.ts'
 import { type SiteZoneSet, unionOf, type ZoneSets } from './zone-sets.ts'
 
 interface ZonesDeps {
@@ -31,6 +39,13 @@ export interface ZonesChange {
   by: { userId: string; name: string }
   /** May throw when it is the change's turn: nothing is changed then. */
   check?: ((current: SiteZoneSet) => void) | undefined
+}
+
+/** Which zones are switched: exactly one of these. Holes are zones of any other type that belong to them. */
+export interface ZoneSelection {
+  zoneIds?: readonly string[] | undefined
+  types?: readonly ZoneType[] | undefined
+  holes?: readonly number[] | undefined
 }
 
 /** What teeboxes of a group got. */
@@ -102,60 +117,129 @@ export class Zones {
     })
   }
 
-  #inTurn({ by, check }: ZonesChange, zonesOf: () => readonly SiteZone[]): Promise<ChangedZones> {
+  /**
+   * Switches zones on or off, until then. Resolves with the ids of those that the selection names when devices are told.
+   * Throws `zone_not_found`, and as `replace` where devices have no room for what is switched on.
+   */
+  switch(
+    selection: ZoneSelection,
+    change: { isEnabled: boolean; untilMs: number | null; by: ZonesChange['by'] },
+  ): Promise<{ version: number; zoneIds: string[] }> {
     const { turns, sets } = this.#deps
+    return turns.take(async () => {
+      const { site } = sets
+      const zoneIds = selectedIds(site.zones, selection)
+      if (zoneIds.length === 0) return { version: site.version, zoneIds }
+      const next = { version: site.version + 1, ...switchZones(site, new Set(zoneIds), change) }
+      await this.#requireRoom(next)
+      await this.#saveSwitches(next, zoneIds)
+      return { version: next.version, zoneIds }
+    })
+  }
+
+  /** Undoes the switches whose time is over. */
+  async undoSwitches(nowMs: number): Promise<void> {
+    const { turns, sets } = this.#deps
+    if (undoSwitches(sets.site, nowMs) === null) return
+    await turns.take(async () => {
+      const { site } = sets
+      const undone = undoSwitches(site, nowMs)
+      if (undone === null) return
+      const over = [...site.switches.keys()].filter((zoneId) => !undone.switches.has(zoneId))
+      await this.#saveSwitches({ version: site.version + 1, ...undone }, over)
+    })
+  }
+
+  /** An erasure blanked names of those who switched zones. */
+  reread(): void {
+    const { store, sets } = this.#deps
+    const row = store.read.zoneSet()
+    if (row !== null) sets.setSite({ ...sets.site, switches: readZoneSet(row).switches })
+  }
+
+  #inTurn({ by, check }: ZonesChange, zonesOf: () => readonly SiteZone[]): Promise<ChangedZones> {
+    const { turns, sets, clock } = this.#deps
     return turns.take(async () => {
       check?.(sets.site)
       const zones = sharedWith(sets.site.zones, zonesOf())
       for (const own of sets.own()) requireFreeIds(zones, own.zones, `group ${own.groupId}`)
-      const set = { version: sets.site.version + 1, zones }
-      await this.#save(set, await this.#plan(set), by)
+      const set = { version: sets.site.version + 1, ...replaceZones(sets.site, zones) }
+      await this.#requireRoom(set)
+      const row = { atMs: clock.nowMs(), userId: by.userId, userName: by.name, count: zones.length }
+      const keptJson = JSON.stringify(toSiteFeaturesJson(withoutSwitches(set)))
+      await this.#save(set, (change, onWritten) =>
+        this.#deps.store.write('saveZoneSet', { ...change, ...row, keptJson }, onWritten),
+      )
       return { set, published: this.#published(set) }
     })
   }
 
+  async #saveSwitches(set: SiteZoneSet, zoneIds: readonly string[]): Promise<void> {
+    const { sets, store } = this.#deps
+    const was = enabledById(sets.site.zones)
+    const is = enabledById(set.zones)
+    const switched = zoneIds.map((zoneId) => ({
+      ...{ zoneId, wasEnabled: was.get(zoneId) === true, isEnabled: is.get(zoneId) === true },
+      untilMs: set.switches.get(zoneId)?.untilMs ?? null,
+    }))
+    await this.#save(set, (change, onWritten) =>
+      store.write('saveZoneSwitches', { ...change, switched }, onWritten),
+    )
+  }
+
   /** Throws where devices cannot be given what they would have; those of a group that is made later are among them. */
+  async #requireRoom(set: SiteZoneSet): Promise<void> {
+    const { sets, messages, groups } = this.#deps
+    const zones = widestZones(set)
+    requireRoom(messages.fit(unionOf(zones, null, [])), 'a new group')
+    for (const groupId of new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))) {
+      requireRoom(messages.fit(unionOf(zones, groupId, sets.ownOf(groupId)?.zones ?? [])), `group ${groupId}`)
+      // devices are not to wait for all groups
+      await nextTurn()
+    }
+  }
+
   async #plan({ zones }: SiteZoneSet): Promise<Plan[]> {
     const { sets, messages, groups } = this.#deps
-    requireRoom(messages.fit(unionOf(zones, null, [])), 'a new group')
     const plans: Plan[] = []
-    const groupIds = new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))
-    for (const groupId of groupIds) {
+    for (const { groupId } of groups.all()) {
       const own = sets.ownOf(groupId)
       const union = unionOf(zones, groupId, own?.zones ?? [])
-      requireRoom(messages.fit(union), `group ${groupId}`)
-      if (!groups.has(groupId)) continue
+      messages.fit(union)
       const isChanged = own === undefined || !hasSameItems(union, sets.zonesOf(groupId))
       plans.push({ groupId, version: (own?.version ?? 0) + (isChanged ? 1 : 0), zones: union, isChanged })
-      // devices are not to wait for all groups
       await nextTurn()
     }
     return plans
   }
 
-  #save(set: SiteZoneSet, plans: readonly Plan[], by: ZonesChange['by']): Promise<null> {
-    const { store, downlink, events, clock, sets, messages } = this.#deps
+  async #save(
+    set: SiteZoneSet,
+    write: (change: ZonesInForce, onWritten: () => void) => Promise<null>,
+  ): Promise<null> {
+    const { downlink, events, clock, sets, messages } = this.#deps
+    const plans = await this.#plan(set)
     const changed = plans.filter(({ isChanged }) => isChanged)
     const prepared = changed.map(({ groupId, version, zones }) =>
       downlink.prepare(messages.messageOf(groupId, version, zones)),
     )
-    const row = { version: set.version, atMs: clock.nowMs(), userId: by.userId, userName: by.name }
-    const zonesJson = JSON.stringify(toSiteFeaturesJson(set.zones))
-    const groups = plans.map(({ groupId, version }) => ({ groupId, version }))
+    const row = {
+      ...{ version: set.version, atMs: clock.nowMs() },
+      zonesJson: JSON.stringify(toSiteFeaturesJson(set.zones)),
+      switchesJson: JSON.stringify(toSwitchesBody(set.switches)),
+      groups: plans.map(({ groupId, version }) => ({ groupId, version })),
+    }
     return publishWith(prepared, (sessionChanges, commit) =>
-      store.write(
-        'saveZoneSet',
-        { ...row, count: set.zones.length, zonesJson, groups, sessionChanges },
-        () => {
-          sets.setSite(set)
-          for (const { groupId, version } of groups) {
-            const zones = sets.ownOf(groupId)?.zones ?? []
-            sets.setOwn({ groupId, version, zones, siteVersion: set.version })
-          }
-          commit()
-          events.emit('zonesChanged', { version: set.version })
-        },
-      ),
+      write({ ...row, sessionChanges }, () => {
+        sets.setSite(set)
+        for (const { groupId, version } of row.groups) {
+          const known = sets.ownOf(groupId)
+          const siteSince = known?.version === version ? known.siteSince : version
+          sets.setOwn({ groupId, version, zones: known?.zones ?? [], siteVersion: set.version, siteSince })
+        }
+        commit()
+        events.emit('zonesChanged', { version: set.version })
+      }),
     )
   }
 
@@ -188,6 +272,26 @@ export class Zones {
     if (first !== undefined)
       throw new InvalidRequestError('unknown_group', `${first.name}: ${first.detail}`, errors.slice(0, 100))
   }
+}
+
+/** In the order of the zones. Throws `zone_not_found` for an id that none has. */
+function selectedIds(zones: readonly SiteZone[], { zoneIds, types, holes }: ZoneSelection): string[] {
+  const known = new Set(zones.map(({ id }) => id))
+  const unknown = zoneIds?.find((zoneId) => !known.has(zoneId))
+  if (unknown !== undefined)
+    throw new NotFoundError('zone_not_found', `the site has no zone with the id ${unknown}`)
+  return zones
+    .filter(
+      ({ id, type, hole }) =>
+        zoneIds?.includes(id) === true ||
+        types?.includes(type) === true ||
+        (type !== 'hole' && hole !== null && holes?.includes(hole) === true),
+    )
+    .map(({ id }) => id)
+}
+
+function enabledById(zones: readonly SiteZone[]): Map<string, boolean> {
+  return new Map(zones.map(({ id, isEnabled }) => [id, isEnabled]))
 }
 
 /** The zones with those that are as they were being the same objects: what was made of them need not be made again. */

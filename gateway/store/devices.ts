@@ -20,6 +20,8 @@ export interface DeviceRow {
   /** The cart it is in; null for one that is a cart of its own. */
   cart: string | null
   groupId: number | null
+  /** Of the zones of the group it was in before, when it acknowledged them last; null while it was in none. */
+  otherGroupAckMs: number | null
   mqttPasswordHash: string
   /** It enrolled with the shared key, which opens for it until it has shown a password of its own. */
   isOnSharedKey: boolean
@@ -48,7 +50,8 @@ export interface DeviceCounts {
 type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
 
 const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
-  d.device_type AS deviceType, d.name, d.cart, d.group_id AS groupId, d.mqtt_password_hash AS mqttPasswordHash,
+  d.device_type AS deviceType, d.name, d.cart, d.group_id AS groupId, d.other_group_ack_ms AS otherGroupAckMs,
+  d.mqtt_password_hash AS mqttPasswordHash,
   d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
 
 export function listDevices(connection: Connection): StoredDevice[] {
@@ -198,6 +201,8 @@ export interface DeviceChange {
   name?: string | null
   cart?: string | null
   groupId?: number | null
+  /** Beside another group: when it acknowledged zones last. */
+  otherGroupAckMs?: number | null
   mqttPasswordHash?: string
   nowMs: number
   /** The configuration that follows from another type or group. */
@@ -209,13 +214,14 @@ export function updateDevice(connection: Connection, change: DeviceChange): Devi
   const known = findDevice(connection, change.hardwareId)
   if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
   connection.run(
-    `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, mqtt_password_hash = ?,
+    `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash = ?,
        is_on_shared_key = ?, updated_at_ms = ?
      WHERE device_id = ?`,
     change.deviceType ?? known.deviceType,
     change.name === undefined ? known.name : change.name,
     change.cart === undefined ? known.cart : change.cart,
     change.groupId === undefined ? known.groupId : change.groupId,
+    change.otherGroupAckMs === undefined ? known.otherGroupAckMs : change.otherGroupAckMs,
     change.mqttPasswordHash ?? known.mqttPasswordHash,
     // who gives it a password has it put into the device
     Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),

@@ -21,6 +21,7 @@ const OTHERS = [
   { table: 'cart_note', json: ['out_of_service', 'exempt'], texts: ['note'] },
   { table: 'alert', json: ['acknowledged_by', 'details'], texts: ['note'] },
   { table: 'zone_version', json: [], texts: ['user_name'] },
+  { table: 'zone_set', json: ['switches'], texts: [] },
 ] as const satisfies readonly Telling[]
 
 /** A table that an erasure looks through beside lock events and commands. */

@@ -8,6 +8,8 @@ export interface GeofenceSetRow {
   version: number
   /** With which zones of the site it was published; 0 for none. */
   siteVersion: number
+  /** The version under which those were published first. */
+  siteSince: number
   zonesJson: string
   updatedAtMs: number
 }
@@ -19,7 +21,8 @@ export interface GeofenceSetChange extends GeofenceSetRow {
 
 export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
   return connection.all<GeofenceSetRow>(
-    `SELECT group_id AS groupId, version, site_version AS siteVersion, zones AS zonesJson, updated_at_ms AS updatedAtMs
+    `SELECT group_id AS groupId, version, site_version AS siteVersion, ifnull(site_since, version) AS siteSince,
+       zones AS zonesJson, updated_at_ms AS updatedAtMs
      FROM geofence_set ORDER BY group_id`,
   )
 }
@@ -31,10 +34,11 @@ export function listZoneMessages(connection: Connection): { topic: string; paylo
 
 /** Replaces the zones of a group, together with the messages that tell of it. */
 export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
-  const { groupId, version, siteVersion, zonesJson, updatedAtMs, sessionChanges } = change
+  const { groupId, version, siteVersion, siteSince, zonesJson, updatedAtMs, sessionChanges } = change
   connection.run(
-    'INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version) VALUES (?, ?, ?, ?, ?)',
-    ...[groupId, version, zonesJson, updatedAtMs, siteVersion],
+    `INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version, site_since)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    ...[groupId, version, zonesJson, updatedAtMs, siteVersion, siteSince],
   )
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
   return null

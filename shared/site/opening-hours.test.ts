@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toIso } from '#shared/time.ts'
-import { Calendar, endOfDay } from './opening-hours.ts'
+import { Calendar, closingMs } from './opening-hours.ts'
 import type { OpenHours, OpeningHours } from './settings.ts'
 import { TimeZone } from './time-zone.ts'
 
@@ -57,5 +57,6 @@ test('while no hours are known nothing is closed, and nothing closes', () => {
 test('closing time stays what the clock shows when the clocks change', () => {
   assert.equal(closing(calendar.nextClosing(at('2026-03-28T23:00:00Z'))), '2026-03-29T18:00:00.000Z')
   assert.equal(closing(calendar.nextClosing(at('2026-10-24T22:00:00Z'))), '2026-10-25T19:00:00.000Z')
-  assert.equal(toIso(endOfDay(BERLIN, at('2026-10-25T01:30:00Z'))), '2026-10-25T23:00:00.000Z')
+  const unknown = new Calendar(BERLIN, null)
+  assert.equal(toIso(closingMs(unknown, BERLIN, at('2026-10-25T01:30:00Z'))), '2026-10-25T23:00:00.000Z')
 })

@@ -64,9 +64,9 @@ export class Calendar {
   }
 }
 
-/** The end of a local day, where there is no closing time to go by. */
-export function endOfDay(zone: TimeZone, atMs: number): number {
-  return zone.day(zone.local(atMs).date).untilMs
+/** When what holds for the day is over: at the next closing time, or else at the end of the local day. */
+export function closingMs(calendar: Calendar, zone: TimeZone, atMs: number): number {
+  return calendar.nextClosing(atMs)?.closesMs ?? zone.day(zone.local(atMs).date).untilMs
 }
 
 function weekdayOf(date: string): Weekday {

@@ -167,6 +167,7 @@ export const ERROR_CODES: Readonly<
     status: 409,
     meaning: 'Another person acts on the tablet since the request was made: nothing was done.',
   },
+  zone_not_found: { status: 404, meaning: 'The site has no zone with this id.' },
   version_not_found: { status: 404, meaning: 'No set of zones with this version is kept.' },
   zones_changed: {
     status: 412,

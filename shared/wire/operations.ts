@@ -143,7 +143,15 @@ import {
   queuedTestSchema,
   webhookSchema,
 } from './webhooks.ts'
-import { changedZonesSchema, keptZonesSchema, newZonesSchema, zonesSchema } from './zones.ts'
+import {
+  appliedZonesSchema,
+  changedZonesSchema,
+  keptZonesSchema,
+  newZonesSchema,
+  switchedZonesSchema,
+  zoneSwitchSchema,
+  zonesSchema,
+} from './zones.ts'
 
 interface OperationSchemas {
   query?: z.ZodType
@@ -217,6 +225,8 @@ export const operations = {
   'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
   'GET /zones': { answer: zonesSchema },
   'PUT /zones': { body: newZonesSchema, answer: changedZonesSchema },
+  'POST /zones/switch': { body: zoneSwitchSchema, answer: switchedZonesSchema },
+  'GET /zones/applied': { answer: appliedZonesSchema },
   'GET /zones/versions': { answer: z.array(keptZonesSchema) },
   'POST /zones/versions/{version}/restore': { answer: changedZonesSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },

@@ -1,8 +1,9 @@
 import { fromE7, toE7 } from '#shared/geo.ts'
+import { toIso } from '#shared/time.ts'
 import type { Point } from '#shared/zones/geometry.ts'
 import type { SiteZone, Zone, ZoneShape } from '#shared/zones/zone.ts'
 import type { GeofencesJson } from './geofences.ts'
-import type { SiteFeatureJson } from './zones.ts'
+import type { SiteFeatureJson, ZoneSwitchesBody, ZonesJson } from './zones.ts'
 
 type FeatureJson = GeofencesJson['features'][number]
 
@@ -17,6 +18,26 @@ export function toSiteFeaturesJson(zones: readonly SiteZone[]): SiteFeatureJson[
     const { properties, ...feature } = toFeatureJson(zone)
     const groups = zone.groups === null ? {} : { groups: [...zone.groups] }
     return { ...feature, properties: { ...properties, ...groups } }
+  })
+}
+
+/** Zones of the site as they are answered: with what of them is for a while. */
+export function withSwitches(
+  features: readonly SiteFeatureJson[],
+  switches: ZoneSwitchesBody,
+): ZonesJson['features'] {
+  // zones have ids like __proto__, too
+  const known = new Map(Object.entries(switches))
+  return features.map((feature) => {
+    const is = known.get(feature.id)
+    const switched =
+      is === undefined
+        ? { switched: null }
+        : {
+            switched: { until: is.until_ms === null ? null : toIso(is.until_ms), by: is.by },
+            enabled_before: is.was_enabled,
+          }
+    return { ...feature, properties: { ...feature.properties, ...switched } }
   })
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import {
   atMost,
   newFeatureSchema,
@@ -6,9 +7,10 @@ import {
   SHOWN_PROPERTIES,
   shownFeatureSchema,
   shownZonePropertiesSchema,
+  zoneTypeSchema,
 } from './geofences.ts'
 import { groupIdSchema } from './groups.ts'
-import { isoSchema, wholeNumber } from './params.ts'
+import { dateParam, isoSchema, wholeNumber } from './params.ts'
 
 const SITE_ZONES_MAX = 500
 const GROUPS_MAX = 1000
@@ -46,6 +48,18 @@ const zoneVersionSchema = z
   .int()
   .meta({ description: 'Grows with every change; 0 while there never were any.', example: 7 })
 
+const sitePropertiesSchema = shownZonePropertiesSchema.extend({
+  groups: z
+    .array(groupIdSchema)
+    .optional()
+    .meta({ description: GROUPS, example: [42] }),
+})
+const siteFeatureSchema = shownFeatureSchema(sitePropertiesSchema)
+/** A zone of the site as it is kept. */
+export type SiteFeatureJson = z.infer<typeof siteFeatureSchema>
+
+const switchedBySchema = z.object({ user_id: z.string(), name: z.string() })
+
 /** The zones of the site as they are answered: checked, with every default filled in. */
 export const zonesSchema = z
   .object({
@@ -53,12 +67,21 @@ export const zonesSchema = z
     version: zoneVersionSchema,
     features: z.array(
       shownFeatureSchema(
-        shownZonePropertiesSchema
+        sitePropertiesSchema
           .extend({
-            groups: z
-              .array(groupIdSchema)
-              .optional()
-              .meta({ description: GROUPS, example: [42] }),
+            enabled: z.boolean().meta({ description: 'As it holds now, switched or not.' }),
+            switched: z
+              .object({
+                until: isoSchema
+                  .nullable()
+                  .meta({ description: 'When that undoes itself; null for when it is switched again.' }),
+                by: switchedBySchema.meta({ description: 'Who switched it.' }),
+              })
+              .nullable()
+              .meta({ description: 'That it is on or off for a while.' }),
+            enabled_before: z.boolean().optional().meta({
+              description: 'Of a switched zone: whether it was enabled before, and will be.',
+            }),
           })
           .meta(SHOWN_PROPERTIES),
       ),
@@ -66,12 +89,20 @@ export const zonesSchema = z
   })
   .meta({ id: 'Zones' })
 export type ZonesJson = z.infer<typeof zonesSchema>
-export type SiteFeatureJson = ZonesJson['features'][number]
+
+/** What of the zones is for a while, by the id of the zone. */
+const zoneSwitchesSchema = z.record(
+  z.string(),
+  z.object({ was_enabled: z.boolean(), until_ms: z.number().nullable(), by: switchedBySchema }),
+)
+export type ZoneSwitchesBody = z.infer<typeof zoneSwitchesSchema>
 
 /** What a head office has of them: the body of the entity `zone_set`. */
 export const zoneSetBodySchema = z.object({
   version: z.number().int().min(0),
-  zones: zonesSchema.shape.features,
+  zones: z.array(siteFeatureSchema),
+  // gateways of before the switches send none
+  switches: zoneSwitchesSchema.default({}),
 })
 
 const publishedZonesSchema = z.object({
@@ -108,6 +139,51 @@ export const changedZonesSchema = z
   })
   .meta({ id: 'ChangedZones' })
 export type ChangedZonesJson = z.infer<typeof changedZonesSchema>
+
+const SELECTIONS = ['zone_ids', 'types', 'holes'] as const
+
+/** Which zones are switched on or off. */
+export const zoneSwitchSchema = z
+  .strictObject({
+    zone_ids: z.array(z.string().min(1).max(64)).min(1).max(SITE_ZONES_MAX).optional(),
+    types: z.array(zoneTypeSchema).min(1).max(ZONE_TYPES.length).optional(),
+    holes: z
+      .array(z.number().int().min(1).max(99))
+      .min(1)
+      .max(99)
+      .optional()
+      .meta({ description: 'Zones of any type but hole with one of these numbers.', example: [3, 7] }),
+    enabled: z.boolean(),
+    until: dateParam.nullable().optional().meta({
+      description:
+        'Until then; null for until they are switched again; the next closing time, or else the end of the day, unless told.',
+    }),
+  })
+  .superRefine((request, ctx) => {
+    if (SELECTIONS.filter((name) => request[name] !== undefined).length === 1) return
+    ctx.addIssue({ code: 'custom', message: `must have exactly one of ${SELECTIONS.join(', ')}` })
+  })
+  .meta({ id: 'ZoneSwitch' })
+export type ZoneSwitchRequest = z.output<typeof zoneSwitchSchema>
+
+export const switchedZonesSchema = z
+  .object({
+    version: zoneVersionSchema,
+    switched: z.array(z.string()).meta({ description: 'Ids of these zones.', example: ['fairway-3'] }),
+    until: isoSchema.nullable().meta({ description: 'When that undoes itself.' }),
+  })
+  .meta({ id: 'SwitchedZones' })
+
+/** Which carts have the zones. */
+export const appliedZonesSchema = z
+  .object({
+    version: zoneVersionSchema,
+    applied: z.array(z.string()).meta({ description: 'Carts whose teeboxes all have them.', example: ['7'] }),
+    waiting: z
+      .array(z.string())
+      .meta({ description: 'Carts with a teebox that has not said so yet.', example: ['12'] }),
+  })
+  .meta({ id: 'AppliedZones' })
 
 /** A set of zones that is kept. */
 export const keptZonesSchema = z

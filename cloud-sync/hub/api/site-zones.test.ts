@@ -34,13 +34,27 @@ const zones = async () => (await people.request('GET', `/sites/${site.siteId}/zo
 test('the zones of a site are those of its gateway, and none before it has sent any', async () => {
   assert.deepEqual(await zones(), NONE)
   await tell({ version: 3, zones: [BARN], updated_at_ms: 1 })
-  assert.deepEqual(await zones(), { type: 'FeatureCollection', version: 3, features: [BARN] })
+  assert.deepEqual(await zones(), shown(BARN, { switched: null }))
 })
+
+test('a zone that is switched is shown as it holds now, and until when', async () => {
+  const by = { user_id: 'u', name: 'Jo' }
+  const switches = { barn: { was_enabled: false, until_ms: 1_000, by } }
+  await tell({ version: 3, zones: [BARN], switches, updated_at_ms: 1 })
+  const switched = { until: '1970-01-01T00:00:01.000Z', by }
+  assert.deepEqual(await zones(), shown(BARN, { switched, enabled_before: false }))
+})
+
+function shown({ properties, ...feature }: typeof BARN, more: object) {
+  const features = [{ ...feature, properties: { ...properties, ...more } }]
+  return { type: 'FeatureCollection', version: 3, features }
+}
 
 const HOSTILE: Record<string, unknown> = {
   'no zones': { version: 1 },
   'text for zones': { version: 1, zones: 'x' },
   'a zone without a geometry': { version: 1, zones: [{ ...BARN, geometry: null }] },
+  'switches that are none': { version: 1, zones: [BARN], switches: [1] },
   'a version that is no number': { version: '1', zones: [] },
   'a gone set': null,
 }

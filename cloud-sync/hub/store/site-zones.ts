@@ -1,4 +1,5 @@
 import { type ZonesJson, zoneSetBodySchema } from '#shared/wire/zones.ts'
+import { withSwitches } from '#shared/wire/zones-json.ts'
 import type { Sql } from './database/database.ts'
 
 /** The zones of a site for all its groups; none at version 0 before it has sent any, or where they cannot be read. */
@@ -8,6 +9,6 @@ export async function siteZonesOf(sql: Sql, siteId: string): Promise<ZonesJson> 
     [siteId],
   )
   const parsed = zoneSetBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
-  const { version, zones } = parsed.success ? parsed.data : { version: 0, zones: [] }
-  return { type: 'FeatureCollection', version, features: zones }
+  const { version, zones, switches } = parsed.success ? parsed.data : { version: 0, zones: [], switches: {} }
+  return { type: 'FeatureCollection', version, features: withSwitches(zones, switches) }
 }

@@ -19,7 +19,7 @@ test('a first barn is added to the zones that are there', () => {
   assert.deepEqual(features[1], {
     ...{ type: 'Feature', id: 'barn' },
     geometry: { type: 'Point', coordinates: [-81.58, 28.41] },
-    properties: { name: 'Barn', type: 'parking', visible: true, enabled: true, radius_m: 40 },
+    properties: { name: 'Barn', type: 'parking', visible: true, switched: null, enabled: true, radius_m: 40 },
   })
   assert.equal(newZonesSchema.safeParse({ type: 'FeatureCollection', features }).success, true)
 })

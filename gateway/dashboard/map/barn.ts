@@ -52,7 +52,7 @@ export function withBarn(zones: ZonesJson, circle: Circle, name: string): ZonesJ
     geometry: { type: 'Point', coordinates: [degrees(toLong(circle.x)), degrees(toLat(circle.y))] },
     // a barn that is switched off is none
     properties: {
-      ...(barn?.properties ?? { name, type: 'parking', visible: true }),
+      ...(barn?.properties ?? { name, type: 'parking', visible: true, switched: null }),
       enabled: true,
       radius_m,
     },

@@ -1,9 +1,10 @@
-import type { SiteFeatureJson, ZonesJson } from '#shared/wire/zones.ts'
+import type { ZonesJson } from '#shared/wire/zones.ts'
 
-type Properties = Partial<SiteFeatureJson['properties']>
+type ZoneJson = ZonesJson['features'][number]
+type Properties = Partial<ZoneJson['properties']>
 
 /** A set of zones as `GET /zones` answers it. */
-export function zonesJson(...features: SiteFeatureJson[]): ZonesJson {
+export function zonesJson(...features: ZoneJson[]): ZonesJson {
   return { type: 'FeatureCollection', version: 1, features }
 }
 
@@ -12,7 +13,7 @@ export function boxZone(
   id: string,
   [west, south, east, north]: readonly [number, number, number, number],
   properties: Properties = {},
-): SiteFeatureJson {
+): ZoneJson {
   const ring: [number, number][] = [
     [west, south],
     [east, south],
@@ -29,13 +30,13 @@ export function circleZone(
   center: [number, number],
   radius_m: number,
   properties: Properties = {},
-): SiteFeatureJson {
+): ZoneJson {
   return { ...zone(id, { radius_m, ...properties }), geometry: { type: 'Point', coordinates: center } }
 }
 
-function zone(id: string, properties: Properties): Omit<SiteFeatureJson, 'geometry'> {
+function zone(id: string, properties: Properties): Omit<ZoneJson, 'geometry'> {
   return {
     ...{ type: 'Feature', id },
-    properties: { name: id, type: 'boundary', enabled: true, visible: true, ...properties },
+    properties: { name: id, type: 'boundary', enabled: true, visible: true, switched: null, ...properties },
   }
 }

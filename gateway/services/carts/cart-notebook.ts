@@ -1,7 +1,7 @@
 import type { Events } from '#gateway/events.ts'
 import { describeError, InvalidRequestError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { endOfDay } from '#shared/site/opening-hours.ts'
+import { closingMs } from '#shared/site/opening-hours.ts'
 import type { Clock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
@@ -110,7 +110,7 @@ export class CartNotebook {
 
   #untilMs(wantedMs: number | undefined, nowMs: number): number {
     const { calendar, timeZone } = this.#deps.site
-    if (wantedMs === undefined) return calendar.nextClosing(nowMs)?.closesMs ?? endOfDay(timeZone, nowMs)
+    if (wantedMs === undefined) return closingMs(calendar, timeZone, nowMs)
     if (wantedMs > nowMs) return wantedMs
     const detail = 'is past'
     throw new InvalidRequestError('invalid_field', `exempt.until: ${detail}`, [

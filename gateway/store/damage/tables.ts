@@ -177,12 +177,15 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     size: 'small',
     isRemembered: true,
     meaning:
-      'If they are missing, the last set that people made is in force again; carts keep what they have until then.',
+      'If they are missing, the last set that people made is in force again, with nothing switched; carts keep what they have until then.',
     afterLoss: [
       `INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
          SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`,
     ],
-    json: [{ column: 'zones', type: 'array', cure: { set: "zones = '[]', version = version + 1" } }],
+    json: [
+      { column: 'zones', type: 'array', cure: { set: "zones = '[]', version = version + 1" } },
+      { column: 'switches', type: 'object', cure: { set: "switches = '{}', version = version + 1" } },
+    ],
   },
   site: {
     what: 'the settings of the site',

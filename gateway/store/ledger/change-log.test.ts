@@ -110,6 +110,7 @@ test('a group with its layers and zones', (t) => {
     groupId: 7,
     version: 1,
     siteVersion: 0,
+    siteSince: 0,
     zonesJson: '[]',
     updatedAtMs: 1,
     sessionChanges: [],

@@ -94,8 +94,8 @@ const ENTITIES: Record<EntityTable, Entity> = {
     valuesOf: (key) => [Number(key)],
   },
   zone_set: {
-    columns: ['version', 'zones', 'updated_at_ms'],
-    json: ['zones'],
+    columns: ['version', 'zones', 'switches', 'updated_at_ms'],
+    json: ['zones', 'switches'],
     times: ['updated_at_ms'],
     from: 'zone_set t',
     key: `'site'`,

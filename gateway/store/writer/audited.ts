@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { toIso } from '#shared/time.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
 import { findCommand } from '../commands.ts'
@@ -96,6 +97,20 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
       },
     ]
   },
+  saveZoneSwitches:
+    (_, { version, switched }) =>
+    () => [
+      {
+        ...{ action: 'zones.switched', target: 'site' },
+        before: { zones: switched.map(({ zoneId, wasEnabled }) => ({ id: zoneId, enabled: wasEnabled })) },
+        after: {
+          version,
+          zones: switched.map(({ zoneId, isEnabled, untilMs }) => ({
+            ...{ id: zoneId, enabled: isEnabled, until: untilMs === null ? null : toIso(untilMs) },
+          })),
+        },
+      },
+    ],
   // the fields of it that are others now
   saveSite: (connection) => {
     const before = toSiteSettingsJson(siteSettings(connection))

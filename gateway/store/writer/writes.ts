@@ -42,7 +42,7 @@ import { importTelemetry } from '../telemetry/store-samples.ts'
 import { createFirstAdmin, createUser, deleteUser, recordUsage, updateUser } from '../users.ts'
 import { createWebhook, deleteWebhook } from '../webhooks.ts'
 import { putZoneExempts } from '../zone-exempts.ts'
-import { saveZoneSet } from '../zones.ts'
+import { saveZoneSet, saveZoneSwitches } from '../zones.ts'
 
 /** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
 export const writes = {
@@ -86,6 +86,7 @@ export const writes = {
   confirmClock,
   saveGeofenceSet,
   saveZoneSet,
+  saveZoneSwitches,
   saveSite,
   saveAlerts,
   deleteAlertsStep,

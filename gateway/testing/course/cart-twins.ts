@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { packSample } from '#domain/latest-state.ts'
 import type { Sample } from '#domain/telemetry.ts'
+import { NO_SWITCHES } from '#domain/zone-switches.ts'
 import { Events, type GatewayEvents } from '#gateway/events.ts'
 import type { CartNotes } from '#services/cart.ts'
 import { Carts } from '#services/carts/carts.ts'
@@ -161,7 +162,7 @@ export class CartTwins {
 
   /** Draws the zones of the site. */
   draw(zones: readonly SiteZone[]): void {
-    this.zones.setSite({ version: ++this.#zoneVersion, zones })
+    this.zones.setSite({ version: ++this.#zoneVersion, zones, switches: NO_SWITCHES })
   }
 
   tell<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {

@@ -23,7 +23,7 @@ interface Compared {
 const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   device: {
     sql: 'SELECT *, hardware_id AS key FROM device',
-    hidden: ['mqtt_password_hash', 'is_on_shared_key'],
+    hidden: ['mqtt_password_hash', 'is_on_shared_key', 'other_group_ack_ms'],
   },
   device_group: { sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM device_group', hidden: [] },
   device_type: { sql: 'SELECT *, name AS key FROM device_type', hidden: [] },
@@ -34,7 +34,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   },
   geofence_set: {
     sql: 'SELECT *, CAST(group_id AS TEXT) AS key FROM geofence_set',
-    hidden: ['site_version'],
+    hidden: ['site_version', 'site_since'],
   },
   zone_set: { sql: `SELECT *, 'site' AS key FROM zone_set`, hidden: ['only'] },
   user: {

@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { MqttClient } from 'mqtt'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
+import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let staff: { userId: string; key: string }
+let admin: { userId: string; key: string }
+
+before(async () => {
+  g = await startGateway({}, { clock, heartbeatMs: 20 })
+  admin = { userId: await g.adminId(), key: ADMIN_KEY }
+  keys = await createCallers(g, ['cart-1'])
+  staff = await g.createUser({ name: 'Jo', role: 'staff', allowed_hardware_ids: ['*'] })
+  for (const groupId of [1, 2])
+    await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+})
+after(() => g.stop())
+beforeEach(async () => {
+  await put([])
+  await put([
+    zone('path-3', { type: 'stop', hole: 3, enabled: false }),
+    zone('green-3', { type: 'alert', hole: 3 }),
+    zone('hole-3', { type: 'hole', hole: 3 }),
+    zone('path-7', { type: 'stop', hole: 7, enabled: false, groups: [2] }),
+  ])
+})
+
+interface Properties {
+  type?: string
+  hole?: number
+  enabled?: boolean
+  groups?: number[]
+}
+
+function zone(id: string, properties: Properties = {}) {
+  return {
+    ...{ type: 'Feature', id, geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+    properties: { name: id, type: 'stop', radius_m: 25, ...properties },
+  }
+}
+
+type FeatureJson = { id: string; properties: Record<string, unknown> }
+
+async function put(features: unknown[]): Promise<Answer> {
+  const body = { type: 'FeatureCollection', features }
+  const answer = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer
+}
+
+const ask = (body: unknown, key: string | null = staff.key) =>
+  g.request('POST', '/zones/switch', { body, key })
+
+async function toggle(body: object): Promise<{ version: number; switched: string[]; until: string | null }> {
+  const answer = await ask(body)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return answer.body
+}
+
+async function features(): Promise<FeatureJson[]> {
+  return (await g.request('GET', '/zones')).body.features
+}
+
+async function find(id: string): Promise<FeatureJson['properties']> {
+  const found = (await features()).find((feature) => feature.id === id)
+  assert.ok(found !== undefined, id)
+  return found.properties
+}
+
+const isEnabled = async (id: string) => (await find(id)).enabled
+const inMs = (ms: number) => toIso(clock.nowMs() + ms)
+const becomes = (id: string, wanted: boolean) =>
+  eventually(async () => (await isEnabled(id)) === wanted, `${id} is ${wanted ? 'on' : 'off'}`)
+
+/** Ids of the zones that teeboxes of a group read. */
+async function published(groupId: number): Promise<string[]> {
+  const client = await g.program({}, admin)
+  const heard: string[] = []
+  client.on('message', (_, payload) => heard.push(payload.toString()))
+  await client.subscribeAsync(`sit/${groupId}/sz`, { qos: 1 })
+  await eventually(() => heard.length > 0, `the zones of group ${groupId}`)
+  await client.endAsync()
+  return JSON.parse(heard[0] ?? '').z.map(({ i }: { i: string }) => i)
+}
+
+for (const [method, path] of [
+  ['POST', '/zones/switch'],
+  ['GET', '/zones/applied'],
+] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const body = method === 'POST' ? { holes: [3], enabled: true } : undefined
+      const answer = await g.request(method, path, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+
+const BAD: Record<string, [body: unknown, status: number, code: string]> = {
+  'no selection': [{ enabled: true }, 400, 'invalid_field'],
+  'two selections': [{ holes: [3], types: ['stop'], enabled: true }, 400, 'invalid_field'],
+  'nothing in it': [{ holes: [], enabled: true }, 400, 'invalid_field'],
+  'an unknown type': [{ types: ['lake'], enabled: true }, 400, 'invalid_field'],
+  'no word whether on or off': [{ holes: [3] }, 400, 'missing_field'],
+  'an unknown field': [{ holes: [3], enabled: true, why: 'rain' }, 400, 'unknown_field'],
+  'an unknown zone': [{ zone_ids: ['path-3', 'nowhere'], enabled: true }, 404, 'zone_not_found'],
+  'a time that is past': [{ holes: [3], enabled: true, until: '2020-01-01T00:00:00Z' }, 400, 'invalid_field'],
+  'a time that is none': [{ holes: [3], enabled: true, until: 'tonight' }, 400, 'invalid_date'],
+}
+for (const [what, [body, status, code]] of Object.entries(BAD))
+  test(`a switch with ${what} is ${status} ${code} and changes nothing`, async () => {
+    const before = await g.request('GET', '/zones')
+    const answer = await ask(body)
+    assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
+    assert.equal((await g.request('GET', '/zones')).headers.get('etag'), before.headers.get('etag'))
+  })
+
+test('holes are their zones of any type but hole, on until the end of the day while no hours are known', async () => {
+  const before = await g.request('GET', '/zones')
+  const watcher = await g.realtime(staff.key)
+  const { version, switched, until } = await toggle({ holes: [3, 7, 18], enabled: true })
+  assert.deepEqual(switched, ['path-3', 'green-3', 'path-7'])
+  assert.equal(version, before.body.version + 1)
+  assert.equal(until, `${toIso(clock.nowMs() + 24 * HOUR_MS).slice(0, 10)}T00:00:00.000Z`)
+  const by = { user_id: staff.userId, name: 'Jo' }
+  const { enabled, switched: is, enabled_before } = await find('path-3')
+  assert.deepEqual([enabled, is, enabled_before], [true, { until, by }, false])
+  assert.deepEqual((await find('hole-3')).switched, null)
+  const now = await g.request('GET', '/zones')
+  assert.deepEqual(
+    [now.body.version, now.headers.get('etag') !== before.headers.get('etag')],
+    [version, true],
+  )
+  assert.deepEqual(
+    [await published(1), await published(2)],
+    [
+      ['path-3', 'green-3'],
+      ['path-3', 'green-3', 'path-7'],
+    ],
+  )
+  const told = (await watcher.flush()).filter(({ type }) => type === 'zones_changed')
+  assert.deepEqual(told, [{ type: 'zones_changed', version }])
+})
+
+test('closing time is the end of it where hours are known', async () => {
+  const everyDay = Object.fromEntries(
+    ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, ['07:00', '20:00']]),
+  )
+  const { status } = await g.request('PATCH', '/site', { body: { opening_hours: everyDay } })
+  assert.equal(status, 200)
+  assert.match((await toggle({ types: ['stop'], enabled: true })).until ?? '', /T20:00:00\.000Z$/)
+  await g.request('PATCH', '/site', { body: { opening_hours: null } })
+})
+
+test('a switch that names no zone of the site changes nothing', async () => {
+  const { body } = await g.request('GET', '/zones')
+  const answer = await toggle({ holes: [18], enabled: true })
+  assert.deepEqual([answer.version, answer.switched], [body.version, []])
+})
+
+test('it is undone at its time, by itself, to what each zone was before the first of several switches', async () => {
+  await toggle({ zone_ids: ['path-3', 'green-3'], enabled: true, until: inMs(MINUTE_MS) })
+  await toggle({ zone_ids: ['green-3'], enabled: false, until: inMs(HOUR_MS) })
+  await toggle({ zone_ids: ['path-3'], enabled: true, until: inMs(HOUR_MS) })
+  clock.advance(MINUTE_MS + 1)
+  assert.deepEqual([await isEnabled('path-3'), await isEnabled('green-3')], [true, false])
+  clock.advance(HOUR_MS)
+  await becomes('path-3', false)
+  await becomes('green-3', true)
+  assert.deepEqual(
+    [(await find('path-3')).switched, 'enabled_before' in (await find('path-3'))],
+    [null, false],
+  )
+  assert.deepEqual(await published(1), ['green-3'])
+  const { entries } = (await g.request('GET', '/audit-log?action=zones.switched')).body
+  const [undone, ...asked] = entries.slice(0, 4)
+  assert.deepEqual(
+    [undone.user_id, asked.map((entry: { user_id: string }) => entry.user_id)],
+    [null, [staff.userId, staff.userId, staff.userId]],
+  )
+  assert.deepEqual(undone.after.zones, [
+    { id: 'path-3', enabled: false, until: null },
+    { id: 'green-3', enabled: true, until: null },
+  ])
+})
+
+test('until null it stays as it is until it is switched again', async () => {
+  assert.equal((await toggle({ zone_ids: ['path-3'], enabled: true, until: null })).until, null)
+  clock.advance(1000 * HOUR_MS)
+  assert.equal((await find('path-3')).enabled, true)
+  await toggle({ zone_ids: ['path-3'], enabled: false, until: inMs(1000) })
+  clock.advance(1001)
+  await eventually(async () => (await find('path-3')).switched === null, 'it is switched no more')
+  assert.equal(await isEnabled('path-3'), false)
+})
+
+test('a switch is no version that is kept, and a set that is put keeps what was drawn', async () => {
+  const versions = async () => (await g.request('GET', '/zones/versions')).body
+  const before = await versions()
+  await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
+  assert.deepEqual(await versions(), before)
+  // what is got is put, with one zone more: nothing that is switched is changed by it
+  const { body } = await put([...(await features()), zone('new')])
+  assert.notEqual((await find('path-3')).switched, null)
+  await put([])
+  const restored = await g.request('POST', `/zones/versions/${body.version}/restore`)
+  assert.equal(restored.status, 200)
+  assert.deepEqual([await isEnabled('path-3'), (await find('path-3')).switched], [false, null])
+})
+
+test('a PUT ends the switches of the zones it changes, and of no other', async () => {
+  await toggle({ types: ['stop'], enabled: true, until: inMs(MINUTE_MS) })
+  const moved = (await features()).map((feature) =>
+    feature.id === 'path-3'
+      ? { ...feature, geometry: { type: 'Point', coordinates: [-81.7, 28.4] } }
+      : feature,
+  )
+  await put(moved)
+  assert.deepEqual([(await find('path-3')).switched, await isEnabled('path-3')], [null, true])
+  assert.notEqual((await find('path-7')).switched, null)
+  clock.advance(MINUTE_MS + 1)
+  await becomes('path-7', false)
+  assert.equal(await isEnabled('path-3'), true)
+})
+
+test('what a restore brings back as it was drawn is switched no more', async () => {
+  const [{ version }] = (await g.request('GET', '/zones/versions')).body
+  await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
+  assert.equal((await g.request('POST', `/zones/versions/${version}/restore`)).status, 200)
+  const { enabled, switched } = await find('path-3')
+  assert.deepEqual([enabled, switched], [false, null])
+})
+
+test('it outlives a restart, and one whose time was over meanwhile is undone at the start', async () => {
+  await toggle({ zone_ids: ['path-3'], enabled: true, until: inMs(HOUR_MS) })
+  await toggle({ zone_ids: ['path-7'], enabled: true, until: inMs(MINUTE_MS) })
+  const before = await find('path-3')
+  await g.restart(() => clock.advance(2 * MINUTE_MS))
+  assert.deepEqual([await find('path-3'), await isEnabled('path-7')], [before, false])
+  assert.deepEqual(await published(2), ['path-3', 'green-3'])
+  // a clock that was wrong, and is set back, makes it longer, as it says
+  clock.advance(-30 * MINUTE_MS)
+  clock.advance(80 * MINUTE_MS)
+  assert.equal(await isEnabled('path-3'), true)
+  clock.advance(9 * MINUTE_MS)
+  await becomes('path-3', false)
+})
+
+test('devices have room for what a switch will bring back', async () => {
+  const many = (prefix: string, count: number, enabled: boolean) =>
+    Array.from({ length: count }, (_, i) => zone(`${prefix}-${i}`, { enabled }))
+  await put([...many('on', 60, true), ...many('off', 60, false)])
+  const over = await ask({ zone_ids: many('off', 60, false).map(({ id }) => id), enabled: true })
+  assert.deepEqual([over.status, over.body.code], [400, 'too_many_zones'])
+  await toggle({ types: ['stop'], enabled: false, until: inMs(MINUTE_MS) })
+  const own = { type: 'FeatureCollection', features: many('own', 50, true) }
+  const refused = await g.request('PUT', '/groups/1/geofences', { body: own })
+  assert.deepEqual([refused.status, refused.body.code], [400, 'too_many_zones'])
+})
+
+test('a person who was erased is not named by what they switched', async () => {
+  const { key } = await g.createUser({ name: 'Kim', role: 'staff', allowed_hardware_ids: ['*'] })
+  await ask({ zone_ids: ['path-3'], enabled: true }, key)
+  assert.equal((await g.request('POST', '/erasures', { body: { person: 'kim' } })).status, 200)
+  // the type is what GET /zones answers
+  const { switched } = (await find('path-3')) as { switched: { by: { name: string } } }
+  assert.equal(switched.by.name, '')
+})
+
+describe('who has them', () => {
+  const clients = new Map<string, MqttClient>()
+  const applied = async (key = staff.key) => {
+    const { status, body } = await g.request('GET', '/zones/applied', { key })
+    assert.equal(status, 200)
+    return body
+  }
+  const versionOf = async (groupId: number) =>
+    (await g.request('GET', `/groups/${groupId}/geofences`)).body.version
+
+  async function acknowledge(hardwareId: string, sz: number): Promise<void> {
+    clock.advance(1000)
+    const client = clients.get(hardwareId)
+    assert.ok(client !== undefined)
+    await client.publishAsync(`dev/${hardwareId}/ack`, JSON.stringify({ sz }), { qos: 1 })
+  }
+
+  before(async () => {
+    for (const [hardwareId, type, cart, groupId] of [
+      ['box-2', 'teebox', '2', 1],
+      ['box-10', 'teebox', '10', 1],
+      ['screen-10', 'cartcaddie', '10', 1],
+      ['box-alone', 'teebox', 'alone', null],
+      ['screen', 'cartcaddie', 'screen', 1],
+      ['front', 'teebox', 'twin', 1],
+      ['rear', 'teebox', 'twin', 2],
+    ] as const) {
+      clients.set(hardwareId, await g.device(hardwareId, type))
+      await g.request('PATCH', `/devices/${hardwareId}`, { body: { cart } })
+      if (groupId !== null) await g.request('PUT', `/groups/${groupId}/devices/${hardwareId}`)
+    }
+  })
+
+  test('a cart has them when each teebox of it said so; without a teebox in a group it is in neither list', async () => {
+    const version = (await g.request('GET', '/zones')).body.version
+    assert.deepEqual(await applied(), { version, applied: [], waiting: ['2', '10', 'twin'] })
+    const [one, two] = [await versionOf(1), await versionOf(2)]
+    await acknowledge('box-10', one)
+    await acknowledge('front', one)
+    await acknowledge('box-2', one - 1)
+    assert.deepEqual(await applied(), { version, applied: ['10'], waiting: ['2', 'twin'] })
+    await acknowledge('rear', two)
+    await acknowledge('box-2', one + 1)
+    assert.deepEqual(await applied(), { version, applied: ['10', 'twin'], waiting: ['2'] })
+    const partial = await g.createUser({ role: 'staff', allowed_hardware_ids: ['box-2', 'front'] })
+    assert.deepEqual(await applied(partial.key), { version, applied: ['twin'], waiting: ['2'] })
+  })
+
+  test('a switch of zones of one group waits for the carts of that group only', async () => {
+    for (const box of ['box-2', 'box-10', 'front']) await acknowledge(box, await versionOf(1))
+    await acknowledge('rear', await versionOf(2))
+    await toggle({ zone_ids: ['path-7'], enabled: true })
+    const { applied: have, waiting } = await applied()
+    assert.deepEqual([have, waiting], [['2', '10'], ['twin']])
+  })
+
+  test("a group's own zones make a later set, which is one with the zones of the site too", async () => {
+    const since = await versionOf(1)
+    const own = (id: string) => ({
+      body: { type: 'FeatureCollection', features: [zone(id)] },
+    })
+    await g.request('PUT', '/groups/1/geofences', own('own'))
+    await acknowledge('box-2', since)
+    await acknowledge('box-10', since + 1)
+    assert.deepEqual((await applied()).applied, ['2', '10'])
+    await g.request('PUT', '/groups/1/geofences', { body: { type: 'FeatureCollection', features: [] } })
+    await g.restart()
+    assert.deepEqual((await applied()).applied, ['2', '10'])
+  })
+
+  test('what it said in another group does not count', async () => {
+    // both groups come to the same version
+    while ((await versionOf(2)) < (await versionOf(1)))
+      await g.request('PUT', '/groups/2/geofences', { body: { type: 'FeatureCollection', features: [] } })
+    while ((await versionOf(1)) < (await versionOf(2)))
+      await g.request('PUT', '/groups/1/geofences', { body: { type: 'FeatureCollection', features: [] } })
+    await put([...(await features()), zone('new')])
+    clients.set('late', await g.device('late'))
+    await g.request('PATCH', '/devices/late', { body: { cart: 'late' } })
+    await g.request('PUT', '/groups/1/devices/late')
+    await acknowledge('late', await versionOf(1))
+    assert.ok((await applied()).applied.includes('late'))
+    await g.request('PUT', '/groups/2/devices/late')
+    assert.ok((await applied()).waiting.includes('late'))
+    await g.restart()
+    assert.ok((await applied()).waiting.includes('late'))
+  })
+})

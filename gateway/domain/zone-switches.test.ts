@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { SiteZone } from '#shared/zones/zone.ts'
+import {
+  NO_SWITCHES,
+  replaceZones,
+  type SwitchableZones,
+  switchZones,
+  undoSwitches,
+  widestZones,
+  withoutSwitches,
+} from './zone-switches.ts'
+
+const IDS = ['a', 'b', 'c'] as const
+const BY = { userId: 'u', name: 'Jo' }
+
+function zone(id: string, isEnabled: boolean): SiteZone {
+  return {
+    ...{ id, name: id, type: 'alert', isEnabled, isVisible: false, message: null },
+    ...{ maxSpeedKmh: null, hole: null, groups: null },
+    shape: { kind: 'circle', center: { latE7: 1, longE7: 1 }, radiusM: 9 },
+  }
+}
+
+/** What happens to the zones of a site, and what each of them is to be by the words of the contract. */
+interface Told {
+  /** As people drew it. */
+  drawn: boolean
+  /** What was said last, and until when; null while nothing holds for a while. */
+  said: { isEnabled: boolean; untilMs: number | null } | null
+}
+
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant('switch' as const),
+    ids: fc.subarray([...IDS], { minLength: 1 }),
+    isEnabled: fc.boolean(),
+    forMs: fc.option(fc.integer({ min: 1, max: 50 })),
+  }),
+  fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: -20, max: 60 }) }),
+  // one is drawn otherwise; what is got of the others is put again
+  fc.record({ kind: fc.constant('put' as const), id: fc.constantFrom(...IDS), isEnabled: fc.boolean() }),
+)
+
+test('a zone is what was said last until its time is over, and then what it was before the first time', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let nowMs = 1000
+      let site: SwitchableZones = { zones: IDS.map((id) => zone(id, false)), switches: NO_SWITCHES }
+      const told = new Map<string, Told>(IDS.map((id) => [id, { drawn: false, said: null }]))
+      for (const is of steps) {
+        if (is.kind === 'wait') nowMs += is.ms
+        if (is.kind === 'switch') {
+          const untilMs = is.forMs === null ? null : nowMs + is.forMs
+          site = switchZones(site, new Set(is.ids), { isEnabled: is.isEnabled, untilMs, by: BY })
+          for (const id of is.ids)
+            told.set(id, { drawn: told.get(id)?.drawn === true, said: { isEnabled: is.isEnabled, untilMs } })
+        }
+        if (is.kind === 'put') {
+          const { id, isEnabled } = is
+          site = replaceZones(
+            site,
+            site.zones.map((known) => (known.id === id ? zone(id, isEnabled) : known)),
+          )
+          told.set(id, { drawn: isEnabled, said: null })
+        }
+        site = undoSwitches(site, nowMs) ?? site
+        for (const [id, { drawn, said }] of told)
+          if (said?.untilMs != null && said.untilMs <= nowMs) told.set(id, { drawn, said: null })
+
+        const wanted = IDS.map((id) => told.get(id))
+        assert.deepEqual(
+          site.zones.map(({ isEnabled }) => isEnabled),
+          wanted.map((one) => one?.said?.isEnabled ?? one?.drawn),
+        )
+        assert.deepEqual(
+          IDS.map((id) => site.switches.get(id)?.untilMs),
+          wanted.map((one) => one?.said?.untilMs),
+        )
+        assert.deepEqual(
+          withoutSwitches(site).map(({ isEnabled }) => isEnabled),
+          wanted.map((one) => one?.drawn),
+        )
+        assert.deepEqual(
+          widestZones(site).map(({ isEnabled }) => isEnabled),
+          wanted.map((one) => one?.drawn === true || one?.said?.isEnabled === true),
+        )
+      }
+    }),
+  )
+})
+
+test('zones that nothing changes for are the same objects', () => {
+  const site = { zones: [zone('a', true), zone('b', false)], switches: NO_SWITCHES }
+  const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: true, untilMs: 5, by: BY })
+  assert.equal(switched.zones[0], site.zones[0])
+  assert.notEqual(switched.zones[1], site.zones[1])
+  assert.equal(undoSwitches(switched, 4), null)
+  assert.deepEqual(undoSwitches(switched, 5), { zones: site.zones, switches: new Map() })
+})
+
+test('a zone that is gone, or drawn anew with the same words, is switched no more', () => {
+  const site = { zones: [zone('a', true), zone('b', true)], switches: NO_SWITCHES }
+  const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: false, untilMs: null, by: BY })
+  const [a, b] = switched.zones
+  assert.ok(a !== undefined && b !== undefined)
+  assert.deepEqual([...replaceZones(switched, [a]).switches.keys()], ['a'])
+  assert.deepEqual([...replaceZones(switched, [a, { ...b }]).switches.keys()], ['a'])
+})

@@ -1,0 +1,31 @@
+import type { ZoneSwitch } from '#domain/zone-switches.ts'
+import type { ZoneSwitchesBody } from '#shared/wire/zones.ts'
+import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
+import type { ZoneSetRow } from '#store/zones.ts'
+import type { SiteZoneSet } from './zone-sets.ts'
+
+/** The zones of the site as they were stored. */
+export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): SiteZoneSet {
+  // both were written by this program only
+  const switches: ZoneSwitchesBody = JSON.parse(switchesJson)
+  return {
+    version,
+    zones: fromSiteFeaturesJson(JSON.parse(zonesJson)),
+    switches: new Map(
+      Object.entries(switches).map(([zoneId, { was_enabled, until_ms, by }]): [string, ZoneSwitch] => [
+        zoneId,
+        { wasEnabled: was_enabled, untilMs: until_ms, by: { userId: by.user_id, name: by.name } },
+      ]),
+    ),
+  }
+}
+
+/** Switches by the names of the API: the head office reads them, too. */
+export function toSwitchesBody(switches: ReadonlyMap<string, ZoneSwitch>): ZoneSwitchesBody {
+  return Object.fromEntries(
+    [...switches].map(([zoneId, { wasEnabled, untilMs, by }]) => [
+      zoneId,
+      { was_enabled: wasEnabled, until_ms: untilMs, by: { user_id: by.userId, name: by.name } },
+    ]),
+  )
+}

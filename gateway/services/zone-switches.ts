@@ -1,0 +1,92 @@
+import { GATEWAY } from '#domain/origin.ts'
+import type { Events } from '#gateway/events.ts'
+import { describeError, InvalidRequestError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { closingMs } from '#shared/site/opening-hours.ts'
+import type { Clock } from '#shared/time.ts'
+import type { Origins } from './origins.ts'
+import type { Site } from './site.ts'
+import type { ZoneSelection, Zones, ZonesChange } from './zones.ts'
+
+interface ZoneSwitchesDeps {
+  zones: Pick<Zones, 'switch' | 'undoSwitches' | 'reread'>
+  site: Pick<Site, 'calendar' | 'timeZone'>
+  events: Events
+  origins: Pick<Origins, 'run'>
+  clock: Clock
+  log: Log
+}
+
+/** Zones that staff switch on or off for a while: at the start and at each heartbeat it undoes those whose time is over. */
+export class ZoneSwitches implements Part {
+  readonly #deps: ZoneSwitchesDeps
+  #isRunning = false
+  #undoing: Promise<void> | undefined
+  #hasFailed = false
+
+  constructor(deps: ZoneSwitchesDeps) {
+    this.#deps = deps
+  }
+
+  async start(): Promise<void> {
+    const { events, clock, zones } = this.#deps
+    this.#isRunning = true
+    events.on('erased', ({ table }) => {
+      if (table === 'zone_set') zones.reread()
+    })
+    await this.#undo(clock.nowMs())
+    events.on('cartsJudged', ({ nowMs }) => {
+      if (this.#isRunning) this.#undoing ??= this.#undo(nowMs)
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    await this.#undoing
+  }
+
+  /**
+   * Without a time until closing, or else to the end of the day; null is until somebody switches again. Throws
+   * `invalid_field` for a time that is past, `zone_not_found`, and what `Zones.switch` throws.
+   */
+  async switch(
+    selection: ZoneSelection,
+    {
+      isEnabled,
+      wantedMs,
+      by,
+    }: { isEnabled: boolean; wantedMs?: number | null | undefined; by: ZonesChange['by'] },
+  ): Promise<{ version: number; zoneIds: string[]; untilMs: number | null }> {
+    const untilMs = wantedMs === null ? null : this.#untilMs(wantedMs)
+    return { ...(await this.#deps.zones.switch(selection, { isEnabled, untilMs, by })), untilMs }
+  }
+
+  #untilMs(wantedMs: number | undefined): number {
+    const { site, clock } = this.#deps
+    const nowMs = clock.nowMs()
+    if (wantedMs === undefined) return closingMs(site.calendar, site.timeZone, nowMs)
+    if (wantedMs > nowMs) return wantedMs
+    const detail = 'is past'
+    throw new InvalidRequestError('invalid_field', `until: ${detail}`, [
+      { in: 'body', name: 'until', code: 'invalid_field', detail },
+    ])
+  }
+
+  /** Never rejects. */
+  async #undo(nowMs: number): Promise<void> {
+    const { zones, origins, log } = this.#deps
+    try {
+      await origins.run(GATEWAY, () => zones.undoSwitches(nowMs))
+      this.#hasFailed = false
+    } catch (error) {
+      if (!this.#hasFailed)
+        log.warn(
+          { reason: describeError(error) },
+          'could not undo switches of zones; tries again until it can',
+        )
+      this.#hasFailed = true
+    }
+    this.#undoing = undefined
+  }
+}

@@ -1,0 +1,50 @@
+import type { Cart } from './cart.ts'
+import type { Device } from './fleet.ts'
+import type { Groups } from './groups.ts'
+import type { ZoneSets } from './zone-sets.ts'
+
+interface ZonesAppliedDeps {
+  sets: Pick<ZoneSets, 'site' | 'ownOf'>
+  groups: Pick<Groups, 'has'>
+}
+
+/** What acknowledges zones: others download them. */
+const ACKNOWLEDGING_TYPE = 'teebox'
+
+/** Which carts have the zones of the site, as far as their teeboxes acknowledged them. */
+export class ZonesApplied {
+  readonly #deps: ZonesAppliedDeps
+
+  constructor(deps: ZonesAppliedDeps) {
+    this.#deps = deps
+  }
+
+  /** Carts without a teebox in a group are in neither list. */
+  of(carts: readonly Cart[]): { version: number; applied: string[]; waiting: string[] } {
+    const lists = { version: this.#deps.sets.site.version, applied: [] as string[], waiting: [] as string[] }
+    for (const { key, devices } of carts) {
+      const teeboxes = devices.filter((device) => this.#isTold(device))
+      if (teeboxes.length === 0) continue
+      const has = teeboxes.every((device) => this.#hasApplied(device))
+      lists[has ? 'applied' : 'waiting'].push(key)
+    }
+    return lists
+  }
+
+  #isTold({ row: { deviceType, groupId } }: Device): boolean {
+    return deviceType === ACKNOWLEDGING_TYPE && groupId !== null && this.#deps.groups.has(groupId)
+  }
+
+  #hasApplied({ row: { groupId, otherGroupAckMs }, reported }: Device): boolean {
+    const { sets } = this.#deps
+    const known = groupId === null ? undefined : sets.ownOf(groupId)
+    const acknowledged = reported.state.applied.sz
+    // what it said before it came into the group is of the zones of another
+    if (known === undefined || acknowledged === undefined || acknowledged.atMs === otherGroupAckMs)
+      return false
+    const { version, siteVersion, siteSince } = known
+    // more than there ever was: from before a backup was put back
+    const isKnown = acknowledged.version >= siteSince && acknowledged.version <= version
+    return siteVersion === sets.site.version && isKnown
+  }
+}
