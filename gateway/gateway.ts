@@ -38,6 +38,7 @@ import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
+import { Reports } from '#services/reports.ts'
 import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
@@ -236,6 +237,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
+    reports: new Reports({ ...base, site, geofences }),
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,

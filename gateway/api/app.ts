@@ -36,6 +36,7 @@ import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
 import { createRecallApi } from './recall.ts'
+import { createReportsApi } from './reports.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
@@ -120,6 +121,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createTelemetryImportApi(deps))
   app.route('/', createLockEventsApi(deps))
   app.route('/', createTripsApi(deps))
+  app.route('/', createReportsApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createZonesApi(deps))
   app.route('/', createZoneSwitchesApi(deps))

@@ -28,6 +28,7 @@ import type { Sessions } from '#services/people/sessions.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Recall } from '#services/recall.ts'
+import type { Reports } from '#services/reports.ts'
 import type { Site } from '#services/site.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -82,6 +83,7 @@ export interface ApiDeps {
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
   trips: Trips
+  reports: Reports
   webhooks: Webhooks
   notifiers: Notifiers
   erasures: Erasures

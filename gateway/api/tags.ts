@@ -2,8 +2,23 @@ import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The parts of the gateway's API. */
 export const TAGS: Tags = {
-  order: ['Devices', 'Telemetry', 'Carts', 'Lock events', 'Commands', 'Trips', 'Groups', 'Configuration'],
+  order: [
+    'Devices',
+    'Telemetry',
+    'Carts',
+    'Lock events',
+    'Commands',
+    'Trips',
+    'Reports',
+    'Groups',
+    'Configuration',
+  ],
   rules: [
+    {
+      name: 'Reports',
+      description: 'How carts were used, how their packs are, and where they were: by month, or on a map.',
+      nouns: ['reports'],
+    },
     {
       name: 'Commands',
       description: 'Send a command to a device, and follow it to its outcome.',

@@ -3,12 +3,12 @@ import type { ZoneType } from '#shared/zones/zone.ts'
 import { type CartFix, type CartMotion, isPackLow } from './motion.ts'
 
 /** A position this old says nothing of how fast it is. */
-const MOVING_WITHIN_MS = 60_000
+export const MOVING_WITHIN_MS = 60_000
 /** The screen speaks for the position only when the lock has been behind it for so long. */
-const OTHER_AHEAD_MS = 60_000
+export const OTHER_AHEAD_MS = 60_000
 
 /** Of a device type with a lock, which speaks for its cart. */
-const LOCK_TYPE = 'teebox'
+export const LOCK_TYPE = 'teebox'
 
 /** A zone that a device is in; `sinceMs` is the event time at which it came in, or was first known to be. */
 export interface ZoneStay {

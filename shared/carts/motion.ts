@@ -5,9 +5,9 @@ import { haversineM } from '#shared/trips/earth-distance.ts'
 /** Below this nobody can say in which direction a receiver went. */
 const HEADING_M = 5
 /** A receiver at rest wanders this far. */
-const STILL_M = 30
+export const STILL_M = 30
 /** Speed is worked out only between fixes that are nearer in time. */
-const SPEED_WITHIN_MS = 60_000
+export const SPEED_WITHIN_MS = 60_000
 /** While a cart drives its voltage drops: it is low when it falls so far below that of rest. */
 const LOW_WHILE_DRIVING = 0.9
 /** One reading may be a mistake. */

@@ -14,6 +14,7 @@ export const ERROR_CODES: Readonly<
   missing_parameter: { status: 400, meaning: 'A parameter is required, or required together with another.' },
   invalid_parameter: { status: 400, meaning: 'A parameter is none of the values it may have.' },
   invalid_number: { status: 400, meaning: 'Not a whole number in digits, or out of range.' },
+  invalid_month: { status: 400, meaning: 'Not a month, as 2026-05.' },
   invalid_date: { status: 400, meaning: 'Not an ISO 8601 date.' },
   invalid_time_zone: { status: 400, meaning: 'No time zone of the IANA database.' },
   invalid_opening_hours: {

@@ -87,6 +87,14 @@ import {
 } from './recall.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './replication/sync-file.ts'
 import {
+  batteryReportSchema,
+  mapReportQuerySchema,
+  monthReportQuerySchema,
+  silencesSchema,
+  trafficSchema,
+  utilisationSchema,
+} from './reports.ts'
+import {
   currentSessionSchema,
   meSchema,
   newPairingCodeSchema,
@@ -206,6 +214,10 @@ export const operations = {
   'GET /trips/{hardwareId}': { query: deviceTripsQuerySchema, answer: deviceTripsSchema },
   'GET /trips/{hardwareId}/active': { query: deviceActiveTripQuerySchema, answer: deviceActiveTripSchema },
   'GET /trips/{hardwareId}/summary': { query: tripSummaryQuerySchema, answer: tripSummarySchema },
+  'GET /reports/utilisation': { query: monthReportQuerySchema, answer: utilisationSchema },
+  'GET /reports/battery': { query: monthReportQuerySchema, answer: batteryReportSchema },
+  'GET /reports/traffic': { query: mapReportQuerySchema, answer: trafficSchema },
+  'GET /reports/silence': { query: mapReportQuerySchema, answer: silencesSchema },
   'GET /alerts': { query: alertQuerySchema, answer: alertListSchema },
   'GET /alerts/{id}': { answer: alertSchema },
   'POST /alerts/{id}/acknowledge': { body: alertNoteSchema, answer: alertSchema },

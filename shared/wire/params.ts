@@ -132,6 +132,16 @@ export const dateParam = z
   })
 
 /** One of a few words; anything else is refused under `code`, with the words. */
+/** A month by the calendar. */
+export const monthParam = z
+  .string()
+  .transform((text, ctx) =>
+    /^\d{4}-(0[1-9]|1[0-2])$/.test(text)
+      ? text
+      : fail(ctx, 'invalid_month', 'must be a month, such as 2026-05'),
+  )
+  .meta({ description: 'A month by the clocks of the site.', example: '2026-05' })
+
 export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {
   const choice = z.string().transform((text, ctx) => {
     const chosen = choices.find((one) => one === text)

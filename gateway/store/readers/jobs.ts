@@ -13,6 +13,10 @@ import { nextHistoryPart } from '../replication/history-part.ts'
 import { nextLogPart } from '../replication/log-part.ts'
 import { resendEntities, resendEvents, resendTelemetry } from '../replication/resend.ts'
 import { nextRows } from '../replication/rows-part.ts'
+import { readPackDays } from '../reports/pack.ts'
+import { readSilences } from '../reports/silences.ts'
+import { readTraffic } from '../reports/traffic.ts'
+import { readUtilisation } from '../reports/utilisation.ts'
 import { findUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
 import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
@@ -44,6 +48,10 @@ const jobs = {
   tripFeatures: findTripFeatures,
   tripTrack: readTripTrack,
   trackTimes: writeTrackTimes,
+  utilisation: readUtilisation,
+  packDays: readPackDays,
+  traffic: readTraffic,
+  silences: readSilences,
   oldestBlockDay,
   blocksOfDay,
   findUnreachableBlocks,
@@ -96,6 +104,7 @@ const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
     'nextLogPart',
     'nextHistoryPart',
   ] as const),
+  ...(['utilisation', 'packDays', 'traffic', 'silences'] as const),
   ...(['countLogged', 'historyChunks', 'countChunk', 'blockDays', 'loggedDays'] as const),
   ...(['auditTelemetry', 'resendTelemetry', 'findUnreachableBlocks'] as const),
 ])

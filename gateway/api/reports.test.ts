@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { Ride } from '#shared/testing/ride.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import type { GpsRecord } from '#shared/trips/track.ts'
+import type { TrafficJson, UtilisationRowJson } from '#shared/wire/reports.ts'
+import { createCallers, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const BARN = { lat: 36.568, long: -121.95 }
+/** Noon in Berlin, on the day after the clocks went forward. */
+const NOW_MS = Date.UTC(2026, 2, 30, 10)
+const clock = new FakeClock(NOW_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+let staff: string
+
+/** A morning in Berlin: an hour at the barn, an hour out, an hour at the barn. */
+function outing(day: number, { hourUtc = 7, meanwhileS = 0 } = {}): Ride {
+  return new Ride({ atMs: Date.UTC(2026, 2, day, hourUtc), ...BARN })
+    .wait(3600, 60)
+    .drive(1800, 12, 5)
+    .later(meanwhileS)
+    .drive(1800, 12, 5, { headingDeg: 180 })
+    .wait(3600, 60)
+}
+
+async function send(
+  hardwareId: string,
+  fixes: readonly GpsRecord[],
+  voltageOf: (fix: GpsRecord) => number | undefined = () => undefined,
+): Promise<void> {
+  const client = await g.connect(hardwareId, passwords.get(hardwareId) ?? '')
+  const samples = fixes.map((fix) => {
+    const volts = voltageOf(fix)
+    const { atMs, lat, long, speedKmh } = fix
+    return {
+      ts: atMs,
+      lat,
+      long,
+      speed: speedKmh,
+      ...(volts === undefined ? {} : { battery_voltage: volts }),
+    }
+  })
+  for (let at = 0; at < samples.length; at += 400)
+    await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(samples.slice(at, at + 400)), {
+      qos: 1,
+    })
+  await client.endAsync()
+}
+
+const passwords = new Map<string, string>()
+
+async function register(hardwareId: string, cart: string, deviceType = 'teebox'): Promise<void> {
+  passwords.set(hardwareId, await g.register(hardwareId, deviceType))
+  await g.request('PATCH', `/devices/${hardwareId}`, { body: { cart } })
+}
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+  const barn = {
+    ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 50 } },
+    geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
+  }
+  await g.request('PUT', '/zones', {
+    body: { type: 'FeatureCollection', features: [barn] },
+    headers: { 'if-match': '*' },
+  })
+  await register('lock-7', '7')
+  await register('screen-7', '7', 'cartcaddie')
+  await register('lock-8', '8')
+  await register('lock-10', '10')
+  const ride = outing(27).record().records
+  await send('lock-7', ride, ({ speedKmh }) => ((speedKmh ?? 0) > 3 ? 47.5 : 50.25))
+  // the screen says the same three seconds later, and another voltage: it is no other cart, and does not speak
+  await send(
+    'screen-7',
+    ride.map((fix) => ({ ...fix, atMs: fix.atMs + 3000 })),
+    () => 12,
+  )
+  // falls silent for 40 minutes, out on the course
+  await send('lock-8', outing(27, { meanwhileS: 2400 }).record().records)
+  // an outing over the night of the clocks: 22:00 to 02:00 UTC, from 23:00 on the 28th
+  await send(
+    'lock-10',
+    new Ride({ atMs: Date.UTC(2026, 2, 28, 21), ...BARN })
+      .wait(3600, 60)
+      .drive(7200, 10, 30)
+      .drive(7200, 10, 30, { headingDeg: 180 })
+      .wait(600, 60)
+      .record().records,
+  )
+  keys = await createCallers(g, ['lock-7'])
+  staff = (await g.createUser({ name: 'Half', role: 'staff', allowed_hardware_ids: ['screen-7'] })).key
+})
+after(() => g.stop())
+
+async function get(path: string, key?: string) {
+  const { status, body } = await g.request('GET', path, key === undefined ? {} : { key })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+const RANGE = 'from=2026-03-27&to=2026-03-30'
+const MONTHLY = ['/reports/utilisation', '/reports/battery']
+const MAPS = ['/reports/traffic', '/reports/silence']
+
+describe('who may', () => {
+  for (const path of [...MONTHLY.map((p) => `${p}?month=2026-03`), ...MAPS.map((p) => `${p}?${RANGE}`)])
+    for (const [who, status, code] of REFUSED_AS_NO_STAFF)
+      test(`${path}: ${who} gets ${status} ${code}`, async () => {
+        const answer = await g.request('GET', path, { key: keys[who] })
+        assert.deepEqual([answer.status, answer.body.code], [status, code])
+      })
+
+  test('staff see carts in scope, by what their devices in scope say', async () => {
+    const { rows } = await get('/reports/battery?month=2026-03', staff)
+    assert.deepEqual(rows, [{ cart: '7', date: '2026-03-27', rest_voltage_morning: 12, lowest_voltage: 12 }])
+    const { rows: used } = await get('/reports/utilisation?month=2026-03', staff)
+    assert.deepEqual(
+      used.map(({ cart }: UtilisationRowJson) => cart),
+      ['7'],
+    )
+  })
+})
+
+for (const path of MONTHLY) {
+  for (const [query, code] of [
+    ['', 'missing_parameter'],
+    ['?month=', 'invalid_month'],
+    ['?month=2026-13', 'invalid_month'],
+    ['?month=2026-5', 'invalid_month'],
+    ['?month=2026-05-01', 'invalid_month'],
+    ['?month=2026-03&format=xml', 'invalid_format'],
+  ])
+    test(`${path}${query} is 400 ${code}`, async () => {
+      const { status, body } = await g.request('GET', path + query)
+      assert.deepEqual([status, body.code], [400, code])
+    })
+
+  for (const month of ['2026-04', '2099-12', '2026-02', '1969-12'])
+    test(`${path} of ${month} is empty`, async () => {
+      const body = await get(`${path}?month=${month}`)
+      assert.deepEqual(body, { month, time_zone: 'Europe/Berlin', rows: [] })
+    })
+}
+
+for (const path of MAPS) {
+  for (const [query, code] of [
+    ['', 'missing_parameter'],
+    ['?from=2026-03-01', 'missing_parameter'],
+    ['?from=2026-03-02&to=2026-03-01', 'invalid_range'],
+    ['?from=yesterday&to=2026-03-01', 'invalid_date'],
+    ['?from=2026-01-01&to=2026-03-01', 'range_too_large'],
+  ])
+    test(`${path}${query} is 400 ${code}`, async () => {
+      const { status, body } = await g.request('GET', path + query)
+      assert.deepEqual([status, body.code], [400, code])
+    })
+}
+
+test('how carts were used, by cart in natural order and by local day', async () => {
+  const { rows } = await get('/reports/utilisation?month=2026-03')
+  assert.deepEqual(
+    rows.map(({ cart, date }: UtilisationRowJson) => `${cart} ${date}`),
+    ['7 2026-03-27', '8 2026-03-27', '10 2026-03-28', '10 2026-03-29'],
+  )
+  const [seven, eight, before, night] = rows
+  // it is out from the first fix beyond the barn to the first in it, and drives 12 km
+  near(seven.hours_out, 1, 0.02)
+  near(seven.distance, 12_000, 30)
+  // of its 40 minutes of silence 15 count
+  near(eight.hours_out, 1.25, 0.02)
+  // from 23:00 to midnight, then until 04:00 by clocks that skipped an hour
+  near(before.hours_out, 1, 0.02)
+  near(night.hours_out, 3, 0.02)
+  near(before.distance + night.distance, 40_000, 200)
+})
+
+test('a day of 25 hours has them all', async () => {
+  const other = new FakeClock(Date.UTC(2026, 9, 27))
+  const fresh = await startGateway({}, { clock: other })
+  try {
+    await fresh.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+    const client = await fresh.device('cart-1')
+    // without a parking zone it is out while it is on a trip: from 23:30 to 00:30, 26 hours on
+    const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
+    const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({
+      ts: atMs,
+      lat,
+      long,
+      speed: speedKmh,
+    }))
+    for (let at = 0; at < samples.length; at += 400)
+      await client.publishAsync('dev/cart-1/tlm', JSON.stringify(samples.slice(at, at + 400)), { qos: 1 })
+    const { body } = await fresh.request('GET', '/reports/utilisation?month=2026-10')
+    assert.deepEqual(
+      body.rows.map(({ date, hours_out }: UtilisationRowJson) => [date, Math.round(hours_out * 10) / 10]),
+      [
+        ['2026-10-24', 0.5],
+        ['2026-10-25', 25],
+        ['2026-10-26', 0.5],
+      ],
+    )
+  } finally {
+    await fresh.stop()
+  }
+})
+
+test('how packs are: the lock speaks', async () => {
+  const { month, time_zone, rows } = await get('/reports/battery?month=2026-03')
+  assert.deepEqual([month, time_zone], ['2026-03', 'Europe/Berlin'])
+  assert.deepEqual(rows, [
+    { cart: '7', date: '2026-03-27', rest_voltage_morning: 50.25, lowest_voltage: 47.5 },
+  ])
+})
+
+test('reports of a month as CSV have the same names and rows', async () => {
+  for (const [path, name, columns] of [
+    ['/reports/utilisation', 'utilisation', 'cart,date,hours_out,distance'],
+    ['/reports/battery', 'battery', 'cart,date,rest_voltage_morning,lowest_voltage'],
+  ]) {
+    const { rows } = await get(`${path}?month=2026-03`)
+    const lines = rows.map((row: object) => Object.values(row).join(','))
+    const expected = `${[columns, ...lines].join('\r\n')}\r\n`
+    const byFormat = await g.request('GET', `${path}?month=2026-03&format=csv`)
+    const byAccept = await g.request('GET', `${path}?month=2026-03`, { headers: { accept: 'text/csv' } })
+    for (const { status, headers, body } of [byFormat, byAccept]) {
+      assert.equal(status, 200)
+      assert.match(headers.get('content-type') ?? '', /^text\/csv/)
+      assert.equal(headers.get('content-disposition'), `attachment; filename="${name}-2026-03.csv"`)
+      assert.equal(body, expected)
+    }
+  }
+})
+
+test('traffic is where carts were while they were out, in seconds', async () => {
+  const { cell_m, seconds, cells }: TrafficJson = await get(
+    '/reports/traffic?from=2026-03-27T00:00:00Z&to=2026-03-27T23:59:59Z',
+  )
+  assert.ok(cell_m > 7 && cell_m < 8, `${cell_m}`)
+  // an hour of one cart, and of the other the 15 minutes that count of its silence too
+  near(seconds, 2 * 3600 + 900, 120)
+  assert.equal(
+    seconds,
+    cells.reduce((sum, cell) => sum + cell.seconds, 0),
+  )
+  for (const { lat, long } of cells) {
+    assert.ok(lat > BARN.lat && lat < BARN.lat + 0.06, `${lat}`)
+    assert.ok(Math.abs(long - BARN.long) < 0.001, `${long}`)
+  }
+  const nothing = await get('/reports/traffic?from=2026-03-01&to=2026-03-02')
+  assert.deepEqual([nothing.seconds, nothing.cells], [0, []])
+  const future = await get('/reports/traffic?from=2027-03-01&to=2027-03-02')
+  assert.deepEqual([future.seconds, future.cells], [0, []])
+})
+
+test('a cart that says nothing out on the course is on the map of silences', async () => {
+  const { silent_after_s, total, silences } = await get(
+    '/reports/silence?from=2026-03-27T00:00:00Z&to=2026-03-27T23:59:59Z',
+  )
+  assert.deepEqual([silent_after_s, total, silences.length], [900, 1, 1])
+  const [{ cart, at, until, duration, lat }] = silences
+  assert.deepEqual([cart, at, until], ['8', '2026-03-27T08:29:55.000Z', '2026-03-27T09:10:00.000Z'])
+  assert.equal(duration, 2405)
+  near(lat, BARN.lat + 0.0539, 0.001)
+})
+
+test('one that says its voltage meanwhile was not silent', async () => {
+  const said = (atMs: number) => ({ ts: atMs, battery_voltage: 48 })
+  const client = await g.connect('lock-8', passwords.get('lock-8') ?? '')
+  const from = Date.UTC(2026, 2, 27, 8, 30)
+  const payload = JSON.stringify([said(from + 12 * MINUTE_MS), said(from + 26 * MINUTE_MS)])
+  await client.publishAsync('dev/lock-8/tlm', payload, { qos: 1 })
+  assert.equal((await get(`/reports/silence?${RANGE}`)).total, 0)
+})
+
+test('a user has as many reports at once as downloads', async () => {
+  const four = Array.from({ length: 8 }, () => g.request('GET', '/reports/utilisation?month=2026-03'))
+  const answers = await Promise.all(four)
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.equal(refused.length, 4)
+  for (const { body } of refused) assert.equal(body.code, 'too_many_downloads')
+  assert.equal((await g.request('GET', '/reports/utilisation?month=2026-03')).status, 200)
+})
+
+function near(value: number, expected: number, off: number): void {
+  assert.ok(Math.abs(value - expected) <= off, `${value} is not near ${expected}`)
+}

@@ -1,0 +1,180 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { Cart } from '#services/cart.ts'
+import { RateLimitedError } from '#shared/errors.ts'
+import { fromMilli } from '#shared/geo.ts'
+import { CSV_CONTENT, sendCsv } from '#shared/http/csv.ts'
+import { acceptedFormat } from '#shared/http/history-answers.ts'
+import { answers, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { requireTripRange } from '#shared/http/trip-answers.ts'
+import type { TelemetryStream } from '#shared/ids.ts'
+import { HOUR_MS } from '#shared/time.ts'
+import {
+  type BatteryRowJson,
+  batteryReportSchema,
+  mapReportQuerySchema,
+  monthReportQuerySchema,
+  silencesSchema,
+  trafficSchema,
+  type UtilisationRowJson,
+  utilisationSchema,
+} from '#shared/wire/reports.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
+import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { warnOfMissing } from './missing-records.ts'
+import { toSilencesJson, toTrafficJson } from './report-maps.ts'
+
+const UTILISATION_COLUMNS = [
+  'cart',
+  'date',
+  'hours_out',
+  'distance',
+] as const satisfies (keyof UtilisationRowJson)[]
+const BATTERY_COLUMNS = [
+  ...['cart', 'date', 'rest_voltage_morning', 'lowest_voltage'],
+] as const satisfies (keyof BatteryRowJson)[]
+
+const RETRY_S = 10
+
+/** `/reports`: what carts did, by month or on a map. For staff. */
+export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+  const { reports, visibleCarts, downloads, store, site } = deps
+  const api = createApi()
+
+  /** A report takes a reader thread for as long as a long download. */
+  async function report<Found>(
+    c: Context<ApiEnv>,
+    work: (carts: readonly Cart[], asker: JobOptions) => Promise<Found>,
+  ): Promise<{ found: Found; carts: readonly Cart[] }> {
+    const { userId } = c.var.user.row
+    if (!downloads.take(userId)) {
+      const message = 'you have as many downloads and reports under way as one user may'
+      throw new RateLimitedError(message, RETRY_S, 'too_many_downloads')
+    }
+    try {
+      const carts = visibleCarts.all(c.var.user.caller)
+      return { found: await work(carts, askerOf(c)), carts }
+    } finally {
+      downloads.release(userId)
+    }
+  }
+
+  function missing(
+    c: Context<ApiEnv>,
+    carts: readonly Cart[],
+    stream: TelemetryStream,
+    range: { fromMs: number; toMs: number },
+  ) {
+    const devices = carts.flatMap((cart) => cart.devices)
+    return warnOfMissing(c, store, devices, { stream, ...range })
+  }
+
+  api.openapi(
+    route.get('/reports/utilisation', 'Report how carts were used', {
+      operationId: 'reportUtilisation',
+      description:
+        'Of each cart in scope and each local day of the month: how long it was out and how far it went. Of all devices of a cart the one that speaks for it. With Accept: text/csv the answer is a file.',
+      middleware: [staffOnly],
+      request: { query: monthReportQuerySchema },
+      responses: { 200: monthAnswer(utilisationSchema, 'Rows by cart and date.'), ...problems(400, 403) },
+    }),
+    async (c) => {
+      const { month, format } = c.req.valid('query')
+      const { found, carts } = await report(c, (of, asker) => reports.utilisation(of, month, asker))
+      const rows = found.map(
+        ({ cart, date, outMs, distanceM }): UtilisationRowJson => ({
+          ...{ cart, date },
+          hours_out: rounded(outMs / HOUR_MS, 1000),
+          distance: rounded(distanceM, 10),
+        }),
+      )
+      const warnings = missing(c, carts, 'gps', reports.rangeOf(month))
+      if (wantsCsv(c, format))
+        return sendCsv(c, UTILISATION_COLUMNS, rows, `utilisation-${month}.csv`) as never
+      return c.json({ month, time_zone: site.settings.timeZone, rows, ...warnings }, 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/reports/battery', 'Report how packs are', {
+      operationId: 'reportBattery',
+      description:
+        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest under load. With Accept: text/csv the answer is a file.',
+      middleware: [staffOnly],
+      request: { query: monthReportQuerySchema },
+      responses: { 200: monthAnswer(batteryReportSchema, 'Rows by cart and date.'), ...problems(400, 403) },
+    }),
+    async (c) => {
+      const { month, format } = c.req.valid('query')
+      const { found, carts } = await report(c, (of, asker) => reports.packs(of, month, asker))
+      const rows = found.map(
+        ({ cart, date, restMorningMv, lowestMv }): BatteryRowJson => ({
+          ...{ cart, date },
+          rest_voltage_morning: restMorningMv === null ? null : fromMilli(restMorningMv),
+          lowest_voltage: lowestMv === null ? null : fromMilli(lowestMv),
+        }),
+      )
+      const warnings = missing(c, carts, 'battery', reports.rangeOf(month))
+      if (wantsCsv(c, format)) return sendCsv(c, BATTERY_COLUMNS, rows, `battery-${month}.csv`) as never
+      return c.json({ month, time_zone: site.settings.timeZone, rows, ...warnings }, 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/reports/traffic', 'Map where carts were', {
+      operationId: 'reportTraffic',
+      description:
+        'The seconds that carts in scope spent in each cell of a grid while they were out of their parking zones, over up to 31 days.',
+      middleware: [staffOnly],
+      request: { query: mapReportQuerySchema },
+      responses: answers(trafficSchema, 'Cells with traffic.', 400, 403),
+    }),
+    async (c) => {
+      const { from, to } = c.req.valid('query')
+      const range = requireTripRange(from, to)
+      const { found, carts } = await report(c, (of, asker) => reports.traffic(of, range, asker))
+      return c.json({ ...toTrafficJson(range, found), ...missing(c, carts, 'gps', range) }, 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/reports/silence', 'Map where carts fell silent', {
+      operationId: 'reportSilence',
+      description:
+        'Where carts in scope were, out of their parking zones, when they sent nothing for longer than silent_on_course_after_s of the site; over up to 31 days.',
+      middleware: [staffOnly],
+      request: { query: mapReportQuerySchema },
+      responses: answers(silencesSchema, 'The longest silences.', 400, 403),
+    }),
+    async (c) => {
+      const { from, to } = c.req.valid('query')
+      const range = requireTripRange(from, to)
+      const { found, carts } = await report(c, (of, asker) => reports.silences(of, range, asker))
+      const { silentOnCourseAfterS } = site.settings
+      return c.json(
+        { ...toSilencesJson(range, silentOnCourseAfterS, found), ...missing(c, carts, 'gps', range) },
+        200,
+      )
+    },
+  )
+
+  return api
+}
+
+function monthAnswer<Schema extends z.ZodType>(schema: Schema, description: string) {
+  const answer = json(schema, description)
+  return { ...answer, content: { ...answer.content, ...CSV_CONTENT } }
+}
+
+function wantsCsv(c: Context, format: 'json' | 'csv' | undefined): boolean {
+  c.header('vary', 'Accept', { append: true })
+  return (format ?? acceptedFormat(c, ['json', 'csv'])) === 'csv'
+}
+
+/** To so many parts of one. */
+function rounded(value: number, parts: number): number {
+  return Math.round(value * parts) / parts
+}

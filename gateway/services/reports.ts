@@ -1,0 +1,180 @@
+import { LOCK_TYPE } from '#shared/carts/judge.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import type { ReportDay } from '#shared/reports/day-sums.ts'
+import type { PackDay } from '#shared/reports/pack-days.ts'
+import { TrafficGrid } from '#shared/reports/traffic-grid.ts'
+import { datesOfMonth } from '#shared/site/months.ts'
+import { type Clock, DAY_MS } from '#shared/time.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
+import type { CartDevices } from '#store/reports/cart-days.ts'
+import type { Silence } from '#store/reports/silences.ts'
+import type { UsedDay } from '#store/reports/utilisation.ts'
+import type { Store } from '#store/store.ts'
+import type { TimeRange } from '#store/telemetry/reader.ts'
+import type { Cart } from './cart.ts'
+import type { Geofences } from './geofences.ts'
+import type { Site } from './site.ts'
+
+interface ReportsDeps {
+  store: Pick<Store, 'readers'>
+  site: Pick<Site, 'settings' | 'timeZone' | 'tripDefaults'>
+  geofences: Pick<Geofences, 'watchedOf'>
+  clock: Clock
+}
+
+/** A silence, and whose it was. */
+export interface CartSilence extends Silence {
+  cart: string
+}
+
+/** Jobs of one report that are in the queue or under way at a time. */
+const JOBS_IN_FLIGHT = 4
+/** Carts whose traffic is added up in one job. */
+const CARTS_A_JOB = 8
+/** Cells of a map of traffic. */
+const CELLS_MAX = 10_000
+const NOON_MINUTE = 12 * 60
+
+/** What carts did in the past, worked out in the reader threads when it is asked for: nothing of it is kept. */
+export class Reports {
+  readonly #deps: ReportsDeps
+
+  constructor(deps: ReportsDeps) {
+    this.#deps = deps
+  }
+
+  /** How each cart was used on the days of a month. Throws `too_many_positions`. */
+  utilisation(
+    carts: readonly Cart[],
+    month: string,
+    asker: JobOptions,
+  ): Promise<(UsedDay & { cart: string })[]> {
+    const { store, site } = this.#deps
+    const rules = { longestStepMs: this.#longestStepMs(), config: site.tripDefaults }
+    const days = this.#daysOf(month)
+    return this.#ofEach(carts, days, (cart) =>
+      store.readers.run('utilisation', { ...this.#watched(cart), days, ...rules }, asker),
+    )
+  }
+
+  /** The voltages of each cart on the days of a month. Throws `too_many_positions`. */
+  packs(
+    carts: readonly Cart[],
+    month: string,
+    asker: JobOptions,
+  ): Promise<(PackDay & { cart: string; date: string })[]> {
+    const { store, site } = this.#deps
+    const { restAfterS } = site.settings
+    const rules = { restAfterS, movingKmh: site.tripDefaults.speedThreshold }
+    const days = this.#daysOf(month).map((day) => ({
+      ...day,
+      noonMs: site.timeZone.instantOf(day.date, NOON_MINUTE),
+    }))
+    return this.#ofEach(carts, days, (cart) =>
+      store.readers.run('packDays', { devices: devicesOf(cart), days, rules }, asker),
+    )
+  }
+
+  /** Where carts spent their time while they were out. Throws `too_many_positions`. */
+  async traffic(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<TrafficGrid> {
+    const grid = new TrafficGrid(CELLS_MAX)
+    const query = {
+      days: this.#stretchesOf(range),
+      longestStepMs: this.#longestStepMs(),
+      cellsMax: CELLS_MAX,
+    }
+    const chunks = Array.from({ length: Math.ceil(carts.length / CARTS_A_JOB) }, (_, i) =>
+      carts.slice(i * CARTS_A_JOB, (i + 1) * CARTS_A_JOB),
+    )
+    await inParallel(chunks, JOBS_IN_FLIGHT, async (chunk) => {
+      const watched = chunk.map((cart) => this.#watched(cart))
+      grid.addAll(await this.#deps.store.readers.run('traffic', { ...query, carts: watched }, asker))
+    })
+    return grid
+  }
+
+  /** Where carts fell silent while they were out, the longest silence first. Throws `too_many_positions`. */
+  async silences(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<CartSilence[]> {
+    const query = { days: this.#stretchesOf(range), longestStepMs: this.#longestStepMs() }
+    const found = await this.#ofEach(carts, query.days, (cart) =>
+      this.#deps.store.readers.run('silences', { ...query, cart: this.#watched(cart) }, asker),
+    )
+    return found.sort((a, b) => b.untilMs - b.fromMs - (a.untilMs - a.fromMs))
+  }
+
+  /** From the first instant of a month to its last millisecond. */
+  rangeOf(month: string): TimeRange {
+    const { timeZone } = this.#deps.site
+    const dates = datesOfMonth(month)
+    return {
+      fromMs: timeZone.day(dates[0] ?? month).fromMs,
+      toMs: timeZone.day(dates.at(-1) ?? month).untilMs - 1,
+    }
+  }
+
+  /** What is found for each cart, in their order. */
+  async #ofEach<Found extends object>(
+    carts: readonly Cart[],
+    days: readonly unknown[],
+    find: (cart: Cart) => Promise<Found[]>,
+  ): Promise<(Found & { cart: string })[]> {
+    if (days.length === 0) return []
+    const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) =>
+      (await find(cart)).map((one) => ({ ...one, cart: cart.key })),
+    )
+    return found.flat()
+  }
+
+  #watched(cart: Cart): { devices: CartDevices; parking: readonly Zone[] } {
+    return { devices: devicesOf(cart), parking: this.#parkingOf(cart) }
+  }
+
+  /** The enabled parking zones that count for a cart, each once. */
+  #parkingOf({ devices }: Cart): readonly Zone[] {
+    const byId = new Map<string, Zone>()
+    for (const { row } of devices) {
+      const set = this.#deps.geofences.watchedOf(row.groupId)
+      for (const { id } of set?.watched.zones ?? []) {
+        const zone = set?.zoneOf(id)
+        if (zone?.type === 'parking') byId.set(id, zone)
+      }
+    }
+    return [...byId.values()]
+  }
+
+  /** A cart that is silent for longer is not known to be where it was. */
+  #longestStepMs(): number {
+    return this.#deps.site.settings.silentOnCourseAfterS * 1000
+  }
+
+  /** The local days of a month that have begun, the present one up to now. */
+  #daysOf(month: string): ReportDay[] {
+    const { site, clock } = this.#deps
+    const endMs = clock.nowMs() + 1
+    return datesOfMonth(month).flatMap((date) => {
+      const { fromMs, untilMs } = site.timeZone.day(date)
+      return fromMs < endMs ? [{ date, fromMs, untilMs: Math.min(untilMs, endMs) }] : []
+    })
+  }
+
+  /** The range up to now, in parts that can be read. */
+  #stretchesOf({ fromMs, toMs }: TimeRange): ReportDay[] {
+    const endMs = Math.min(toMs, this.#deps.clock.nowMs()) + 1
+    const stretches: ReportDay[] = []
+    for (let atMs = fromMs; atMs < endMs; atMs += DAY_MS)
+      stretches.push({
+        date: new Date(atMs).toISOString(),
+        fromMs: atMs,
+        untilMs: Math.min(endMs, atMs + DAY_MS),
+      })
+    return stretches
+  }
+}
+
+/** The ids of its devices, those with its lock apart. */
+function devicesOf({ devices }: Cart): CartDevices {
+  const ids = (isWanted: (deviceType: string) => boolean) =>
+    devices.filter(({ row }) => isWanted(row.deviceType)).map(({ row }) => row.deviceId)
+  return { locks: ids((type) => type === LOCK_TYPE), others: ids((type) => type !== LOCK_TYPE) }
+}

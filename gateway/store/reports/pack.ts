@@ -1,0 +1,30 @@
+import type { ReportDay } from '#shared/reports/day-sums.ts'
+import { type PackDay, PackDays, type PackRules } from '#shared/reports/pack-days.ts'
+import { BATTERY } from '#shared/telemetry/records.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type CartDevices, fixesByDay, voltagesByDay } from './cart-days.ts'
+
+export interface PackQuery {
+  devices: CartDevices
+  /** One after the other. */
+  days: readonly (ReportDay & { readonly noonMs: number })[]
+  rules: PackRules
+}
+
+/** The voltages of a cart on each day that it said any. Throws `too_many_positions`. */
+export function readPackDays(
+  tools: ReaderTools,
+  { devices, days, rules }: PackQuery,
+): (PackDay & { date: string })[] {
+  const pack = new PackDays(rules)
+  const voltagesOf = voltagesByDay(tools, devices, days)
+  const found: (PackDay & { date: string })[] = []
+  let i = 0
+  for (const fixes of fixesByDay(tools, devices, days)) {
+    const voltages = voltagesOf.next().value ?? BATTERY.allocate(0)
+    const { date, noonMs } = days[i++] ?? { date: '', noonMs: 0 }
+    const day = pack.take(fixes, voltages, noonMs)
+    if (voltages.atMs.length > 0) found.push({ date, ...day })
+  }
+  return found
+}

@@ -1,0 +1,62 @@
+import type { ReportDay } from '#shared/reports/day-sums.ts'
+import { Outings } from '#shared/reports/outings.ts'
+import { BATTERY } from '#shared/telemetry/records.ts'
+import { watchedZones } from '#shared/zones/watched-zones.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { fixesByDay } from './cart-days.ts'
+import type { WatchedCart } from './traffic.ts'
+
+export interface SilencesQuery {
+  cart: WatchedCart
+  /** Stretches of time, one after the other. */
+  days: readonly ReportDay[]
+  /** A longer time without a record is a silence. */
+  longestStepMs: number
+}
+
+/** A cart that was out said nothing from one record to another, or to the end of the time looked at. */
+export interface Silence {
+  fromMs: number
+  untilMs: number
+  /** Whether it was still silent at the end. */
+  isOpen: boolean
+  /** Its last fix before it. */
+  latE7: number
+  longE7: number
+}
+
+/** Where a cart fell silent while it was out, oldest first. Throws `too_many_positions`. */
+export function readSilences(tools: ReaderTools, { cart, days, longestStepMs }: SilencesQuery): Silence[] {
+  const { devices, parking } = cart
+  const endMs = days.at(-1)?.untilMs ?? 0
+  const silences: Silence[] = []
+  const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
+    if (untilMs - fromMs <= longestStepMs) return
+    const ids = [...devices.locks, ...devices.others]
+    for (const [from, until] of silencesBetween(tools, ids, { fromMs, untilMs, longestStepMs }))
+      silences.push({ fromMs: from, untilMs: until, isOpen: until === endMs, latE7, longE7 })
+  })
+  for (const fixes of fixesByDay(tools, devices, days)) outings.take(fixes)
+  outings.end(endMs)
+  return silences
+}
+
+/** A cart that only knows not where it is may still say its voltage. */
+function silencesBetween(
+  { telemetry }: ReaderTools,
+  ids: readonly number[],
+  { fromMs, untilMs, longestStepMs }: { fromMs: number; untilMs: number; longestStepMs: number },
+): [fromMs: number, untilMs: number][] {
+  const said = ids.flatMap((id) => {
+    const page = { fromMs: fromMs + 1, toMs: untilMs - 1, order: 'asc', limit: SAID_MAX } as const
+    return [...telemetry.page(BATTERY, id, page).atMs]
+  })
+  const times = [fromMs, ...said.sort((a, b) => a - b), untilMs]
+  return times.slice(1).flatMap((atMs, i): [number, number][] => {
+    const before = times[i] ?? atMs
+    return atMs - before > longestStepMs ? [[before, atMs]] : []
+  })
+}
+
+/** Voltages that are looked at between two fixes. */
+const SAID_MAX = 10_000

@@ -1,0 +1,35 @@
+import type { ReportDay } from '#shared/reports/day-sums.ts'
+import { Outings } from '#shared/reports/outings.ts'
+import { type TrafficCells, TrafficGrid } from '#shared/reports/traffic-grid.ts'
+import { watchedZones } from '#shared/zones/watched-zones.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type CartDevices, fixesByDay } from './cart-days.ts'
+
+/** A cart whose way is looked at, and its parking zones as they are now. */
+export interface WatchedCart {
+  devices: CartDevices
+  parking: readonly Zone[]
+}
+
+export interface TrafficQuery {
+  carts: readonly WatchedCart[]
+  /** Stretches of time, one after the other. */
+  days: readonly ReportDay[]
+  longestStepMs: number
+  cellsMax: number
+}
+
+/** Where carts were while they were out. Throws `too_many_positions`. */
+export function readTraffic(tools: ReaderTools, query: TrafficQuery): TrafficCells {
+  const { carts, days, longestStepMs, cellsMax } = query
+  const grid = new TrafficGrid(cellsMax)
+  for (const { devices, parking } of carts) {
+    const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) =>
+      grid.add(latE7, longE7, Math.min(untilMs - fromMs, longestStepMs) / 1000),
+    )
+    for (const fixes of fixesByDay(tools, devices, days)) outings.take(fixes)
+    outings.end(days.at(-1)?.untilMs ?? 0)
+  }
+  return grid.cells()
+}

@@ -1,0 +1,48 @@
+import { DaySums, type ReportDay } from '#shared/reports/day-sums.ts'
+import { drivenM, tripsOf } from '#shared/reports/driven.ts'
+import { Outings } from '#shared/reports/outings.ts'
+import type { TripConfig } from '#shared/trips/config.ts'
+import { watchedZones } from '#shared/zones/watched-zones.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type CartDevices, fixesByDay } from './cart-days.ts'
+
+export interface UtilisationQuery {
+  devices: CartDevices
+  /** One after the other. */
+  days: readonly ReportDay[]
+  /** Of the cart; without any it is out while it is on a trip. */
+  parking: readonly Zone[]
+  /** For so long a cart that says nothing counts as where it was. */
+  longestStepMs: number
+  config: TripConfig
+}
+
+/** What a cart did on each day that it said of where it was. */
+export interface UsedDay {
+  date: string
+  outMs: number
+  distanceM: number
+}
+
+/** How a cart was used, by its fixes and its parking zones as they are now. Throws `too_many_positions`. */
+export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): UsedDay[] {
+  const { devices, days, parking, longestStepMs, config } = query
+  const out = new DaySums(days)
+  const outings = new Outings(watchedZones(parking), (fromMs, untilMs) =>
+    out.add(fromMs, Math.min(untilMs, fromMs + longestStepMs)),
+  )
+  const hasParking = parking.length > 0
+  const driven = new Map<number, number>()
+  let i = 0
+  for (const fixes of fixesByDay(tools, devices, days)) {
+    if (hasParking) outings.take(fixes)
+    else for (const trip of tripsOf(fixes, config)) out.add(trip.startMs, trip.endMs)
+    if (fixes.atMs.length > 0) driven.set(i, drivenM(fixes, config))
+    i++
+  }
+  outings.end(days.at(-1)?.untilMs ?? 0)
+  return [...driven].map(([day, distanceM]) => ({
+    ...{ date: days[day]?.date ?? '', outMs: out.ms[day] ?? 0, distanceM },
+  }))
+}

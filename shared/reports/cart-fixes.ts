@@ -1,0 +1,59 @@
+import { OTHER_AHEAD_MS } from '#shared/carts/judge.ts'
+import { mergeRecords } from '#shared/telemetry/merge.ts'
+import { GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+
+/**
+ * The way of a cart from the fixes of its devices, as a cart is judged: those of its lock, and of the others each that the
+ * lock has been behind of for too long. To be given stretch by stretch, in the order of time.
+ */
+export class CartFixes {
+  #lockMs = Number.NEGATIVE_INFINITY
+
+  /** The fixes of one stretch of time; what is at 0,0 is none. */
+  merge(locks: readonly GpsRecords[], others: readonly GpsRecords[]): GpsRecords {
+    const lock = withPlaces(merged(GPS, locks))
+    const other = withPlaces(merged(GPS, others))
+    const counting = keep(other, this.#countingBeside(lock.atMs, other.atMs))
+    this.#lockMs = lock.atMs.at(-1) ?? this.#lockMs
+    return counting.atMs.length === 0 ? lock : mergeRecords(GPS, lock, counting)
+  }
+
+  #countingBeside(lockMs: Float64Array, otherMs: Float64Array): number[] {
+    const counting: number[] = []
+    let newestMs = this.#lockMs
+    let next = 0
+    for (let i = 0; i < otherMs.length; i++) {
+      const atMs = otherMs[i] ?? 0
+      for (; next < lockMs.length && (lockMs[next] ?? 0) <= atMs; next++) newestMs = lockMs[next] ?? 0
+      if (atMs - newestMs > OTHER_AHEAD_MS) counting.push(i)
+    }
+    return counting
+  }
+}
+
+/** The records of several devices as those of one. */
+export function merged<R extends Records>(kind: RecordKind<R>, devices: readonly R[]): R {
+  const [first = kind.allocate(0), ...others] = devices
+  return others.reduce((all, one) => mergeRecords(kind, all, one), first)
+}
+
+/** A receiver without a fix says 0,0. */
+function withPlaces(fixes: GpsRecords): GpsRecords {
+  const { latE7, longE7 } = fixes
+  const placed: number[] = []
+  for (let i = 0; i < latE7.length; i++) if (latE7[i] !== 0 || longE7[i] !== 0) placed.push(i)
+  return keep(fixes, placed)
+}
+
+/** The fixes at these places of the columns. */
+function keep(fixes: GpsRecords, places: readonly number[]): GpsRecords {
+  if (places.length === fixes.atMs.length) return fixes
+  const kept = GPS.allocate(places.length)
+  const [from, into] = [
+    [fixes.atMs, ...GPS.columnsOf(fixes)],
+    [kept.atMs, ...GPS.columnsOf(kept)],
+  ]
+  for (const [c, column] of into.entries())
+    for (const [i, place] of places.entries()) column[i] = from[c]?.[place] ?? 0
+  return kept
+}

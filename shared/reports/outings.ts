@@ -1,0 +1,57 @@
+import type { GpsRecords } from '#shared/telemetry/records.ts'
+import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import { isFarFrom, type WatchedZones } from '#shared/zones/watched-zones.ts'
+
+/** Takes the steps of a cart that was out: from a fix, and where that was, to the next. */
+export type OutSink = (fromMs: number, untilMs: number, latE7: number, longE7: number) => void
+
+/**
+ * Follows the fixes of a cart through its parking zones as zone events do: it is in by what two fixes in a row say, the
+ * first one there is counts at once. A step between two fixes is out when the cart is out by the second. Without parking
+ * zones it always is. To be given stretch by stretch, in the order of time.
+ */
+export class Outings {
+  readonly #parking: WatchedZones
+  readonly #sink: OutSink
+  #state: WatchState = UNWATCHED
+  #last: Fix | null = null
+  #isIn = false
+
+  constructor(parking: WatchedZones, sink: OutSink) {
+    this.#parking = parking
+    this.#sink = sink
+  }
+
+  take({ atMs, latE7, longE7 }: GpsRecords): void {
+    for (let i = 0; i < atMs.length; i++)
+      this.#step({ atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 })
+  }
+
+  /** Nothing comes any more until then. */
+  end(untilMs: number): void {
+    const last = this.#last
+    if (last !== null && !this.#isIn && last.atMs < untilMs)
+      this.#sink(last.atMs, untilMs, last.latE7, last.longE7)
+    this.#last = null
+  }
+
+  #step(fix: Fix): void {
+    const last = this.#last
+    this.#last = fix
+    if (last === null || !this.#isFar(last, fix)) this.#watch(last, fix)
+    if (last !== null && !this.#isIn) this.#sink(last.atMs, fix.atMs, last.latE7, last.longE7)
+  }
+
+  /** Whether nothing is known of any zone, and nothing will be: then it makes no difference to look. */
+  #isFar(last: Fix, fix: Fix): boolean {
+    if (this.#state.zones.length > 0) return false
+    for (const zone of this.#parking.zones) if (!isFarFrom(zone, last, fix)) return false
+    return true
+  }
+
+  #watch(last: Fix | null, fix: Fix): void {
+    const before = last === null || this.#state.last === null ? this.#state : { ...this.#state, last }
+    this.#state = watch(before, this.#parking, fix).state
+    this.#isIn = this.#state.zones.some(({ isInside }) => isInside)
+  }
+}
