@@ -42,6 +42,7 @@ import { Reports } from '#services/reports.ts'
 import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
+import { Tracks } from '#services/tracks.ts'
 import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
 import { ZoneSwitches } from '#services/zone-switches.ts'
@@ -238,6 +239,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     reports: new Reports({ ...base, site, geofences }),
+    tracks: new Tracks({ store, downloads: budgets.downloads }),
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,

@@ -24,6 +24,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   // of a cart with a device in scope
   'GET /carts/{cart}': 'user',
   'PATCH /carts/{cart}': 'staff',
+  'GET /carts/{cart}/track': 'user',
+  'GET /replay': 'staff',
   'GET /devices': 'user',
   'POST /devices': 'admin',
   'GET /devices/{id}': 'device',

@@ -43,6 +43,7 @@ import { createSyncApi } from './sync.ts'
 import { createHealthApi, createSystemApi } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
+import { createTracksApi } from './tracks.ts'
 import { createTripsApi } from './trips.ts'
 import { createUsersApi } from './users.ts'
 import { createWebhooksApi } from './webhooks.ts'
@@ -122,6 +123,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createLockEventsApi(deps))
   app.route('/', createTripsApi(deps))
   app.route('/', createReportsApi(deps))
+  app.route('/', createTracksApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createZonesApi(deps))
   app.route('/', createZoneSwitchesApi(deps))

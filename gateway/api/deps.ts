@@ -34,6 +34,7 @@ import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
 import type { TelemetryImport } from '#services/telemetry/import.ts'
+import type { Tracks } from '#services/tracks.ts'
 import type { Trips } from '#services/trips.ts'
 import type { Users } from '#services/users.ts'
 import type { Webhooks } from '#services/webhooks.ts'
@@ -82,6 +83,7 @@ export interface ApiDeps {
   recall: Recall
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
+  tracks: Tracks
   trips: Trips
   reports: Reports
   webhooks: Webhooks

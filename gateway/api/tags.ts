@@ -48,7 +48,7 @@ export const TAGS: Tags = {
     {
       name: 'Carts',
       description: 'What people drive: the devices of a cart together, where it is and how it is.',
-      nouns: ['carts'],
+      nouns: ['carts', 'replay'],
     },
     {
       name: 'Lock events',

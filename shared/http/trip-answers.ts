@@ -158,7 +158,8 @@ export function summaryRange(
   throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
 }
 
-function dayRange(date: string, timeZone: TimeZone, hasRange: boolean): TripRange {
+/** A local day, in place of a range. Throws `invalid_date` and `invalid_range`. */
+export function dayRange(date: string, timeZone: TimeZone, hasRange: boolean): TripRange {
   if (!isCalendarDate(date))
     throw invalidQuery({ name: 'date', code: 'invalid_date', detail: 'must be a day, as 2026-05-01' })
   if (hasRange)

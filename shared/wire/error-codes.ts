@@ -23,14 +23,18 @@ export const ERROR_CODES: Readonly<
   },
   invalid_url: { status: 400, meaning: 'No http or https address, or one with a user in it.' },
   invalid_range: { status: 400, meaning: 'from is after to.' },
-  range_too_large: { status: 400, meaning: 'More than 31 days.' },
+  range_too_large: {
+    status: 400,
+    meaning: 'More than 31 days; more than 25 hours of a track, or two of a replay.',
+  },
   too_many_devices: {
     status: 400,
     meaning: 'More devices than one request may name: 50, for active trips 500.',
   },
   too_many_positions: {
     status: 400,
-    meaning: 'More than 4 million positions of one device in the range: choose a shorter one.',
+    meaning:
+      'More than 4 million positions of one device in the range, or more than one track or replay may have: choose a shorter one.',
   },
   too_many_trips: {
     status: 400,

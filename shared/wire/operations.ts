@@ -123,6 +123,7 @@ import {
   telemetryStatsSchema,
 } from './telemetry.ts'
 import { importedTelemetrySchema, telemetryImportSchema } from './telemetry-import.ts'
+import { cartTrackQuerySchema, cartTrackSchema, replayQuerySchema, replaySchema } from './tracks.ts'
 import {
   activeTripsQuerySchema,
   activeTripsSchema,
@@ -218,6 +219,8 @@ export const operations = {
   'GET /reports/battery': { query: monthReportQuerySchema, answer: batteryReportSchema },
   'GET /reports/traffic': { query: mapReportQuerySchema, answer: trafficSchema },
   'GET /reports/silence': { query: mapReportQuerySchema, answer: silencesSchema },
+  'GET /carts/{cart}/track': { query: cartTrackQuerySchema, answer: cartTrackSchema },
+  'GET /replay': { query: replayQuerySchema, answer: replaySchema },
   'GET /alerts': { query: alertQuerySchema, answer: alertListSchema },
   'GET /alerts/{id}': { answer: alertSchema },
   'POST /alerts/{id}/acknowledge': { body: alertNoteSchema, answer: alertSchema },

@@ -22,6 +22,7 @@ import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
 import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { planSealing, type SealRequest } from '../telemetry/seal-plan.ts'
+import { readTrackColumns } from '../telemetry/track-columns.ts'
 import { findActiveTrips } from '../trips/active.ts'
 import { checkTripRoom, findTripFeatures } from '../trips/features.ts'
 import { readTripTrack, writeTrackTimes } from '../trips/line.ts'
@@ -39,6 +40,7 @@ const jobs = {
   commands: listCommands,
   historyPage: readHistoryPage,
   startOfNewest,
+  trackColumns: readTrackColumns,
   recentFixes: readRecentFixes,
   recentVoltages: readRecentVoltages,
   cartSamples: readCartSamples,
@@ -87,6 +89,7 @@ const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
   ...([
     'historyPage',
     'startOfNewest',
+    'trackColumns',
     'recentFixes',
     'recentVoltages',
     'cartSamples',

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { Ride } from '#shared/testing/ride.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import type { CartTrackJson, ReplayJson } from '#shared/wire/tracks.ts'
+import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+/** 08:00 in Berlin. */
+const MORNING_MS = Date.UTC(2026, 4, 4, 6)
+const NOW_MS = MORNING_MS + 2 * HOUR_MS
+const clock = new FakeClock(NOW_MS)
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+const TRACK = '/carts/17/track'
+const DAY = `${TRACK}?date=2026-05-04`
+const REPLAY = `/replay?from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + HOUR_MS)}`
+
+const ride = new Ride({ atMs: MORNING_MS + MINUTE_MS, lat: 36.6, long: -121.9 })
+  .wait(60)
+  .drive(60, 15, 1)
+  .record()
+const FIXES: SentFix[] = ride.records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+  const put = async (id: string, cart: string) => {
+    const client = await g.device(id)
+    await g.request('PATCH', `/devices/${id}`, { body: { cart } })
+    return client
+  }
+  const lock = await put('lock-17', '17')
+  await put('screen-17', '17')
+  const [resting, lost] = [await put('lock-18', '18'), await put('lock-19', '19')]
+  await sendTrack(lock, 'lock-17', FIXES)
+  const volts = [
+    { ts: MORNING_MS, battery_voltage: 50.9 },
+    { ts: MORNING_MS + MINUTE_MS, battery_voltage: 50.1 },
+  ]
+  await lock.publishAsync('dev/lock-17/tlm', JSON.stringify(volts), { qos: 1 })
+  // the evening before, and nothing since
+  await sendTrack(resting, 'lock-18', [
+    { atMs: MORNING_MS - 10 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 },
+  ])
+  await sendTrack(lost, 'lock-19', [{ atMs: MORNING_MS - 30 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
+  keys = await createCallers(g, ['lock-17'])
+})
+after(() => g.stop())
+beforeEach(() => clock.set(NOW_MS))
+
+async function ask(path: string, who: Who = 'admin') {
+  return g.request('GET', path, { key: keys[who] })
+}
+
+async function get<Answer>(path: string, who: Who = 'admin'): Promise<Answer> {
+  const { status, body } = await ask(path, who)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+function summed(column: readonly number[]): number[] {
+  let sum = 0
+  return column.map((difference) => {
+    sum += difference
+    return sum
+  })
+}
+
+describe('who may', () => {
+  for (const [who, status, code] of REFUSED_WITHOUT_KEY)
+    test(`GET ${TRACK}: ${who} gets ${status} ${code}`, async () => {
+      const answer = await ask(DAY, who)
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  for (const who of ['out of scope', 'no scope'] as const)
+    test(`GET ${TRACK}: ${who} gets 403 cart_forbidden`, async () => {
+      const { status, body } = await ask(DAY, who)
+      assert.deepEqual([status, body.code], [403, 'cart_forbidden'])
+    })
+  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
+    test(`GET /replay: ${who} gets ${status} ${code}`, async () => {
+      const answer = await ask(REPLAY, who)
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  test('of a cart that is partly in scope only the devices in scope are told', async () => {
+    const { devices } = await get<CartTrackJson>(DAY, 'in scope')
+    assert.deepEqual(
+      devices.map(({ hardware_id }) => hardware_id),
+      ['lock-17'],
+    )
+  })
+  test('staff see in a replay what is in scope', async () => {
+    const { key } = await g.createUser({ role: 'staff', allowed_hardware_ids: ['lock-18'] })
+    const { body } = await g.request('GET', REPLAY, { key })
+    assert.deepEqual(
+      body.devices.map(({ cart }: { cart: string }) => cart),
+      ['18'],
+    )
+  })
+})
+
+describe('what is refused', () => {
+  const from = `from=${toIso(MORNING_MS)}`
+  for (const [path, status, code] of [
+    ['/carts/nothing/track?date=2026-05-04', 404, 'cart_not_found'],
+    [TRACK, 400, 'missing_parameter'],
+    [`${TRACK}?${from}`, 400, 'missing_parameter'],
+    [`${TRACK}?date=2026-02-30`, 400, 'invalid_date'],
+    [`${TRACK}?date=2026-05-04&${from}`, 400, 'invalid_range'],
+    [`${TRACK}?${from}&to=${toIso(MORNING_MS - 1)}`, 400, 'invalid_range'],
+    [`${TRACK}?${from}&to=${toIso(MORNING_MS + 25 * HOUR_MS + 1)}`, 400, 'range_too_large'],
+    ['/replay', 400, 'missing_parameter'],
+    [`/replay?${from}&to=${toIso(MORNING_MS + 2 * HOUR_MS + 1)}`, 400, 'range_too_large'],
+  ] as const)
+    test(`GET ${path} is ${status} ${code}`, async () => {
+      const answer = await ask(path)
+      assert.deepEqual([answer.status, answer.body.code ?? answer.body.errors?.[0]?.code], [status, code])
+    })
+
+  test('a user has a few reads under way, and the next is told to wait', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(DAY)))
+    const refused = answers.filter(({ status }) => status === 429)
+    assert.ok(refused.length > 0 && refused.length <= 4, String(refused.length))
+    assert.equal(refused[0]?.body.code, 'too_many_downloads')
+    await get(DAY)
+  })
+})
+
+test('the track of a day has every record of each device, by the clocks of the site', async () => {
+  const { cart, from, to, devices } = await get<CartTrackJson>(DAY)
+  assert.deepEqual([cart, from, to], ['17', '2026-05-03T22:00:00.000Z', '2026-05-04T21:59:59.999Z'])
+  const [lock, screen] = devices
+  assert.deepEqual([lock?.hardware_id, lock?.device_type], ['lock-17', 'teebox'])
+  assert.deepEqual([screen?.hardware_id, screen?.gps.at], ['screen-17', []])
+  const fromMs = Date.parse(from)
+  assert.deepEqual(
+    summed(lock?.gps.at ?? []).map((ms) => fromMs + ms),
+    FIXES.map(({ atMs }) => atMs),
+  )
+  const [lats, speeds] = [summed(lock?.gps.lat ?? []), summed(lock?.gps.speed ?? [])]
+  for (const [i, { lat, speed }] of FIXES.entries()) {
+    assert.ok(Math.abs((lats[i] ?? 0) / 1e7 - (lat ?? 0)) < 1e-7)
+    assert.equal(speeds[i], speed === null ? -1 : Math.round(speed * 1000))
+  }
+  assert.deepEqual(summed(lock?.battery.voltage ?? []), [50_900, 50_100])
+})
+
+test('a day that has not come, and one of 23 hours, have no records and their own length', async () => {
+  const future = await get<CartTrackJson>(`${TRACK}?date=2027-01-01`)
+  assert.deepEqual(future.devices[0]?.gps.at, [])
+  const short = await get<CartTrackJson>(`${TRACK}?date=2026-03-29`)
+  assert.equal(Date.parse(short.to) + 1 - Date.parse(short.from), 23 * HOUR_MS)
+})
+
+test('a replay is thinned, and begins with where each cart was seen last', async () => {
+  const { devices } = await get<ReplayJson>(REPLAY)
+  assert.deepEqual(
+    devices.map(({ cart, hardware_id }) => [cart, hardware_id]),
+    [
+      ['17', 'lock-17'],
+      ['18', 'lock-18'],
+    ],
+  )
+  const [driven, parked] = devices
+  assert.deepEqual(parked?.gps.at, [-10 * HOUR_MS])
+  const times = summed(driven?.gps.at ?? [])
+  assert.ok(times.length < FIXES.length / 3, `${times.length} of ${FIXES.length}`)
+  assert.equal(MORNING_MS + (times.at(-1) ?? 0), FIXES.at(-1)?.atMs)
+})
+
+test('a replay of the hour after begins with the last position before it', async () => {
+  const next = `/replay?from=${toIso(NOW_MS - MINUTE_MS)}&to=${toIso(NOW_MS)}`
+  const { devices } = await get<ReplayJson>(next)
+  const [driven] = devices
+  assert.deepEqual(driven?.gps.at, [(FIXES.at(-1)?.atMs ?? 0) - (NOW_MS - MINUTE_MS)])
+  const long = await get<ReplayJson>(`/replay?from=${toIso(NOW_MS + DAY_MS)}&to=${toIso(NOW_MS + DAY_MS)}`)
+  assert.deepEqual(long.devices, [])
+})

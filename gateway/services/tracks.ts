@@ -1,0 +1,110 @@
+import type { Slots } from '#shared/budgets/slots.ts'
+import { InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
+import type { Store } from '#store/store.ts'
+import type { TimeRange } from '#store/telemetry/reader.ts'
+import type { TrackColumnsQuery } from '#store/telemetry/track-columns.ts'
+import type { Device } from './fleet.ts'
+
+interface TracksDeps {
+  store: Pick<Store, 'readers'>
+  /** Of each user over all its sessions. */
+  downloads: Slots
+  limits?: TrackLimits
+}
+
+/** Positions of one answer, which is in memory as a whole: 20 bytes each of text. */
+export interface TrackLimits {
+  cart: number
+  replay: number
+}
+
+/** A device, and what the text of its columns says beside them. */
+export interface TrackedDevice {
+  device: Device
+  label: Record<string, string>
+}
+
+/** For whom tracks are read; `userId` is whose downloads they count among. */
+interface TrackAsker extends JobOptions {
+  userId: string
+}
+
+const LIMITS: TrackLimits = { cart: 250_000, replay: 500_000 }
+/** A position that is older says nothing of where a cart is. */
+const LOOK_BACK_MS = 24 * HOUR_MS
+const STEP_MS = 5_000
+/** Few enough that no thread is busy for long with one job. */
+const DEVICES_A_JOB = 16
+const RETRY_S = 10
+
+/** Tracks of a cart's day and of the whole course, as columns: read in the reader threads, in turns with what else is read. */
+export class Tracks {
+  readonly #deps: TracksDeps
+  readonly #limits: TrackLimits
+
+  constructor(deps: TracksDeps) {
+    this.#deps = deps
+    this.#limits = deps.limits ?? LIMITS
+  }
+
+  /** All records of a few devices, a JSON text each. Throws `too_many_positions` and `too_many_downloads`. */
+  whole(
+    devices: readonly TrackedDevice[],
+    range: TimeRange,
+    asker: TrackAsker,
+  ): Promise<readonly Uint8Array[]> {
+    return this.#read(devices, { ...range, replay: null }, this.#limits.cart, asker)
+  }
+
+  /** What of many devices is seen in a replay: see `thinned`. Throws as `whole` does. */
+  replay(
+    devices: readonly TrackedDevice[],
+    range: TimeRange,
+    movingKmh: number,
+    asker: TrackAsker,
+  ): Promise<readonly Uint8Array[]> {
+    const replay = {
+      ...{ stepMs: STEP_MS, standingMs: MINUTE_MS, movingMilliKmh: movingKmh * 1000 },
+      lookBackMs: LOOK_BACK_MS,
+    }
+    return this.#read(devices, { ...range, replay }, this.#limits.replay, asker)
+  }
+
+  async #read(
+    devices: readonly TrackedDevice[],
+    query: Omit<TrackColumnsQuery, 'devices' | 'positionsMax'>,
+    positionsMax: number,
+    { userId, ...asker }: TrackAsker,
+  ): Promise<readonly Uint8Array[]> {
+    const { downloads, store } = this.#deps
+    if (!downloads.take(userId)) {
+      const message = 'you have as many downloads under way as one user may'
+      throw new RateLimitedError(message, RETRY_S, 'too_many_downloads')
+    }
+    try {
+      const texts: Uint8Array[] = []
+      let left = positionsMax
+      // one job after the other: no user has more than one thread at a time
+      for (let at = 0; at < devices.length; at += DEVICES_A_JOB) {
+        const chunk = devices
+          .slice(at, at + DEVICES_A_JOB)
+          .map(({ device, label }) => ({ deviceId: device.row.deviceId, label }))
+        const input = { ...query, devices: chunk, positionsMax: left }
+        const found = await store.readers.run('trackColumns', input, { ...asker, isPartOfLongRead: at > 0 })
+        if (found.isTooMuch) throw tooMuch(positionsMax)
+        left -= found.positions
+        if (found.text.length > 0) texts.push(found.text)
+      }
+      return texts
+    } finally {
+      downloads.release(userId)
+    }
+  }
+}
+
+function tooMuch(most: number): InvalidRequestError {
+  const detail = `there are more than ${most} positions between from and to: choose a shorter range`
+  return new InvalidRequestError('too_many_positions', detail)
+}
