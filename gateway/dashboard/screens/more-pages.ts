@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import type { Role } from '#shared/wire/users.ts'
 
@@ -44,6 +45,13 @@ export const MORE_PAGES: readonly MorePage[] = [
     title: () => tabletTexts().tablets,
     load: () => import('./more/tablets.tsx').then(({ TabletsPage }) => TabletsPage),
     role: 'admin',
+  },
+  {
+    path: 'site',
+    section: 'gateway',
+    title: () => siteTexts().title,
+    load: () => import('./site.tsx').then(({ SitePage }) => SitePage),
+    role: 'staff',
   },
   {
     path: 'notify',

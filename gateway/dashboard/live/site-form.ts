@@ -1,0 +1,131 @@
+import { DEFAULT_SITE_SETTINGS, tripDefaultsOf, WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
+import type { SiteSettingsJson, SiteSettingsPatch } from '#shared/wire/site.ts'
+
+/** Settings that are numbers, by the names that the gateway gives them in its errors. */
+export const NUMBER_FIELDS = [
+  ...(['silent_after_s', 'silent_on_course_after_s', 'charge_check_h', 'auto_lock_after_min'] as const),
+  ...(['minutes_per_hole', 'zone_stay_s', 'rest_after_s'] as const),
+  ...(['lock_max_speed_kmh', 'lock_locate_after_s'] as const),
+  ...(['pack.empty_v', 'pack.full_v', 'pack.low_v'] as const),
+  ...(['trips.speedThreshold', 'trips.minimalTripDuration', 'trips.minimalTripDistance'] as const),
+  ...(['trips.minimalParkingDuration', 'trips.minimalNoDataDuration'] as const),
+  ...(['trips.minimalAvgSpeed', 'trips.maxAcceleration'] as const),
+] as const
+export type NumberField = (typeof NUMBER_FIELDS)[number]
+
+export type HoursJson = SiteSettingsJson['opening_hours']
+type Hours = NonNullable<HoursJson>
+
+/** What somebody has changed and not saved; numbers as they were typed. */
+export interface SiteEdits
+  extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
+  lock_at_closing?: boolean
+  opening_hours?: HoursJson
+  numbers?: Readonly<Partial<Record<NumberField, string>>>
+}
+
+const PRESET = DEFAULT_SITE_SETTINGS
+const PRESET_TRIPS = tripDefaultsOf(PRESET)
+/** What an empty field means; null for what is then not known. */
+export const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
+  silent_after_s: PRESET.silentAfterS,
+  silent_on_course_after_s: PRESET.silentOnCourseAfterS,
+  charge_check_h: PRESET.chargeCheckH,
+  auto_lock_after_min: PRESET.autoLockAfterMin,
+  minutes_per_hole: PRESET.minutesPerHole,
+  zone_stay_s: PRESET.zoneStayS,
+  rest_after_s: PRESET.restAfterS,
+  lock_max_speed_kmh: PRESET.lockMaxSpeedKmh,
+  lock_locate_after_s: PRESET.lockLocateAfterS,
+  'pack.empty_v': PRESET.pack.emptyV,
+  'pack.full_v': PRESET.pack.fullV,
+  'pack.low_v': PRESET.pack.lowV,
+  'trips.speedThreshold': PRESET_TRIPS.speedThreshold,
+  'trips.minimalTripDuration': PRESET_TRIPS.minimalTripDuration,
+  'trips.minimalTripDistance': PRESET_TRIPS.minimalTripDistance,
+  'trips.minimalParkingDuration': PRESET_TRIPS.minimalParkingDuration,
+  'trips.minimalNoDataDuration': PRESET_TRIPS.minimalNoDataDuration,
+  'trips.minimalAvgSpeed': PRESET_TRIPS.minimalAvgSpeed,
+  'trips.maxAcceleration': PRESET_TRIPS.maxAcceleration,
+}
+
+/** A number as it stands in its field; nothing for one that is as by default, or not known. */
+export function shownNumber(settings: SiteSettingsJson, field: NumberField): string {
+  const value = numberIn(settings, field)
+  return value === null ? '' : String(value)
+}
+
+/**
+ * What is to be sent so that the settings are as edited, or the fields in which no number stands. Nothing that is as it was is
+ * sent: somebody else may have changed it meanwhile.
+ */
+export function patchOf(
+  settings: SiteSettingsJson,
+  edits: SiteEdits,
+): { patch: SiteSettingsPatch } | { noNumbers: NumberField[] } {
+  const { numbers = {}, opening_hours: hours, ...plain } = edits
+  const patch: SiteSettingsPatch = {}
+  const noNumbers: NumberField[] = []
+  for (const field of NUMBER_FIELDS) {
+    const typed = numbers[field]
+    if (typed === undefined) continue
+    const value = readNumber(typed)
+    if (value === undefined) noNumbers.push(field)
+    else if (value !== numberIn(settings, field)) putNumber(patch, field, value)
+  }
+  if (noNumbers.length > 0) return { noNumbers }
+  const known: Readonly<Record<string, unknown>> = settings
+  for (const [name, value] of Object.entries(plain))
+    if (value !== known[name]) Object.assign(patch, { [name]: value })
+  const changedHours = hours === undefined ? undefined : hoursPatch(settings.opening_hours, hours)
+  return { patch: changedHours === undefined ? patch : { ...patch, opening_hours: changedHours } }
+}
+
+/** How many settings are others than they were. */
+export function changesIn(settings: SiteSettingsJson, edits: SiteEdits): number {
+  const result = patchOf(settings, edits)
+  if ('noNumbers' in result) return result.noNumbers.length
+  const { pack, trips, ...plain } = result.patch
+  return [plain, pack, trips].reduce((count, part) => count + Object.keys(part ?? {}).length, 0)
+}
+
+/** Every day as one of them is. */
+export function likeMonday(hours: Hours): Hours {
+  const day = (): Hours[Weekday] => (hours.mon === null ? null : [...hours.mon])
+  return { mon: day(), tue: day(), wed: day(), thu: day(), fri: day(), sat: day(), sun: day() }
+}
+
+/** Days that are changed; all of them where none were known. */
+function hoursPatch(before: HoursJson, after: HoursJson): SiteSettingsPatch['opening_hours'] | undefined {
+  if (JSON.stringify(before) === JSON.stringify(after)) return undefined
+  if (before === null || after === null) return after
+  const changed = WEEKDAYS.filter((day) => before[day]?.join() !== after[day]?.join())
+  return changed.length === 0 ? undefined : Object.fromEntries(changed.map((day) => [day, after[day]]))
+}
+
+/** Null for an empty field, which is the default; undefined for what is no number. A comma is taken as a point. */
+function readNumber(typed: string): number | null | undefined {
+  const text = typed.trim().replace(',', '.')
+  if (text === '') return null
+  const value = Number(text)
+  return Number.isFinite(value) ? value : undefined
+}
+
+function numberIn(settings: SiteSettingsJson, field: NumberField): number | null {
+  const [room, name] = placeOf(field)
+  const values: Readonly<Record<string, unknown>> = room === null ? settings : settings[room]
+  const value = values[name]
+  return typeof value === 'number' ? value : null
+}
+
+function putNumber(patch: SiteSettingsPatch, field: NumberField, value: number | null): void {
+  const [room, name] = placeOf(field)
+  if (room === null) Object.assign(patch, { [name]: value })
+  else patch[room] = { ...patch[room], [name]: value }
+}
+
+function placeOf(field: NumberField): [room: 'pack' | 'trips' | null, name: string] {
+  const [first = '', second] = field.split('.')
+  if (second === undefined) return [null, first]
+  return [first === 'pack' ? 'pack' : 'trips', second]
+}

@@ -1,0 +1,133 @@
+import './site/site.css'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { NumberField } from '#dashboard/live/site-form.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { siteTexts } from '#dashboard/texts/site.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import type { SiteSettingsJson } from '#shared/wire/site.ts'
+import { CourseFields } from './site/course-fields.tsx'
+import { HoursFields } from './site/hours-fields.tsx'
+import { NumberFields } from './site/number-fields.tsx'
+import { useSite, useSiteEditor } from './site/site-editor.ts'
+
+const BATTERY: readonly NumberField[] = [
+  ...(['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h'] as const),
+]
+const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
+const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
+const PACE: readonly NumberField[] = ['minutes_per_hole']
+const TRIPS: readonly NumberField[] = [
+  ...(['trips.speedThreshold', 'trips.minimalTripDuration', 'trips.minimalTripDistance'] as const),
+  ...(['trips.minimalParkingDuration', 'trips.minimalNoDataDuration'] as const),
+  ...(['trips.minimalAvgSpeed', 'trips.maxAcceleration'] as const),
+]
+
+/** What people say of their course: an admin changes it, staff read it. A page of More, which has its title. */
+export function SitePage() {
+  const texts = siteTexts()
+  const { site, setSite, fault, ask } = useSite()
+  if (site !== null) return <SiteForm settings={site} onSaved={setSite} />
+  if (fault === null) return <p>{texts.loading} …</p>
+  return (
+    <>
+      <Fault text={fault} />
+      <button type="button" class="button" onClick={() => void ask()}>
+        {moreTexts().tryAgain}
+      </button>
+    </>
+  )
+}
+
+interface SiteFormProps {
+  settings: SiteSettingsJson
+  onSaved: (site: SiteSettingsJson) => void
+}
+
+function SiteForm({ settings, onSaved }: SiteFormProps) {
+  const texts = siteTexts()
+  const editor = useSiteEditor(settings, onSaved)
+  const { changes, faults, fault, isReadOnly, isSaved, isSending, save, undo } = editor
+  const { sections } = texts
+  return (
+    <form
+      class="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <p>{isReadOnly ? `${texts.why} ${texts.readOnly}` : texts.why}</p>
+      <Panel title={sections.course}>
+        <CourseFields editor={editor} />
+      </Panel>
+      <Panel title={sections.hours}>
+        <HoursFields editor={editor} />
+      </Panel>
+      <Panel title={sections.battery}>
+        <NumberFields editor={editor} fields={BATTERY} />
+      </Panel>
+      <Panel title={sections.silent}>
+        <NumberFields editor={editor} fields={WARNINGS} />
+      </Panel>
+      <Panel title={sections.lock}>
+        <NumberFields editor={editor} fields={LOCKING} />
+      </Panel>
+      <Panel title={sections.pace}>
+        <NumberFields editor={editor} fields={PACE} />
+      </Panel>
+      <FoldedPanel title={sections.trips} isOpen={TRIPS.some((field) => faults.has(field))}>
+        <NumberFields editor={editor} fields={TRIPS} />
+      </FoldedPanel>
+      {!isReadOnly && (
+        <div class="site-save panel">
+          <p role="status">
+            {isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}
+          </p>
+          <Fault text={faults.size > 0 ? texts.seeFields : fault} />
+          <div class="row">
+            <button type="button" class="button" disabled={changes === 0} onClick={undo}>
+              {texts.undo}
+            </button>
+            <button type="submit" class="button main" disabled={changes === 0 || isSending}>
+              {texts.save}
+            </button>
+          </div>
+        </div>
+      )}
+    </form>
+  )
+}
+
+function Panel({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+/** For what hardly anybody changes; open where something in it was not taken. */
+function FoldedPanel({
+  title,
+  isOpen,
+  children,
+}: {
+  title: string
+  isOpen: boolean
+  children: ComponentChildren
+}) {
+  const [isUnfolded, unfold] = useState(false)
+  return (
+    <details
+      class="panel site-folded"
+      open={isUnfolded || isOpen}
+      onToggle={({ currentTarget }) => unfold(currentTarget.open)}
+    >
+      <summary>{title}</summary>
+      <div class="stack">{children}</div>
+    </details>
+  )
+}

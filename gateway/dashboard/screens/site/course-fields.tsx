@@ -1,0 +1,92 @@
+import { useState } from 'preact/hooks'
+import { timeZones } from '#dashboard/live/set-up.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { siteTexts } from '#dashboard/texts/site.ts'
+import { LANGUAGES } from '#dashboard/texts/texts.ts'
+import type { SiteEditor } from './site-editor.ts'
+import { SiteField } from './site-field.tsx'
+
+const UNITS = ['metric', 'imperial'] as const
+const NAME_MAX = 200
+
+/** What the course is called, and how people are told of it. */
+export function CourseFields({ editor }: { editor: SiteEditor }) {
+  const texts = siteTexts()
+  const { languages, unitNames } = moreTexts()
+  const [{ all: zones }] = useState(timeZones)
+  const { settings, edits, edit, faults, isReadOnly } = editor
+  const shown = { ...settings, ...edits }
+  return (
+    <>
+      <SiteField name={texts.name} why={texts.nameWhy} fault={faults.get('name')}>
+        {(input) => (
+          <input
+            {...input}
+            maxLength={NAME_MAX}
+            dir="auto"
+            autocomplete="off"
+            readOnly={isReadOnly}
+            value={shown.name}
+            onInput={({ currentTarget: { value } }) => edit({ name: value })}
+          />
+        )}
+      </SiteField>
+      <SiteField name={texts.timeZone} why={texts.timeZoneWhy} fault={faults.get('time_zone')}>
+        {(input) => (
+          <>
+            <input
+              {...input}
+              list="all-time-zones"
+              autocomplete="off"
+              spellcheck={false}
+              readOnly={isReadOnly}
+              value={shown.time_zone}
+              onInput={({ currentTarget: { value } }) => edit({ time_zone: value.trim() })}
+            />
+            <datalist id="all-time-zones">
+              {zones.map((zone) => (
+                <option key={zone} value={zone} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </SiteField>
+      <SiteField name={texts.units} why={texts.unitsWhy} fault={faults.get('units')}>
+        {(input) => (
+          <select
+            {...input}
+            disabled={isReadOnly}
+            value={shown.units}
+            onChange={({ currentTarget: { value } }) =>
+              edit({ units: UNITS.find((one) => one === value) ?? 'metric' })
+            }
+          >
+            {UNITS.map((one) => (
+              <option key={one} value={one}>
+                {unitNames[one]}
+              </option>
+            ))}
+          </select>
+        )}
+      </SiteField>
+      <SiteField name={texts.language} why={texts.languageWhy} fault={faults.get('language')}>
+        {(input) => (
+          <select
+            {...input}
+            disabled={isReadOnly}
+            value={shown.language}
+            onChange={({ currentTarget: { value } }) =>
+              edit({ language: LANGUAGES.find((one) => one === value) ?? 'en' })
+            }
+          >
+            {LANGUAGES.map((one) => (
+              <option key={one} value={one}>
+                {languages[one]}
+              </option>
+            ))}
+          </select>
+        )}
+      </SiteField>
+    </>
+  )
+}

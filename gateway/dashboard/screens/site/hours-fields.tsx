@@ -1,0 +1,116 @@
+import { type HoursJson, likeMonday } from '#dashboard/live/site-form.ts'
+import { siteTexts } from '#dashboard/texts/site.ts'
+import { WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
+import type { SiteEditor } from './site-editor.ts'
+
+type Hours = NonNullable<HoursJson>
+type Day = NonNullable<Hours[Weekday]>
+
+/** What is proposed for a day that opens. */
+const USUAL: Day = ['07:00', '20:00']
+const USUAL_WEEK: Hours = likeMonday({
+  ...{ mon: USUAL, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null },
+})
+/** The end of a day, which fields for times cannot show. */
+const [MIDNIGHT, END_OF_DAY] = ['00:00', '24:00']
+
+/** When the course is open, day by day. */
+export function HoursFields({ editor }: { editor: SiteEditor }) {
+  const texts = siteTexts()
+  const { settings, edits, edit, faults, isReadOnly } = editor
+  const hours = edits.opening_hours === undefined ? settings.opening_hours : edits.opening_hours
+  const fault = [...faults].find(([name]) => name.startsWith('opening_hours'))?.[1]
+  return (
+    <>
+      <label class="site-check">
+        <input
+          type="checkbox"
+          disabled={isReadOnly}
+          checked={hours !== null}
+          onChange={({ currentTarget: { checked } }) =>
+            edit({ opening_hours: checked ? (settings.opening_hours ?? USUAL_WEEK) : null })
+          }
+        />
+        {texts.hoursKnown}
+      </label>
+      <p class="small">{texts.hoursWhy}</p>
+      {hours !== null &&
+        WEEKDAYS.map((day) => (
+          <DayFields
+            key={day}
+            name={texts.days[day]}
+            open={hours[day]}
+            isReadOnly={isReadOnly}
+            onOpen={(open) => edit({ opening_hours: { ...hours, [day]: open } })}
+          />
+        ))}
+      {fault !== undefined && (
+        <p class="site-fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {hours !== null && !isReadOnly && (
+        <button type="button" class="button" onClick={() => edit({ opening_hours: likeMonday(hours) })}>
+          {texts.likeMonday}
+        </button>
+      )}
+      <label class="site-check">
+        <input
+          type="checkbox"
+          disabled={isReadOnly}
+          checked={edits.lock_at_closing ?? settings.lock_at_closing}
+          onChange={({ currentTarget: { checked } }) => edit({ lock_at_closing: checked })}
+        />
+        {texts.lockAtClosing}
+      </label>
+      <p class="small">{texts.lockAtClosingWhy}</p>
+    </>
+  )
+}
+
+interface DayFieldsProps {
+  name: string
+  open: Hours[Weekday]
+  isReadOnly: boolean
+  onOpen: (open: Hours[Weekday]) => void
+}
+
+function DayFields({ name, open, isReadOnly, onOpen }: DayFieldsProps) {
+  const texts = siteTexts()
+  return (
+    <fieldset class="site-day" disabled={isReadOnly}>
+      <legend class="visually-hidden">{name}</legend>
+      <label class="site-check">
+        <input
+          type="checkbox"
+          checked={open !== null}
+          onChange={({ currentTarget: { checked } }) => onOpen(checked ? USUAL : null)}
+        />
+        {name}
+      </label>
+      {open === null ? (
+        <span>{texts.closed}</span>
+      ) : (
+        <span class="row">
+          <input
+            type="time"
+            class="input site-time"
+            aria-label={texts.opens(name)}
+            value={open[0]}
+            onInput={({ currentTarget: { value } }) => onOpen([value, open[1]])}
+          />
+          <span>–</span>
+          <input
+            type="time"
+            class="input site-time"
+            aria-label={texts.closes(name)}
+            value={open[1] === END_OF_DAY ? MIDNIGHT : open[1]}
+            onInput={({ currentTarget: { value } }) =>
+              onOpen([open[0], value === MIDNIGHT ? END_OF_DAY : value])
+            }
+          />
+        </span>
+      )}
+    </fieldset>
+  )
+}

@@ -1,0 +1,91 @@
+import { useEffect, useState } from 'preact/hooks'
+import { changesIn, type NumberField, patchOf, type SiteEdits } from '#dashboard/live/site-form.ts'
+import { siteTexts } from '#dashboard/texts/site.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { type Sending, useSending } from '#dashboard/ui/sending.ts'
+import { ApiError } from '#shared/client.ts'
+import type { FieldError } from '#shared/errors.ts'
+import type { SiteSettingsJson } from '#shared/wire/site.ts'
+
+/** The settings as they are, and what somebody here makes of them. */
+export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
+  settings: SiteSettingsJson
+  edits: SiteEdits
+  edit: (change: SiteEdits) => void
+  undo: () => void
+  changes: number
+  isReadOnly: boolean
+  /** By the names of the fields. */
+  faults: ReadonlyMap<string, string>
+  isSaved: boolean
+  save: () => Promise<void>
+}
+
+/**
+ * Edits lie above the settings, so that what others save meanwhile is seen, and what was typed here stays until it is saved
+ * or taken back, whatever becomes of the line.
+ */
+export function useSiteEditor(
+  settings: SiteSettingsJson,
+  onSaved: (site: SiteSettingsJson) => void,
+): SiteEditor {
+  const { api, gate, me } = useDashboard()
+  const texts = siteTexts()
+  const [edits, setEdits] = useState<SiteEdits>({})
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map())
+  const [isSaved, setSaved] = useState(false)
+  const { send, fault, setFault, isSending } = useSending()
+  const edit = (change: SiteEdits) => {
+    setSaved(false)
+    setEdits((known) => ({ ...known, ...change }))
+  }
+  const undo = () => {
+    setEdits({})
+    setFaults(new Map())
+    setFault(null)
+  }
+  const save = async () => {
+    const result = patchOf(settings, edits)
+    if ('noNumbers' in result) return setFaults(noNumbers(result.noNumbers))
+    await send(async () => {
+      try {
+        onSaved(await gate.act(() => api.call('PATCH /site', { body: result.patch })))
+        undo()
+        setSaved(true)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.errors.length === 0) throw error
+        setFaults(new Map(error.errors.map((one) => [fieldOf(one), inWords(one)])))
+      }
+    })
+  }
+  return {
+    ...{ settings, edits, edit, undo, faults, fault, isSending, isSaved, save },
+    changes: changesIn(settings, edits),
+    isReadOnly: me.value?.user.role !== 'admin',
+  }
+
+  function noNumbers(fields: readonly NumberField[]): ReadonlyMap<string, string> {
+    return new Map(fields.map((field) => [field, texts.noNumber]))
+  }
+
+  function inWords({ code, detail }: FieldError): string {
+    if (code === 'invalid_time_zone') return texts.noSuchZone
+    return code === 'invalid_opening_hours' ? texts.badHours : texts.wrong(detail)
+  }
+}
+
+/** What is wrong with the three voltages together is said at the middle one. */
+function fieldOf({ name }: FieldError): string {
+  return name === 'pack' ? 'pack.low_v' : name
+}
+
+/** All settings, now and as they are changed; asked for here where the page does not have them. */
+export function useSite() {
+  const { api, settings } = useDashboard()
+  const shared = settings.value
+  const [known, setKnown] = useState(shared)
+  const { send, fault } = useSending()
+  const ask = () => send(async () => setKnown(await api.call('GET /site')))
+  useEffect(() => void (shared === null ? void ask() : setKnown(shared)), [shared])
+  return { site: known, setSite: setKnown, fault, ask }
+}
