@@ -30,6 +30,7 @@ import { createGeofenceDownloadApi } from './geofence-download.ts'
 import { createGeofenceEventsApi } from './geofence-events.ts'
 import { createGeofencesApi } from './geofences.ts'
 import { createGroupsApi } from './groups.ts'
+import { createHelpApi } from './help/routes.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createMeApi } from './me.ts'
@@ -98,6 +99,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     ),
   )
   app.route('/', createDashboardApi(deps))
+  app.route('/', createHelpApi())
   app.use(door)
   app.use(async (c, next) => {
     await origins.run(originOf(c.var.user, c.var.address, nameOf), next)

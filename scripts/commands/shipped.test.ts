@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { test } from 'node:test'
+import { HELP_PAGES } from '#shared/help-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ENTRY = 'scripts/commands/cartbarn.ts'
@@ -70,6 +71,16 @@ test('the image has every file that a command uses', () => {
   const isIn = (path: string) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
   assert.deepEqual(
     [...ways.keys(), 'package.json'].filter((path) => !isIn(path) || path.includes('/testing/')),
+    [],
+  )
+})
+
+test('the image has the docs that the gateway serves, and their pictures', () => {
+  const lines = read('.dockerignore').split('\n')
+  assert.ok(lines.includes('!docs'))
+  assert.ok(!lines.some((line) => /\.(md|png)$/.test(line) && !line.startsWith('!')))
+  assert.deepEqual(
+    HELP_PAGES.filter((page) => !existsSync(join(ROOT, `docs/${page}.md`))),
     [],
   )
 })

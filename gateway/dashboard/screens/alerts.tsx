@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { type AlertFilter, acknowledgedAlerts, isShown, openAlerts } from '#dashboard/live/alert-list.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { AlertDialog } from './alerts/alert-dialog.tsx'
@@ -41,6 +42,7 @@ function AlertList() {
         <h1>{texts.title}</h1>
         <AlertFilters filter={filter} onFilter={setFilter} />
         <SoundButton />
+        <HelpButton screen="alerts" title={texts.title} />
       </header>
       <VirtualList items={items} rowPx={ALERT_ROW_PX} label={texts.title} keyOf={keyOf}>
         {(item) => {

@@ -10,6 +10,7 @@ import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { BarnForm } from './barn/barn-form.tsx'
 import { CartPlaces } from './barn/cart-places.tsx'
 
@@ -55,7 +56,10 @@ export function BarnScreen() {
         {isAdmin && <div class="crosshair" aria-hidden="true" />}
       </div>
       <section class="barn-panel" aria-label={texts.title}>
-        <h1>{texts.title}</h1>
+        <header class="barn-title">
+          <h1>{texts.title}</h1>
+          <HelpButton screen="barn" title={texts.title} />
+        </header>
         {!isAdmin && <p>{texts.adminOnly}</p>}
         {isAdmin && circle === null && <p>{texts.how}</p>}
         {isAdmin && (

@@ -5,6 +5,7 @@ import { NotActed } from '#dashboard/live/person-gate.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
@@ -25,9 +26,12 @@ export function EveningScreen() {
     <div class="evening">
       <header class="evening-top">
         <h1>{texts.title}</h1>
-        <button type="button" class="button" onClick={() => print()}>
-          {texts.print}
-        </button>
+        <span class="row">
+          <button type="button" class="button" onClick={() => print()}>
+            {texts.print}
+          </button>
+          <HelpButton screen="evening" title={texts.title} />
+        </span>
       </header>
       <dl class="evening-counts">
         <Count count={groups.locked.length} name={texts.locked} />

@@ -14,6 +14,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
@@ -43,6 +44,7 @@ export function FleetScreen() {
         <button type="button" class="button" onClick={() => save('fleet.csv', toFleetCsv(carts))}>
           {texts.csv}
         </button>
+        <HelpButton screen="fleet" title={texts.title} />
       </header>
       <GiveOut />
       <div class="cart-table fleet-table">

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import type { HelpTopic } from '#dashboard/live/help-places.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -18,6 +19,8 @@ export interface MorePage {
   load: () => Promise<ComponentType>
   /** Of the tablet; whoever acts on it is asked for more by the gateway. */
   role: Role
+  /** Where the docs say more of it. */
+  help?: HelpTopic
   /** A screen with a heading of its own. */
   isWhole?: true
 }
@@ -37,6 +40,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'people',
     title: () => tabletTexts().people,
     load: () => import('./more/people.tsx').then(({ PeoplePage }) => PeoplePage),
+    help: 'people',
     role: 'admin',
   },
   {
@@ -44,6 +48,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'people',
     title: () => tabletTexts().tablets,
     load: () => import('./more/tablets.tsx').then(({ TabletsPage }) => TabletsPage),
+    help: 'tablets',
     role: 'admin',
   },
   {
@@ -51,6 +56,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'gateway',
     title: () => siteTexts().title,
     load: () => import('./site.tsx').then(({ SitePage }) => SitePage),
+    help: 'site',
     role: 'staff',
   },
   {
@@ -58,6 +64,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'gateway',
     title: () => notifyTexts().title,
     load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
+    help: 'notifiers',
     role: 'admin',
   },
 ]

@@ -4,6 +4,7 @@ import { isAtLeast } from '#dashboard/live/person-gate.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { GatewayState } from './more/gateway-state.tsx'
@@ -33,14 +34,18 @@ export function MoreScreen() {
           <a class="button" href={toHash('more')} aria-label={texts.back}>
             <Icon name="back" />
           </a>
-          <h1>{open.title()}</h1>
+          <h1 class="more-title">{open.title()}</h1>
+          {open.help !== undefined && <HelpLink topic={open.help} />}
         </div>
         <Page key={open.path} />
       </div>
     )
   return (
     <div class="page more-page">
-      <h1>{texts.title}</h1>
+      <div class="row">
+        <h1 class="more-title">{texts.title}</h1>
+        <HelpLink topic="all" />
+      </div>
       <WhoActs />
       {MORE_SECTIONS.map((section) => (
         <Links

@@ -4,9 +4,11 @@ import { lookOf } from '#dashboard/live/cart-look.ts'
 import { type Need, type NeedGroup, needsOf } from '#dashboard/live/needs.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
 import { needsTexts } from '#dashboard/texts/needs.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { placeText } from './cart-row.tsx'
@@ -29,6 +31,7 @@ export function NeedsYou() {
       <header>
         <h2 id="needs-you">{texts.title}</h2>
         {count > 0 && <span class="needs-count">{count}</span>}
+        <HelpButton screen="map" title={mapTexts().mapOfCourse} />
       </header>
       {count === 0 && <p class="needs-none">{texts.nothing}</p>}
       <ul>

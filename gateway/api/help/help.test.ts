@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { HELP_PLACES } from '#dashboard/live/help-places.ts'
+import { HELP_PAGES, helpAddress } from '#shared/help-pages.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { DOCS_DIR, readHelp } from './help-shelf.ts'
+import { renderMarkdown } from './markdown.ts'
+import { createHelpApi } from './routes.ts'
+
+let g: TestGateway
+
+before(async () => {
+  g = await startGateway({})
+})
+after(() => g.stop())
+
+const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${g.http}${path}`, { headers })
+const linksIn = (html: string) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => link)
+
+test('every page is there for anybody, says who made it up, and is asked for anew each time', async () => {
+  for (const name of ['', ...HELP_PAGES]) {
+    const answer = await ask(`/help/${name}`)
+    const { headers } = answer
+    assert.deepEqual([answer.status, headers.get('content-type')], [200, 'text/html; charset=UTF-8'], name)
+    const policy = headers.get('content-security-policy') ?? ''
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-\S+'; img-src 'self' data:; base-uri 'none'/)
+    assert.doesNotMatch(policy, /script-src|unsafe/)
+    assert.equal(headers.get('cache-control'), 'no-cache')
+    const html = await answer.text()
+    assert.doesNotMatch(html, /<script|\sstyle=|\son\w+=/)
+    const again = await ask(`/help/${name}`, { 'if-none-match': headers.get('etag') ?? '' })
+    assert.deepEqual([again.status, await again.text()], [304, ''], name)
+  }
+})
+
+test('every link between the pages, and every picture, is served', async () => {
+  const { pages } = readHelp(DOCS_DIR, renderMarkdown)
+  assert.equal(pages.size, HELP_PAGES.length)
+  const paths = new Set<string>()
+  for (const [page, { html }] of pages)
+    for (const link of linksIn(html)) {
+      if (/^https?:/.test(link)) continue
+      const { pathname, hash } = new URL(link, `http://x${helpAddress(page)}`)
+      paths.add(pathname)
+      const target = HELP_PAGES.find((one) => helpAddress(one) === pathname)
+      if (hash === '' || target === undefined) continue
+      const anchors = pages.get(target)?.anchors ?? []
+      assert.ok(anchors.includes(decodeURIComponent(hash.slice(1))), `${page}: ${link}`)
+    }
+  assert.ok([...paths].some((path) => path.startsWith('/help/pictures/')))
+  for (const path of paths) assert.equal((await ask(path)).status, 200, path)
+  for (const link of linksIn(await (await ask('/help/')).text()))
+    if (link.startsWith('/help/')) assert.equal((await ask(link)).status, 200, link)
+})
+
+test('what the pages name and the gateway does not serve is in the folder of the project', () => {
+  const text = HELP_PAGES.map((page) => readFileSync(join(DOCS_DIR, `${page}.md`), 'utf8')).join('\n')
+  const files = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, file = '']) => file)
+  assert.ok(files.includes('faults.md') || files.includes('performance.md'))
+  assert.deepEqual(
+    files.filter((file) => !existsSync(join(DOCS_DIR, file))),
+    [],
+  )
+})
+
+test('every place that the app leads to is there', () => {
+  const { pages } = readHelp(DOCS_DIR, renderMarkdown)
+  const missing = Object.entries(HELP_PLACES).filter(([, place]) => {
+    const [page, anchor] = place.split('#')
+    const found = [...pages].find(([one]) => one === page)?.[1]
+    return found === undefined || (anchor !== undefined && !found.anchors.includes(anchor))
+  })
+  assert.deepEqual(missing, [])
+})
+
+test('nothing else of the folder is served', async () => {
+  for (const path of [
+    ...[
+      'faults',
+      'dashboard.md',
+      '../README',
+      '..%2fREADME',
+      '%2e%2e/README.md',
+      'pictures/',
+      'pictures/x.png',
+    ],
+    ...['pictures/..%2fdashboard.md', 'pictures/__proto__', '__proto__', 'dashboard/', 'dashboard%00'],
+  ]) {
+    const answer = await ask(`/help/${path}`)
+    assert.ok([401, 404].includes(answer.status), `${path}: ${answer.status}`)
+  }
+  const post = await fetch(`${g.http}/help/dashboard`, { method: 'POST' })
+  assert.equal(post.status, 401)
+})
+
+test('a page of a folder without docs is not there, and the list is empty', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-help-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const bare = createHelpApi(join(folder, 'none'))
+  assert.equal((await bare.request('/help/')).status, 200)
+  writeFileSync(join(folder, 'alerts.md'), '# Loud\n\n<b>x</b>')
+  const some = createHelpApi(folder)
+  assert.match(await (await some.request('/help/alerts')).text(), /&lt;b&gt;x/)
+  assert.match(await (await some.request('/help/')).text(), /Loud/)
+})

@@ -1,0 +1,21 @@
+import type { HelpPlace } from '#shared/help-pages.ts'
+
+/** Where the docs say more of each screen; the gateway serves them, in English. */
+export const HELP_PLACES = {
+  all: 'dashboard',
+  map: 'dashboard#the-screens',
+  fleet: 'dashboard#the-screens',
+  evening: 'dashboard#the-screens',
+  alerts: 'alerts',
+  barn: 'barn#2-the-barn',
+  tablets: 'dashboard#a-tablet-in-a-minute',
+  people: 'dashboard#a-tablet-in-a-minute',
+  site: 'dashboard#settings-of-the-course',
+  notifiers: 'alerts#notifiers',
+  storage: 'operation#the-data-folder',
+  damage: 'operation#repair',
+  sync: 'head-office#status',
+  mqtt: 'mqtt',
+  audit: 'security#logins-and-scope',
+} as const satisfies Record<string, HelpPlace>
+export type HelpTopic = keyof typeof HELP_PLACES

@@ -1,0 +1,34 @@
+import { useState } from 'preact/hooks'
+import { helpTexts } from '#dashboard/texts/help.ts'
+import { Dialog } from './dialog.tsx'
+import { HelpLink } from './help-link.tsx'
+
+interface HelpButtonProps {
+  screen: keyof ReturnType<typeof helpTexts>['screens']
+  /** Of the screen, as its heading has it. */
+  title: string
+}
+
+/** What a screen is for in one sentence, and where more of it stands. */
+export function HelpButton({ screen, title }: HelpButtonProps) {
+  const texts = helpTexts()
+  const [isOpen, open] = useState(false)
+  return (
+    <>
+      <button type="button" class="button" aria-label={texts.help} onClick={() => open(true)}>
+        ?
+      </button>
+      {isOpen && (
+        <Dialog title={title} onCancel={() => open(false)}>
+          <p>{texts.screens[screen]}</p>
+          <div class="dialog-buttons">
+            <button type="button" class="button" onClick={() => open(false)}>
+              {texts.close}
+            </button>
+            <HelpLink topic={screen} words={texts.more} />
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
