@@ -145,7 +145,12 @@ const SELECTIONS = ['zone_ids', 'types', 'holes'] as const
 /** Which zones are switched on or off. */
 export const zoneSwitchSchema = z
   .strictObject({
-    zone_ids: z.array(z.string().min(1).max(64)).min(1).max(SITE_ZONES_MAX).optional(),
+    zone_ids: z
+      .array(z.string().min(1).max(64))
+      .min(1)
+      .max(SITE_ZONES_MAX)
+      .optional()
+      .meta({ description: 'These zones.', example: ['cart-path-3'] }),
     types: z.array(zoneTypeSchema).min(1).max(ZONE_TYPES.length).optional(),
     holes: z
       .array(z.number().int().min(1).max(99))
@@ -153,7 +158,7 @@ export const zoneSwitchSchema = z
       .max(99)
       .optional()
       .meta({ description: 'Zones of any type but hole with one of these numbers.', example: [3, 7] }),
-    enabled: z.boolean(),
+    enabled: z.boolean().meta({ description: 'true switches them on, false off.' }),
     until: dateParam.nullable().optional().meta({
       description:
         'Until then; null for until they are switched again; the next closing time, or else the end of the day, unless told.',
