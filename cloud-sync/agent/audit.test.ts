@@ -409,6 +409,29 @@ test('what stays unconfirmed is compared again until it is confirmed, after a re
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
 })
 
+test('nothing is in sync before the whole comparison is over, although all that was missing is there again', async (t) => {
+  const rig = await startDrained(t)
+  const rows = rowsAtHub(rig, 'lock_events')
+  rows.splice(0, 1)
+  const { push } = rows
+  rows.push = () => 0
+  await rig.agent.audit()
+  await rig.step('audit')
+  assert.equal(rig.agent.status.audit.unconfirmedRows, 10)
+  rows.push = push
+  rig.source.append('lock_events', 10, { group: 'cart-1', day: DAY + DAY_MS })
+  await rig.until(() => rig.isDrained, 'drained')
+  const states: string[] = []
+  rig.hub.faultOf = (path) => {
+    if (path === 'audit') states.push(rig.agent.status.state)
+    return null
+  }
+  await compareAll(rig)
+  assert.equal(rig.agent.status.state, 'in_sync')
+  // the day that was missing, once more when it was sent, and the day that has come since
+  assert.deepEqual(states, ['comparing', 'comparing', 'comparing'])
+})
+
 test('a hub of before is told no times, and what devices send meanwhile is compared when they rest', async (t) => {
   const rig = await startRig(t)
   rig.hub.isOld = true

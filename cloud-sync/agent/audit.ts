@@ -82,10 +82,13 @@ export class Auditor {
     return this.#record.wanted.some(isEverything)
   }
 
-  /** Rows the hub was not seen to have although an audit was requested; null before each day was compared. */
+  /**
+   * Rows the hub was not seen to have although an audit was requested; null while that is not known: before each day was
+   * compared, and when nothing is open any more until the end of the audit, which still compares what has come since.
+   */
   get unconfirmedRows(): number | null {
     if (this.#record.wanted.length === 0) return 0
-    if (!this.#isCounted) return null
+    if (!this.#isCounted || this.#open.size === 0) return null
     const rows = [...this.#open.values()].flatMap((groups) => [...groups.values()])
     return rows.reduce((sum, count) => sum + count, 0)
   }
