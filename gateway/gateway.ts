@@ -24,6 +24,7 @@ import { CommandDelivery } from '#services/commands/delivery.ts'
 import { LockGate } from '#services/commands/lock-gate.ts'
 import { createConfiguration } from '#services/configuration.ts'
 import { DatabaseCheck } from '#services/database-check.ts'
+import { DeviceImport } from '#services/device-import.ts'
 import { Devices } from '#services/devices.ts'
 import { Enrolment } from '#services/enrolment.ts'
 import { Erasures } from '#services/erasures.ts'
@@ -151,6 +152,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const maintenance = new Turns()
   const damage = new BlockDamage({ ...base, maintenance })
   const devices = new Devices({ ...base, ...configuration, fleet, damage, maintenance })
+  const deviceImport = new DeviceImport({ ...base, ...configuration, fleet })
   const turns = budgets.commandTurns
   const startedAtMonotonicMs = clock.monotonicMs()
   const startedAtMs = () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs)
@@ -233,7 +235,18 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const dashboard = new Dashboard(overrides.dashboardDir ?? DASHBOARD_DIR, log)
   const app = createApp({
-    ...{ ...base, ...configuration, fleet, devices, commands, damage, presence, users, ...people },
+    ...{
+      ...base,
+      ...configuration,
+      fleet,
+      devices,
+      deviceImport,
+      commands,
+      damage,
+      presence,
+      users,
+      ...people,
+    },
     ...{ sync, metrics, mqtt: broker, enrolment, clockConfirmation, downloads: budgets.downloads },
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,

@@ -28,6 +28,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /replay': 'staff',
   'GET /devices': 'user',
   'POST /devices': 'admin',
+  'POST /devices/import': 'admin',
   'GET /devices/{id}': 'device',
   'PATCH /devices/{id}': 'device',
   'PUT /devices/{id}': 'admin',

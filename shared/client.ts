@@ -1,5 +1,5 @@
 import type { AnswerOf, InputOf, OperationName, QueryValue } from '#shared/wire/operations.ts'
-import type { FieldError } from './errors.ts'
+import type { FieldError, LineError } from './errors.ts'
 
 export interface ClientOptions {
   /** Address of the gateway; empty in a page that comes from it. */
@@ -36,7 +36,7 @@ export class ApiError extends Error {
   /** Stable, for programs; `unexpected_answer` when it was no gateway that answered. */
   readonly code: string
   readonly detail: string
-  readonly errors: readonly FieldError[]
+  readonly errors: readonly FieldError[] | readonly LineError[]
   readonly requestId: string | undefined
   readonly retryAfterS: number | undefined
 
@@ -108,10 +108,11 @@ export class ApiClient {
       method,
       headers: {
         ...(apiKey === undefined ? {} : { 'X-API-Key': apiKey }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(body === undefined || body instanceof Blob ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // a file says itself of what type it is
+      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
       ...eitherSignal(signal, this.#options.signal),
     })
     if (response.ok) return response
@@ -139,7 +140,7 @@ function eitherSignal(...given: (AbortSignal | undefined)[]): { signal?: AbortSi
 interface Problem {
   code?: string
   detail?: string
-  errors?: FieldError[]
+  errors?: FieldError[] | LineError[]
 }
 
 /** What a gateway says of an error; nothing where something else answered, such as a proxy. */

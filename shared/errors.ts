@@ -20,8 +20,15 @@ export interface FieldError {
   detail: string
 }
 
+/** What is wrong with one line of a file; the first is 1. */
+export interface LineError {
+  line: number
+  code: string
+  message: string
+}
+
 export interface AppErrorOptions {
-  errors?: FieldError[]
+  errors?: FieldError[] | LineError[]
   retryAfterS?: number
   cause?: unknown
 }
@@ -30,7 +37,7 @@ export interface AppErrorOptions {
 export class AppError extends Error {
   readonly kind: ErrorKind
   readonly code: string
-  readonly errors: FieldError[] | undefined
+  readonly errors: FieldError[] | LineError[] | undefined
   readonly retryAfterS: number | undefined
 
   constructor(kind: ErrorKind, code: string, message: string, options: AppErrorOptions = {}) {
@@ -44,7 +51,7 @@ export class AppError extends Error {
 }
 
 export class InvalidRequestError extends AppError {
-  constructor(code: string, message: string, errors?: FieldError[]) {
+  constructor(code: string, message: string, errors?: FieldError[] | LineError[]) {
     super('invalid', code, message, errors === undefined ? {} : { errors })
   }
 }

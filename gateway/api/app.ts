@@ -20,6 +20,7 @@ import { createCommandsApi } from './commands.ts'
 import { createDashboardApi } from './dashboard/routes.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
+import { createDeviceImportApi } from './device-import.ts'
 import { createDeviceTypesApi } from './device-types.ts'
 import { createDevicesApi } from './devices.ts'
 import { createDocsContent } from './documents/docs-content.ts'
@@ -113,6 +114,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createRecallApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
+  app.route('/', createDeviceImportApi(deps))
   app.route('/', createEnrolmentApi(deps))
   app.route('/', createGroupsApi(deps))
   app.route('/', createCommandsApi(deps))

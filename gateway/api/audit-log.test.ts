@@ -110,6 +110,11 @@ const RECORDS = { gps: [{ timestamp: '2026-04-01T00:00:00Z', lat: 1, long: 1 }] 
 /** How each operation that changes something is made to do so; returns what does it, after what it needs. */
 const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
   'POST /devices': async () => newDevice,
+  'POST /devices/import': async () => () => {
+    const headers = { 'content-type': 'text/csv' }
+    const body = `hardware_id,device_type\n${fresh('cart')},teebox\n`
+    return g.request('POST', '/devices/import', { body, headers })
+  },
   'PATCH /devices/{id}': async () => {
     const id = await newDevice()
     return () => ok('PATCH', `/devices/${id}`, { name: 'Ann' })

@@ -8,6 +8,7 @@ import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { DatabaseCheck } from '#services/database-check.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
+import type { DeviceImport } from '#services/device-import.ts'
 import type { DeviceTypes } from '#services/device-types.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Enrolment } from '#services/enrolment.ts'
@@ -64,6 +65,7 @@ export interface ApiDeps {
   signIn: Pick<SignIn, 'begin'>
   openAnswers: OpenAnswers
   devices: Devices
+  deviceImport: Pick<DeviceImport, 'run'>
   enrolment: Pick<Enrolment, 'open' | 'state'>
   commands: Commands
   cartLocks: Pick<CartLocks, 'lock'>

@@ -55,7 +55,10 @@ function faultsOf(body: unknown): [string, string][] {
     return []
   } catch (error) {
     assert.ok(error instanceof InvalidRequestError)
-    const faults = (error.errors ?? []).map(({ code, name }): [string, string] => [code, name])
+    const faults = (error.errors ?? []).map((one): [string, string] => [
+      one.code,
+      'name' in one ? one.name : '',
+    ])
     assert.equal(error.code, faults[0]?.[0])
     return faults
   }

@@ -126,7 +126,9 @@ export class TestGateway {
       headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
     }
     if (body !== undefined) {
-      init.body = typeof body === 'string' ? body : JSON.stringify(body)
+      const isRaw = typeof body === 'string' || body instanceof Uint8Array
+      // bytes of a test are never shared with another thread
+      init.body = isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body)
       init.headers = { 'content-type': 'application/json', ...init.headers }
     }
     const response = await this.app.request(path, init)

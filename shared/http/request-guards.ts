@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import { isNestedTooDeep } from '#shared/wire/json-object.ts'
@@ -47,8 +47,7 @@ export function jsonBodyUpTo(maxBytes: number, empty = ''): MiddlewareHandler<Re
     if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
       throw unsupported('send the body as application/json')
     }
-    const encoding = c.req.header('content-encoding') ?? 'identity'
-    if (encoding.toLowerCase() !== 'identity') throw unsupported('send the body without Content-Encoding')
+    refuseEncoded(c.req.header('content-encoding'))
     const text = (await readText(c.req.raw, maxBytes)) || empty
     let value: unknown
     try {
@@ -77,16 +76,33 @@ export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {
   return c.req.header('content-type') === undefined && !hasBody ? next() : jsonBodyOrEmpty(c, next)
 }
 
+function refuseEncoded(encoding = 'identity'): void {
+  if (encoding.toLowerCase() !== 'identity') throw unsupported('send the body without Content-Encoding')
+}
+
 function unsupported(message: string): AppError {
   return new AppError('unsupported_media_type', 'unsupported_media_type', message)
 }
 
+/** The body of a request that has to be CSV of at most `maxBytes`, in whatever encoding. */
+export async function readCsvBody(
+  c: Pick<Context<RequestEnv>, 'req' | 'var'>,
+  maxBytes: number,
+): Promise<Buffer> {
+  if (!/^text\/csv\s*(;|$)/i.test(c.req.header('content-type') ?? ''))
+    throw unsupported('send the body as text/csv')
+  refuseEncoded(c.req.header('content-encoding'))
+  const bytes = await readBytes(c.req.raw, maxBytes)
+  c.var.requireStillIn?.()
+  return bytes
+}
+
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */
-async function readText(request: Request, maxBytes: number): Promise<string> {
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
   const tooLarge = () =>
     new AppError('payload_too_large', 'payload_too_large', `the body may have at most ${maxBytes} bytes`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
-  if (request.body === null) return ''
+  if (request.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of request.body) {
@@ -94,7 +110,11 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
     if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
-  const body = Buffer.concat(chunks)
+  return Buffer.concat(chunks)
+}
+
+async function readText(request: Request, maxBytes: number): Promise<string> {
+  const body = await readBytes(request, maxBytes)
   // decoded all the same, bad bytes would be stored as U+FFFD
   if (!isUtf8(body)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
   return new TextDecoder().decode(body)

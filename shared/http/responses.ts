@@ -14,7 +14,7 @@ export const PROBLEMS = {
   409: 'It conflicts with what is there.',
   412: 'It was changed since the version in If-Match.',
   413: 'The body is too large.',
-  415: 'The body is not JSON, or has a Content-Encoding.',
+  415: 'The body has another Content-Type than documented, or a Content-Encoding.',
   428: 'If-Match is missing.',
   429: 'Too many requests, or too many failed keys.',
   503: 'The store cannot be used now; try again after Retry-After.',

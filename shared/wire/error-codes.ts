@@ -57,6 +57,15 @@ export const ERROR_CODES: Readonly<
   },
   unsupported_command: { status: 400, meaning: 'The device type cannot do this.' },
   no_group: { status: 400, meaning: 'The device is in no group, and the command needs one.' },
+  invalid_import: {
+    status: 400,
+    meaning: 'Lines of the file are wrong; errors names them, and nothing was imported.',
+  },
+  missing_column: { status: 400, meaning: 'The first line of the file must name this column.' },
+  unknown_column: {
+    status: 400,
+    meaning: 'A column that this file does not have: most likely a misspelt one.',
+  },
   too_many_records: { status: 400, meaning: 'More than 5,000 records in one import.' },
   too_many_zones: {
     status: 400,

@@ -30,6 +30,7 @@ import {
   groupConfigsSchema,
   newLayerSchema,
 } from './device-configs.ts'
+import { deviceFileSchema, deviceImportQuerySchema, deviceImportSchema } from './device-import.ts'
 import { deviceTypePutSchema, deviceTypeSchema, putDeviceTypeSchema } from './device-types.ts'
 import {
   deletedDeviceSchema,
@@ -185,6 +186,11 @@ export const operations = {
   'POST /clock/confirm': { body: clockConfirmationSchema, answer: confirmedClockSchema },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },
   'POST /devices': { body: newDeviceSchema, answer: registeredDeviceSchema },
+  'POST /devices/import': {
+    query: deviceImportQuerySchema,
+    body: deviceFileSchema,
+    answer: deviceImportSchema,
+  },
   'GET /devices/{id}': { answer: deviceSchema },
   'PATCH /devices/{id}': { body: devicePatchSchema, answer: deviceSchema },
   'PUT /devices/{id}': { body: devicePutSchema, answer: deviceSchema },

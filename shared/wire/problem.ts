@@ -11,6 +11,17 @@ const fieldErrorSchema = z
   })
   .meta({ id: 'FieldError' })
 
+const lineErrorSchema = z
+  .object({
+    line: z
+      .number()
+      .int()
+      .meta({ description: 'The line of the file it begins in; the first is 1.', example: 17 }),
+    code: z.string().meta({ description: 'Stable, snake_case.', example: 'unknown_group' }),
+    message: z.string().meta({ description: 'For people.', example: 'there is no group North' }),
+  })
+  .meta({ id: 'LineError' })
+
 /** The body of every error: RFC 9457 problem details, plus `code`, `request_id`, `errors` and `error` (= `detail`). */
 export const problemSchema = z
   .object({
@@ -36,9 +47,12 @@ export const problemSchema = z
       example: '0b9b3a4e-6a1c-4d1a-9d3f-2f6f1f1f6a11',
     }),
     errors: z
-      .array(fieldErrorSchema)
+      .union([z.array(fieldErrorSchema), z.array(lineErrorSchema)])
       .optional()
-      .meta({ description: 'Everything that is wrong, up to 100.' }),
+      .meta({
+        description:
+          'Everything that is wrong: with fields and parameters, up to 100; with lines of a file, up to 1,000.',
+      }),
   })
   .meta({ id: 'Problem' })
 

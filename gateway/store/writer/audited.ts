@@ -51,6 +51,11 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     (input) => (input.mqttPasswordHash === undefined ? null : input.hardwareId),
   ),
   deleteDevice: changed('device', ({ hardwareId }) => hardwareId),
+  importDevices: (connection, { created, updated }, origin) => {
+    const device = changed<{ hardwareId: string }>('device', ({ hardwareId }) => hardwareId)
+    const ends = [...created, ...updated].map((one) => device(connection, one, origin))
+    return () => ends.flatMap((end) => end(null))
+  },
   issuePassword:
     (_, { hardwareId }) =>
     (row) =>

@@ -7,6 +7,7 @@ import { saveClosedDay } from '../closing.ts'
 import { expireCommands, failCommands, markCommandsPublished } from '../commands.ts'
 import { queueTest } from '../deliveries.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
+import { importDevices } from '../device-import.ts'
 import { putDeviceType } from '../device-types.ts'
 import {
   confirmPassword,
@@ -49,6 +50,7 @@ export const writes = {
   createDevice,
   updateDevice,
   deleteDevice,
+  importDevices,
   issuePassword,
   confirmPassword,
   voidSharedPasswords,

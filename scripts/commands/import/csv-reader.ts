@@ -1,4 +1,4 @@
-import { type CsvRow, CsvRows } from './csv-rows.ts'
+import { CsvError, type CsvRow, CsvRows } from '#shared/csv-rows.ts'
 import { emptyRecord, FIELD_NAMES, FIELDS, type Field, type FieldMapping, namesOf } from './fields.ts'
 import { TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 
@@ -23,11 +23,11 @@ export class CsvReader implements TrackReader {
   }
 
   read(text: string): void {
-    this.#rows.read(text)
+    asTrackFile(() => this.#rows.read(text))
   }
 
   end(): void {
-    this.#rows.end()
+    asTrackFile(() => this.#rows.end())
     if (this.#columns === undefined) throw new TrackFileError('the file is empty: not even a header is there')
   }
 
@@ -51,6 +51,14 @@ export class CsvReader implements TrackReader {
   #number(text = ''): string {
     const number = text.trim()
     return this.#rows.delimiter !== ',' && WITH_COMMA.test(number) ? number.replace(',', '.') : text
+  }
+}
+
+function asTrackFile(split: () => void): void {
+  try {
+    split()
+  } catch (error) {
+    throw error instanceof CsvError ? new TrackFileError(error.message) : error
   }
 }
 

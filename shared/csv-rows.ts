@@ -1,4 +1,15 @@
-import { LINE_LIMIT, TrackFileError } from './track-reader.ts'
+/** The text cannot be split any further. */
+export class CsvError extends Error {
+  readonly line: number
+
+  constructor(line: number, message: string) {
+    super(message)
+    this.line = line
+  }
+}
+
+/** Longer than any row of any file that is meant to be one. */
+const ROW_LIMIT = 1_048_576
 
 export interface CsvRow {
   /** The line it begins in. */
@@ -27,6 +38,7 @@ export class CsvRows {
     return this.#delimiter
   }
 
+  /** Throws `CsvError` where a row does not end. */
   read(text: string): void {
     const data = this.#rest + text
     let start = 0
@@ -42,16 +54,19 @@ export class CsvRows {
       start = end + 1
     }
     this.#rest = data.slice(start)
-    if (this.#rest.length > LINE_LIMIT)
-      throw new TrackFileError(`line ${this.#line} does not end: a quotation mark without its other half?`)
+    if (this.#rest.length > ROW_LIMIT)
+      throw new CsvError(
+        this.#line,
+        `line ${this.#line} does not end: a quotation mark without its other half?`,
+      )
   }
 
-  /** The last row may lack its line end. */
+  /** The last row may lack its line end. Throws `CsvError` where quotes are left open. */
   end(): void {
     const rest = this.#rest
     this.#rest = ''
     if (rest.split('"').length % 2 === 0)
-      throw new TrackFileError(`the file ends between the quotation marks of line ${this.#line}`)
+      throw new CsvError(this.#line, `the file ends between the quotation marks of line ${this.#line}`)
     if (rest !== '') this.#take(rest)
   }
 

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+let northId: number
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, ['cart-1'])
+  northId = (await g.request('POST', '/groups', { body: { name: 'North' } })).body.group_id
+  for (const name of ['Twin', 'Twin']) await g.request('POST', '/groups', { body: { name } })
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+const CSV = { 'content-type': 'text/csv' }
+
+function send(body: string | Uint8Array, query = ''): Promise<Answer> {
+  return g.request('POST', `/devices/import${query}`, { body, headers: CSV })
+}
+
+async function imported(body: string | Uint8Array, query = '') {
+  const answer = await send(body, query)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const { created, updated, unchanged, credentials } = answer.body
+  return { counts: [created, updated, unchanged], credentials }
+}
+
+/** The lines that are wrong, and of what kind. */
+async function wrongIn(body: string): Promise<[line: number, code: string][]> {
+  const answer = await send(body)
+  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_import'])
+  return answer.body.errors.map(({ line, code, message }: Record<string, string>) => {
+    assert.ok(message)
+    return [line, code]
+  })
+}
+
+async function device(id: string) {
+  const { hardware_id, device_type, name, cart, group_id } = (await g.request('GET', `/devices/${id}`)).body
+  return { hardware_id, device_type, name, cart, group_id }
+}
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  test(`${who} gets ${status} ${code}`, async () => {
+    const answer = await g.request('POST', '/devices/import', { key: keys[who], body: 'x', headers: CSV })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  })
+}
+
+test('a file registers devices that log in with what the answer says, and the same file again changes nothing', async () => {
+  const file = 'hardware_id,device_type,name,cart,group\na-1,teebox,Cart 1,1,North\na-2,cartcaddie,,1,\n'
+  const { counts, credentials } = await imported(file)
+  assert.deepEqual(counts, [2, 0, 0])
+  assert.deepEqual(
+    credentials.map(({ hardware_id, username }: Record<string, string>) => [hardware_id, username]),
+    [
+      ['a-1', 'a-1'],
+      ['a-2', 'a-2'],
+    ],
+  )
+  assert.deepEqual(await device('a-1'), {
+    ...{ hardware_id: 'a-1', device_type: 'teebox', name: 'Cart 1', cart: '1', group_id: northId },
+  })
+  assert.deepEqual(await device('a-2'), {
+    ...{ hardware_id: 'a-2', device_type: 'cartcaddie', name: null, cart: '1', group_id: null },
+  })
+  const client = await g.connect('a-1', credentials[0].password)
+  const configs: string[] = []
+  client.on('message', (_topic, payload) => configs.push(payload.toString()))
+  await client.subscribeAsync('dev/a-1/cfg', { qos: 1 })
+  await eventually(() => configs.length > 0, 'the configuration')
+  assert.equal(JSON.parse(configs[0] ?? '').group_id, northId)
+
+  assert.deepEqual(await imported(file), { counts: [0, 0, 2], credentials: [] })
+  assert.equal(client.connected, true)
+  await g.restart()
+  assert.equal((await device('a-2')).cart, '1')
+  await g.connect('a-2', credentials[1].password)
+})
+
+test('a line changes a device that is there, which keeps its password, and empty fields leave what is there', async () => {
+  const password = await g.register('b-1')
+  await g.request('PATCH', '/devices/b-1', { body: { name: 'Old', cart: '11' } })
+  const { counts, credentials } = await imported('hardware_id,cart,name,group\nb-1,12,,North\n')
+  assert.deepEqual([counts, credentials], [[0, 1, 0], []])
+  const expected = { hardware_id: 'b-1', device_type: 'teebox', name: 'Old', cart: '12', group_id: northId }
+  assert.deepEqual(await device('b-1'), expected)
+  const moved = await imported('hardware_id;device_type;group\r\nb-1;cartcaddie;\r\n')
+  assert.deepEqual(moved.counts, [0, 1, 0])
+  assert.deepEqual(await device('b-1'), { ...expected, device_type: 'cartcaddie' })
+  await g.connect('b-1', password)
+})
+
+test('a dry run tells the same counts and makes nothing', async () => {
+  await g.register('c-1')
+  const file = 'hardware_id,device_type,name\nc-1,teebox,Renamed\nc-2,teebox,\n'
+  assert.deepEqual(await imported(file, '?dry_run=true'), { counts: [1, 1, 0], credentials: [] })
+  assert.equal((await device('c-1')).name, null)
+  assert.equal((await g.request('GET', '/devices/c-2')).status, 404)
+  const wrong = await send('hardware_id,device_type\nc-3,tractor\n', '?dry_run=true')
+  assert.deepEqual([wrong.status, wrong.body.errors[0].code], [400, 'unknown_device_type'])
+  assert.deepEqual((await imported(file, '?dry_run=false')).counts, [1, 1, 0])
+  assert.equal((await send(file, '?dry_run=yes')).status, 400)
+})
+
+const WINDOWS = Buffer.from('hardware_id;device_type;name\nd-w;teebox;M\xfchle \x80\n', 'latin1')
+for (const [what, file, name] of [
+  ['a byte order mark', '\ufeffhardware_id,device_type,name\nd-1,teebox,Mühle €\n', 'Mühle €'],
+  ['semicolons and CRLF', 'hardware_id;device_type;name\r\nd-1;teebox;Mühle €\r\n', 'Mühle €'],
+  ['tabs and no last line end', 'hardware_id\tdevice_type\tname\nd-1\tteebox\tMühle €', 'Mühle €'],
+  ['windows-1252', WINDOWS, 'Mühle €'],
+  ['quotes', 'name,hardware_id,device_type\n"Cart ""7"", red\ntwo",d-1,teebox\n', 'Cart "7", red\ntwo'],
+  ['capitals and blanks', ' Hardware_ID , DEVICE_TYPE,name\n d-1 , teebox ,  Cart \n', 'Cart'],
+  ['empty lines and fields', '\nhardware_id,device_type,name,\n,,,\nd-1,teebox,Cart,,\n\n', 'Cart'],
+] as const) {
+  test(`a file with ${what} is read`, async () => {
+    const { credentials } = await imported(file)
+    const [{ hardware_id: id }] = credentials
+    assert.equal((await device(id)).name, name)
+    await g.request('DELETE', `/devices/${id}`)
+  })
+}
+
+test('each line that is wrong is told by its number, and nothing of the file is done', async () => {
+  await g.register('e-0')
+  const { short_id } = (await g.request('GET', '/devices/e-0')).body
+  const lines = [
+    'hardware_id,device_type,name,cart,group',
+    'e-1,teebox,,,North',
+    ',teebox,No id,,',
+    'e-2,,New without a type,,',
+    'e-1,teebox,Again,,',
+    'e 3,teebox,,,',
+    'e-4,tractor,,,',
+    'e-5,teebox,,,South',
+    'e-6,teebox,,a cart with a long name,',
+    'e-7,teebox,,site,',
+    `e-8,teebox,${'x'.repeat(201)},,`,
+    'e-9,teebox,,,Twin',
+    `${short_id},teebox,,,`,
+    'e-10,teebox,a "quote" within,,',
+    'e-11,teebox,"two\nlines",,East',
+    `e-12,teebox,,,${northId}`,
+    'e-0,,Renamed,,,more',
+  ]
+  assert.deepEqual(await wrongIn(lines.join('\n')), [
+    [3, 'missing'],
+    [4, 'missing'],
+    [5, 'duplicate'],
+    [6, 'invalid'],
+    [7, 'unknown_device_type'],
+    [8, 'unknown_group'],
+    [9, 'invalid'],
+    [10, 'invalid'],
+    [11, 'invalid'],
+    [12, 'invalid'],
+    [13, 'duplicate'],
+    [14, 'invalid'],
+    [15, 'unknown_group'],
+    [18, 'invalid'],
+  ])
+  for (const id of ['e-1', 'e-12']) assert.equal((await g.request('GET', `/devices/${id}`)).status, 404)
+  assert.equal((await device('e-0')).name, null)
+})
+
+test('quotation marks that are left open are told by their line', async () => {
+  assert.deepEqual(await wrongIn('hardware_id,name\ne-0,fine\ne-1,"open\ne-2,x\n'), [[3, 'invalid']])
+})
+
+for (const [what, file, status, code] of [
+  ['without the column hardware_id', 'device_type,name\nteebox,Cart\n', 400, 'missing_column'],
+  ['without anything', '', 400, 'missing_column'],
+  ['with a misspelt column', 'hardware_id,device_tpye\nf-1,teebox\n', 400, 'unknown_column'],
+  ['with a column twice', 'hardware_id,name,name\nf-1,a,b\n', 400, 'invalid_import'],
+  ['of 5,001 devices', `hardware_id\n${idLines(5001)}`, 413, 'payload_too_large'],
+  ['of 5 MB', `hardware_id\n${'x'.repeat(5_000_000)}`, 413, 'payload_too_large'],
+] as const) {
+  test(`a file ${what} is ${status} ${code}`, async () => {
+    const answer = await send(file)
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  })
+}
+
+for (const type of ['application/json', 'text/plain', 'text/csvx', '']) {
+  test(`content type "${type}" is refused`, async () => {
+    const headers = { 'content-type': type }
+    const { status, body } = await g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
+    assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
+  })
+}
+
+test('a content type with a charset is taken, compression is not', async () => {
+  const request = (headers: Record<string, string>) =>
+    g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
+  assert.equal((await request({ 'content-type': 'Text/CSV; charset=windows-1252' })).status, 200)
+  assert.equal((await request({ ...CSV, 'content-encoding': 'gzip' })).status, 415)
+})
+
+function idLines(count: number): string {
+  return Array.from({ length: count }, (_, i) => `g-${i}\n`).join('')
+}
+
+test('5,000 devices are registered at once, and each is in the audit log without its password', async () => {
+  const lines = Array.from({ length: 5000 }, (_, i) => `h-${i},teebox,${i}\n`).join('')
+  const file = `hardware_id,device_type,cart\n${lines}`
+  const { counts, credentials } = await imported(file)
+  assert.deepEqual(counts, [5000, 0, 0])
+  assert.equal(new Set(credentials.map(({ password }: Record<string, string>) => password)).size, 5000)
+  const { entries } = (await g.request('GET', '/audit-log?action=device.created&limit=1000')).body
+  const last = entries.find(({ target }: Record<string, string>) => target === 'h-4999')
+  assert.equal(last.after.cart, '4999')
+  assert.doesNotMatch(JSON.stringify(entries), new RegExp(credentials[4999].password))
+  assert.deepEqual((await imported(file)).counts, [0, 0, 5000])
+})

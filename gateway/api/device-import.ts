@@ -1,0 +1,44 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { readDeviceFile } from '#services/device-file.ts'
+import { readCsvBody } from '#shared/http/request-guards.ts'
+import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import {
+  deviceFileSchema,
+  deviceImportQuerySchema,
+  deviceImportSchema,
+  IMPORT_BYTES_MAX,
+} from '#shared/wire/device-import.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+
+/** Registers the devices of a list that people wrote in a spreadsheet. */
+export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  api.openapi(
+    route.post('/devices/import', 'Register or change the devices of a CSV file', {
+      description:
+        'Takes all lines or none; `errors` of the problem names the lines that are wrong. An empty field leaves what is there, and a device that exists keeps its password. Repeating the request changes nothing. For admins.',
+      middleware: [adminOnly],
+      request: {
+        query: deviceImportQuerySchema,
+        body: { required: true, content: { 'text/csv': { schema: deviceFileSchema } } },
+      },
+      responses: answers(
+        deviceImportSchema,
+        'What became of the lines, and the passwords of new devices, which are shown only here.',
+        ...([400, 403, 413, 415] as const),
+      ),
+    }),
+    async (c) => {
+      const { lines, errors } = readDeviceFile(await readCsvBody(c, IMPORT_BYTES_MAX))
+      const isDryRun = c.req.valid('query').dry_run === 'true'
+      const { credentials, ...counts } = await deviceImport.run(lines, errors, isDryRun)
+      const shown = credentials.map(({ hardwareId, password }) => ({
+        ...{ hardware_id: hardwareId, username: hardwareId, password },
+      }))
+      return c.json({ ...counts, credentials: shown }, 200)
+    },
+  )
+  return api
+}

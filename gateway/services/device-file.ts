@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer'
+import { CsvError, type CsvRow, CsvRows } from '#shared/csv-rows.ts'
+import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
+import {
+  IMPORT_COLUMNS,
+  IMPORT_LINES_MAX,
+  type ImportColumn,
+  importLineSchema,
+} from '#shared/wire/device-import.ts'
+
+/** What a line of the file says of a device; what is empty there is undefined. */
+export interface DeviceLine {
+  line: number
+  hardwareId: string
+  deviceType: string | undefined
+  name: string | undefined
+  cart: string | undefined
+  /** A group's id or name. */
+  group: string | undefined
+}
+
+/** What was read, and what is wrong with single lines: of those nothing is in `lines`. */
+interface DeviceFile {
+  lines: DeviceLine[]
+  errors: LineError[]
+}
+
+/**
+ * Reads a list of devices as CSV; fields that are empty or missing say nothing. Throws `missing_column`,
+ * `unknown_column`, `invalid_import` and, over 5,000 devices, `payload_too_large`.
+ */
+export function readDeviceFile(bytes: Uint8Array): DeviceFile {
+  const [header, ...rows] = rowsOf(textOf(bytes))
+  const columns = columnsOf(header?.fields ?? [])
+  const file: DeviceFile = { lines: [], errors: [] }
+  if (rows.length > IMPORT_LINES_MAX)
+    throw new AppError('payload_too_large', 'payload_too_large', `at most ${IMPORT_LINES_MAX} devices`)
+  const known = new Map<string, number>()
+  for (const row of rows) {
+    const found = readLine(row, columns)
+    if ('code' in found) {
+      file.errors.push(found)
+      continue
+    }
+    const earlier = known.get(found.hardwareId)
+    if (earlier === undefined) {
+      known.set(found.hardwareId, found.line)
+      file.lines.push(found)
+    } else {
+      const message = `hardware_id ${found.hardwareId} is in line ${earlier}, too`
+      file.errors.push({ line: found.line, code: 'duplicate', message })
+    }
+  }
+  return file
+}
+
+/** Spreadsheets write UTF-8 or what Windows had before it; hardly any text of the one reads as the other. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes)
+}
+
+/** Rows in which anything stands. */
+function rowsOf(text: string): CsvRow[] {
+  const rows: CsvRow[] = []
+  const csv = new CsvRows(undefined, ({ line, fields }) => {
+    if (fields === null || fields.some((field) => field.trim() !== '')) rows.push({ line, fields })
+  })
+  try {
+    csv.read(text)
+    csv.end()
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const { line, message } = error
+    throw new InvalidRequestError('invalid_import', message, [{ line, code: 'invalid', message }])
+  }
+  return rows
+}
+
+function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
+  const names = header.map((name) => name.trim().toLowerCase())
+  const columns = names.map((name) => IMPORT_COLUMNS.find((column) => column === name))
+  const unknown = names.filter((name, i) => name !== '' && columns[i] === undefined)
+  if (!columns.includes('hardware_id'))
+    throw new InvalidRequestError('missing_column', 'the first line must name the column hardware_id')
+  if (unknown.length > 0) {
+    const found = unknown.join(', ').slice(0, 200)
+    throw new InvalidRequestError(
+      'unknown_column',
+      `columns are ${IMPORT_COLUMNS.join(', ')}; not known: ${found}`,
+    )
+  }
+  const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
+  if (twice === undefined) return columns
+  const message = `the column ${twice} is there twice`
+  throw new InvalidRequestError('invalid_import', message, [{ line: 1, code: 'duplicate', message }])
+}
+
+function readLine(
+  { line, fields }: CsvRow,
+  columns: readonly (ImportColumn | undefined)[],
+): DeviceLine | LineError {
+  const wrong = (code: string, message: string): LineError => ({ line, code, message })
+  if (fields === null) return wrong('invalid', 'the quotation marks are wrong')
+  const values: Partial<Record<ImportColumn, string>> = {}
+  for (const [i, field] of fields.entries()) {
+    const value = field.trim()
+    const column = columns[i]
+    if (value === '') continue
+    if (column === undefined) return wrong('invalid', `field ${i + 1} has no column`)
+    values[column] = value
+  }
+  if (values.hardware_id === undefined) return wrong('missing', 'hardware_id is empty')
+  const checked = importLineSchema.safeParse(values)
+  if (!checked.success) {
+    const [issue] = checked.error.issues
+    return wrong('invalid', `${issue?.path.join('.')}: ${issue?.message}`)
+  }
+  return {
+    line,
+    hardwareId: checked.data.hardware_id,
+    deviceType: values.device_type,
+    name: checked.data.name ?? undefined,
+    cart: checked.data.cart ?? undefined,
+    group: values.group,
+  }
+}

@@ -1,0 +1,183 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Events } from '#gateway/events.ts'
+import { InvalidRequestError, type LineError } from '#shared/errors.ts'
+import { hashSecret, newMqttPassword } from '#shared/ids.ts'
+import type { Clock } from '#shared/time.ts'
+import type { DeviceRow } from '#store/devices.ts'
+import type { Store } from '#store/store.ts'
+import type { ConfigPublisher } from './config-publisher.ts'
+import type { DeviceLine } from './device-file.ts'
+import type { DeviceTypes } from './device-types.ts'
+import type { Device, Fleet } from './fleet.ts'
+import type { Groups } from './groups.ts'
+
+interface DeviceImportDeps {
+  store: Pick<Store, 'write'>
+  fleet: Fleet
+  groups: Pick<Groups, 'all'>
+  deviceTypes: Pick<DeviceTypes, 'find' | 'all'>
+  publisher: Pick<ConfigPublisher, 'inTurn'>
+  events: Events
+  clock: Clock
+}
+
+/** What an admin decides of a device. */
+type Place = Pick<DeviceRow, 'hardwareId' | 'deviceType' | 'name' | 'cart' | 'groupId'>
+
+interface Plan {
+  created: Place[]
+  /** Devices of which something is to be other than it is. */
+  updated: { device: Device; place: Place }[]
+  unchanged: number
+}
+
+/** What came of a file, or would come of it. */
+interface ImportOutcome {
+  created: number
+  updated: number
+  unchanged: number
+  /** Of the devices created; known only now. */
+  credentials: { hardwareId: string; password: string }[]
+}
+
+/** An answer that tells more of what is wrong helps nobody. */
+const ERRORS_SHOWN = 1000
+
+/** Passwords made in one turn of the loop: a few milliseconds. */
+const PASSWORDS_A_TURN = 250
+
+/** Registers and changes the devices of a file: all of them or none. */
+export class DeviceImport {
+  readonly #deps: DeviceImportDeps
+
+  constructor(deps: DeviceImportDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws `invalid_import` when a line is wrong, among them those of `errors`. */
+  run(lines: readonly DeviceLine[], errors: readonly LineError[], isDryRun: boolean): Promise<ImportOutcome> {
+    return this.#deps.publisher.inTurn(async (publish) => {
+      const plan = this.#plan(lines, errors)
+      const { created, updated, unchanged } = plan
+      const counts = { created: created.length, updated: updated.length, unchanged }
+      if (isDryRun || created.length + updated.length === 0) return { ...counts, credentials: [] }
+      const { store, clock } = this.#deps
+      const secrets = await newSecrets(created)
+      const nowMs = clock.nowMs()
+      const subjects = [
+        ...created,
+        // as what is called in turns only when it is to be in another place
+        ...updated.flatMap(({ device: { row }, place }) => (isMoved(row, place) ? [place] : [])),
+      ]
+      const input = {
+        created: created.map((place, i) => ({ ...place, mqttPasswordHash: secrets[i]?.hash ?? '', nowMs })),
+        updated: updated.map(({ place }) => ({ ...place, nowMs })),
+      }
+      await publish(subjects, undefined, (publication, commit) =>
+        store.write('importDevices', { ...input, publication }, (rows) => this.#written(rows, plan, commit)),
+      )
+      const credentials = created.map(({ hardwareId }, i) => ({
+        hardwareId,
+        password: secrets[i]?.password ?? '',
+      }))
+      return { ...counts, credentials }
+    })
+  }
+
+  #plan(lines: readonly DeviceLine[], wrong: readonly LineError[]): Plan {
+    const plan: Plan = { created: [], updated: [], unchanged: 0 }
+    const errors = [...wrong]
+    const groupIdOf = groupFinder(this.#deps.groups)
+    for (const line of lines) {
+      const error = this.#planLine(line, plan, groupIdOf)
+      if (error !== undefined) errors.push({ line: line.line, ...error })
+    }
+    if (errors.length > 0) throw invalidImport(errors)
+    return plan
+  }
+
+  /** Adds what a line asks for to the plan; returns what is wrong with it. */
+  #planLine(line: DeviceLine, plan: Plan, groupIdOf: GroupFinder): Omit<LineError, 'line'> | undefined {
+    const { fleet, deviceTypes } = this.#deps
+    const { hardwareId } = line
+    const device = fleet.find(hardwareId)
+    if (device !== undefined && device.row.hardwareId !== hardwareId)
+      return { code: 'duplicate', message: `${hardwareId} is the short_id of another device` }
+    const deviceType = line.deviceType ?? device?.row.deviceType
+    if (deviceType === undefined)
+      return { code: 'missing', message: `${hardwareId} is new and has no device_type` }
+    if (line.deviceType !== undefined && deviceTypes.find(deviceType) === undefined) {
+      const names = deviceTypes.all().map(({ name }) => name)
+      return { code: 'unknown_device_type', message: `device_type must be one of: ${names.join(', ')}` }
+    }
+    const given = line.group === undefined ? (device?.row.groupId ?? null) : groupIdOf(line.group)
+    if (given === 'none') return { code: 'unknown_group', message: `there is no group ${line.group}` }
+    if (given === 'several')
+      return { code: 'invalid', message: `several groups are called ${line.group}: name one by its id` }
+    const place = {
+      ...{ hardwareId, deviceType, groupId: given },
+      name: line.name ?? device?.row.name ?? null,
+      cart: line.cart ?? device?.row.cart ?? null,
+    }
+    if (device === undefined) plan.created.push(place)
+    else if (isMoved(device.row, place) || isRenamed(device.row, place)) plan.updated.push({ device, place })
+    else plan.unchanged++
+    return undefined
+  }
+
+  #written(rows: readonly DeviceRow[], { created, updated }: Plan, commit: () => void): void {
+    const { fleet, events } = this.#deps
+    for (const row of rows.slice(0, created.length)) {
+      fleet.add(row)
+      // who waits to enrol as this device is not the one that was registered, and is sent nothing of it
+      events.emit('devicePasswordIssued', { hardwareId: row.hardwareId })
+    }
+    const moved = updated.flatMap(({ device }, i) => {
+      const { hardwareId, groupId: previousGroupId } = device.row
+      device.row = rows[created.length + i] ?? device.row
+      const { groupId } = device.row
+      return groupId === previousGroupId ? [] : [{ hardwareId, groupId, previousGroupId }]
+    })
+    commit()
+    for (const { hardwareId } of created) events.emit('deviceRegistered', { hardwareId })
+    for (const { place } of updated) events.emit('deviceChanged', { hardwareId: place.hardwareId })
+    for (const event of moved) events.emit('groupChanged', event)
+  }
+}
+
+type GroupFinder = (text: string) => number | 'none' | 'several'
+
+/** Finds a group by its id, else by its exact name. */
+function groupFinder(groups: Pick<Groups, 'all'>): GroupFinder {
+  const byText = new Map<string, number | 'several'>()
+  const all = groups.all()
+  for (const { groupId, name } of all) byText.set(name, byText.has(name) ? 'several' : groupId)
+  for (const { groupId } of all) byText.set(String(groupId), groupId)
+  return (text) => byText.get(text) ?? 'none'
+}
+
+function isMoved(row: DeviceRow, place: Place): boolean {
+  return row.deviceType !== place.deviceType || row.groupId !== place.groupId
+}
+
+function isRenamed(row: DeviceRow, place: Place): boolean {
+  return row.name !== place.name || row.cart !== place.cart
+}
+
+/** A password for each, without holding up what devices send meanwhile. */
+async function newSecrets(places: readonly Place[]): Promise<{ password: string; hash: string }[]> {
+  const secrets: { password: string; hash: string }[] = []
+  while (secrets.length < places.length) {
+    if (secrets.length % PASSWORDS_A_TURN === 0 && secrets.length > 0) await nextTurn()
+    const password = newMqttPassword()
+    secrets.push({ password, hash: hashSecret(password) })
+  }
+  return secrets
+}
+
+function invalidImport(errors: LineError[]): InvalidRequestError {
+  errors.sort((a, b) => a.line - b.line)
+  const [first] = errors
+  const message = `${errors.length} wrong, nothing was imported; line ${first?.line}: ${first?.message}`
+  return new InvalidRequestError('invalid_import', message, errors.slice(0, ERRORS_SHOWN))
+}
