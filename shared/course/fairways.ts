@@ -1,0 +1,38 @@
+import { isInside, type Place } from './plane.ts'
+import type { Area, HoleLine } from './shapes.ts'
+import { stepsAlong, stripAround, thinned } from './strip.ts'
+
+/** Ground of a hole that carts may be kept off. */
+export interface HoleFairway {
+  ring: Place[]
+  hole: number
+}
+
+const STEP_M = 10
+/** A hole that only crosses a fairway does not own it. */
+const OWN_STEPS = 3
+/** Where no fairway is drawn, on each side of the hole's line. */
+const STRIP_M = 20
+
+/**
+ * The fairways by the hole that runs along them farthest; a numbered hole without one, such as a short one, has a strip along
+ * its line.
+ */
+export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleLine[]): HoleFairway[] {
+  const ways = holes.flatMap(({ line, number }) =>
+    number === null ? [] : [{ hole: number, line, steps: stepsAlong(line, STEP_M) }],
+  )
+  const owned = fairways.flatMap(({ ring }): HoleFairway[] => {
+    let [owner, most]: [number | null, number] = [null, OWN_STEPS - 1]
+    for (const { hole, steps } of ways) {
+      const inside = steps.filter((place) => isInside(ring, place)).length
+      if (inside > most) [owner, most] = [hole, inside]
+    }
+    return owner === null ? [] : [{ ring, hole: owner }]
+  })
+  const having = new Set(owned.map(({ hole }) => hole))
+  const strips = ways
+    .filter(({ hole }) => !having.has(hole))
+    .map(({ hole, line }) => ({ ring: stripAround(thinned(line, 3), STRIP_M), hole }))
+  return [...owned, ...strips].sort((a, b) => a.hole - b.hole)
+}

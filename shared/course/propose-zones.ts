@@ -1,0 +1,163 @@
+import type { SiteZone, ZoneShape, ZoneType } from '#shared/zones/zone.ts'
+import type { Course, CourseFeature } from './course.ts'
+import { fairwaysOfHoles, type HoleFairway } from './fairways.ts'
+import { hullAround } from './hull.ts'
+import { areaOf, isInside, metresBetween, type Place, Plane } from './plane.ts'
+import { type Area, areasOf, type HoleLine, holeLinesOf, positionsOf } from './shapes.ts'
+import { stripAround, thinned } from './strip.ts'
+import { ringOf, zoneShape } from './zone-shape.ts'
+
+/** What zones are called; `hole` is null for a line without a number. */
+export interface ZoneNames {
+  course: string
+  hole: (hole: number | null) => string
+  green: (hole: number | null) => string
+  fairway: (hole: number) => string
+  water: string
+}
+
+/** On each side of a hole's line. */
+const HOLE_ROOM_M = 38
+/** Around all that is drawn, where the course has no outline. */
+const BOUNDARY_ROOM_M = 60
+const BOUNDARIES_MAX = 5
+const BOUNDARY_CORNERS_MAX = 150
+const HOLES_MAX = 99
+const WATER_CORNERS_MAX = 30
+/** A hole ends at a green that is no farther away. */
+const AT_GREEN_M = 30
+const GREEN_RADIUS_M = { least: 5, most: 80 }
+/** Of the hundred that devices take; the barn and what people draw need room, too. */
+const DEVICE_ZONES_MAX = 90
+/** Below it nobody gets wet. */
+const WATER_M2 = 30
+
+/**
+ * Zones of a course, ready to be changed by people: its boundary, a zone around each hole, its greens and its water, which
+ * alert, and the fairways of each hole, switched off until the carts are to keep to the path.
+ */
+export function proposeZones({ features }: Pick<Course, 'features'>, names: ZoneNames): SiteZone[] {
+  const [first] = features.filter(isOfGolf).flatMap(positionsOf)
+  if (first === undefined) return []
+  const plane = new Plane(first)
+  const holes = holeLinesOf(features, plane).slice(0, HOLES_MAX)
+  const boundary = boundaryOf(features, plane)
+  const greens = areasOf(features, 'green', plane).map((green) => greenZone(green, holes, plane, names))
+  const fairways = fairwaysOfHoles(areasOf(features, 'fairway', plane), holes)
+  const water = areasOf(features, 'water', plane)
+    .filter(
+      ({ ring }) =>
+        areaOf(ring) >= WATER_M2 && ring.some((place) => boundary.some((one) => isInside(one, place))),
+    )
+    .sort((a, b) => areaOf(b.ring) - areaOf(a.ring))
+  const onDevices = [
+    ...greens,
+    ...fairways.flatMap((fairway) => fairwayZone(fairway, plane, names)),
+    ...water.flatMap((area) => areaZone(area, plane, names)),
+  ]
+  return withIds([
+    ...boundary.flatMap((ring) =>
+      zone('boundary', names.course, zoneShape(ring, plane, BOUNDARY_CORNERS_MAX)),
+    ),
+    ...holes.flatMap((hole) => holeZone(hole, plane, names)),
+    ...onDevices.slice(0, DEVICE_ZONES_MAX),
+  ])
+}
+
+function isOfGolf({ properties }: CourseFeature): boolean {
+  return properties.golf !== undefined || properties.leisure === 'golf_course'
+}
+
+/** The largest outlines of the course, else the line around all that golf is played on. */
+function boundaryOf(features: readonly CourseFeature[], plane: Plane): Place[][] {
+  const outlines = areasOf(features, 'outline', plane).map(({ ring }) => ring)
+  if (outlines.length > 0) return outlines.sort((a, b) => areaOf(b) - areaOf(a)).slice(0, BOUNDARIES_MAX)
+  const played = features.filter(isOfGolf).flatMap(positionsOf)
+  return [
+    hullAround(
+      played.map((position) => plane.place(position)),
+      BOUNDARY_ROOM_M,
+    ),
+  ]
+}
+
+function holeZone({ line, number }: HoleLine, plane: Plane, names: ZoneNames): NewZone[] {
+  const way = thinned(line, 3)
+  const ring = ringOf(stripAround(way, HOLE_ROOM_M), plane) ?? ringOf(hullAround(way, HOLE_ROOM_M), plane)
+  return zone('hole', names.hole(number), ring === null ? null : { kind: 'polygon', ring }, number)
+}
+
+function greenZone({ ring }: Area, holes: readonly HoleLine[], plane: Plane, names: ZoneNames): NewZone {
+  const center = middleOf(ring)
+  const reach = Math.max(...ring.map((place) => metresBetween(center, place)))
+  const radiusM = Math.round(Math.min(GREEN_RADIUS_M.most, Math.max(GREEN_RADIUS_M.least, reach)))
+  let hole: number | null = null
+  let nearest = radiusM + AT_GREEN_M
+  for (const { line, number } of holes) {
+    const end = line.at(-1)
+    const distance = end === undefined ? nearest : metresBetween(center, end)
+    if (distance < nearest) [hole, nearest] = [number, distance]
+  }
+  const shape: ZoneShape = { kind: 'circle', center: plane.point(center), radiusM }
+  return { type: 'alert', name: names.green(hole), shape, hole, isEnabled: true, kind: 'green' }
+}
+
+function fairwayZone({ ring, hole }: HoleFairway, plane: Plane, names: ZoneNames): NewZone[] {
+  return zone('alert', names.fairway(hole), zoneShape(ring, plane, WATER_CORNERS_MAX), hole).map((made) => ({
+    ...made,
+    ...{ isEnabled: false, kind: 'fairway' },
+  }))
+}
+
+function areaZone({ ring, name }: Area, plane: Plane, names: ZoneNames): NewZone[] {
+  return zone('alert', name ?? names.water, zoneShape(ring, plane, WATER_CORNERS_MAX)).map((made) => ({
+    ...made,
+    kind: 'water',
+  }))
+}
+
+interface NewZone {
+  type: ZoneType
+  name: string
+  shape: ZoneShape
+  hole: number | null
+  isEnabled: boolean
+  /** What its id begins with. */
+  kind: string
+}
+
+/** None where there is no shape. */
+function zone(type: ZoneType, name: string, shape: ZoneShape | null, hole: number | null = null): NewZone[] {
+  return shape === null ? [] : [{ type, name, shape, hole, isEnabled: true, kind: type }]
+}
+
+/** Ids that say what a zone is: `green-7`, `water`, `water-2`. */
+function withIds(zones: readonly NewZone[]): SiteZone[] {
+  const taken = new Set<string>()
+  return zones.map(({ kind, ...made }) => {
+    const wanted = made.hole === null ? kind : `${kind}-${made.hole}`
+    let id = wanted
+    for (let count = 2; taken.has(id); count++)
+      id = made.hole === null ? `${wanted}-${count}` : `${wanted}-${count}`
+    taken.add(id)
+    return { id, ...made, isVisible: false, message: null, maxSpeedKmh: null, groups: null }
+  })
+}
+
+/** The middle of an area, by its weight; of a thin one the middle of its corners. */
+function middleOf(ring: readonly Place[]): Place {
+  let [x, y, twice] = [0, 0, 0]
+  let from = ring.at(-1)
+  for (const to of ring) {
+    if (from !== undefined) {
+      const cross = from.xM * to.yM - to.xM * from.yM
+      x += (from.xM + to.xM) * cross
+      y += (from.yM + to.yM) * cross
+      twice += cross
+    }
+    from = to
+  }
+  if (Math.abs(twice) > 1e-6) return { xM: x / (3 * twice), yM: y / (3 * twice) }
+  const sum = ring.reduce((all, { xM, yM }) => ({ xM: all.xM + xM, yM: all.yM + yM }), { xM: 0, yM: 0 })
+  return { xM: sum.xM / ring.length, yM: sum.yM / ring.length }
+}

@@ -1,0 +1,88 @@
+import type { Course, CourseFeature } from './course.ts'
+import { CourseFault } from './course-fault.ts'
+import { GeometryReader } from './read-geometry.ts'
+import { KEPT_TAGS, kindOf, type Tags } from './tags.ts'
+
+/** More is no golf course, and slow to draw. */
+const FEATURES_MAX = 20_000
+const POINTS_MAX = 200_000
+const TEXT_MAX = 200
+/** Map data without any sign of where it comes from is nobody's. */
+const OSM_ID = /^(node|way|relation)\/\d+$/
+const OSM_WORDS = /openstreetmap|overpass/i
+const OSM = '© OpenStreetMap contributors'
+/** Names of the one coordinate system GeoJSON has. Source: RFC 7946, 4, and the 2008 format before it. */
+const DEGREES = /CRS84|EPSG:+(?:[\d.]+:)?4326|^$/i
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * Reads a GeoJSON FeatureCollection with tags of OpenStreetMap, as Overpass turbo exports it, and keeps what is drawn of a
+ * course: known features, their tags that matter, places to 1e-7 degree. Throws `CourseFault`.
+ */
+export function readCourse(value: unknown): Course {
+  if (!isObject(value) || value.type !== 'FeatureCollection' || !Array.isArray(value.features))
+    throw new CourseFault('not_geojson', 'this is no GeoJSON FeatureCollection')
+  requireDegrees(value)
+  const reader = new GeometryReader(POINTS_MAX)
+  const features = value.features.flatMap((feature: unknown, at) => readFeature(feature, at, reader))
+  if (features.length === 0)
+    throw new CourseFault(
+      'nothing_known',
+      'nothing in it is known: features need tags of OpenStreetMap such as golf=green or natural=water',
+    )
+  if (features.length > FEATURES_MAX)
+    throw new CourseFault(
+      'too_many_features',
+      `it has ${features.length} features, and may have ${FEATURES_MAX}`,
+    )
+  return { features, attribution: attributionOf(value, features) }
+}
+
+function readFeature(feature: unknown, at: number, reader: GeometryReader): CourseFeature[] {
+  if (!isObject(feature)) throw new CourseFault('not_geojson', `features[${at}] is no feature`)
+  const given = isObject(feature.properties) ? feature.properties : {}
+  // as osmtogeojson writes it when it is not asked for flat properties
+  const tags = tagsIn(isObject(given.tags) ? given.tags : given)
+  const kind = kindOf(tags)
+  // RFC 7946, 3.2: one without a place has null
+  if (kind === null || feature.geometry == null) return []
+  const geometry = reader.read(feature.geometry, kind, `features[${at}].geometry`)
+  if (geometry === null) return []
+  const id = feature.id ?? given['@id'] ?? given.id
+  const isNamed = (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64
+  return [{ type: 'Feature', ...(isNamed ? { id: String(id) } : {}), geometry, properties: tags }]
+}
+
+/** Tags by known names only, so that no name can be anything but a name. */
+function tagsIn(given: Json): Tags {
+  const tags: Tags = {}
+  for (const name of KEPT_TAGS) {
+    const value = given[name]
+    if (typeof value === 'string' && value.trim() !== '') tags[name] = value.slice(0, TEXT_MAX).trim()
+    else if (typeof value === 'number') tags[name] = String(value)
+  }
+  return tags
+}
+
+function requireDegrees({ crs }: Json): void {
+  const properties = isObject(crs) && isObject(crs.properties) ? crs.properties : {}
+  const name = typeof properties.name === 'string' ? properties.name : ''
+  if (!DEGREES.test(name))
+    throw new CourseFault(
+      'not_degrees',
+      `its coordinates are ${name.slice(0, 60)}: export it in WGS 84 (longitude and latitude in degrees)`,
+    )
+}
+
+function attributionOf(collection: Json, features: readonly CourseFeature[]): string | null {
+  const { attribution, copyright, generator } = collection
+  if (typeof attribution === 'string' && attribution.trim() !== '')
+    return OSM_WORDS.test(attribution) ? OSM : attribution.trim().slice(0, TEXT_MAX)
+  if (OSM_WORDS.test(`${copyright} ${generator}`)) return OSM
+  return features.some(({ id }) => id !== undefined && OSM_ID.test(id)) ? OSM : null
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,88 @@
+import { metresBetween, type Place } from './plane.ts'
+
+/** A bend is cut off no farther out than so many times the width. */
+const MITRE_MAX = 1.6
+const CAP_CORNERS = 5
+
+/**
+ * The ring around a line, `halfM` metres on each side of it and beyond its ends, counter-clockwise. Where the line bends
+ * sharply in little room the ring may cross itself.
+ */
+export function stripAround(line: readonly Place[], halfM: number): Place[] {
+  const back = line.toReversed()
+  return [...rightSide(line, halfM), ...cap(line, halfM), ...rightSide(back, halfM), ...cap(back, halfM)]
+}
+
+/** The line without corners that are less than `toleranceM` from the straight way. Source: Douglas and Peucker, 1973. */
+export function thinned(line: readonly Place[], toleranceM: number): Place[] {
+  const [first, last] = [line[0], line.at(-1)]
+  if (first === undefined || last === undefined || line.length < 3) return [...line]
+  let [farthest, most] = [0, toleranceM]
+  for (const [i, place] of line.entries()) {
+    const distance = distanceToSegment(place, first, last)
+    if (distance > most) [farthest, most] = [i, distance]
+  }
+  if (farthest === 0) return [first, last]
+  return [
+    ...thinned(line.slice(0, farthest + 1), toleranceM).slice(0, -1),
+    ...thinned(line.slice(farthest), toleranceM),
+  ]
+}
+
+/** Places along a line, no more than `stepM` apart, its ends included. */
+export function stepsAlong(line: readonly Place[], stepM: number): Place[] {
+  return line.flatMap((to, i) => {
+    const from = line[i - 1]
+    if (from === undefined) return [to]
+    const steps = Math.max(1, Math.ceil(metresBetween(from, to) / stepM))
+    return Array.from({ length: steps }, (_, step) => {
+      const share = (step + 1) / steps
+      return { xM: from.xM + (to.xM - from.xM) * share, yM: from.yM + (to.yM - from.yM) * share }
+    })
+  })
+}
+
+function rightSide(line: readonly Place[], halfM: number): Place[] {
+  return line.map((place, i) => {
+    const into = direction(line[i - 1] ?? place, place)
+    const out = direction(place, line[i + 1] ?? place)
+    const before = into ?? out ?? { xM: 1, yM: 0 }
+    const after = out ?? before
+    // to the right of both
+    const sum = { xM: before.yM + after.yM, yM: -before.xM - after.xM }
+    const length = Math.hypot(sum.xM, sum.yM)
+    if (length < 1e-9) return aside(place, { xM: before.yM, yM: -before.xM }, halfM)
+    const middle = { xM: sum.xM / length, yM: sum.yM / length }
+    const reach = Math.min(MITRE_MAX, 2 / length)
+    return aside(place, middle, halfM * reach)
+  })
+}
+
+/** The half circle around the end of a line, from its right to its left. */
+function cap(line: readonly Place[], halfM: number): Place[] {
+  const [before, end] = [line.at(-2), line.at(-1)]
+  if (end === undefined) return []
+  const ahead = (before === undefined ? null : direction(before, end)) ?? { xM: 1, yM: 0 }
+  const right = Math.atan2(-ahead.xM, ahead.yM)
+  return Array.from({ length: CAP_CORNERS }, (_, i) => {
+    const angle = right + (Math.PI * (i + 1)) / (CAP_CORNERS + 1)
+    return aside(end, { xM: Math.cos(angle), yM: Math.sin(angle) }, halfM)
+  })
+}
+
+function aside({ xM, yM }: Place, way: Place, metres: number): Place {
+  return { xM: xM + way.xM * metres, yM: yM + way.yM * metres }
+}
+
+function direction(from: Place, to: Place): Place | null {
+  const length = metresBetween(from, to)
+  return length < 1e-6 ? null : { xM: (to.xM - from.xM) / length, yM: (to.yM - from.yM) / length }
+}
+
+function distanceToSegment(place: Place, from: Place, to: Place): number {
+  const [dx, dy] = [to.xM - from.xM, to.yM - from.yM]
+  const squared = dx * dx + dy * dy
+  const along = squared === 0 ? 0 : ((place.xM - from.xM) * dx + (place.yM - from.yM) * dy) / squared
+  const share = Math.min(1, Math.max(0, along))
+  return Math.hypot(place.xM - from.xM - share * dx, place.yM - from.yM - share * dy)
+}

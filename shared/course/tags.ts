@@ -1,0 +1,58 @@
+/** What something on a course is. */
+export type CourseKind =
+  | 'outline'
+  | 'rough'
+  | 'wood'
+  | 'water'
+  | 'practice'
+  | 'fairway'
+  | 'tee'
+  | 'green'
+  | 'bunker'
+  | 'building'
+  | 'path'
+  | 'hole'
+
+/** The tags of OpenStreetMap that the drawing and the proposal of zones go by; all others are left out. */
+export const KEPT_TAGS = [
+  ...(['golf', 'leisure', 'natural', 'water', 'waterway', 'landuse', 'building', 'highway'] as const),
+  ...(['ref', 'par', 'name'] as const),
+] as const
+export type Tags = Partial<Record<(typeof KEPT_TAGS)[number], string>>
+
+/** Source: wiki.openstreetmap.org/wiki/Key:golf. */
+const GOLF: ReadonlyMap<string, CourseKind> = new Map([
+  ['hole', 'hole'],
+  ['green', 'green'],
+  ['fairway', 'fairway'],
+  ['tee', 'tee'],
+  ['bunker', 'bunker'],
+  ['rough', 'rough'],
+  ['driving_range', 'practice'],
+  ['practice', 'practice'],
+  ['practice_green', 'practice'],
+  ['putting_green', 'practice'],
+  ['water_hazard', 'water'],
+  ['lateral_water_hazard', 'water'],
+  ['cartpath', 'path'],
+  ['path', 'path'],
+  ['clubhouse', 'building'],
+])
+const WOODED: ReadonlySet<string | undefined> = new Set(['wood', 'scrub'])
+const NO_PATH: ReadonlySet<string> = new Set(['proposed', 'construction', 'razed', 'platform'])
+
+/** Kinds that are lines; of the others water may be one, too. */
+export const LINES: ReadonlySet<CourseKind> = new Set<CourseKind>(['hole', 'path'])
+
+/** What these tags describe; null for what is not drawn. What golf says counts before all else. */
+export function kindOf(tags: Tags): CourseKind | null {
+  const ofGolf = GOLF.get(tags.golf ?? '')
+  if (ofGolf !== undefined) return ofGolf
+  if (tags.leisure === 'golf_course') return 'outline'
+  if (tags.natural === 'water' || tags.water !== undefined || tags.waterway !== undefined) return 'water'
+  if (tags.landuse === 'reservoir' || tags.landuse === 'basin') return 'water'
+  if (WOODED.has(tags.natural) || tags.landuse === 'forest') return 'wood'
+  if (tags.building !== undefined && tags.building !== 'no') return 'building'
+  if (tags.highway !== undefined && !NO_PATH.has(tags.highway)) return 'path'
+  return null
+}
