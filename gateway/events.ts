@@ -102,6 +102,8 @@ export interface GatewayEvents {
   alertChanged: { event: 'opened' | 'acknowledged' | 'closed'; alert: Alert }
   /** Zones of the site were changed, or switched. */
   zonesChanged: { version: number }
+  /** The drawing of the course or its photo was changed. */
+  courseChanged: { version: number }
   /** The settings of the site changed. */
   siteChanged: { settings: SiteSettings }
   /** All carts were called in, a screen confirmed it (`hardwareId`), or it is over. */

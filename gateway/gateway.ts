@@ -23,6 +23,7 @@ import { Commands } from '#services/commands/commands.ts'
 import { CommandDelivery } from '#services/commands/delivery.ts'
 import { LockGate } from '#services/commands/lock-gate.ts'
 import { createConfiguration } from '#services/configuration.ts'
+import { CourseDrawing } from '#services/course.ts'
 import { DatabaseCheck } from '#services/database-check.ts'
 import { DeviceImport } from '#services/device-import.ts'
 import { Devices } from '#services/devices.ts'
@@ -132,6 +133,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const budgets = createBudgets(config, clock)
   const addresses = new ClientAddresses(config.trustedProxies)
   const site = new Site(base)
+  const course = new CourseDrawing(base)
   const keyFile = new AdminKeyFile(config.dataDir)
   const firstAdminKey = new FirstAdminKey({ ...base, users, file: keyFile, givenKey: config.adminApiKey })
   const people = createPeople({ ...base, ...budgets, users, origins, firstAdminKey })
@@ -253,6 +255,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     trips: new Trips(base),
     reports: new Reports({ ...base, site, geofences }),
     tracks: new Tracks({ store, downloads: budgets.downloads }),
+    course,
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,
@@ -284,7 +287,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     start: async () => {
       await enrolment.start()
       fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
-      const nouns = [site, webhooks, notifiers, persons, groups, geofences, deviceTypes, publisher]
+      const nouns = [site, course, webhooks, notifiers, persons, groups, geofences, deviceTypes, publisher]
       for (const part of [...nouns, damage, alerts]) part.load()
       for (const part of [locks.autoLock, locks.closing]) part.load()
       await geofenceTokens.load()

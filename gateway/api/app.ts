@@ -17,6 +17,7 @@ import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
 import { createClockApi } from './clock.ts'
 import { createCommandsApi } from './commands.ts'
+import { createCourseApi } from './course.ts'
 import { createDashboardApi } from './dashboard/routes.ts'
 import type { ApiDeps } from './deps.ts'
 import { createDeviceConfigsApi } from './device-configs.ts'
@@ -110,6 +111,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
   app.route('/', createSiteApi(deps))
+  app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))
   app.route('/', createRecallApi(deps))
   app.route('/', createMqttApi(deps))

@@ -6,6 +6,7 @@ import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { ClockConfirmation } from '#services/clock/confirmation.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Commands } from '#services/commands/commands.ts'
+import type { CourseDrawing } from '#services/course.ts'
 import type { DatabaseCheck } from '#services/database-check.ts'
 import type { DeviceConfigs } from '#services/device-configs.ts'
 import type { DeviceImport } from '#services/device-import.ts'
@@ -78,6 +79,7 @@ export interface ApiDeps {
   deviceTypes: DeviceTypes
   deviceConfigs: DeviceConfigs
   site: Site
+  course: CourseDrawing
   alerts: Alerts
   carts: Pick<Carts, 'touch' | 'allNow' | 'seenBy'>
   visibleCarts: VisibleCarts

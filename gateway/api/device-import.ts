@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { readDeviceFile } from '#services/device-file.ts'
-import { readCsvBody } from '#shared/http/request-guards.ts'
+import { bytesBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -19,7 +19,7 @@ export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<Ap
     route.post('/devices/import', 'Register or change the devices of a CSV file', {
       description:
         'Takes all lines or none; `errors` of the problem names the lines that are wrong. An empty field leaves what is there, and a device that exists keeps its password. Repeating the request changes nothing. For admins.',
-      middleware: [adminOnly],
+      middleware: [adminOnly, bytesBodyUpTo(IMPORT_BYTES_MAX, ['text/csv'])],
       request: {
         query: deviceImportQuerySchema,
         body: { required: true, content: { 'text/csv': { schema: deviceFileSchema } } },
@@ -31,7 +31,7 @@ export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<Ap
       ),
     }),
     async (c) => {
-      const { lines, errors } = readDeviceFile(await readCsvBody(c, IMPORT_BYTES_MAX))
+      const { lines, errors } = readDeviceFile(new Uint8Array(await c.req.arrayBuffer()))
       const isDryRun = c.req.valid('query').dry_run === 'true'
       const { credentials, ...counts } = await deviceImport.run(lines, errors, isDryRun)
       const shown = credentials.map(({ hardwareId, password }) => ({

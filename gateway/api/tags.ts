@@ -58,8 +58,8 @@ export const TAGS: Tags = {
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     {
       name: 'Site',
-      description: 'The course as people describe it: its name, its opening hours, its rules.',
-      nouns: ['site'],
+      description: 'The course as people describe it: its name, its opening hours, its rules, its drawing.',
+      nouns: ['site', 'course'],
     },
     {
       name: 'Alerts',

@@ -131,6 +131,9 @@ export class Realtime implements Part {
     events.on('cartChanged', (event) => fanOut.tellEach(tellCart(event, carts, clock.nowMs())))
     events.on('cartRemoved', (event) => fanOut.tellEach(tellRemovedCart(event)))
     events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
+    events.on('courseChanged', ({ version }) => {
+      for (const connection of fanOut.connections) connection.send({ type: 'course_changed', version })
+    })
     events.on('zonesChanged', ({ version }) => {
       for (const connection of fanOut.connections) connection.send({ type: 'zones_changed', version })
     })

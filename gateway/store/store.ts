@@ -18,6 +18,7 @@ import { listCartNotes } from './cart-notes.ts'
 import { clockMark } from './clock-mark.ts'
 import { closedDays } from './closing.ts'
 import { autoLockTimes, countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
+import { coursePhoto, courseRow } from './course.ts'
 import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
 import { PageSums } from './damage/page-sums.ts'
@@ -244,6 +245,8 @@ export class Store<Message extends Appendable = Appendable>
     configs: () => this.#read(loadConfigs),
     groups: () => this.#read(listGroups),
     siteSettings: () => this.#read(siteSettings),
+    courseRow: () => this.#read(courseRow),
+    coursePhoto: () => this.#read(coursePhoto),
     alert: (alertId: string) => this.#read((from) => findAlert(from, alertId)),
     liveAlerts: (closedSinceMs: number) => this.#read((from) => listLiveAlerts(from, closedSinceMs)),
     alertMessages: () => this.#read(listAlertMessages),

@@ -126,9 +126,9 @@ export class TestGateway {
       headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
     }
     if (body !== undefined) {
-      const isRaw = typeof body === 'string' || body instanceof Uint8Array
+      const isRaw = typeof body === 'string' || body instanceof Blob || body instanceof Uint8Array
       // bytes of a test are never shared with another thread
-      init.body = isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body)
+      init.body = isRaw ? (body as string | Blob | Uint8Array<ArrayBuffer>) : JSON.stringify(body)
       init.headers = { 'content-type': 'application/json', ...init.headers }
     }
     const response = await this.app.request(path, init)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import { isNestedTooDeep } from '#shared/wire/json-object.ts'
@@ -76,6 +76,20 @@ export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {
   return c.req.header('content-type') === undefined && !hasBody ? next() : jsonBodyOrEmpty(c, next)
 }
 
+/** Lets pass only a body of one of these types of at most `maxBytes`; a handler reads it by `arrayBuffer`. */
+export function bytesBodyUpTo(maxBytes: number, types: readonly string[]): MiddlewareHandler<RequestEnv> {
+  return async (c, next) => {
+    const [type = ''] = (c.req.header('content-type') ?? '').split(';')
+    if (!types.includes(type.trim().toLowerCase()))
+      throw unsupported(`send the body as ${types.join(' or ')}`)
+    refuseEncoded(c.req.header('content-encoding'))
+    const { buffer } = await readBytes(c.req.raw, maxBytes)
+    c.var.requireStillIn?.()
+    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(buffer) })
+    await next()
+  }
+}
+
 function refuseEncoded(encoding = 'identity'): void {
   if (encoding.toLowerCase() !== 'identity') throw unsupported('send the body without Content-Encoding')
 }
@@ -84,25 +98,19 @@ function unsupported(message: string): AppError {
   return new AppError('unsupported_media_type', 'unsupported_media_type', message)
 }
 
-/** The body of a request that has to be CSV of at most `maxBytes`, in whatever encoding. */
-export async function readCsvBody(
-  c: Pick<Context<RequestEnv>, 'req' | 'var'>,
-  maxBytes: number,
-): Promise<Buffer> {
-  if (!/^text\/csv\s*(;|$)/i.test(c.req.header('content-type') ?? ''))
-    throw unsupported('send the body as text/csv')
-  refuseEncoded(c.req.header('content-encoding'))
-  const bytes = await readBytes(c.req.raw, maxBytes)
-  c.var.requireStillIn?.()
-  return bytes
+async function readText(request: Request, maxBytes: number): Promise<string> {
+  const body = await readBytes(request, maxBytes)
+  // decoded all the same, bad bytes would be stored as U+FFFD
+  if (!isUtf8(body)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
+  return new TextDecoder().decode(body)
 }
 
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */
-async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () =>
     new AppError('payload_too_large', 'payload_too_large', `the body may have at most ${maxBytes} bytes`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
-  if (request.body === null) return Buffer.alloc(0)
+  if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of request.body) {
@@ -110,12 +118,11 @@ async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
     if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
-}
-
-async function readText(request: Request, maxBytes: number): Promise<string> {
-  const body = await readBytes(request, maxBytes)
-  // decoded all the same, bad bytes would be stored as U+FFFD
-  if (!isUtf8(body)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
-  return new TextDecoder().decode(body)
+  const body = new Uint8Array(bytes)
+  let at = 0
+  for (const chunk of chunks) {
+    body.set(chunk, at)
+    at += chunk.length
+  }
+  return body
 }

@@ -83,6 +83,15 @@ export const ERROR_CODES: Readonly<
     status: 400,
     meaning: 'Two zones have the same id, also one of the site and one of a group.',
   },
+  invalid_course: {
+    status: 400,
+    meaning:
+      'The drawing is no GeoJSON in degrees with anything of a golf course in it; errors[].code says what is wrong.',
+  },
+  invalid_image: {
+    status: 400,
+    meaning: 'No JPEG, PNG or WebP, a broken one, or more than 50 million pixels.',
+  },
   missing_api_key: { status: 401, meaning: 'Send your key in the header X-API-Key.' },
   invalid_api_key: { status: 401, meaning: 'No user has this key: it was mistyped, rotated or deleted.' },
   user_inactive: {
@@ -122,6 +131,7 @@ export const ERROR_CODES: Readonly<
   webhook_not_found: { status: 404, meaning: 'No such webhook.' },
   notifier_not_found: { status: 404, meaning: 'No such notifier.' },
   client_not_found: { status: 404, meaning: 'No such MQTT client, connected or away.' },
+  photo_not_found: { status: 404, meaning: 'There is no photo of the course.' },
   group_not_found: { status: 404, meaning: 'No such group.' },
   device_not_in_group: { status: 404, meaning: 'The device is in another group, or in none.' },
   device_type_not_found: { status: 404, meaning: 'No such device type.' },
@@ -132,6 +142,7 @@ export const ERROR_CODES: Readonly<
   method_not_allowed: { status: 405, meaning: 'The path exists, the method does not; see the Allow header.' },
   device_exists: { status: 409, meaning: 'A device has this hardware_id or a short_id like it.' },
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
+  no_course: { status: 409, meaning: 'There is no drawing of the course yet.' },
   recall_active: { status: 409, meaning: 'All carts are called in already: end that first.' },
   no_enrolment_key: {
     status: 409,

@@ -22,6 +22,15 @@ import {
   newGroupCommandSchema,
 } from './commands.ts'
 import {
+  changedCourseSchema,
+  changedPhotoSchema,
+  coursePhotoQuerySchema,
+  courseSchema,
+  imageSchema,
+  newCourseSchema,
+  proposedZonesSchema,
+} from './course.ts'
+import {
   deviceConfigPutSchema,
   deviceConfigQuerySchema,
   deviceConfigSchema,
@@ -260,6 +269,13 @@ export const operations = {
   'PATCH /notifiers/{id}': { body: notifierPatchSchema, answer: notifierSchema },
   'DELETE /notifiers/{id}': { answer: deletedNotifierSchema },
   'POST /notifiers/{id}/test': { answer: queuedTestSchema },
+  'GET /course': { answer: courseSchema },
+  'PUT /course': { body: newCourseSchema, answer: changedCourseSchema },
+  'DELETE /course': { answer: changedCourseSchema },
+  'GET /course/photo': { answer: z.string() },
+  'PUT /course/photo': { query: coursePhotoQuerySchema, body: imageSchema, answer: changedPhotoSchema },
+  'DELETE /course/photo': { answer: changedPhotoSchema },
+  'POST /course/propose-zones': { answer: proposedZonesSchema },
   'GET /site': { answer: siteSettingsSchema },
   'GET /recall': { answer: recallStateSchema },
   'POST /recall': { body: newRecallSchema, answer: recallSchema },

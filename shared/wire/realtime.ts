@@ -135,6 +135,7 @@ export type ServerMessage =
     }
   | { type: 'device_removed'; hardwareId: string }
   | { type: 'zones_changed'; version: number }
+  | { type: 'course_changed'; version: number }
   | { type: 'recall'; event: 'started' | 'confirmed' | 'ended'; recall: RecallJson; timestamp: string }
   | {
       type: 'recall'

@@ -229,6 +229,10 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     description: 'The zones of the site are others: GET /zones. To every connection.',
     example: { type: 'zones_changed', version: 8 },
   },
+  course_changed: {
+    description: 'The drawing of the course or its photo is another: GET /course. To every connection.',
+    example: { type: 'course_changed', version: 4 },
+  },
   alert: {
     description:
       'An alert was opened, acknowledged or closed; sent to everybody who may see it, whatever the connection subscribes to.',

@@ -194,6 +194,19 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     meaning: 'They are the defaults until an admin sets them again.',
     json: [{ column: 'settings', type: 'object', cure: 'delete' }],
   },
+  course: {
+    what: 'the drawing of the course',
+    size: 'small',
+    isRemembered: true,
+    meaning: 'The map shows zones and carts only, until an admin uploads it again.',
+  },
+  course_photo: {
+    what: 'the photo of the course',
+    size: 'large',
+    isRemembered: true,
+    meaning: 'The map shows no photo until an admin uploads it again.',
+    json: [{ column: 'corners', type: 'array', cure: 'delete' }],
+  },
   closed_day: {
     what: 'the day of which the closing time was told last',
     size: 'small',
@@ -432,6 +445,7 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
          UNION ALL SELECT 'device_config', hardware_id FROM device_config JOIN device USING (device_id)
          UNION ALL SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set
          UNION ALL SELECT 'site', 'site' FROM site
+         UNION ALL SELECT 'course', 'site' FROM course
          UNION ALL SELECT 'zone_set', 'site' FROM zone_set
          UNION ALL SELECT 'cart_note', cart FROM cart_note
          UNION ALL SELECT 'user', user_id FROM user

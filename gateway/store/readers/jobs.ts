@@ -2,6 +2,7 @@ import { listAlerts } from '../alerts.ts'
 import { listAuditEntries } from '../audit-log.ts'
 import { readCartSamples } from '../cart-samples.ts'
 import { listCommands } from '../commands.ts'
+import { courseImage } from '../course.ts'
 import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
 import { listGeofenceEvents } from '../geofence-events.ts'
 import { listLockEvents } from '../lock-events.ts'
@@ -34,6 +35,7 @@ import { findTrips } from '../trips/trips.ts'
  */
 const jobs = {
   alerts: listAlerts,
+  courseImage,
   auditEntries: listAuditEntries,
   lockEvents: listLockEvents,
   geofenceEvents: listGeofenceEvents,

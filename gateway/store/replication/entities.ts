@@ -139,6 +139,13 @@ const ENTITIES: Record<EntityTable, Entity> = {
     key: `'site'`,
     where: 't.only = 1 AND ? IS NOT NULL',
   },
+  course: {
+    columns: ['version', 'attribution', 'sent', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    from: 'course t',
+    key: `'site'`,
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
   alert: {
     columns: [
       ...['alert_id', 'kind', 'cart', 'hardware_id', 'opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],

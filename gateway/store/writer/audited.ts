@@ -3,6 +3,7 @@ import { toIso } from '#shared/time.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
 import { findCommand } from '../commands.ts'
+import { type CoursePhoto, coursePhoto, courseRow } from '../course.ts'
 import type { Connection } from '../db/connection.ts'
 import { listNotifiers, type NotifierRow } from '../notifiers.ts'
 import { type EntityTable, entityBody } from '../replication/entities.ts'
@@ -35,6 +36,7 @@ const NOUNS: Record<EntityTable, string> = {
   command: 'command',
   audit_entry: 'audit_entry',
   site: 'site',
+  course: 'course',
   alert: 'alert',
   cart_note: 'cart',
 }
@@ -123,6 +125,24 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
       const [old, now] = differences(before, toSiteSettingsJson(siteSettings(connection)))
       return now === null ? [] : [{ action: 'site.updated', target: 'site', before: old, after: now }]
     }
+  },
+  // how many there are of what: the drawing may be megabytes
+  saveCourse: (connection, { version, counts }) => {
+    const before = courseRow(connection)
+    const [isThere, wasThere] = [hasAny(counts), (before?.version ?? 0) > 0]
+    const action = isThere ? (wasThere ? 'course.updated' : 'course.created') : 'course.deleted'
+    return () => [
+      {
+        ...{ action, target: 'site' },
+        before: before === null ? null : { version: before.version },
+        after: { version, counts },
+      },
+    ]
+  },
+  saveCoursePhoto: (connection, { photo }) => {
+    const [before, after] = [coursePhoto(connection), photo].map(photoEntry)
+    const action = after === null ? 'course.photo_deleted' : 'course.photo_updated'
+    return () => [{ action, target: 'site', before: before ?? null, after: after ?? null }]
   },
   // what persons do; what the gateway opens and closes by itself is in the list of alerts
   saveAlerts: (connection, { changes }) => {
@@ -352,6 +372,16 @@ function notifierEntry({ channel, recipient, kinds, hours, afterUnacknowledgedMi
 function originOf(url: string): string {
   const { origin = '', pathname = '', search = '' } = URL.parse(url) ?? {}
   return pathname.length + search.length > 1 ? `${origin}/…` : origin
+}
+
+function hasAny(counts: object): boolean {
+  return Object.values(counts).some((count) => count > 0)
+}
+
+function photoEntry(photo: CoursePhoto | null): Body | null {
+  if (photo === null) return null
+  const { contentType, corners, bytes } = photo
+  return { content_type: contentType, corners, bytes }
 }
 
 function event(action: string, target: string, after: object | null): AuditRecord {

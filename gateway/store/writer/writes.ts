@@ -5,6 +5,7 @@ import { saveCartNote } from '../cart-notes.ts'
 import { confirmClock, recordClockMark } from '../clock-mark.ts'
 import { saveClosedDay } from '../closing.ts'
 import { expireCommands, failCommands, markCommandsPublished } from '../commands.ts'
+import { saveCourse, saveCoursePhoto } from '../course.ts'
 import { queueTest } from '../deliveries.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { importDevices } from '../device-import.ts'
@@ -90,6 +91,8 @@ export const writes = {
   saveZoneSet,
   saveZoneSwitches,
   saveSite,
+  saveCourse,
+  saveCoursePhoto,
   saveAlerts,
   deleteAlertsStep,
   saveCartMotions,

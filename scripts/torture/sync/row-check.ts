@@ -51,6 +51,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     leftOut: 'forced',
   },
   site: { sql: `SELECT *, 'site' AS key FROM site`, hidden: ['only'] },
+  course: { sql: `SELECT *, 'site' AS key FROM course`, hidden: ['only', 'features'] },
   alert: {
     sql: 'SELECT *, alert_id AS key FROM alert',
     hidden: ['seq', 'subject', 'awaits_end', 'lat_e7', 'long_e7'],

@@ -303,6 +303,7 @@ export const ENTITY_TABLES = [
   'alert',
   'zone_set',
   'cart_note',
+  'course',
 ] as const
 
 export const entityRowSchema = z.looseObject({

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { jpeg, png, SECRET, webp } from '#testing/images.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+beforeEach(async () => {
+  // failed keys of one test must not lock out those of the next
+  clock.advance(60_000)
+  assert.equal((await g.request('DELETE', '/course')).status, 200)
+  assert.equal((await g.request('DELETE', '/course/photo')).status, 200)
+})
+
+const CORNERS = '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59'
+const PHOTO = `/course/photo?corners=${encodeURIComponent(CORNERS)}`
+const GREEN = [
+  [-81.58, 28.41],
+  [-81.5798, 28.41],
+  [-81.5798, 28.4102],
+  [-81.58, 28.4102],
+  [-81.58, 28.41],
+]
+
+function feature(properties: object, type = 'Polygon', coordinates: unknown = [GREEN], id?: string) {
+  return { type: 'Feature', ...(id === undefined ? {} : { id }), properties, geometry: { type, coordinates } }
+}
+
+const HOLE = feature({ golf: 'hole', ref: '7', par: '4' }, 'LineString', [
+  [-81.583, 28.408],
+  [-81.5799, 28.4101],
+])
+const OUTLINE = feature({ leisure: 'golf_course', name: 'Pebble Creek' }, 'Polygon', [
+  [
+    [-81.59, 28.4],
+    [-81.57, 28.4],
+    [-81.57, 28.42],
+    [-81.59, 28.42],
+    [-81.59, 28.4],
+  ],
+])
+const COURSE = {
+  type: 'FeatureCollection',
+  generator: 'overpass-turbo',
+  features: [
+    OUTLINE,
+    HOLE,
+    feature({ golf: 'green', operator: 'gone' }, 'Polygon', [GREEN], 'way/12'),
+    feature({ shop: 'golf' }),
+  ],
+}
+
+const put = (body: unknown, headers = {}) => g.request('PUT', '/course', { body, headers })
+const putPhoto = (image: Blob | string, path = PHOTO, type?: string) =>
+  g.request('PUT', path, {
+    body: image,
+    headers: { 'content-type': type ?? (image instanceof Blob ? image.type : '') },
+  })
+const getPhoto = (headers = {}) =>
+  g.app.request('/course/photo', { headers: { 'x-api-key': ADMIN_KEY, ...headers } })
+
+for (const [method, path, refused] of [
+  ['GET', '/course', REFUSED_WITHOUT_KEY],
+  ['PUT', '/course', REFUSED_AS_NO_ADMIN],
+  ['DELETE', '/course', REFUSED_AS_NO_ADMIN],
+  ['GET', '/course/photo', REFUSED_WITHOUT_KEY],
+  ['PUT', '/course/photo', REFUSED_AS_NO_ADMIN],
+  ['DELETE', '/course/photo', REFUSED_AS_NO_ADMIN],
+  ['POST', '/course/propose-zones', REFUSED_AS_NO_ADMIN],
+] as const) {
+  for (const [who, status, code] of refused) {
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
+      const body = method === 'PUT' ? COURSE : undefined
+      const answer = await g.request(method, path, { key: keys[who], body })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('before there is one it is empty, without a photo', async () => {
+  const fresh = await startGateway()
+  try {
+    const { status, body, headers } = await fresh.request('GET', '/course')
+    assert.equal(status, 200)
+    assert.deepEqual(
+      [body.type, body.version, body.features, body.photo, body.attribution],
+      ['FeatureCollection', 0, [], null, null],
+    )
+    assert.match(headers.get('etag') ?? '', /^"0-/)
+    const photo = await fresh.request('GET', '/course/photo')
+    assert.deepEqual([photo.status, photo.body.code], [404, 'photo_not_found'])
+  } finally {
+    await fresh.stop()
+  }
+})
+
+test('what is put is counted, and what is known of it is kept and answered to everybody', async () => {
+  const answer = await put(COURSE)
+  assert.equal(answer.status, 200)
+  const { holes, greens, outlines, bunkers } = answer.body.counts
+  assert.deepEqual([holes, greens, outlines, bunkers], [1, 1, 1, 0])
+  const { body, headers } = await g.request('GET', '/course', { key: keys['no scope'] })
+  assert.equal(body.version, answer.body.version)
+  assert.equal(body.attribution, '© OpenStreetMap contributors')
+  assert.deepEqual(body.features, [OUTLINE, HOLE, feature({ golf: 'green' }, 'Polygon', [GREEN], 'way/12')])
+  const same = await g.request('GET', '/course', { headers: { 'if-none-match': headers.get('etag') ?? '' } })
+  assert.equal(same.status, 304)
+})
+
+test('an export of a map is taken under its own type', async () => {
+  assert.equal((await put(COURSE, { 'content-type': 'application/geo+json' })).status, 200)
+  assert.equal((await put(COURSE, { 'content-type': 'text/plain' })).status, 415)
+})
+
+for (const [what, body, code, named] of [
+  ['what is no collection', { type: 'Feature' }, 'invalid_course', 'not_geojson'],
+  [
+    'nothing of a course',
+    { ...COURSE, features: [feature({ shop: 'golf' })] },
+    'invalid_course',
+    'nothing_known',
+  ],
+  [
+    'other coordinates',
+    {
+      ...COURSE,
+      features: [
+        feature({ golf: 'tee' }, 'Polygon', [
+          [
+            [6e5, 5e6],
+            [1, 1],
+            [2, 2],
+          ],
+        ]),
+      ],
+    },
+    'invalid_course',
+    'not_degrees',
+  ],
+  [
+    'a ring of text',
+    { ...COURSE, features: [feature({ golf: 'tee' }, 'Polygon', ['x'])] },
+    'invalid_course',
+    'broken_geometry',
+  ],
+] as const) {
+  test(`${what} is refused, and the drawing there is stays`, async () => {
+    await put(COURSE)
+    const answer = await put(body)
+    assert.deepEqual([answer.status, answer.body.code, answer.body.errors[0].code], [400, code, named])
+    assert.equal((await g.request('GET', '/course')).body.features.length, 3)
+  })
+}
+
+test('what is broken, nested without end, or over 5 MB is refused', async () => {
+  assert.equal((await put('{"type":')).body.code, 'invalid_json')
+  assert.equal(
+    (await put(`{"type":"FeatureCollection","features":${'['.repeat(99)}${']'.repeat(99)}}`)).body.code,
+    'invalid_body',
+  )
+  const large = await put({ ...COURSE, padding: 'x'.repeat(5 * 1_048_576) })
+  assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
+})
+
+test('the drawing and its photo are there after a restart', async () => {
+  await put(COURSE)
+  await putPhoto(jpeg())
+  const before = (await g.request('GET', '/course')).body
+  await g.restart()
+  assert.deepEqual((await g.request('GET', '/course')).body, before)
+  assert.equal((await getPhoto()).status, 200)
+})
+
+test('an open map hears of a new drawing and of a new photo', async () => {
+  const socket = await g.realtime()
+  await put(COURSE)
+  const told = await socket.next('course_changed')
+  assert.equal(told.version, (await g.request('GET', '/course')).body.version)
+  await putPhoto(png())
+  assert.equal((await socket.next('course_changed')).version, Number(told.version) + 1)
+})
+
+for (const [image, type] of [
+  [jpeg(), 'image/jpeg'],
+  [png(), 'image/png'],
+  [webp(), 'image/webp'],
+] as const) {
+  test(`a photo of type ${type} is kept without what it tells, and served as nothing else`, async () => {
+    const answer = await putPhoto(image)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    const response = await getPhoto()
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assert.ok(!bytes.toString('latin1').includes(SECRET))
+    assert.equal(response.headers.get('content-type'), type)
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+    const { photo } = (await g.request('GET', '/course')).body
+    assert.deepEqual(photo, { ...answer.body.photo, content_type: type, bytes: bytes.length })
+    assert.equal(photo.etag, response.headers.get('etag'))
+    assert.deepEqual(photo.corners[0], { lat: 28.42, long: -81.59 })
+    assert.equal((await getPhoto({ 'if-none-match': photo.etag })).status, 304)
+  })
+}
+
+test('what a photo is is judged by its bytes, not by what it is called', async () => {
+  await putPhoto(png(), PHOTO, 'image/jpeg')
+  assert.equal((await getPhoto()).headers.get('content-type'), 'image/png')
+})
+
+test('a photo that is turned by its Exif lies where its upright corners are', async () => {
+  const { body } = await putPhoto(jpeg({ orientation: 6 }))
+  assert.deepEqual(body.photo.corners[0], { lat: 28.42, long: -81.57 })
+})
+
+test('what is no photo is refused, and the photo there is stays', async () => {
+  await putPhoto(png())
+  const { etag } = (await g.request('GET', '/course')).body.photo
+  for (const [body, type, status, code] of [
+    ['<svg/>', 'image/svg+xml', 415, 'unsupported_media_type'],
+    ['{}', 'application/json', 415, 'unsupported_media_type'],
+    ['<svg onload="alert(1)"/>', 'image/png', 400, 'invalid_image'],
+    ['', 'image/png', 400, 'invalid_image'],
+    ['x'.repeat(8 * 1_048_576 + 1), 'image/png', 413, 'payload_too_large'],
+  ] as const) {
+    const answer = await putPhoto(body, PHOTO, type)
+    assert.deepEqual([answer.status, answer.body.code], [status, code], type)
+  }
+  const huge = await putPhoto(png({ widthPx: 10_000, heightPx: 10_000 }))
+  assert.deepEqual([huge.status, huge.body.code], [400, 'invalid_image'])
+  assert.equal((await g.request('GET', '/course')).body.photo.etag, etag)
+})
+
+test('a photo needs four different places', async () => {
+  const missing = await putPhoto(png(), '/course/photo')
+  assert.deepEqual([missing.status, missing.body.code], [400, 'missing_parameter'])
+  for (const corners of [
+    '',
+    '1,2',
+    '1,2;3,4;5,6',
+    `${CORNERS};1,2`,
+    '1,2;1,2;1,2;1,2',
+    '91,0;1,2;3,4;5,6',
+    'a,b;1,2;3,4;5,6',
+  ]) {
+    const answer = await putPhoto(png(), `/course/photo?corners=${encodeURIComponent(corners)}`)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_parameter'], corners)
+  }
+})
+
+test('drawing and photo are deleted one without the other', async () => {
+  await put(COURSE)
+  await putPhoto(png())
+  assert.equal((await g.request('DELETE', '/course')).status, 200)
+  const { features, photo } = (await g.request('GET', '/course')).body
+  assert.deepEqual([features, photo === null], [[], false])
+  assert.equal((await g.request('DELETE', '/course/photo')).body.photo, null)
+  assert.equal((await getPhoto()).status, 404)
+})
+
+test('zones are proposed from it, in the language of the site, as PUT /zones takes them', async () => {
+  const none = await g.request('POST', '/course/propose-zones')
+  assert.deepEqual([none.status, none.body.code], [409, 'no_course'])
+  await put(COURSE)
+  const { status, body } = await g.request('POST', '/course/propose-zones')
+  assert.equal(status, 200)
+  const told = body.features.map(
+    ({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
+      ...[id, properties.name, properties.type, properties.hole ?? null, properties.enabled],
+    ],
+  )
+  assert.deepEqual(told, [
+    ['boundary', 'Golf course', 'boundary', null, true],
+    ['hole-7', 'Hole 7', 'hole', 7, true],
+    ['green-7', 'Green 7', 'alert', 7, true],
+    ['fairway-7', 'Fairway 7', 'alert', 7, false],
+  ])
+  assert.deepEqual((await g.request('GET', '/zones')).body.features, [], 'nothing is stored')
+  const taken = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.deepEqual([taken.status, taken.body.count], [200, 4])
+  await g.request('PATCH', '/site', { body: { language: 'de' } })
+  const german = (await g.request('POST', '/course/propose-zones')).body.features
+  assert.equal(german[1].properties.name, 'Bahn 7')
+})
+
+test('the audit log tells who changed it, and counts what it is now', async () => {
+  await put(COURSE)
+  await putPhoto(png())
+  await g.request('DELETE', '/course/photo')
+  await g.request('DELETE', '/course')
+  const { entries } = (await g.request('GET', '/audit-log?limit=4')).body
+  const told = entries.map(({ action, target }: { action: string; target: string }) => [action, target])
+  assert.deepEqual(told, [
+    ['course.deleted', 'site'],
+    ['course.photo_deleted', 'site'],
+    ['course.photo_updated', 'site'],
+    ['course.updated', 'site'],
+  ])
+  assert.equal(entries[3].after.counts.holes, 1)
+  assert.deepEqual(Object.keys(entries[2].after), ['content_type', 'corners', 'bytes'])
+})

@@ -1,0 +1,194 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { PHOTO_TYPES, readPhoto } from '#domain/photo/photo.ts'
+import { PhotoFault } from '#domain/photo/photo-fault.ts'
+import type { DrawnCourse } from '#services/course.ts'
+import type { Course } from '#shared/course/course.ts'
+import { CourseFault } from '#shared/course/course-fault.ts'
+import { proposeZones } from '#shared/course/propose-zones.ts'
+import { readCourse } from '#shared/course/read-course.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { answers, body, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import {
+  type CourseJson,
+  type CoursePhotoJson,
+  changedCourseSchema,
+  changedPhotoSchema,
+  coursePhotoQuerySchema,
+  courseSchema,
+  imageSchema,
+  newCourseSchema,
+  proposedZonesSchema,
+} from '#shared/wire/course.ts'
+import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { imageBody } from './course-photo-body.ts'
+import type { ApiDeps } from './deps.ts'
+import { answerTagged, namesTag, Representations } from './representations.ts'
+import { ZONE_NAMES } from './zone-names.ts'
+
+const courseBody = jsonBodyUpTo(5 * 1_048_576)
+
+/** `/course`: the drawing of the course, and the photo below it. */
+export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  const representations = new Representations(toCourseJson)
+
+  api.openapi(
+    route.get('/course', 'Get the drawing of the course', {
+      description:
+        'As GeoJSON with tags of OpenStreetMap, and where its photo lies. Answers 304 if If-None-Match has the current ETag.',
+      responses: {
+        ...answers(courseSchema, 'The drawing; empty at version 0 while there never was one.'),
+        304: { description: 'It has not changed since the version in If-None-Match.' },
+      },
+    }),
+    (c) => answerTagged(c, representations.of(course.current)),
+  )
+
+  api.openapi(
+    route.put('/course', 'Set the drawing of the course', {
+      description:
+        'GeoJSON of at most 5 MB with tags of OpenStreetMap, such as an export of Overpass turbo: holes, greens, fairways, tees, bunkers, water, woods, buildings, paths. It replaces the one there is; the photo stays. Devices do not get it. For admins.',
+      middleware: [adminOnly, courseBody],
+      request: { body: body(newCourseSchema) },
+      responses: answers(changedCourseSchema, 'What is kept of it, counted.', 400, 403, 413, 415),
+    }),
+    async (c) => {
+      const { version, counts } = await course.replace(courseIn(c.req.valid('json')))
+      return c.json({ success: true as const, version, counts }, 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/course', 'Delete the drawing of the course', {
+      description: 'The photo and the zones stay. For admins.',
+      middleware: [adminOnly],
+      responses: answers(changedCourseSchema, 'There is no drawing now.', 403),
+    }),
+    async (c) => {
+      const { version, counts } = await course.remove()
+      return c.json({ success: true as const, version, counts }, 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/course/photo', 'Get the photo of the course', {
+      description: 'With an ETag. Answers 304 if If-None-Match has the current one.',
+      responses: {
+        200: {
+          description: 'The image.',
+          content: { 'image/*': { schema: z.string() } },
+        },
+        304: { description: 'It is still the one in If-None-Match.' },
+        ...problems(404),
+      },
+    }),
+    async (c) => {
+      const known = course.current.photo
+      const isSame = known !== null && namesTag(c.req.header('if-none-match'), etagOf(known))
+      // the types only know values
+      if (isSame) return c.body(null, 304, photoHeaders(known)) as never
+      const { photo, image } = await course.image(c.var.user.caller.userId, c.req.raw.signal)
+      return c.body(image, 200, { ...photoHeaders(photo), 'content-type': photo.contentType }) as never
+    },
+  )
+
+  api.openapi(
+    route.put('/course/photo', 'Set the photo of the course', {
+      description:
+        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as where and by whom it was taken, is stripped. How a JPEG is to be turned goes, too: corners are then those of the stored image. For admins.',
+      middleware: [adminOnly, imageBody],
+      request: {
+        query: coursePhotoQuerySchema,
+        body: {
+          required: true,
+          content: Object.fromEntries(PHOTO_TYPES.map((type) => [type, { schema: imageSchema }])),
+        },
+      },
+      responses: answers(changedPhotoSchema, 'The photo lies below the drawing.', 400, 403, 413, 415),
+    }),
+    async (c) => {
+      const bytes = new Uint8Array(await c.req.arrayBuffer())
+      const { version, photo } = await course.placePhoto(photoIn(bytes), c.req.valid('query').corners)
+      return c.json({ success: true as const, version, photo: toPhotoJson(photo) }, 200)
+    },
+  )
+
+  api.openapi(
+    route.delete('/course/photo', 'Delete the photo of the course', {
+      description: 'For admins.',
+      middleware: [adminOnly],
+      responses: answers(changedPhotoSchema, 'There is no photo now.', 403),
+    }),
+    async (c) => {
+      const { version, photo } = await course.removePhoto()
+      return c.json({ success: true as const, version, photo: toPhotoJson(photo) }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/course/propose-zones', 'Propose zones of the course', {
+      operationId: 'proposeZones',
+      description:
+        'Zones made from the drawing, as PUT /zones takes them; nothing is stored. The boundary is the outline of the course, else what surrounds all of it; a hole zone reaches 38 m to each side of the line of a hole; greens are circles and water is drawn, both alert; fairways of each hole are there, disabled, to be switched on while carts keep to the path. At most 90 of them go to devices. For admins.',
+      middleware: [adminOnly],
+      responses: answers(proposedZonesSchema, 'The zones.', 403, 409),
+    }),
+    (c) => {
+      const zones = proposeZones({ features: course.requireFeatures() }, ZONE_NAMES[site.settings.language])
+      return c.json({ type: 'FeatureCollection' as const, features: toSiteFeaturesJson(zones) }, 200)
+    },
+  )
+
+  return api
+}
+
+function toCourseJson({ version, attribution, counts, photo, featuresJson }: DrawnCourse): CourseJson {
+  return {
+    ...{ type: 'FeatureCollection', version, attribution, counts, photo: toPhotoJson(photo) },
+    // written by this program only
+    features: JSON.parse(featuresJson),
+  }
+}
+
+function toPhotoJson(photo: DrawnCourse['photo']): CoursePhotoJson | null {
+  if (photo === null) return null
+  const { contentType, corners, bytes } = photo
+  return { corners: [...corners], content_type: contentType, bytes, etag: etagOf(photo) }
+}
+
+function etagOf({ hash }: { hash: string }): string {
+  return `"${hash}"`
+}
+
+/** Whatever the image holds, a browser that opens it alone runs nothing of it. */
+function photoHeaders(photo: { hash: string }): Record<string, string> {
+  return {
+    etag: etagOf(photo),
+    'cache-control': 'private, no-cache',
+    'content-security-policy': "default-src 'none'; sandbox",
+  }
+}
+
+function courseIn(value: unknown): Course {
+  try {
+    return readCourse(value)
+  } catch (error) {
+    if (!(error instanceof CourseFault)) throw error
+    throw new InvalidRequestError('invalid_course', error.message, [
+      { in: 'body', name: 'features', code: error.kind, detail: error.message },
+    ])
+  }
+}
+
+function photoIn(bytes: Uint8Array) {
+  try {
+    return readPhoto(bytes)
+  } catch (error) {
+    if (!(error instanceof PhotoFault)) throw error
+    throw new InvalidRequestError('invalid_image', error.message)
+  }
+}

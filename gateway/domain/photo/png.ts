@@ -1,0 +1,32 @@
+import { ByteReader, joined } from './byte-reader.ts'
+import type { Photo } from './photo.ts'
+import { PhotoFault } from './photo-fault.ts'
+
+const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+/** What the pixels and their colours need. Source: W3C PNG, third edition, 11. */
+const KEPT: ReadonlySet<string> = new Set([
+  ...['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS'],
+  ...['cHRM', 'gAMA', 'iCCP', 'sBIT', 'sRGB', 'cICP'],
+])
+
+/** A PNG with the chunks that its pixels need; null for anything else. */
+export function readPng(bytes: Uint8Array): Photo | null {
+  if (!SIGNATURE.every((byte, at) => bytes[at] === byte)) return null
+  const reader = new ByteReader(bytes)
+  const kept = [reader.part(0, SIGNATURE.length)]
+  let hasPixels = false
+  for (let at = SIGNATURE.length; ; ) {
+    const length = reader.long(at)
+    const name = reader.text(at + 4, 4)
+    if (at === SIGNATURE.length && (name !== 'IHDR' || length !== 13))
+      throw new PhotoFault('the PNG is broken: it does not begin with its size')
+    const chunk = reader.part(at, 12 + length)
+    if (KEPT.has(name)) kept.push(chunk)
+    if (name === 'IDAT') hasPixels = true
+    if (name === 'IEND') break
+    at += chunk.length
+  }
+  if (!hasPixels) throw new PhotoFault('the PNG has no image')
+  const [widthPx, heightPx] = [reader.long(16), reader.long(20)]
+  return { type: 'image/png', bytes: joined(kept), widthPx, heightPx, orientation: 1 }
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gunzipSync, gzip } from 'node:zlib'
+import type { Photo } from '#domain/photo/photo.ts'
+import { type Corners, storedCorners } from '#domain/photo/upright.ts'
+import type { Events } from '#gateway/events.ts'
+import { type Course, type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'
+import { ConflictError, describeError, NotFoundError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import type { Clock } from '#shared/time.ts'
+import { Turns } from '#shared/turns.ts'
+import type { CoursePhoto } from '#store/course.ts'
+import type { Store } from '#store/store.ts'
+
+interface CourseDeps {
+  store: Pick<Store, 'read' | 'readers' | 'write'>
+  events: Events
+  clock: Clock
+  log: Log
+}
+
+/** The drawing of the course and the photo below it. */
+export interface DrawnCourse {
+  /** Grows with every change of either; 0 while there never was any. */
+  version: number
+  attribution: string | null
+  featuresJson: string
+  counts: CourseCounts
+  photo: CoursePhoto | null
+}
+
+/** More than any course is; what is packed so that it grows beyond it was not written here. */
+const FEATURES_BYTES = 16 * 1024 * 1024
+const NOTHING = { attribution: null, featuresJson: '[]', counts: countsOf([]) }
+
+const pack = promisify(gzip)
+
+/** The drawing of the course in memory, and its photo on the disk. */
+export class CourseDrawing {
+  readonly #deps: CourseDeps
+  readonly #turns = new Turns()
+  #current: DrawnCourse = { version: 0, ...NOTHING, photo: null }
+
+  constructor(deps: CourseDeps) {
+    this.#deps = deps
+  }
+
+  load(): void {
+    const { store, log } = this.#deps
+    const row = store.read.courseRow()
+    const photo = store.read.coursePhoto()
+    if (row === null) return
+    try {
+      const featuresJson = unpack(row.packedFeatures)
+      const counts = countsOf(featuresIn(featuresJson))
+      this.#current = { version: row.version, attribution: row.attribution, featuresJson, counts, photo }
+    } catch (error) {
+      // carts drive without a drawing, too
+      log.error({ reason: describeError(error) }, 'the drawing of the course cannot be read, upload it again')
+      this.#current = { version: row.version, ...NOTHING, photo }
+    }
+  }
+
+  /** The same object until the next change. */
+  get current(): DrawnCourse {
+    return this.#current
+  }
+
+  /** Throws `no_course` where there is none. */
+  requireFeatures(): CourseFeature[] {
+    const features = featuresIn(this.#current.featuresJson)
+    if (features.length === 0)
+      throw new ConflictError('no_course', 'there is no drawing of the course: PUT /course first')
+    return features
+  }
+
+  replace({ features, attribution }: Course): Promise<DrawnCourse> {
+    const featuresJson = JSON.stringify(features)
+    return this.#change({ attribution, featuresJson, counts: countsOf(features) })
+  }
+
+  remove(): Promise<DrawnCourse> {
+    return this.#change(NOTHING)
+  }
+
+  /** Places an image; `corners` are those of what is seen. */
+  placePhoto(photo: Photo, corners: Corners): Promise<DrawnCourse> {
+    const { type, bytes, orientation } = photo
+    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+    const placed: CoursePhoto = {
+      ...{ contentType: type, hash, bytes: bytes.length },
+      corners: storedCorners(corners, orientation),
+    }
+    return this.#changePhoto(placed, bytes)
+  }
+
+  removePhoto(): Promise<DrawnCourse> {
+    return this.#changePhoto(null, null)
+  }
+
+  /** The image of the photo. Throws `photo_not_found`. */
+  async image(
+    owner: string,
+    signal: AbortSignal,
+  ): Promise<{ photo: CoursePhoto; image: Uint8Array<ArrayBuffer> }> {
+    const { photo } = this.#current
+    const image =
+      photo === null
+        ? null
+        : await this.#deps.store.readers.run(
+            'courseImage',
+            { hash: photo.hash },
+            { owner, signal, isShort: true },
+          )
+    if (photo === null || image === null)
+      throw new NotFoundError('photo_not_found', 'there is no photo of the course')
+    return { photo, image }
+  }
+
+  #change(drawing: Omit<DrawnCourse, 'version' | 'photo'>): Promise<DrawnCourse> {
+    return this.#turns.take(async () => {
+      const { photo, version } = this.#current
+      const course: DrawnCourse = { ...drawing, version: version + 1, photo }
+      await this.#deps.store.write('saveCourse', await this.#rowOf(course), () => this.#set(course))
+      return course
+    })
+  }
+
+  #changePhoto(photo: CoursePhoto | null, image: Uint8Array | null): Promise<DrawnCourse> {
+    return this.#turns.take(async () => {
+      const course: DrawnCourse = { ...this.#current, version: this.#current.version + 1, photo }
+      const row = photo === null || image === null ? null : { ...photo, image }
+      const input = { photo: row, course: await this.#rowOf(course) }
+      await this.#deps.store.write('saveCoursePhoto', input, () => this.#set(course))
+      return course
+    })
+  }
+
+  async #rowOf({ version, attribution, featuresJson, counts }: DrawnCourse) {
+    const packedFeatures = (await pack(featuresJson)).toString('base64')
+    return { version, attribution, packedFeatures, counts, nowMs: this.#deps.clock.nowMs() }
+  }
+
+  #set(course: DrawnCourse): void {
+    this.#current = course
+    this.#deps.events.emit('courseChanged', { version: course.version })
+  }
+}
+
+function unpack(packed: string): string {
+  return gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: FEATURES_BYTES }).toString()
+}
+
+function featuresIn(json: string): CourseFeature[] {
+  // written by this program only
+  return JSON.parse(json)
+}

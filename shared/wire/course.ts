@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import { KEPT_TAGS } from '#shared/course/tags.ts'
+import { newZonesSchema } from './zones.ts'
+
+/** Any content: what is wrong with it has one code of its own. */
+export const newCourseSchema = z
+  .looseObject({
+    type: z.unknown().optional().meta({ description: 'FeatureCollection.', example: 'FeatureCollection' }),
+    features: z
+      .unknown()
+      .optional()
+      .meta({
+        type: 'array',
+        description:
+          'GeoJSON features with tags of OpenStreetMap in their properties: golf, natural, water, building, highway. Others are left out.',
+        example: [
+          {
+            type: 'Feature',
+            properties: { golf: 'hole', ref: '7', par: '4' },
+            geometry: {
+              type: 'LineString',
+              coordinates: [
+                [-81.58, 28.41],
+                [-81.577, 28.412],
+              ],
+            },
+          },
+        ],
+      }),
+  })
+  .meta({ id: 'NewCourse' })
+
+const placeSchema = z.object({
+  lat: z.number().min(-90).max(90).meta({ description: 'Degrees.', example: 28.41 }),
+  long: z.number().min(-180).max(180).meta({ description: 'Degrees.', example: -81.58 }),
+})
+
+const count = (description: string) => z.number().int().meta({ description, example: 18 })
+
+const countsSchema = z
+  .object({
+    holes: count('Lines of holes.'),
+    greens: count('Greens.'),
+    fairways: count('Fairways.'),
+    tees: count('Tees.'),
+    bunkers: count('Bunkers.'),
+    roughs: count('Roughs.'),
+    practice_areas: count('Driving ranges and practice greens.'),
+    water: count('Ponds, streams and water hazards.'),
+    woods: count('Woods and scrub.'),
+    buildings: count('Buildings.'),
+    paths: count('Cart paths and other ways.'),
+    outlines: count('Outlines of golf courses.'),
+  })
+  .meta({ description: 'How many there are of each.' })
+
+const photoSchema = z
+  .object({
+    corners: z
+      .array(placeSchema)
+      .meta({ description: 'Where its four corners lie, from the top left clockwise.' }),
+    content_type: z.enum(['image/jpeg', 'image/png', 'image/webp']),
+    bytes: z.number().int().meta({ description: 'Without what was stripped.', example: 1_234_567 }),
+    etag: z.string().meta({ description: 'As GET /course/photo has it.', example: '"1f0c8d5e2a9b4c76"' }),
+  })
+  .meta({ id: 'CoursePhoto' })
+export type CoursePhotoJson = z.infer<typeof photoSchema>
+
+const versionSchema = z.number().int().meta({
+  description: 'Grows with every change of the drawing or its photo; 0 while there never was any.',
+  example: 3,
+})
+
+const positionSchema = z.tuple([z.number(), z.number()])
+const line = z.array(positionSchema).meta({ description: 'Of longitude, latitude in degrees.' })
+const lines = z
+  .array(z.array(positionSchema))
+  .meta({ description: 'Lines, or closed rings, of which the first is the edge.' })
+const areas = z.array(z.array(z.array(positionSchema))).meta({ description: 'The rings of each area.' })
+const geometrySchema = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('LineString'), coordinates: line }),
+    z.object({ type: z.literal('MultiLineString'), coordinates: lines }),
+    z.object({ type: z.literal('Polygon'), coordinates: lines }),
+    z.object({ type: z.literal('MultiPolygon'), coordinates: areas }),
+  ])
+  .meta({ description: 'As GeoJSON has it.' })
+
+/** What is drawn of a course, also as a head office has it. */
+export const courseFeatureSchema = z.object({
+  type: z.literal('Feature'),
+  id: z.string().optional().meta({ description: 'As it came.', example: 'way/123' }),
+  geometry: geometrySchema,
+  properties: z
+    .object(
+      // the names are those of the list
+      Object.fromEntries(KEPT_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
+        (typeof KEPT_TAGS)[number],
+        z.ZodOptional<z.ZodString>
+      >,
+    )
+    .meta({ description: 'Tags of OpenStreetMap.' }),
+})
+
+const attributionSchema = z
+  .string()
+  .nullable()
+  .meta({ description: 'Whom a map has to credit.', example: '© OpenStreetMap contributors' })
+
+export const courseSchema = z
+  .object({
+    type: z.literal('FeatureCollection'),
+    version: versionSchema,
+    attribution: attributionSchema,
+    counts: countsSchema,
+    photo: photoSchema.nullable(),
+    features: z.array(courseFeatureSchema),
+  })
+  .meta({ id: 'Course' })
+export type CourseJson = z.infer<typeof courseSchema>
+
+/** What a head office has of it: the body of the entity `course`. */
+export const courseBodySchema = z.object({
+  version: z.number().int().min(0),
+  attribution: z.string().nullable(),
+  sent: z.string().nullable(),
+})
+
+export const changedCourseSchema = z
+  .object({ success: z.literal(true), version: versionSchema, counts: countsSchema })
+  .meta({ id: 'ChangedCourse' })
+
+export const changedPhotoSchema = z
+  .object({ success: z.literal(true), version: versionSchema, photo: photoSchema.nullable() })
+  .meta({ id: 'ChangedCoursePhoto' })
+
+/** Four different places: `lat,long;lat,long;lat,long;lat,long`. */
+const cornersParam = z
+  .string()
+  .transform((text, ctx) => {
+    const places = text.split(';').map((pair) => {
+      const numbers = pair
+        .split(',')
+        .map((digits) => (/^\s*-?\d{1,3}(\.\d{1,16})?\s*$/.test(digits) ? Number(digits) : Number.NaN))
+      return placeSchema.safeParse({ lat: numbers[0], long: numbers[1] }).data ?? null
+    })
+    const [a, b, c, d, ...more] = places
+    const areDifferent = new Set(places.map((place) => JSON.stringify(place))).size === 4
+    if (a && b && c && d && more.length === 0 && areDifferent) return [a, b, c, d] as const
+    const message = 'must be four different places as lat,long;lat,long;lat,long;lat,long'
+    ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_parameter' } })
+    return z.NEVER
+  })
+  .meta({
+    description:
+      'Where the corners of the image lie, from the top left clockwise, as it is seen upright: lat,long;lat,long;lat,long;lat,long.',
+    example: '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59',
+  })
+
+/** The bytes of an image, which are read as no JSON is. */
+export const imageSchema = z.custom<Blob>().meta({ type: 'string', format: 'binary' })
+
+export const coursePhotoQuerySchema = z.object({ corners: cornersParam })
+
+/** Zones of the course, as PUT /zones takes them. */
+export const proposedZonesSchema = newZonesSchema.meta({ id: 'ProposedZones' })
