@@ -1,4 +1,4 @@
-import { PHOTO_TYPES } from '#domain/photo/photo.ts'
+import { PHOTO_TYPES } from '#domain/photo/photo-type.ts'
 import { bytesBodyUpTo } from '#shared/http/request-guards.ts'
 
 /** The image of the course. */

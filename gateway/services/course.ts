@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
-import type { Photo } from '#domain/photo/photo.ts'
+import type { Photo } from '#domain/photo/photo-type.ts'
 import { type Corners, storedCorners } from '#domain/photo/upright.ts'
 import type { Events } from '#gateway/events.ts'
 import { type Course, type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'

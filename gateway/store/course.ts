@@ -1,4 +1,4 @@
-import type { PhotoType } from '#domain/photo/photo.ts'
+import type { PhotoType } from '#domain/photo/photo-type.ts'
 import type { Corners } from '#domain/photo/upright.ts'
 import type { CourseCounts } from '#shared/course/course.ts'
 import type { Connection } from './db/connection.ts'

@@ -14,7 +14,7 @@ export type CourseGeometry =
 export interface CourseFeature {
   type: 'Feature'
   /** As it came, such as `way/123`. */
-  id?: string
+  id?: string | undefined
   geometry: CourseGeometry
   properties: Tags
 }

@@ -18,7 +18,7 @@ export const KEPT_TAGS = [
   ...(['golf', 'leisure', 'natural', 'water', 'waterway', 'landuse', 'building', 'highway'] as const),
   ...(['ref', 'par', 'name'] as const),
 ] as const
-export type Tags = Partial<Record<(typeof KEPT_TAGS)[number], string>>
+export type Tags = { [Name in (typeof KEPT_TAGS)[number]]?: string | undefined }
 
 /** Source: wiki.openstreetmap.org/wiki/Key:golf. */
 const GOLF: ReadonlyMap<string, CourseKind> = new Map([

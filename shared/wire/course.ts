@@ -87,20 +87,22 @@ const geometrySchema = z
   .meta({ description: 'As GeoJSON has it.' })
 
 /** What is drawn of a course, also as a head office has it. */
-export const courseFeatureSchema = z.object({
-  type: z.literal('Feature'),
-  id: z.string().optional().meta({ description: 'As it came.', example: 'way/123' }),
-  geometry: geometrySchema,
-  properties: z
-    .object(
-      // the names are those of the list
-      Object.fromEntries(KEPT_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
-        (typeof KEPT_TAGS)[number],
-        z.ZodOptional<z.ZodString>
-      >,
-    )
-    .meta({ description: 'Tags of OpenStreetMap.' }),
-})
+export const courseFeaturesSchema = z.array(
+  z.object({
+    type: z.literal('Feature'),
+    id: z.string().optional().meta({ description: 'As it came.', example: 'way/123' }),
+    geometry: geometrySchema,
+    properties: z
+      .object(
+        // the names are those of the list
+        Object.fromEntries(KEPT_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
+          (typeof KEPT_TAGS)[number],
+          z.ZodOptional<z.ZodString>
+        >,
+      )
+      .meta({ description: 'Tags of OpenStreetMap.' }),
+  }),
+)
 
 const attributionSchema = z
   .string()
@@ -114,7 +116,7 @@ export const courseSchema = z
     attribution: attributionSchema,
     counts: countsSchema,
     photo: photoSchema.nullable(),
-    features: z.array(courseFeatureSchema),
+    features: courseFeaturesSchema,
   })
   .meta({ id: 'Course' })
 export type CourseJson = z.infer<typeof courseSchema>

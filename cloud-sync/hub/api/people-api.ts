@@ -17,6 +17,7 @@ import { createQuarantineApi } from './quarantine.ts'
 import { createSiteAlertsApi } from './site-alerts.ts'
 import { createSiteAuditLogApi } from './site-audit-log.ts'
 import { createSiteCartsApi } from './site-carts.ts'
+import { createSiteCourseApi } from './site-course.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
 import { createSiteGroupsApi } from './site-groups.ts'
@@ -59,6 +60,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteGroupsApi(database))
   app.route('/', createSiteSettingsApi(database))
   app.route('/', createSiteZonesApi(database))
+  app.route('/', createSiteCourseApi(database))
   app.route('/', createSiteAlertsApi(database))
   app.route('/', createSiteCartsApi(database, clock))
   app.route('/', createSiteAuditLogApi(database))

@@ -1,7 +1,7 @@
 import { ByteReader, joined } from './byte-reader.ts'
 import { orientationIn } from './exif.ts'
-import type { Photo } from './photo.ts'
 import { PhotoFault } from './photo-fault.ts'
+import type { Photo } from './photo-type.ts'
 
 const SOI = 0xffd8
 const EOI = 0xd9

@@ -1,6 +1,6 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import type { Photo } from './photo.ts'
 import { PhotoFault } from './photo-fault.ts'
+import type { Photo } from './photo-type.ts'
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 /** What the pixels and their colours need. Source: W3C PNG, third edition, 11. */

@@ -1,6 +1,6 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import type { Photo } from './photo.ts'
 import { PhotoFault } from './photo-fault.ts'
+import type { Photo } from './photo-type.ts'
 
 const HEAD_BYTES = 12
 /** What the pixels and their colours need of a still image. Source: RFC 9649, 2.7. */

@@ -35,6 +35,19 @@ test('a bare gateway gets the zones and the settings of the simulated course', a
   )
 })
 
+test('its drawing is there, and zones of it: eighteen holes, greens, and fairways to be switched on', async (t) => {
+  const gateway = await start(t)
+  const { zones } = await setUp(gateway, MORNING_MS)
+  const { counts } = (await gateway.request('GET', '/course')).body
+  assert.deepEqual([counts.holes, counts.greens], [18, 18])
+  const of = (type: string, isEnabled: boolean) =>
+    zones.features.filter(
+      ({ properties }: { properties: { type: string; enabled: boolean; hole?: number } }) =>
+        properties.type === type && properties.enabled === isEnabled && properties.hole !== undefined,
+    ).length
+  assert.deepEqual([of('hole', true), of('alert', true), of('alert', false)], [18, 18, 18])
+})
+
 test('a course that was set up before begins its mid-morning anew, and keeps all else', async (t) => {
   const gateway = await start(t)
   const first = await setUp(gateway, MORNING_MS)
@@ -58,4 +71,5 @@ test('a real course keeps its settings and its zones', async (t) => {
   const { site, zones } = await setUp(gateway, MORNING_MS)
   assert.deepEqual(site, before)
   assert.equal(zones.features.length, 1)
+  assert.deepEqual((await gateway.request('GET', '/course')).body.features, [])
 })

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import type { NewGeofences } from '#shared/wire/geofences.ts'
+import { drawingOf } from './course/drawing.ts'
 import { zonesOf } from './course/zones.ts'
 import { COURSE_NAME, courseSettings } from './course-settings.ts'
 import type { FleetPlan } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 import { asked, type Registry } from './register.ts'
 
-const zonesSchema = z.looseObject({ features: z.array(z.unknown()) })
+const drawnSchema = z.looseObject({ features: z.array(z.unknown()) })
 
 /** Gives a gateway that has no zones and no name those of the simulated course; leaves one that has some as it is. */
 export async function setUpCourse(
@@ -17,6 +19,7 @@ export async function setUpCourse(
   const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   await asked(gateway, 'take the settings', () => setUpSite(client, nowMs))
+  await asked(gateway, 'take the drawing of the course', () => drawCourse(client, plan))
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
 }
 
@@ -29,15 +32,43 @@ async function setUpSite(client: ApiClient, nowMs: number): Promise<void> {
     await client.call('PATCH /site', { body: { time_zone: settings.time_zone } })
 }
 
+/** A drawing of what carts drive on, where there is none and the course is not a real one. */
+async function drawCourse(client: ApiClient, plan: FleetPlan): Promise<void> {
+  const { features } = drawnSchema.parse(await (await client.download('GET /course')).json())
+  if (features.length > 0 || (await isReal(client))) return
+  await client.call('PUT /course', {
+    body: { type: 'FeatureCollection', ...drawingOf(plan.course, plan.carts) },
+  })
+}
+
+/** Somebody gave it another name, or has drawn its zones. */
+async function isReal(client: ApiClient): Promise<boolean> {
+  const { name } = await client.call('GET /site')
+  return name !== COURSE_NAME
+}
+
+/** Where nobody has drawn any. */
 async function drawZones(client: ApiClient, plan: FleetPlan): Promise<void> {
   const response = await client.download('GET /zones')
-  const { features } = zonesSchema.parse(await response.json())
+  const { features } = drawnSchema.parse(await response.json())
   if (features.length > 0) return
   // a person who draws zones meanwhile has drawn them first
   const headers = { 'If-Match': response.headers.get('etag') ?? '*' }
-  await client
-    .call('PUT /zones', { body: zonesOf(plan.course, plan.carts), headers })
-    .catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.status === 412)) throw error
-    })
+  const body = await zonesFor(client, plan)
+  await client.call('PUT /zones', { body, headers }).catch((error: unknown) => {
+    if (!(error instanceof ApiError && error.status === 412)) throw error
+  })
+}
+
+/** Those of the simulated course alone where nothing can be proposed: a real one without a drawing. */
+async function zonesFor(client: ApiClient, plan: FleetPlan): Promise<NewGeofences> {
+  const simulated = zonesOf(plan.course, plan.carts)
+  try {
+    const { features, type } = await client.call('POST /course/propose-zones')
+    const barn = simulated.features.filter(({ properties }) => properties.type === 'parking')
+    return { type, features: [...barn, ...features] }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'no_course') return simulated
+    throw error
+  }
 }

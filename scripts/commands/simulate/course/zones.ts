@@ -1,3 +1,4 @@
+import { hullAround } from '#shared/course/hull.ts'
 import type { NewFeature, NewGeofences } from '#shared/wire/geofences.ts'
 import { bayOf, type Course, type Hole } from './course.ts'
 import { besidePath } from './path.ts'
@@ -8,7 +9,6 @@ const BARN_ROOM_M = 18
 /** Around the fairways: a golf ball is sought there. */
 const ROUGH_M = 80
 const HOLE_ROOM_M = 35
-const CORNERS = 12
 
 /** The zones of a course and a fleet of that size: its barn, its boundary and its holes. */
 export function zonesOf(course: Course, carts: number): NewGeofences {
@@ -47,34 +47,4 @@ function holeOf({ fairway }: Hole): Point[] {
 function position({ center }: Course, point: Point): [number, number] {
   const { lat, long } = toLatLong(center, point)
   return [long, lat]
-}
-
-/** The convex line that is `roomM` or a little less away from all points, counter-clockwise. */
-function hullAround(points: readonly Point[], roomM: number): Point[] {
-  const angles = Array.from({ length: CORNERS }, (_, i) => (2 * Math.PI * i) / CORNERS)
-  return convexHull(
-    points.flatMap(({ xM, yM }) =>
-      angles.map((angle) => ({ xM: xM + roomM * Math.cos(angle), yM: yM + roomM * Math.sin(angle) })),
-    ),
-  )
-}
-
-/** Andrew's monotone chain; counter-clockwise, its first point not repeated. */
-function convexHull(points: readonly Point[]): Point[] {
-  const sorted = [...points].sort((a, b) => a.xM - b.xM || a.yM - b.yM)
-  return [...halfHull(sorted), ...halfHull(sorted.toReversed())]
-}
-
-function halfHull(sorted: readonly Point[]): Point[] {
-  const hull: Point[] = []
-  for (const point of sorted) {
-    while (!turnsLeft(hull.at(-2), hull.at(-1), point)) hull.pop()
-    hull.push(point)
-  }
-  return hull.slice(0, -1)
-}
-
-function turnsLeft(a: Point | undefined, b: Point | undefined, c: Point): boolean {
-  if (a === undefined || b === undefined) return true
-  return (b.xM - a.xM) * (c.yM - a.yM) - (b.yM - a.yM) * (c.xM - a.xM) > 0
 }
