@@ -41,6 +41,7 @@ import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { Reports } from '#services/reports.ts'
+import { Rounds } from '#services/rounds/rounds.ts'
 import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
@@ -179,6 +180,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
   const zoneSwitches = new ZoneSwitches({ ...base, ...configuration, site, origins })
+  const rounds = new Rounds({ ...base, geofences })
   const visibleCarts = new VisibleCarts(carts, {
     autoLockAtMs: (cart) => locks.autoLock.atMs(cart),
     openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
@@ -256,6 +258,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     reports: new Reports({ ...base, site, geofences }),
     tracks: new Tracks({ store, downloads: budgets.downloads }),
     course,
+    rounds,
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,
@@ -297,7 +300,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
     ...[...present(certificate), dashboard, kernelSync, store, ingest, clockMark, clockConfirmation],
-    ...[users, sessions, memory, carts],
+    // told of the first beat of the carts
+    ...[users, sessions, memory, rounds, carts],
     // which may be waiting for its turn behind a long sealing: that ends first
     ...[
       telemetry.retention,

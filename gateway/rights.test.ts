@@ -57,6 +57,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'POST /groups/{groupId}/commands': 'staff',
   'POST /carts/lock': 'staff',
   'GET /trips': 'user',
+  'GET /rounds': 'user',
+  'GET /rounds/active': 'user',
   'GET /trips/active': 'user',
   'GET /trips/{hardwareId}': 'device',
   'GET /trips/{hardwareId}/active': 'device',

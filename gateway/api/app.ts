@@ -40,6 +40,7 @@ import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
 import { createRecallApi } from './recall.ts'
 import { createReportsApi } from './reports.ts'
+import { createRoundsApi } from './rounds.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
@@ -130,6 +131,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createTripsApi(deps))
   app.route('/', createReportsApi(deps))
   app.route('/', createTracksApi(deps))
+  app.route('/', createRoundsApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createZonesApi(deps))
   app.route('/', createZoneSwitchesApi(deps))

@@ -31,6 +31,7 @@ import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Recall } from '#services/recall.ts'
 import type { Reports } from '#services/reports.ts'
+import type { Rounds } from '#services/rounds/rounds.ts'
 import type { Site } from '#services/site.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -81,7 +82,7 @@ export interface ApiDeps {
   site: Site
   course: CourseDrawing
   alerts: Alerts
-  carts: Pick<Carts, 'touch' | 'allNow' | 'seenBy'>
+  carts: Pick<Carts, 'touch' | 'all' | 'allNow' | 'seenBy'>
   visibleCarts: VisibleCarts
   cartNotes: Pick<CartNotebook, 'change'>
   recall: Recall
@@ -90,6 +91,7 @@ export interface ApiDeps {
   tracks: Tracks
   trips: Trips
   reports: Reports
+  rounds: Pick<Rounds, 'running' | 'find'>
   webhooks: Webhooks
   notifiers: Notifiers
   erasures: Erasures

@@ -55,6 +55,11 @@ export const TAGS: Tags = {
       description: 'Which device was locked or unlocked, when, and by which tag, code or command.',
       nouns: ['lock-events', 'erasures'],
     },
+    {
+      name: 'Rounds',
+      description: 'What carts played, hole by hole, and how far behind those are that play now.',
+      nouns: ['rounds'],
+    },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     {
       name: 'Site',

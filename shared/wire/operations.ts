@@ -96,6 +96,7 @@ import {
   recallStateSchema,
 } from './recall.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './replication/sync-file.ts'
+import { activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
 import {
   batteryReportSchema,
   mapReportQuerySchema,
@@ -224,6 +225,8 @@ export const operations = {
   'GET /carts': { answer: cartListSchema },
   'GET /carts/{cart}': { answer: cartSchema },
   'PATCH /carts/{cart}': { body: cartPatchSchema, answer: cartSchema },
+  'GET /rounds/active': { answer: activeRoundsSchema },
+  'GET /rounds': { query: roundQuerySchema, answer: roundListSchema },
   'GET /lock-events': { query: lockEventQuerySchema, answer: lockEventListSchema },
   'GET /trips/active': { query: activeTripsQuerySchema, answer: activeTripsSchema },
   'GET /trips': { query: tripsQuerySchema, answer: tripsSchema },

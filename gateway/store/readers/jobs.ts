@@ -18,6 +18,7 @@ import { readPackDays } from '../reports/pack.ts'
 import { readSilences } from '../reports/silences.ts'
 import { readTraffic } from '../reports/traffic.ts'
 import { readUtilisation } from '../reports/utilisation.ts'
+import { findRounds, readRoundState } from '../rounds.ts'
 import { findUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
 import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
@@ -46,6 +47,8 @@ const jobs = {
   recentFixes: readRecentFixes,
   recentVoltages: readRecentVoltages,
   cartSamples: readCartSamples,
+  rounds: findRounds,
+  roundState: readRoundState,
   trips: findTrips,
   activeTrips: findActiveTrips,
   tripRoom: checkTripRoom,
@@ -95,6 +98,8 @@ const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
     'recentFixes',
     'recentVoltages',
     'cartSamples',
+    'rounds',
+    'roundState',
     'trips',
     'activeTrips',
     'tripRoom',

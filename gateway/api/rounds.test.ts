@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import type { RoundJson } from '#shared/wire/rounds.ts'
+import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { Course, type CourseDevice } from '#testing/course/course.ts'
+import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+// the night after which the clocks of Berlin are put back
+const clock = new FakeClock(Date.parse('2026-10-24T12:00:00Z'))
+let g: TestGateway
+let course: Course
+let keys: Record<Who, string | null>
+let count = 0
+
+const fresh = (name: string) => `${name}${++count}`
+const BARN = 0.1
+const PATH = 0.1015
+const HOLES = { 1: 0.103, 2: 0.106, 3: 0.109 } as const
+
+/** A barn, and three holes north of it; each is a strip of land. */
+function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
+  const strip = (id: string, properties: object, south: number, north: number) => {
+    const [west, east] = [0.09, 0.11]
+    const ring = [
+      [west, south],
+      [east, south],
+      [east, north],
+      [west, north],
+      [west, south],
+    ]
+    return {
+      ...{ type: 'Feature', id, properties: { name: id, ...properties } },
+      geometry: { type: 'Polygon', coordinates: [ring] },
+    }
+  }
+  const holes = numbers.map((hole, i) =>
+    strip(
+      `hole-${i}`,
+      { type: 'hole', ...(hole !== null && { hole }) },
+      0.102 + i * 0.003,
+      0.104 + i * 0.003,
+    ),
+  )
+  return { type: 'FeatureCollection', features: [strip('barn', { type: 'parking' }, 0.099, 0.101), ...holes] }
+}
+
+async function putZones(body: object): Promise<void> {
+  const { status } = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.equal(status, 200)
+}
+
+/** Fixes at these latitudes up to now, each for so many minutes, one in 30 s; the last of them is now. */
+function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
+  const fixes: SentFix[] = []
+  let atMs = clock.nowMs() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
+  for (const [lat, minutes] of legs)
+    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
+      fixes.push({ atMs: atMs + 30_000, lat, long: 0.1, speed: 0 })
+  return fixes
+}
+
+const send = (device: CourseDevice, fixes: readonly SentFix[]) =>
+  sendTrack(device.client, device.hardwareId, fixes)
+
+async function active(key?: string): Promise<RoundJson[]> {
+  const { status, body } = await g.request('GET', '/rounds/active', key === undefined ? {} : { key })
+  assert.equal(status, 200)
+  return body.rounds
+}
+
+async function listed(query = '', key?: string): Promise<RoundJson[]> {
+  const range = `from=${toIso(clock.nowMs() - 2 * DAY_MS)}&to=${toIso(clock.nowMs())}`
+  const path = `/rounds?${range}${query}`
+  const { status, body } = await g.request('GET', path, key === undefined ? {} : { key })
+  assert.equal(status, 200)
+  return body.rounds
+}
+
+/** The running round of a cart, once it is as it should be. */
+async function runs(cart: string, isRight: (round: RoundJson) => boolean = () => true): Promise<RoundJson> {
+  let found: RoundJson | undefined
+  await eventually(async () => {
+    found = (await active()).find((round) => round.cart === cart)
+    return found !== undefined && isRight(found)
+  }, `cart ${cart} is on a round`)
+  assert.ok(found !== undefined)
+  return found
+}
+
+const played = ({ holes }: RoundJson) => holes.map(({ hole }) => hole)
+
+before(async () => {
+  g = await startGateway({}, { clock, heartbeatMs: 20 })
+  course = new Course(g, clock)
+  keys = await createCallers(g, ['nobody-has-this'])
+  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+})
+beforeEach(async () => {
+  clock.advance(HOUR_MS)
+  await putZones(zones())
+})
+after(() => g.stop())
+
+describe('who may', () => {
+  for (const path of ['/rounds/active', '/rounds?from=2026-05-01&to=2026-05-02'])
+    for (const [who, status, code] of REFUSED_WITHOUT_KEY)
+      test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
+        const answer = await g.request('GET', path, { key: keys[who] })
+        assert.deepEqual([answer.status, answer.body.code], [status, code])
+      })
+
+  test('a caller sees rounds of carts in scope, and of a cart in part what its devices say', async () => {
+    const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
+    const teebox = await course.device(lock, { cart })
+    const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie' })
+    await send(teebox, track([BARN, 5], [HOLES[1], 30], [HOLES[2], 5]))
+    await send(caddie, track([BARN, 5], [HOLES[1], 10], [HOLES[3], 5]))
+    assert.deepEqual(played(await runs(cart)), [1, 2])
+    const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
+    assert.deepEqual((await active(key)).map(played), [[1, 3]])
+    assert.deepEqual((await listed('', key)).map(played), [[1, 3]])
+    const { key: other } = await g.createUser({ allowed_hardware_ids: ['other'], role: 'staff' })
+    assert.deepEqual([await active(other), await listed('', other)], [[], []])
+  })
+})
+
+describe('GET /rounds', () => {
+  const SCENARIOS: [query: string, code: string][] = [
+    ['', 'missing_parameter'],
+    ['?from=2026-05-01', 'missing_parameter'],
+    ['?from=2026-05-02&to=2026-05-01', 'invalid_range'],
+    ['?from=2026-05-01&to=2026-06-02', 'range_too_large'],
+    ['?from=x&to=2026-06-02', 'invalid_date'],
+    ['?from=2026-05-01&to=2026-05-02&limit=0', 'invalid_number'],
+  ]
+  for (const [query, code] of SCENARIOS)
+    test(`${query || 'nothing'} is ${code}`, async () => {
+      const { status, body } = await g.request('GET', `/rounds${query}`)
+      assert.deepEqual([status, body.errors?.[0]?.code ?? body.code], [400, code])
+    })
+
+  test('lists rounds of all carts by when they began, a page at a time, or those of one', async () => {
+    const carts = [fresh('P'), fresh('P')]
+    for (const [i, cart] of carts.entries()) {
+      const device = await course.device(fresh('d'), { cart })
+      await send(device, track([BARN, 5], [HOLES[1], 10 + i], [BARN, 5], [HOLES[2], 10], [BARN, 5]))
+    }
+    const all = (await listed('&limit=1000')).filter(({ cart }) => carts.includes(cart))
+    assert.deepEqual(
+      all.map(({ cart, start_hole }) => [cart, start_hole]),
+      [
+        [carts[1], 1],
+        [carts[0], 1],
+        [carts[0], 2],
+        [carts[1], 2],
+      ],
+    )
+    assert.deepEqual(await listed(`&cart=${carts[0]}`), [all[1], all[2]])
+    assert.deepEqual(await listed(`&cart=${carts[0]}&limit=1&offset=1`), [all[2]])
+    assert.deepEqual(await listed('&cart=nothing'), [])
+  })
+
+  test('lists a round where it began, also one that goes over midnight and over the change of clocks', async () => {
+    const cart = fresh('N')
+    const device = await course.device(fresh('d'), { cart })
+    // from ten to midnight until after the hour that comes twice
+    clock.advance(Date.parse('2026-10-25T02:00:00Z') - clock.nowMs())
+    const legs: [number, number][] = [
+      [BARN, 5],
+      [HOLES[1], 100],
+      [HOLES[2], 140],
+      [BARN, 10],
+    ]
+    await send(device, track(...legs))
+    const ask = async (from: string, to: string) =>
+      (await g.request('GET', `/rounds?from=${from}&to=${to}&cart=${cart}`)).body.rounds as RoundJson[]
+    const [night, ...others] = await ask('2026-10-24T00:00:00%2B02:00', '2026-10-24T23:59:59.999%2B02:00')
+    assert.deepEqual([night?.duration, others], [240 * 60, []])
+    assert.deepEqual(night && played(night), [1, 2])
+    assert.deepEqual(await ask('2026-10-25T00:00:00%2B02:00', '2026-10-25T23:59:59%2B01:00'), [])
+  })
+})
+
+describe('GET /rounds/active', () => {
+  test('tells how far behind a round is, by the minutes per hole of the site', async () => {
+    const cart = fresh('A')
+    const device = await course.device(fresh('d'), { cart })
+    await send(device, track([BARN, 5], [PATH, 2], [HOLES[1], 20], [HOLES[2], 10]))
+    const round = await runs(cart)
+    const since = (minutes: number) => toIso(clock.nowMs() - minutes * MINUTE_MS + 30_000)
+    assert.deepEqual(
+      { ...round, round_id: '', distance: 0 },
+      {
+        ...{ round_id: '', cart, started_at: since(32), ended_at: null, start_hole: 1, current_hole: 2 },
+        holes: [
+          { hole: 1, entered_at: since(30), left_at: since(10) },
+          { hole: 2, entered_at: since(10), left_at: null },
+        ],
+        ...{ minutes_behind: 14.5, distance: 0, duration: 32 * 60 - 30 },
+      },
+    )
+    await g.request('PATCH', '/site', { body: { minutes_per_hole: 10 } })
+    assert.equal((await runs(cart)).minutes_behind, 19.5)
+    await g.request('PATCH', '/site', { body: { minutes_per_hole: 15 } })
+    // as far as the second hole, from the first fix outside on
+    assert.ok(Math.abs(round.distance - 0.0045 * 110_574) < 25, String(round.distance))
+    clock.advance(5 * MINUTE_MS)
+    await send(device, track([PATH, 1]))
+    assert.equal((await runs(cart, ({ current_hole }) => current_hole === null)).minutes_behind, null)
+    clock.advance(5 * MINUTE_MS)
+    await send(device, track([BARN, 2]))
+    await eventually(async () => !(await active()).some((one) => one.cart === cart), 'the round is over')
+    const [ended] = await listed(`&cart=${cart}`)
+    assert.deepEqual([ended?.round_id, ended?.ended_at], [round.round_id, toIso(clock.nowMs() - 90_000)])
+  })
+
+  test('goes on over a restart, and with what came late', async () => {
+    const cart = fresh('L')
+    const id = fresh('d')
+    const answer = await g.request('POST', '/devices', {
+      body: { hardware_id: id, device_type: 'teebox', cart },
+    })
+    const { password } = answer.body.mqtt
+    const fixes = track([BARN, 5], [HOLES[1], 20], [HOLES[2], 20], [HOLES[3], 5])
+    const isLate = ({ lat }: SentFix) => lat === HOLES[2]
+    await send(
+      await course.connect(id, password),
+      fixes.filter((fix) => !isLate(fix)),
+    )
+    const before = await runs(cart, ({ current_hole }) => current_hole === 3)
+    assert.deepEqual(played(before), [1, 3])
+    await g.restart()
+    assert.deepEqual(await runs(cart), before)
+    await send(await course.connect(id, password), fixes.filter(isLate))
+    // at most once in five seconds
+    clock.advance(6000)
+    const whole = await runs(cart, (round) => played(round).includes(2))
+    assert.deepEqual(played(whole), [1, 2, 3])
+    assert.deepEqual(await listed(`&cart=${cart}`), [whole])
+    await g.restart()
+    assert.deepEqual(await runs(cart), whole)
+  })
+
+  test('is of the cart that a device is in now, under the name it has now', async () => {
+    const [cart, other, id] = [fresh('M'), fresh('M'), fresh('d')]
+    const device = await course.device(id, { cart })
+    await send(device, track([BARN, 5], [HOLES[1], 20]))
+    const round = await runs(cart)
+    await g.request('PATCH', `/devices/${id}`, { body: { cart: other } })
+    clock.advance(6000)
+    const moved = await runs(other)
+    assert.equal(moved.round_id, round.round_id)
+    assert.deepEqual(moved.holes, round.holes)
+    assert.ok(!(await active()).some((one) => one.cart === cart))
+  })
+
+  test('goes by the zones as they are now', async () => {
+    const cart = fresh('Z')
+    const device = await course.device(fresh('d'), { cart })
+    await send(device, track([BARN, 5], [HOLES[1], 20], [HOLES[2], 5]))
+    assert.deepEqual(played(await runs(cart)), [1, 2])
+    await putZones(zones([1, 7, 3]))
+    assert.deepEqual(played(await runs(cart, ({ current_hole }) => current_hole === 7)), [1, 7])
+    assert.deepEqual((await listed(`&cart=${cart}`)).map(played), [[1, 7]])
+    // no hole has a number
+    await putZones(zones([null, null, null]))
+    await eventually(async () => (await active()).length === 0, 'nothing is played')
+    assert.deepEqual(await listed(`&cart=${cart}`), [])
+  })
+})

@@ -1,0 +1,71 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { canSee } from '#domain/access.ts'
+import type { Cart } from '#services/cart.ts'
+import { paginationOf } from '#shared/http/api-env.ts'
+import { answers, jsonText } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { requireTripRange } from '#shared/http/trip-answers.ts'
+import { activeRoundsSchema, roundListSchema, roundQuerySchema, toRoundJson } from '#shared/wire/rounds.ts'
+import { type ApiEnv, askerOf, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { warnOfMissing } from './missing-records.ts'
+import { RoundTexts } from './round-texts.ts'
+
+/** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
+export function createRoundsApi({ rounds, carts, site, clock, store }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  const texts = new RoundTexts()
+
+  /** Carts as the caller sees them, and of which it sees some devices only. */
+  function cartsFor(c: Context<ApiEnv>): { whole: Cart[]; parts: Cart[] } {
+    const { caller } = c.get('user')
+    const whole: Cart[] = []
+    const parts: Cart[] = []
+    for (const cart of carts.all) {
+      const seen = cart.devices.filter(({ row }) => canSee(caller, row.hardwareId))
+      if (seen.length === cart.devices.length) whole.push(cart)
+      else if (seen.length > 0) parts.push({ ...cart, devices: seen })
+    }
+    return { whole, parts }
+  }
+
+  const activeRoute = route.get('/rounds/active', 'List rounds that go on', {
+    operationId: 'listActiveRounds',
+    description:
+      'A round goes on from when a cart leaves parking until it is back, once it was on a hole. Carts in scope; of a cart that is partly in scope, what the devices in scope say.',
+    responses: answers(activeRoundsSchema, 'Rounds that go on now.'),
+  })
+  // what tablets ask for all the time: described like the others, its text is put together of texts that are kept
+  api.openAPIRegistry.registerPath(activeRoute)
+  api.get(activeRoute.getRoutingPath(), async (c) => {
+    const { whole, parts } = cartsFor(c)
+    const keys = whole.map(({ key }) => key)
+    const running = await rounds.running(keys, parts, { ...askerOf(c), isShort: true })
+    return jsonText(c, texts.of(running, site.settings.minutesPerHole, clock.nowMs()))
+  })
+
+  api.openapi(
+    route.get('/rounds', 'List rounds', {
+      operationId: 'listRounds',
+      description:
+        'The gateway finds them in the GPS history of the devices that a cart has now, by the parking and hole zones as they are now. Carts in scope.',
+      request: { query: roundQuerySchema },
+      responses: answers(roundListSchema, 'Rounds that began in the range.', 400),
+    }),
+    async (c) => {
+      const { from, to, cart, ...page } = c.req.valid('query')
+      const range = requireTripRange(from, to)
+      const { whole, parts } = cartsFor(c)
+      const asked = [...whole, ...parts].filter(({ key }) => cart === undefined || key === cart)
+      const found = await rounds.find(asked, { ...range, ...page, asker: askerOf(c) })
+      const devices = asked.flatMap((one) => one.devices)
+      const missing = warnOfMissing(c, store, devices, { stream: 'gps', ...range })
+      const nowMs = clock.nowMs()
+      const shown = found.map((one) => toRoundJson(one, site.settings.minutesPerHole, nowMs))
+      return c.json({ rounds: shown, pagination: paginationOf(page, shown), ...missing }, 200)
+    },
+  )
+
+  return api
+}

@@ -1,0 +1,188 @@
+import type { Events, GatewayEvents } from '#gateway/events.ts'
+import { describeError } from '#shared/errors.ts'
+import { inParallel } from '#shared/in-parallel.ts'
+import type { Part } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import { RoundFinder } from '#shared/rounds/finder.ts'
+import type { CartRound } from '#shared/rounds/round.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
+import type { Store } from '#store/store.ts'
+import type { TimeRange } from '#store/telemetry/reader.ts'
+import type { Cart } from '../cart.ts'
+import type { Geofences } from '../geofences.ts'
+import { KeptRounds, toRoundDevice } from './kept-rounds.ts'
+import { RoundGrounds } from './round-grounds.ts'
+
+interface RoundsDeps {
+  store: Pick<Store, 'readers'>
+  events: Events
+  clock: Clock & MonotonicClock & { latestEventMs(nowMs: number): number }
+  geofences: Pick<Geofences, 'watchedOf'>
+  log: Log
+}
+
+/** What is asked of past rounds. */
+interface RoundSearch extends TimeRange {
+  /** Rounds that are skipped and that are answered, of all carts together. */
+  offset: number
+  limit: number
+  asker: JobOptions
+}
+
+/** Jobs that are in the queue or under way at a time: of one request, and of carts whose rounds are found anew. */
+const JOBS_IN_FLIGHT = 4
+const READS_IN_FLIGHT = 2
+/** A cart that sends late batches is read again no more often. */
+const READ_AGAIN_MS = 5000
+const OWNER = 'rounds'
+
+/**
+ * Rounds of carts. Those that go on are kept forward by what was stored (`sampled`); after a start, and where something
+ * came late, they are found anew by reader threads, behind whatever else reads. Past ones are found when they are asked for:
+ * nothing about rounds is stored. All go by the devices and zones that a cart has now.
+ */
+export class Rounds implements Part {
+  readonly #deps: RoundsDeps
+  readonly #grounds: RoundGrounds
+  #kept = new Map<string, KeptRounds>()
+  #byDevice = new Map<number, KeptRounds>()
+  /** When the history of a cart was read last. */
+  readonly #readMs = new WeakMap<KeptRounds, number>()
+  readonly #reads = new Set<Promise<void>>()
+  #isRunning = false
+
+  constructor(deps: RoundsDeps) {
+    this.#deps = deps
+    this.#grounds = new RoundGrounds(deps.geofences)
+  }
+
+  async start(): Promise<void> {
+    const { events } = this.#deps
+    this.#isRunning = true
+    events.on('cartsJudged', ({ carts }) => this.#follow(carts))
+    events.on('sampled', ({ device, numbers, latestMs }) =>
+      this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, numbers, latestMs),
+    )
+    events.on('backfilled', (event) => this.#backfilled(event))
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    await Promise.all(this.#reads)
+  }
+
+  /** Resolves when no history is being read. */
+  async idle(): Promise<void> {
+    while (this.#reads.size > 0) await Promise.all(this.#reads)
+  }
+
+  /**
+   * The rounds that go on now, of carts as a caller sees them: `whole` by their keys, and of `parts`, of which it sees only
+   * some devices, what these say.
+   */
+  async running(whole: readonly string[], parts: readonly Cart[], asker: JobOptions): Promise<CartRound[]> {
+    const nowMs = this.#deps.clock.nowMs()
+    const found = whole.flatMap((cart) => {
+      const round = this.#kept.get(cart)?.runningAt(nowMs) ?? null
+      return round === null ? [] : [{ cart, round }]
+    })
+    const ofParts = await inParallel(parts, JOBS_IN_FLIGHT, async (cart) => {
+      const { devices, zones, ground } = this.#groundOf(cart)
+      const query = { devices, zones, latestMs: this.#latestMs() }
+      const { state } = await this.#deps.store.readers.run('roundState', query, asker)
+      const round = new RoundFinder(ground, state).roundAt(nowMs)
+      return round === null || round.endedMs !== null ? [] : [{ cart: cart.key, round }]
+    })
+    return [...found, ...ofParts.flat()].sort(byStart)
+  }
+
+  /** Rounds of these carts that began in a range, by time. */
+  async find(
+    carts: readonly Cart[],
+    { fromMs, toMs, offset, limit, asker }: RoundSearch,
+  ): Promise<CartRound[]> {
+    const nowMs = this.#deps.clock.nowMs()
+    const range = { fromMs, toMs, nowMs, latestMs: this.#latestMs(), most: offset + limit }
+    const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) => {
+      const { devices, zones } = this.#groundOf(cart)
+      const rounds = await this.#deps.store.readers.run('rounds', { ...range, devices, zones }, asker)
+      return rounds.map((round) => ({ cart: cart.key, round }))
+    })
+    return found
+      .flat()
+      .sort(byStart)
+      .slice(offset, offset + limit)
+  }
+
+  #groundOf({ devices }: Cart) {
+    const { zones, ground } = this.#grounds.of(devices)
+    return { devices: devices.map(toRoundDevice), zones, ground }
+  }
+
+  #latestMs(): number {
+    const { clock } = this.#deps
+    return clock.latestEventMs(clock.nowMs())
+  }
+
+  /** Goes by the carts as they are now. */
+  #follow(carts: readonly Cart[]): void {
+    let isOther = carts.length !== this.#kept.size
+    const kept = new Map<string, KeptRounds>()
+    for (const { key, devices } of carts) {
+      const counted = this.#grounds.of(devices)
+      const known = this.#kept.get(key)
+      const isSame = known?.isOf(devices, counted) === true
+      isOther ||= !isSame
+      kept.set(key, isSame ? known : new KeptRounds(devices, counted))
+    }
+    if (isOther) {
+      this.#kept = kept
+      this.#byDevice = new Map(
+        [...kept.values()].flatMap((one) => one.devices.map(({ deviceId }) => [deviceId, one] as const)),
+      )
+    }
+    this.#readDue()
+  }
+
+  #backfilled({ hardwareId }: GatewayEvents['backfilled']): void {
+    for (const one of this.#kept.values())
+      if (one.devices.some((device) => device.hardwareId === hardwareId)) one.isDue = true
+  }
+
+  /** Begins to read the histories of carts whose rounds are to be found anew. */
+  #readDue(): void {
+    const nowMs = this.#deps.clock.monotonicMs()
+    for (const one of this.#kept.values()) {
+      if (!this.#isRunning || this.#reads.size >= READS_IN_FLIGHT) return
+      const readMs = this.#readMs.get(one) ?? Number.NEGATIVE_INFINITY
+      if (!one.isDue || nowMs - readMs < READ_AGAIN_MS) continue
+      this.#readMs.set(one, nowMs)
+      const read = this.#read(one).finally(() => {
+        this.#reads.delete(read)
+        this.#readDue()
+      })
+      this.#reads.add(read)
+    }
+  }
+
+  async #read(one: KeptRounds): Promise<void> {
+    const { store, log } = this.#deps
+    one.beginReading()
+    try {
+      const query = { devices: one.devices, zones: one.counted.zones, latestMs: this.#latestMs() }
+      one.goOn(await store.readers.run('roundState', query, { owner: OWNER, isPartOfLongRead: true }))
+    } catch (error) {
+      one.giveUp()
+      if (this.#isRunning)
+        log.warn(
+          { reason: describeError(error) },
+          'could not read the history of a cart for its rounds; tries again',
+        )
+    }
+  }
+}
+
+function byStart(a: CartRound, b: CartRound): number {
+  return a.round.startedMs - b.round.startedMs || (a.cart < b.cart ? -1 : a.cart > b.cart ? 1 : 0)
+}

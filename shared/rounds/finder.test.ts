@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { Fix } from '#shared/zones/watch.ts'
+import type { Zone, ZoneType } from '#shared/zones/zone.ts'
+import { FORGOTTEN_MS, LONGEST_MS, RoundFinder, type RoundState } from './finder.ts'
+import { roundGround } from './ground.ts'
+import { currentHole, minutesBehind } from './pace.ts'
+import type { Round, RoundDevice } from './round.ts'
+
+const START = Date.parse('2026-05-01T08:00:00Z')
+const LOCK: RoundDevice = { hardwareId: 'lock', isLock: true }
+const SCREEN: RoundDevice = { hardwareId: 'screen', isLock: false }
+
+/** A strip of land from west to east, 100 m high for each 0.001 degree. */
+function strip(id: string, type: ZoneType, hole: number | null, south: number, north: number): Zone {
+  const at = (lat: number, long: number) => ({ latE7: Math.round(lat * 1e7), longE7: Math.round(long * 1e7) })
+  return {
+    ...{ id, name: id, type, isEnabled: true, isVisible: true, message: null, maxSpeedKmh: null, hole },
+    shape: { kind: 'polygon', ring: [at(south, 0), at(south, 0.01), at(north, 0.01), at(north, 0)] },
+  }
+}
+
+/** The barn at 0, holes 1 to 4 north of it; 2 and 3 overlap by 0.001. */
+const ZONES = [
+  strip('barn', 'parking', null, -0.001, 0.001),
+  strip('h1', 'hole', 1, 0.002, 0.004),
+  strip('h2', 'hole', 2, 0.005, 0.008),
+  strip('h3', 'hole', 3, 0.007, 0.01),
+  strip('h4', 'hole', 4, 0.011, 0.013),
+]
+const BARN = 0
+const PATH = 0.0045
+const ON = { 1: 0.003, 2: 0.006, both: 0.0075, 3: 0.009, 4: 0.012 }
+
+/** Fixes at these latitudes, each for so many minutes, one in 20 s. */
+function track(...legs: readonly [lat: number, minutes: number][]): Fix[] {
+  const fixes: Fix[] = []
+  let atMs = START
+  for (const [lat, minutes] of legs)
+    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 20_000)
+      fixes.push({ atMs, latE7: Math.round(lat * 1e7), longE7: 50_000 })
+  return fixes
+}
+
+function find(fixes: readonly Fix[], zones: readonly Zone[] = ZONES, nowMs?: number): Round[] {
+  const finder = new RoundFinder(roundGround(zones))
+  for (const fix of fixes) finder.take(LOCK, fix)
+  const open = finder.roundAt(nowMs ?? fixes.at(-1)?.atMs ?? 0)
+  return [...finder.takeEnded(), ...(open === null ? [] : [open])]
+}
+
+function only(rounds: readonly Round[]): Round {
+  assert.equal(rounds.length, 1)
+  const [round] = rounds
+  assert.ok(round !== undefined)
+  return round
+}
+
+/** Holes with the minutes since the start at which they were entered and left. */
+function plays({ holes }: Round): [hole: number, entered: number, left: number | null][] {
+  const minute = (atMs: number) => (atMs - START) / MINUTE_MS
+  return holes.map(({ hole, enteredMs, leftMs }) => [
+    hole,
+    minute(enteredMs),
+    leftMs === null ? null : minute(leftMs),
+  ])
+}
+
+describe('a round', () => {
+  test('begins when the cart leaves parking and ends when it is back', () => {
+    const round = only(find(track([BARN, 5], [PATH, 1], [ON[1], 10], [ON[2], 10], [BARN, 5])))
+    assert.equal(round.startedMs, START + 5 * MINUTE_MS)
+    assert.equal(round.endedMs, START + 26 * MINUTE_MS)
+    assert.deepEqual(plays(round), [
+      [1, 6, 16],
+      [2, 16, 26],
+    ])
+  })
+
+  test('needs a hole, parking, and holes with numbers', () => {
+    assert.deepEqual(find(track([BARN, 5], [PATH, 60], [BARN, 5])), [])
+    const way = track([BARN, 5], [ON[1], 20], [BARN, 5])
+    assert.deepEqual(find(way, []), [])
+    assert.deepEqual(find(way, ZONES.slice(1)), [])
+    assert.deepEqual(find(way, [ZONES[0] as Zone, strip('h1', 'hole', null, 0.002, 0.004)]), [])
+    const disabled = ZONES.map((zone) => ({ ...zone, isEnabled: zone.type !== 'hole' }))
+    assert.deepEqual(find(way, disabled), [])
+  })
+
+  test('goes on while nobody knows better, and knows the hole that is played', () => {
+    const round = only(find(track([BARN, 5], [ON[1], 10], [ON[2], 10])))
+    assert.equal(round.endedMs, null)
+    assert.equal(currentHole(round)?.hole, 2)
+  })
+
+  test('of a cart that was never seen in parking begins with its first fix', () => {
+    const round = only(find(track([ON[3], 10])))
+    assert.equal(round.startedMs, START)
+    assert.deepEqual(plays(round), [[3, 0, null]])
+  })
+
+  test('may begin on any hole', () => {
+    const round = only(find(track([BARN, 5], [ON[3], 10], [ON[4], 10], [ON[1], 10], [ON[2], 10], [BARN, 5])))
+    assert.deepEqual(
+      round.holes.map(({ hole }) => hole),
+      [3, 4, 1, 2],
+    )
+  })
+
+  test('does not end on a way through parking', () => {
+    const round = only(find(track([BARN, 5], [ON[1], 10], [BARN, 0.5], [ON[2], 10])))
+    assert.equal(round.endedMs, null)
+    assert.equal(round.startedMs, START + 5 * MINUTE_MS)
+    assert.deepEqual(
+      round.holes.map(({ hole }) => hole),
+      [1, 2],
+    )
+  })
+
+  test('ends at the last fix of a cart that is not heard of for hours', () => {
+    const silent = track([BARN, 5], [ON[1], 10])
+    const lastMs = silent.at(-1)?.atMs ?? 0
+    const later = { latE7: ON[2] * 1e7, longE7: 50_000 }
+    const again = [0, 60_000, 120_000].map((ms) => ({ ...later, atMs: lastMs + FORGOTTEN_MS + 1000 + ms }))
+    const rounds = find([...silent, ...again])
+    assert.deepEqual(
+      rounds.map(({ startedMs, endedMs }) => [startedMs, endedMs]),
+      [
+        [START + 5 * MINUTE_MS, lastMs],
+        [lastMs + FORGOTTEN_MS + 1000, null],
+      ],
+    )
+    assert.equal(only(find(silent, ZONES, lastMs + FORGOTTEN_MS + 1000)).endedMs, lastMs)
+  })
+
+  test('of a cart that stays out at night ends by time, and the next begins at the barn', () => {
+    const night = find(track([BARN, 5], [ON[1], 20 * 60], [BARN, 5], [ON[2], 10]))
+    assert.deepEqual(
+      night.map(({ startedMs, endedMs }) => [startedMs - START, endedMs === null ? null : endedMs - START]),
+      [
+        [5 * MINUTE_MS, 5 * MINUTE_MS + LONGEST_MS],
+        [5 * MINUTE_MS + 20 * HOUR_MS + 5 * MINUTE_MS, null],
+      ],
+    )
+  })
+
+  test('is as long as the way, whatever a receiver at rest says', () => {
+    // 0.001 degree of latitude is 110.57 m at the equator
+    const stand = Array.from({ length: 600 }, (_, i): [number, number] => [ON[1] + (i % 2) * 3e-5, 1 / 3])
+    const round = only(find(track([BARN, 5], ...stand, [ON[2], 5])))
+    // counted from the first fix outside
+    assert.ok(Math.abs(round.distanceM - 3 * 110.57) < 10, String(round.distanceM))
+  })
+
+  test('does not count a fix that is far away', () => {
+    const way = track([BARN, 5], [ON[1], 10], [ON[2], 10])
+    const wrong = way.map((fix, i) => (i === 30 ? { ...fix, latE7: 5e7 } : fix))
+    assert.ok(Math.abs(only(find(wrong)).distanceM - only(find(way)).distanceM) < 1)
+  })
+})
+
+describe('a hole', () => {
+  test('that is crossed is not played', () => {
+    const crossed: [number, number][] = [[ON[1], 1 / 3]]
+    const round = only(find(track([BARN, 5], [ON[3], 10], ...crossed, [PATH, 1], [ON[4], 10])))
+    assert.deepEqual(
+      round.holes.map(({ hole }) => hole),
+      [3, 4],
+    )
+  })
+
+  test('that is left and entered again is one, until others were played', () => {
+    const back = only(find(track([BARN, 5], [ON[1], 10], [ON[2], 5], [ON[1], 2], [ON[2], 5], [PATH, 1])))
+    assert.deepEqual(plays(back), [
+      [1, 5, 22],
+      [2, 15, 27],
+    ])
+    const laps = track(
+      [BARN, 5],
+      ...([1, 2, 3, 4, 1, 2] as const).map((hole): [number, number] => [ON[hole], 10]),
+    )
+    assert.deepEqual(
+      only(find(laps)).holes.map(({ hole }) => hole),
+      [1, 2, 3, 4, 1, 2],
+    )
+  })
+
+  test('goes on where the next overlaps it, for a minute', () => {
+    const short = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 0.5], [ON[2], 5])))
+    assert.deepEqual(plays(short), [[2, 5, null]])
+    const long = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 4], [ON[3], 5])))
+    assert.deepEqual(plays(long), [
+      [2, 5, 15],
+      [3, 15, null],
+    ])
+  })
+
+  test('goes on where another than the next overlaps it', () => {
+    const zones = ZONES.map((zone) => (zone.id === 'h3' ? { ...zone, hole: 9 } : zone))
+    const round = only(find(track([BARN, 5], [ON[1], 5], [ON[2], 10], [ON.both, 10]), zones))
+    assert.equal(currentHole(round)?.hole, 2)
+  })
+
+  test('within another is played in its turn', () => {
+    const around = strip('h3', 'hole', 3, 0.0045, 0.0125)
+    const zones = [...ZONES.filter(({ id }) => id !== 'h3' && id !== 'h4'), around]
+    const round = only(
+      find(track([BARN, 5], [ON[1], 5], [0.0048, 2], [ON[2], 10], [0.009, 5], [0.0135, 1]), zones),
+    )
+    assert.deepEqual(plays(round), [
+      [1, 5, 10],
+      [2, 12, 22],
+      [3, 22, 27],
+    ])
+  })
+
+  test('may be made of several zones', () => {
+    const zones = [...ZONES, strip('h1b', 'hole', 1, 0.0035, 0.005)]
+    const round = only(find(track([BARN, 5], [ON[1], 5], [0.0048, 5]), zones))
+    assert.deepEqual(plays(round), [[1, 5, null]])
+  })
+
+  test('jitter at its edge leaves and enters nothing', () => {
+    const edge = Array.from({ length: 60 }, (_, i): [number, number] => [
+      0.004 + (i % 2 ? 5e-5 : -5e-5),
+      1 / 3,
+    ])
+    const round = only(find(track([BARN, 5], [ON[1], 5], ...edge)))
+    assert.deepEqual(plays(round), [[1, 5, null]])
+  })
+})
+
+describe('pace', () => {
+  test('is what has gone by since the first hole, less the time for those left', () => {
+    const round = only(find(track([BARN, 5], [ON[1], 20], [ON[2], 10])))
+    // the first hole was entered 25 minutes before, and one was left
+    assert.equal(minutesBehind(round, 15, START + 30 * MINUTE_MS), 10)
+    assert.equal(minutesBehind(round, 30, START + 30 * MINUTE_MS), -5)
+  })
+
+  test('is unknown on no hole', () => {
+    const round = only(find(track([BARN, 5], [ON[1], 20], [PATH, 3])))
+    assert.equal(minutesBehind(round, 15, START + 30 * MINUTE_MS), null)
+  })
+})
+
+describe('which device says it', () => {
+  test('the lock does, and another only when the lock has been behind for a minute', () => {
+    const finder = new RoundFinder(roundGround(ZONES))
+    const at = (ms: number, lat: number): Fix => ({ atMs: START + ms, latE7: lat * 1e7, longE7: 50_000 })
+    assert.equal(finder.take(LOCK, at(0, BARN)), 'taken')
+    assert.equal(finder.take(SCREEN, at(5000, ON[1])), 'left out')
+    assert.equal(finder.take(LOCK, at(10_000, BARN)), 'taken')
+    assert.equal(finder.take(SCREEN, at(9000, ON[1])), 'left out')
+    assert.equal(finder.take(SCREEN, at(70_001, ON[1])), 'taken')
+    assert.equal(finder.take(LOCK, at(70_500, BARN)), 'taken')
+    assert.equal(finder.take(LOCK, at(70_400, BARN)), 'late')
+  })
+})
+
+const spots = fc.constantFrom(BARN, PATH, ON[1], ON[2], ON.both, ON[3], ON[4], 0.001, 0.004, 0.0041, 0.5)
+const steps = fc.array(
+  fc.tuple(
+    spots,
+    fc.constantFrom(1000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
+    fc.boolean(),
+    fc.nat({ max: 8 }),
+  ),
+  { maxLength: 120 },
+)
+
+test('fed in pieces, with a stop after any of them, it finds what it finds at once', () => {
+  fc.assert(
+    fc.property(steps, fc.func(fc.boolean()), (made, isStopped) => {
+      const ground = roundGround(ZONES)
+      let atMs = START
+      const fixes = made.flatMap(([lat, ms, isLock, times]) =>
+        Array.from({ length: times }, () => {
+          atMs += ms
+          return {
+            device: isLock ? LOCK : SCREEN,
+            fix: { atMs, latE7: Math.round(lat * 1e7), longE7: 50_000 },
+          }
+        }),
+      )
+      const whole = new RoundFinder(ground)
+      for (const { device, fix } of fixes) whole.take(device, fix)
+      let part = new RoundFinder(ground)
+      const ended: Round[] = []
+      for (const { device, fix } of fixes) {
+        part.take(device, fix)
+        if (!isStopped(fix.atMs)) continue
+        ended.push(...part.takeEnded())
+        // by the same program
+        part = new RoundFinder(ground, JSON.parse(JSON.stringify(part.state)) as RoundState)
+      }
+      assert.deepEqual([...ended, ...part.takeEnded()], whole.takeEnded())
+      assert.deepEqual(part.roundAt(atMs), whole.roundAt(atMs))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('rounds of a cart are in order and do not overlap, and one hole is played at a time', () => {
+  fc.assert(
+    fc.property(steps, (made) => {
+      let atMs = START
+      const fixes = made.flatMap(([lat, ms, , times]) =>
+        Array.from({ length: times }, () => {
+          atMs += ms
+          return { atMs, latE7: Math.round(lat * 1e7), longE7: 50_000 }
+        }),
+      )
+      let beforeMs = 0
+      for (const { startedMs, endedMs, holes, distanceM } of find(fixes)) {
+        assert.ok(startedMs >= beforeMs && distanceM >= 0 && holes.length > 0)
+        beforeMs = endedMs ?? Number.POSITIVE_INFINITY
+        assert.ok(endedMs === null || (endedMs >= startedMs && endedMs - startedMs <= LONGEST_MS))
+        assert.ok(holes.filter(({ leftMs }) => leftMs === null).length <= (endedMs === null ? 1 : 0))
+        for (const [i, { enteredMs, leftMs }] of holes.entries()) {
+          assert.ok(enteredMs >= (holes[i - 1]?.enteredMs ?? startedMs))
+          assert.ok(leftMs === null || (leftMs >= enteredMs && leftMs <= beforeMs))
+        }
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

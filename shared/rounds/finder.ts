@@ -1,0 +1,249 @@
+import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import type { RoundGround } from './ground.ts'
+import { driveOn, type Mileage } from './odometer.ts'
+import { type HolePresence, leaveHole, NOT_PLAYED, type Play, playOn } from './play.ts'
+import type { Round, RoundDevice } from './round.ts'
+
+/** As for carts (R16): another device speaks only when the one that does has been behind for so long. */
+const OTHER_AHEAD_MS = MINUTE_MS
+/** A way that leads through parking ends no round. */
+const PARKED_MS = MINUTE_MS
+/** After so long without a fix nobody knows where the cart was: its next fix is as its first. */
+export const FORGOTTEN_MS = 4 * HOUR_MS
+/** Longer than a course is open: a cart that stays out there at night is on no round next morning. */
+export const LONGEST_MS = 16 * HOUR_MS
+
+/** A round that has not ended for good: while the cart may be on its way through parking it may go on. */
+interface OpenRound {
+  id: string
+  startedMs: number
+  endedMs: number | null
+  /** Its length, once it ended. */
+  endM: number
+  play: Play
+}
+
+/** What is known of a cart and its rounds: JSON, with which a finder goes on. */
+export interface RoundState {
+  watch: WatchState
+  /** The device that said where the cart is, its newest fix that counted, and the one before. */
+  speaker: RoundDevice | null
+  lastMs: number | null
+  previousMs: number | null
+  /** Since the round began that goes on, or that was found last. */
+  mileage: Mileage | null
+  /** The mileage at the fix before the last: a zone is left and entered at that one. */
+  previousM: number
+  /** `over` is out, and its round was ended by time. */
+  place: 'unknown' | 'parked' | 'out' | 'over'
+  open: OpenRound | null
+}
+
+const UNSEEN: RoundState = {
+  ...{ watch: UNWATCHED, speaker: null, lastMs: null, previousMs: null, mileage: null, previousM: 0 },
+  ...{ place: 'unknown', open: null },
+}
+
+/**
+ * Finds the rounds of one cart in the fixes of its devices, by time. A round begins when the cart leaves parking, or where
+ * it is first seen outside, and ends when it is back; it needs a hole. Where zones are entered and left is as zone events
+ * have it (`#shared/zones/watch`). Fed fix by fix or all at once, with any number of stops in between, it finds the same.
+ */
+export class RoundFinder {
+  readonly #ground: RoundGround
+  readonly #state: RoundState
+  #ended: Round[] = []
+
+  constructor(ground: RoundGround, state: RoundState = UNSEEN) {
+    this.#ground = ground
+    this.#state = { ...state }
+  }
+
+  /** To go on from; not to be changed. */
+  get state(): RoundState {
+    return { ...this.#state }
+  }
+
+  /** Whether all that matters is that the cart is parked: whatever it did before its first fix here changes nothing. */
+  get isAtRest(): boolean {
+    const {
+      place,
+      open,
+      lastMs,
+      watch: { zones },
+    } = this.#state
+    if (place !== 'parked' || open !== null) return false
+    const isLong = ({ id, isInside, sinceMs }: (typeof zones)[number]) =>
+      isInside && this.#ground.holeOf.get(id) === null && (lastMs ?? 0) - (sinceMs ?? 0) >= PARKED_MS
+    return zones.some(isLong)
+  }
+
+  /** Rounds that ended for good since this was last called, by time. */
+  takeEnded(): Round[] {
+    const ended = this.#ended
+    this.#ended = []
+    return ended
+  }
+
+  /** The round that goes on, or that ended a moment ago, as it is at `nowMs`; null while there is none with a hole. */
+  roundAt(nowMs: number): Round | null {
+    const { open, lastMs, mileage } = this.#state
+    if (open === null || lastMs === null) return null
+    const overMs =
+      nowMs - lastMs > FORGOTTEN_MS ? lastMs : nowMs - open.startedMs >= LONGEST_MS ? endByTime(open) : null
+    const shown = open.endedMs === null && overMs !== null ? endAt(open, overMs, mileage?.totalM ?? 0) : open
+    return toRound(shown, mileage?.totalM ?? 0)
+  }
+
+  /**
+   * Takes the next fix. Says `late` of one that should have come before others: the rounds are to be found anew, from all
+   * that is stored. What says nothing, because another device speaks for the cart, is left out.
+   */
+  take(device: RoundDevice, fix: Fix): 'taken' | 'left out' | 'late' {
+    const state = this.#state
+    const { lastMs, previousMs, speaker } = state
+    if (lastMs !== null && speaker !== null) {
+      const isOther = device.hardwareId !== speaker.hardwareId
+      const outranks = device.isLock && !speaker.isLock
+      if (fix.atMs <= lastMs) {
+        const isOutspoken =
+          previousMs !== null && fix.atMs >= previousMs && fix.atMs - previousMs <= OTHER_AHEAD_MS
+        return isOther && !outranks && isOutspoken ? 'left out' : 'late'
+      }
+      if (isOther && !outranks && fix.atMs - lastMs <= OTHER_AHEAD_MS) return 'left out'
+      if (fix.atMs - lastMs > FORGOTTEN_MS) this.#forget(lastMs)
+    }
+    if (state.speaker?.hardwareId !== device.hardwareId) state.speaker = device
+    state.previousMs = state.lastMs
+    state.lastMs = fix.atMs
+    state.previousM = state.mileage?.totalM ?? 0
+    state.mileage = driveOn(state.mileage, fix)
+    if (this.#ground.hasParking) this.#look(fix)
+    return 'taken'
+  }
+
+  /** Where the cart is by this fix, and what that makes of its round. */
+  #look(fix: Fix): void {
+    const state = this.#state
+    const before = state.watch
+    state.watch = watch(before, this.#ground.watched, fix).state
+    const { parkedMs, holes } = this.#presence(fix)
+    this.#endInTime(fix.atMs)
+    if (parkedMs !== null) {
+      this.#park(parkedMs, fix.atMs)
+      return
+    }
+    if (state.place === 'unknown') this.#begin(fix, fix)
+    else if (state.place === 'parked') this.#leave(this.#leftAt(before, null, fix), fix)
+    const { open } = state
+    if (open === null || open.endedMs !== null) return
+    for (const one of holes) one.sinceMs = Math.max(one.sinceMs, open.startedMs)
+    const { visit } = open.play
+    const current = visit === null ? null : (open.play.holes[visit.index]?.hole ?? null)
+    const { atMs: leftMs } = current === null ? fix : this.#leftAt(before, current, fix)
+    const play = playOn(open.play, holes, { atMs: fix.atMs, leftMs }, this.#ground)
+    if (play !== open.play) state.open = { ...open, play }
+  }
+
+  /** Since when it is in parking, and the holes it is in the zones of. */
+  #presence(fix: Fix): { parkedMs: number | null; holes: HolePresence[] } {
+    let parkedMs: number | null = null
+    const holes: HolePresence[] = []
+    for (const { id, isInside, sinceMs = fix.atMs } of this.#state.watch.zones) {
+      if (!isInside) continue
+      const hole = this.#ground.holeOf.get(id) ?? null
+      if (hole === null) {
+        parkedMs = Math.min(parkedMs ?? sinceMs, sinceMs)
+        continue
+      }
+      const known = holes.find((one) => one.hole === hole)
+      if (known === undefined) holes.push({ hole, sinceMs })
+      else known.sinceMs = Math.min(known.sinceMs, sinceMs)
+    }
+    return { parkedMs, holes }
+  }
+
+  /** The first fix outside of the zones of a hole, or of parking (null), in which it was: this one says so for the second time. */
+  #leftAt(before: WatchState, hole: number | null, fix: Fix): Fix {
+    for (const { id, isInside, turnedAt } of before.zones)
+      if (isInside && turnedAt !== undefined && this.#ground.holeOf.get(id) === hole) return turnedAt
+    return fix
+  }
+
+  #begin(from: Fix, fix: Fix): void {
+    const state = this.#state
+    const { atMs: startedMs } = from
+    const id = `${state.speaker?.hardwareId}-${startedMs.toString(36)}`
+    state.place = 'out'
+    // from here on it is the same whatever was known before
+    state.mileage = driveOn(driveOn(null, from), fix)
+    state.open = { id, startedMs, endedMs: null, endM: 0, play: NOT_PLAYED }
+  }
+
+  #park(parkedMs: number, atMs: number): void {
+    const state = this.#state
+    const { open } = state
+    state.place = 'parked'
+    if (open === null) return
+    if (open.endedMs === null) state.open = endAt(open, Math.max(parkedMs, open.startedMs), state.previousM)
+    const endedMs = state.open?.endedMs ?? parkedMs
+    if (atMs - endedMs >= PARKED_MS) this.#close()
+  }
+
+  #leave(leftAt: Fix, fix: Fix): void {
+    const state = this.#state
+    const { open } = state
+    if (
+      open?.endedMs != null &&
+      leftAt.atMs - open.endedMs < PARKED_MS &&
+      fix.atMs - open.startedMs < LONGEST_MS
+    ) {
+      state.place = 'out'
+      state.open = { ...open, endedMs: null, endM: 0 }
+      return
+    }
+    this.#close()
+    this.#begin(leftAt, fix)
+  }
+
+  #endInTime(atMs: number): void {
+    const state = this.#state
+    const { open } = state
+    if (open === null || open.endedMs !== null || atMs - open.startedMs < LONGEST_MS) return
+    state.open = endAt(open, endByTime(open), state.previousM)
+    this.#close()
+    state.place = 'over'
+  }
+
+  /** Nothing was heard for so long that whatever was known counts no more. */
+  #forget(lastMs: number): void {
+    const state = this.#state
+    if (state.open !== null && state.open.endedMs === null)
+      state.open = endAt(state.open, lastMs, state.mileage?.totalM ?? 0)
+    this.#close()
+    Object.assign(state, UNSEEN)
+  }
+
+  #close(): void {
+    const { open } = this.#state
+    this.#state.open = null
+    const round = open && toRound(open, open.endM)
+    if (round !== null) this.#ended.push(round)
+  }
+}
+
+function endByTime({ startedMs }: OpenRound): number {
+  return startedMs + LONGEST_MS
+}
+
+function endAt(open: OpenRound, endedMs: number, endM: number): OpenRound {
+  return { ...open, endedMs, endM, play: leaveHole(open.play, endedMs) }
+}
+
+/** Null for one without a hole. */
+function toRound({ id, startedMs, endedMs, endM, play }: OpenRound, nowM: number): Round | null {
+  const { holes } = play
+  if (holes.length === 0) return null
+  return { id, startedMs, endedMs, holes, distanceM: endedMs === null ? nowM : endM }
+}

@@ -1,0 +1,134 @@
+import { holeAfter, type RoundGround } from './ground.ts'
+import type { HoleStay } from './round.ts'
+
+/**
+ * A cart that is in the zone of a hole for less crosses it on its way to another: at 15 km/h that is 125 m, and a hole is
+ * some 76 m wide.
+ */
+const CROSSED_MS = 30_000
+/** Where two holes overlap the next one is played from when the cart came into it, once it has been there for so long. */
+const TAKEN_OVER_MS = 60_000
+/** A hole is played anew after so many others; before that the cart came back for something. */
+const LAP_HOLES = 3
+
+/** A hole that a cart is in the zone of, and since when. */
+export interface HolePresence {
+  hole: number
+  sinceMs: number
+}
+
+/** Which holes were played: JSON, replaced as a whole whenever it is another. */
+export interface Play {
+  readonly holes: readonly HoleStay[]
+  /** The stay that goes on, since when it does, and when the hole had been left before; null for none, or never. */
+  readonly visit: {
+    readonly index: number
+    readonly sinceMs: number
+    readonly leftBeforeMs: number | null
+  } | null
+}
+
+export const NOT_PLAYED: Play = { holes: [], visit: null }
+
+/**
+ * Moves on which hole is played; `inside` are the holes whose zones the cart is in at `atMs`, and `leftMs` is when it came
+ * out of the zone of the hole that it played, if it did.
+ *
+ * The hole that is played stays it while the cart is in its zone. Where holes overlap, the one that comes next by number
+ * takes over a minute after the cart came into it. On none, the next by number counts, else the one it has been in for longest.
+ */
+export function playOn(
+  play: Play,
+  inside: readonly HolePresence[],
+  { atMs, leftMs }: { atMs: number; leftMs: number },
+  ground: RoundGround,
+): Play {
+  const current = currentOf(play)
+  if (current === null && inside.length === 0) return play
+  const picked = pick(play, inside, atMs, ground)
+  if (current !== null && picked?.hole === current.hole) return play
+  if (picked === null) return leaveHole(play, leftMs)
+  const isTakenOver = current !== null && inside.some(({ hole }) => hole === current.hole)
+  if (!isTakenOver) return enter(leaveHole(play, leftMs), picked)
+  const isOwed = picked.hole === holeOwed(play, ground)
+  return enter(isOwed ? withdraw(play) : leaveHole(play, picked.sinceMs), picked)
+}
+
+/** Ends the stay that goes on, if one does: the cart is back in parking, or nobody knows any more. */
+export function leaveHole(play: Play, atMs: number): Play {
+  const { holes, visit } = play
+  if (visit === null) return play
+  if (atMs - visit.sinceMs < CROSSED_MS) return withdraw(play)
+  return { holes: changed(holes, visit.index, atMs), visit: null }
+}
+
+/** Takes back the stay that goes on: what it was before it counts. */
+function withdraw(play: Play): Play {
+  const { holes, visit } = play
+  if (visit === null) return play
+  const before =
+    visit.leftBeforeMs === null
+      ? holes.filter((_, i) => i !== visit.index)
+      : changed(holes, visit.index, visit.leftBeforeMs)
+  return { holes: before, visit: null }
+}
+
+function enter({ holes }: Play, { hole, sinceMs }: HolePresence): Play {
+  const leftMs = Math.max(...holes.map((stay) => stay.leftMs ?? 0), 0)
+  const enteredMs = Math.max(sinceMs, leftMs)
+  const index = holes.findLastIndex((stay) => stay.hole === hole)
+  const known = holes[index]
+  if (known === undefined || holes.length - 1 - index >= LAP_HOLES) {
+    const visit = { index: holes.length, sinceMs: enteredMs, leftBeforeMs: null }
+    return { holes: [...holes, { hole, enteredMs, leftMs: null }], visit }
+  }
+  const visit = { index, sinceMs: enteredMs, leftBeforeMs: known.leftMs }
+  return { holes: changed(holes, index, null), visit }
+}
+
+function pick(
+  play: Play,
+  inside: readonly HolePresence[],
+  atMs: number,
+  ground: RoundGround,
+): HolePresence | null {
+  const current = currentOf(play)
+  const owed = holeOwed(play, ground)
+  const still = current && inside.find(({ hole }) => hole === current.hole)
+  if (current === null || still == null) return inside.find(({ hole }) => hole === owed) ?? longest(inside)
+  if (inside.length === 1) return still
+  const next = [holeAfter(ground, current.hole), owed]
+  const visitMs = play.visit?.sinceMs ?? 0
+  const takes = ({ hole, sinceMs }: HolePresence) =>
+    hole !== current.hole && next.includes(hole) && sinceMs > visitMs && atMs - sinceMs >= TAKEN_OVER_MS
+  return inside.find(takes) ?? still
+}
+
+/** The hole after the one that was left last: where the cart is on another, the zone of that may lie around it. */
+function holeOwed(play: Play, ground: RoundGround): number | null {
+  const last = lastLeft(play)
+  return last === null ? null : holeAfter(ground, last.hole)
+}
+
+function longest(inside: readonly HolePresence[]): HolePresence | null {
+  let found: HolePresence | null = null
+  for (const one of inside) {
+    const isLonger = found === null || one.sinceMs < found.sinceMs
+    if (isLonger || (one.sinceMs === found?.sinceMs && one.hole < found.hole)) found = one
+  }
+  return found
+}
+
+function currentOf({ holes, visit }: Play): HoleStay | null {
+  return visit === null ? null : (holes[visit.index] ?? null)
+}
+
+function lastLeft({ holes }: Play): HoleStay | null {
+  let last: HoleStay | null = null
+  for (const stay of holes) if (stay.leftMs !== null && stay.leftMs >= (last?.leftMs ?? 0)) last = stay
+  return last
+}
+
+function changed(holes: readonly HoleStay[], index: number, leftMs: number | null): HoleStay[] {
+  return holes.map((stay, i) => (i === index ? { ...stay, leftMs } : stay))
+}
