@@ -27,7 +27,7 @@ import type { ApiDeps } from './deps.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { deviceFilter } from './device-filter.ts'
 import { toDeviceJson } from './device-json.ts'
-import { DeviceListTexts } from './device-list-texts.ts'
+import { DeviceListTexts } from './kept-texts/device-list-texts.ts'
 
 /** `/devices`: the register, and the latest state of each device. */
 export function createDevicesApi({

@@ -171,6 +171,17 @@ describe('a hole', () => {
     )
   })
 
+  test('on the way from one to the next is not played', () => {
+    const way = (minutes: number) => track([BARN, 5], [ON[1], 10], [ON[4], minutes], [ON[2], 10])
+    assert.deepEqual(
+      [4, 6].map((minutes) => only(find(way(minutes))).holes.map(({ hole }) => hole)),
+      [
+        [1, 2],
+        [1, 4, 2],
+      ],
+    )
+  })
+
   test('that is left and entered again is one, until others were played', () => {
     const back = only(find(track([BARN, 5], [ON[1], 10], [ON[2], 5], [ON[1], 2], [ON[2], 5], [PATH, 1])))
     assert.deepEqual(plays(back), [

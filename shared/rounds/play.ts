@@ -8,6 +8,8 @@ import type { HoleStay } from './round.ts'
 const CROSSED_MS = 30_000
 /** Where two holes overlap the next one is played from when the cart came into it, once it has been there for so long. */
 const TAKEN_OVER_MS = 60_000
+/** Between two holes in their order a shorter stay on another was the way there: no hole is played in less. */
+const DETOUR_MS = 300_000
 /** A hole is played anew after so many others; before that the cart came back for something. */
 const LAP_HOLES = 3
 
@@ -49,7 +51,7 @@ export function playOn(
   if (current !== null && picked?.hole === current.hole) return play
   if (picked === null) return leaveHole(play, leftMs)
   const isTakenOver = current !== null && inside.some(({ hole }) => hole === current.hole)
-  if (!isTakenOver) return enter(leaveHole(play, leftMs), picked)
+  if (!isTakenOver) return enter(withoutDetour(leaveHole(play, leftMs), picked.hole, ground), picked)
   const isOwed = picked.hole === holeOwed(play, ground)
   return enter(isOwed ? withdraw(play) : leaveHole(play, picked.sinceMs), picked)
 }
@@ -71,6 +73,14 @@ function withdraw(play: Play): Play {
       ? holes.filter((_, i) => i !== visit.index)
       : changed(holes, visit.index, visit.leftBeforeMs)
   return { holes: before, visit: null }
+}
+
+/** Without the last stay, where that was on the way from the hole before it to the next, which is entered now. */
+function withoutDetour(play: Play, entered: number, ground: RoundGround): Play {
+  const [before, last] = [play.holes.at(-2), play.holes.at(-1)]
+  if (before === undefined || last?.leftMs == null || last.leftMs - last.enteredMs >= DETOUR_MS) return play
+  const isDetour = last.hole !== entered && holeAfter(ground, before.hole) === entered
+  return isDetour ? { ...play, holes: play.holes.slice(0, -1) } : play
 }
 
 function enter({ holes }: Play, { hole, sinceMs }: HolePresence): Play {
