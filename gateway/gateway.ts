@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
-import { toDeviceJson } from '#api/device-json.ts'
+import { toDeviceJson } from '#api/shown/device-json.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
 import { toAlertJson } from '#domain/alert.ts'

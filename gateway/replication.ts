@@ -1,5 +1,5 @@
 import { SyncAgent } from '#agent/agent.ts'
-import { toDeviceJson } from '#api/device-json.ts'
+import { toDeviceJson } from '#api/shown/device-json.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { Origins } from '#services/origins.ts'

@@ -14,7 +14,7 @@ import {
 } from '#shared/wire/carts.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { CartListTexts } from './kept-texts/cart-list-texts.ts'
+import { CartListTexts } from './shown/cart-list-texts.ts'
 
 /** `/carts`: what people drive, put together of the devices that are in it. */
 export function createCartsApi({ carts, visibleCarts, cartNotes, users }: ApiDeps): OpenAPIHono<ApiEnv> {

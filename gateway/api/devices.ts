@@ -26,8 +26,8 @@ import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toDeviceConfigJson } from './device-config-json.ts'
 import { deviceFilter } from './device-filter.ts'
-import { toDeviceJson } from './device-json.ts'
-import { DeviceListTexts } from './kept-texts/device-list-texts.ts'
+import { toDeviceJson } from './shown/device-json.ts'
+import { DeviceListTexts } from './shown/device-list-texts.ts'
 
 /** `/devices`: the register, and the latest state of each device. */
 export function createDevicesApi({

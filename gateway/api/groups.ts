@@ -22,7 +22,7 @@ import {
 import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toDeviceJson } from './device-json.ts'
+import { toDeviceJson } from './shown/device-json.ts'
 
 /** `/groups`: which there are, and which devices are in them. Staff read them. */
 export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {

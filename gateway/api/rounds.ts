@@ -9,8 +9,8 @@ import { requireTripRange } from '#shared/http/trip-answers.ts'
 import { activeRoundsSchema, roundListSchema, roundQuerySchema, toRoundJson } from '#shared/wire/rounds.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { RoundTexts } from './kept-texts/round-texts.ts'
 import { warnOfMissing } from './missing-records.ts'
+import { RoundTexts } from './shown/round-texts.ts'
 
 /** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
 export function createRoundsApi({ rounds, carts, site, clock, store }: ApiDeps): OpenAPIHono<ApiEnv> {

@@ -19,7 +19,7 @@ import {
 } from '#shared/wire/telemetry.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { DeviceTexts } from './kept-texts/device-texts.ts'
+import { DeviceTexts } from './shown/device-texts.ts'
 
 /** The newest record of each stream, counts, and what deletes records. */
 export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps): OpenAPIHono<ApiEnv> {

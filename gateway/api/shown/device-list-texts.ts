@@ -1,6 +1,6 @@
 import type { Device } from '#services/fleet.ts'
 import type { DeviceListQuery } from '#shared/wire/devices.ts'
-import { toDeviceJson } from '../device-json.ts'
+import { toDeviceJson } from './device-json.ts'
 import { DeviceTexts } from './device-texts.ts'
 
 interface Page {
