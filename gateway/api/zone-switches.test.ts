@@ -128,8 +128,8 @@ test('holes are their zones of any type but hole, on until the end of the day wh
   assert.equal(version, before.body.version + 1)
   assert.equal(until, `${toIso(clock.nowMs() + 24 * HOUR_MS).slice(0, 10)}T00:00:00.000Z`)
   const by = { user_id: staff.userId, name: 'Jo' }
-  const { enabled, switched: is, enabled_before } = await find('path-3')
-  assert.deepEqual([enabled, is, enabled_before], [true, { until, by }, false])
+  const { enabled, switched: is, enabled_before, switched_at } = await find('path-3')
+  assert.deepEqual([enabled, is, enabled_before, switched_at], [true, { until, by }, false, inMs(0)])
   assert.deepEqual((await find('hole-3')).switched, null)
   const now = await g.request('GET', '/zones')
   assert.deepEqual(

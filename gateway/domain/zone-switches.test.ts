@@ -53,7 +53,12 @@ test('a zone is what was said last until its time is over, and then what it was 
         if (is.kind === 'wait') nowMs += is.ms
         if (is.kind === 'switch') {
           const untilMs = is.forMs === null ? null : nowMs + is.forMs
-          site = switchZones(site, new Set(is.ids), { isEnabled: is.isEnabled, untilMs, by: BY })
+          site = switchZones(site, new Set(is.ids), {
+            isEnabled: is.isEnabled,
+            sinceMs: nowMs,
+            untilMs,
+            by: BY,
+          })
           for (const id of is.ids)
             told.set(id, { drawn: told.get(id)?.drawn === true, said: { isEnabled: is.isEnabled, untilMs } })
         }
@@ -93,7 +98,7 @@ test('a zone is what was said last until its time is over, and then what it was 
 
 test('zones that nothing changes for are the same objects', () => {
   const site = { zones: [zone('a', true), zone('b', false)], switches: NO_SWITCHES }
-  const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: true, untilMs: 5, by: BY })
+  const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: true, sinceMs: 1, untilMs: 5, by: BY })
   assert.equal(switched.zones[0], site.zones[0])
   assert.notEqual(switched.zones[1], site.zones[1])
   assert.equal(undoSwitches(switched, 4), null)
@@ -102,9 +107,23 @@ test('zones that nothing changes for are the same objects', () => {
 
 test('a zone that is gone, or drawn anew with the same words, is switched no more', () => {
   const site = { zones: [zone('a', true), zone('b', true)], switches: NO_SWITCHES }
-  const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: false, untilMs: null, by: BY })
+  const switched = switchZones(site, new Set(['a', 'b']), {
+    isEnabled: false,
+    sinceMs: 1,
+    untilMs: null,
+    by: BY,
+  })
   const [a, b] = switched.zones
   assert.ok(a !== undefined && b !== undefined)
   assert.deepEqual([...replaceZones(switched, [a]).switches.keys()], ['a'])
   assert.deepEqual([...replaceZones(switched, [a, { ...b }]).switches.keys()], ['a'])
+})
+
+test('since when it is on is not changed by switching it on again', () => {
+  const on = (site: SwitchableZones, sinceMs: number, isEnabled = true) =>
+    switchZones(site, new Set(['a']), { isEnabled, sinceMs, untilMs: null, by: BY })
+  const first = on({ zones: [zone('a', false)], switches: NO_SWITCHES }, 1)
+  const again = on(first, 2)
+  assert.equal(again.switches.get('a')?.sinceMs, 1)
+  assert.equal(on(on(again, 3, false), 4).switches.get('a')?.sinceMs, 4)
 })

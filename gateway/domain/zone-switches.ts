@@ -4,6 +4,8 @@ import type { SiteZone } from '#shared/zones/zone.ts'
 export interface ZoneSwitch {
   /** Before it was switched first: what it returns to. */
   wasEnabled: boolean
+  /** Since when it has been on, or off, without a break. */
+  sinceMs: number
   /** Null for until somebody switches it again. */
   untilMs: number | null
   by: { userId: string; name: string }
@@ -25,8 +27,12 @@ export function switchZones(
   { isEnabled, ...switched }: { isEnabled: boolean } & Omit<ZoneSwitch, 'wasEnabled'>,
 ): SwitchableZones {
   const now = new Map(switches)
-  for (const { id, isEnabled: isNow } of zones)
-    if (zoneIds.has(id)) now.set(id, { wasEnabled: switches.get(id)?.wasEnabled ?? isNow, ...switched })
+  for (const { id, isEnabled: wasNow } of zones) {
+    if (!zoneIds.has(id)) continue
+    const known = switches.get(id)
+    const sinceMs = known !== undefined && wasNow === isEnabled ? known.sinceMs : switched.sinceMs
+    now.set(id, { ...switched, wasEnabled: known?.wasEnabled ?? wasNow, sinceMs })
+  }
   return {
     zones: zones.map((zone) => (zoneIds.has(zone.id) ? withEnabled(zone, isEnabled) : zone)),
     switches: now,

@@ -12,10 +12,15 @@ export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): S
     version,
     zones: fromSiteFeaturesJson(JSON.parse(zonesJson)),
     switches: new Map(
-      Object.entries(switches).map(([zoneId, { was_enabled, until_ms, by }]): [string, ZoneSwitch] => [
-        zoneId,
-        { wasEnabled: was_enabled, untilMs: until_ms, by: { userId: by.user_id, name: by.name } },
-      ]),
+      Object.entries(switches).map(
+        ([zoneId, { was_enabled, since_ms, until_ms, by }]): [string, ZoneSwitch] => [
+          zoneId,
+          {
+            ...{ wasEnabled: was_enabled, sinceMs: since_ms, untilMs: until_ms },
+            by: { userId: by.user_id, name: by.name },
+          },
+        ],
+      ),
     ),
   }
 }
@@ -23,9 +28,12 @@ export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): S
 /** Switches by the names of the API: the head office reads them, too. */
 export function toSwitchesBody(switches: ReadonlyMap<string, ZoneSwitch>): ZoneSwitchesBody {
   return Object.fromEntries(
-    [...switches].map(([zoneId, { wasEnabled, untilMs, by }]) => [
+    [...switches].map(([zoneId, { wasEnabled, sinceMs, untilMs, by }]) => [
       zoneId,
-      { was_enabled: wasEnabled, until_ms: untilMs, by: { user_id: by.userId, name: by.name } },
+      {
+        ...{ was_enabled: wasEnabled, since_ms: sinceMs, until_ms: untilMs },
+        by: { user_id: by.userId, name: by.name },
+      },
     ]),
   )
 }

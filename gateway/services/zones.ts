@@ -125,12 +125,15 @@ export class Zones {
     selection: ZoneSelection,
     change: { isEnabled: boolean; untilMs: number | null; by: ZonesChange['by'] },
   ): Promise<{ version: number; zoneIds: string[] }> {
-    const { turns, sets } = this.#deps
+    const { turns, sets, clock } = this.#deps
     return turns.take(async () => {
       const { site } = sets
       const zoneIds = selectedIds(site.zones, selection)
       if (zoneIds.length === 0) return { version: site.version, zoneIds }
-      const next = { version: site.version + 1, ...switchZones(site, new Set(zoneIds), change) }
+      const next = {
+        version: site.version + 1,
+        ...switchZones(site, new Set(zoneIds), { ...change, sinceMs: clock.nowMs() }),
+      }
       await this.#requireRoom(next)
       await this.#saveSwitches(next, zoneIds)
       return { version: next.version, zoneIds }

@@ -36,6 +36,7 @@ export function withSwitches(
         : {
             switched: { until: is.until_ms === null ? null : toIso(is.until_ms), by: is.by },
             enabled_before: is.was_enabled,
+            switched_at: toIso(is.since_ms),
           }
     return { ...feature, properties: { ...feature.properties, ...switched } }
   })

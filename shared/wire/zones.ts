@@ -82,6 +82,9 @@ export const zonesSchema = z
             enabled_before: z.boolean().optional().meta({
               description: 'Of a switched zone: whether it was enabled before, and will be.',
             }),
+            switched_at: isoSchema.optional().meta({
+              description: 'Of a switched zone: since when it has been on, or off.',
+            }),
           })
           .meta(SHOWN_PROPERTIES),
       ),
@@ -93,7 +96,10 @@ export type ZonesJson = z.infer<typeof zonesSchema>
 /** What of the zones is for a while, by the id of the zone. */
 const zoneSwitchesSchema = z.record(
   z.string(),
-  z.object({ was_enabled: z.boolean(), until_ms: z.number().nullable(), by: switchedBySchema }),
+  z.object({
+    ...{ was_enabled: z.boolean(), since_ms: z.number(), until_ms: z.number().nullable() },
+    by: switchedBySchema,
+  }),
 )
 export type ZoneSwitchesBody = z.infer<typeof zoneSwitchesSchema>
 

@@ -28,6 +28,7 @@ const RADIUS_PX = 17
 const SMALL_PX = 8
 /** Half of a sign with its edge and hairline. */
 const ROOM_PX = 26
+const FLAG_ROOM_PX = 11
 /** More than a fleet has in all its states; forgotten all at once. */
 const KEPT_MAX = 3_000
 
@@ -73,6 +74,11 @@ export class CartBitmaps {
   /** Around the chosen cart. */
   ring(): Bitmap {
     return this.#keep('ring', () => this.#draw(ROOM_PX + 4, ROOM_PX + 4, drawRing))
+  }
+
+  /** Of a cart that may drive where others may not. */
+  flag(): Bitmap {
+    return this.#keep('flag', () => this.#draw(FLAG_ROOM_PX, FLAG_ROOM_PX, drawFlag))
   }
 
   pill(parts: readonly PillPart[]): Bitmap {
@@ -147,6 +153,17 @@ function drawBody(context: CanvasRenderingContext2D, look: CartLook, label: stri
   context.textBaseline = 'alphabetic'
   context.fillStyle = INKS[look]
   context.fillText(label, 0, look === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
+}
+
+/** A blue pennant with a white edge. */
+function drawFlag(context: CanvasRenderingContext2D): void {
+  const path = new Path2D('M-4 8V-8L7 -3.5L-4 1Z')
+  context.lineJoin = 'round'
+  strokeWith(context, path, INK, 5)
+  strokeWith(context, path, EDGE, 3.5)
+  context.fillStyle = FILLS.out
+  context.fill(path)
+  strokeWith(context, path, FILLS.out, 1.5)
 }
 
 function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: string, widthPx: number): void {

@@ -23,6 +23,9 @@ export interface CartFrame {
   words: PillWords
 }
 
+/** From the middle of a cart to that of its flag, to the right and up. */
+const FLAG_PX = 14
+
 /** The canvas of the carts, above the map and of its size. */
 export class CartLayer {
   readonly canvas = document.createElement('canvas')
@@ -89,6 +92,8 @@ export class CartLayer {
     if (marker.heading >= 0 && !isDot)
       this.#blit(context, bitmaps.arrow(marker.heading + turned), marker.px, marker.py)
     this.#blit(context, bitmaps.body(marker.look, isDot ? '' : marker.label), marker.px, marker.py)
+    if (marker.cart.exempt !== null)
+      this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
   }
 
   #drawPills(

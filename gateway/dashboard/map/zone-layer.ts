@@ -47,8 +47,8 @@ export function circleAround(center: readonly [number, number], radiusM: number)
 }
 
 function toFeature(zone: ZoneJson): Feature {
-  const { type, enabled } = zone.properties
-  return new Feature({ geometry: toGeometry(zone), type, enabled })
+  const { type, enabled, switched } = zone.properties
+  return new Feature({ geometry: toGeometry(zone), type, enabled, switched: switched !== null })
 }
 
 function toLabel(zone: ZoneJson): Feature[] {

@@ -34,19 +34,56 @@ const DARK: Record<ZoneType, Paint> = {
   message: { fill: '#1d315099', stroke: '#8db8ee', dash: [8, 4] },
 }
 
-/** How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen. */
-export function zoneStyles(isDark: boolean): (feature: FeatureLike) => Style | undefined {
+/** How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen, but for what is on or off for a while. */
+export function zoneStyles(isDark: boolean): (feature: FeatureLike) => Style | Style[] | undefined {
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(ZONE_TYPES.map((type) => [type, styleOf(paints[type])]))
   // a zone that is switched off has no effect: only its line is there
   const off = new Style({
     stroke: new Stroke({ color: isDark ? '#6b7465' : '#8a9384', width: 1, lineDash: [2, 6] }),
   })
+  const [switchedOn, switchedOff] = switchedStyles(isDark)
   return (feature) => {
     const type: unknown = feature.get('type')
     if (type === LABEL) return labelStyle(String(feature.get('text')), isDark)
-    return feature.get('enabled') === false ? off : styles.get(type)
+    const isOff = feature.get('enabled') === false
+    if (feature.get('switched') === true) return isOff ? switchedOff : switchedOn
+    return isOff ? off : styles.get(type)
   }
+}
+
+/** Stripes within a double line, or crosses of a line alone: seen without colour and in the sun. */
+function switchedStyles(isDark: boolean): [on: Style[], off: Style[]] {
+  const [ink, paper] = isDark ? ['#e79cc3', '#1b2316'] : ['#8f2a63', '#ffffff']
+  const edge = new Style({ stroke: new Stroke({ color: paper, width: 6 }) })
+  const on = new Style({
+    fill: new Fill({ color: stripes(ink) }),
+    stroke: new Stroke({ color: ink, width: 3 }),
+  })
+  const off = new Style({ stroke: new Stroke({ color: ink, width: 3, lineDash: [2, 8], lineCap: 'square' }) })
+  return [
+    [edge, on],
+    [edge, off],
+  ]
+}
+
+const STRIPE_PX = 12
+
+/** Diagonal lines, a third of them ink; the ink alone where the browser draws none. */
+function stripes(ink: string): CanvasPattern | string {
+  const tile = document.createElement('canvas')
+  tile.width = STRIPE_PX
+  tile.height = STRIPE_PX
+  const context = tile.getContext('2d')
+  if (context === null) return `${ink}80`
+  context.strokeStyle = ink
+  context.lineWidth = STRIPE_PX / 4
+  for (const shift of [-STRIPE_PX, 0, STRIPE_PX]) {
+    context.moveTo(shift, STRIPE_PX)
+    context.lineTo(shift + STRIPE_PX, 0)
+  }
+  context.stroke()
+  return context.createPattern(tile, 'repeat') ?? `${ink}80`
 }
 
 function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {

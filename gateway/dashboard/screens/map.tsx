@@ -1,6 +1,7 @@
 import './map/map.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import { pathHoles } from '#dashboard/live/cart-path.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
@@ -37,6 +38,7 @@ export function MapScreen() {
           <h1 class="visually-hidden">{mapTexts().mapOfCourse}</h1>
           <CartSearch onChoose={choose} />
           {isStaff && <Counters filter={filter} onFilter={setFilter} />}
+          {isStaff && <PathOnly zones={zones} />}
           <MapHint zones={zones} />
         </div>
         {insets !== null && (
@@ -56,6 +58,18 @@ export function MapScreen() {
         </SidePanel>
       )}
     </div>
+  )
+}
+
+/** On which holes carts keep to the path; nothing while there is none. */
+function PathOnly({ zones }: { zones: SiteZones }) {
+  const known = zones.current.value
+  const holes = known === null ? [] : pathHoles(known).filter(({ onIds }) => onIds.length > 0)
+  if (holes.length === 0) return null
+  return (
+    <a class="button path-only" href={toHash('more', 'cart-path')}>
+      {mapTexts().pathOnly(holes.map(({ hole }) => hole).join(', '))}
+    </a>
   )
 }
 

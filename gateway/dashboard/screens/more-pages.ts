@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { HelpTopic } from '#dashboard/live/help-places.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
+import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
@@ -34,6 +35,13 @@ export const MORE_PAGES: readonly MorePage[] = [
     load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
     role: 'staff',
     isWhole: true,
+  },
+  {
+    path: 'cart-path',
+    section: 'course',
+    title: () => cartPathTexts().title,
+    load: () => import('./cart-path.tsx').then(({ CartPathPage }) => CartPathPage),
+    role: 'staff',
   },
   {
     path: 'people',

@@ -30,6 +30,16 @@ export const cartActionTexts = defineTexts({
     why: 'Why',
     serviceMeans: 'It opens no alerts and does not lock itself.',
     noteOf: (cart: string) => `Note on cart ${cart}`,
+    mayDrive: 'May drive there',
+    mayNotDrive: 'May no longer',
+    askExempt: (cart: string) => `Where may cart ${cart} drive?`,
+    exemptMeans:
+      'Until closing it may drive where others may not, for a golfer with a disability flag. Nothing is counted against it.',
+    exemptZones: 'May drive in',
+    exemptUntil: 'Until (empty: closing)',
+    allow: 'Allow it',
+    askExemptOver: (cart: string) => `Cart ${cart} is to keep to the rules again?`,
+    end: 'End it',
     saved: 'Saved.',
   },
   de: {
@@ -60,6 +70,16 @@ export const cartActionTexts = defineTexts({
     why: 'Warum',
     serviceMeans: 'Es meldet keine Alarme und sperrt sich nicht selbst.',
     noteOf: (cart: string) => `Notiz zu Cart ${cart}`,
+    mayDrive: 'Darf dort fahren',
+    mayNotDrive: 'Darf nicht mehr',
+    askExempt: (cart: string) => `Wo darf Cart ${cart} fahren?`,
+    exemptMeans:
+      'Bis zur Schließung darf es fahren, wo andere nicht dürfen, für Spieler mit Behinderten-Flagge. Es wird ihm nichts angerechnet.',
+    exemptZones: 'Darf fahren in',
+    exemptUntil: 'Bis (leer: Schließung)',
+    allow: 'Erlauben',
+    askExemptOver: (cart: string) => `Cart ${cart} soll sich wieder an die Regeln halten?`,
+    end: 'Beenden',
     saved: 'Gespeichert.',
   },
 })

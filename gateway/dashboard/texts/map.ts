@@ -22,6 +22,7 @@ export const mapTexts = defineTexts({
     noBarn: 'No barn is drawn yet: no cart can be in it.',
     setUpBarn: 'Set up the barn',
     side: 'Carts',
+    pathOnly: (holes: string) => `Cart path only: ${holes}`,
   },
   de: {
     cartNumber: 'Cart-Nummer',
@@ -50,5 +51,6 @@ export const mapTexts = defineTexts({
     noBarn: 'Noch ist keine Halle eingezeichnet: Kein Cart kann darin sein.',
     setUpBarn: 'Halle einrichten',
     side: 'Carts',
+    pathOnly: (holes: string) => `Nur auf dem Weg: ${holes}`,
   },
 })

@@ -8,9 +8,19 @@ import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { ApiError } from '#shared/client.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operations.ts'
+import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
 /** What is asked before anything is done with a cart. */
-export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note'
+export type Asking =
+  | 'lock'
+  | 'unlock'
+  | 'force'
+  | 'message'
+  | 'service'
+  | 'back'
+  | 'note'
+  | 'exempt'
+  | 'exempt-over'
 
 const MESSAGE_MAX = 200
 const WHY_MAX = 200
@@ -44,6 +54,10 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
       return <AskService {...props} onAnswer={(reason) => patch({ out_of_service: { why: reason } })} />
     case 'back':
       return <AskBack {...props} onAnswer={() => patch({ out_of_service: null })} />
+    case 'exempt':
+      return <AskExempt {...props} onAnswer={(exempt) => patch({ exempt })} />
+    case 'exempt-over':
+      return <AskExemptOver {...props} onAnswer={() => patch({ exempt: null })} />
     case 'note':
       return <AskNote {...props} onAnswer={(note) => patch({ note })} />
   }

@@ -63,6 +63,16 @@ export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) 
             <Icon name="wrench" />
             {isInService ? texts.outOfService : texts.backInService}
           </button>
+          {isInService && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => onAsk(cart.exempt === null ? 'exempt' : 'exempt-over')}
+            >
+              <Icon name="flag" />
+              {cart.exempt === null ? texts.mayDrive : texts.mayNotDrive}
+            </button>
+          )}
           <button type="button" class="button" onClick={() => onAsk('note')}>
             {texts.note}
           </button>

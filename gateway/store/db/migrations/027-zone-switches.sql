@@ -1,4 +1,4 @@
--- What of the zones in force is for a while, by zone: JSON of {was_enabled, until_ms, by}.
+-- What of the zones in force is for a while, by zone: JSON of {was_enabled, since_ms, until_ms, by}.
 ALTER TABLE zone_set ADD COLUMN switches TEXT NOT NULL DEFAULT '{}';
 -- the head office has the row without it
 UPDATE zone_set SET switches = '{}';
