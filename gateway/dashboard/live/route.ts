@@ -26,6 +26,11 @@ export function toHash(screen: ScreenName, rest?: string | null): string {
   return rest == null ? `#/${screen}` : `#/${screen}/${encodeURIComponent(rest)}`
 }
 
+/** The page of a cart's day; today, until another one is chosen there. */
+export function toDayHash(cart: string): string {
+  return toHash('more', `day/${cart}`)
+}
+
 /** What the address of the page says now. */
 export class Router {
   readonly #route = signal<Route>(readRoute(''))

@@ -19,8 +19,11 @@ import { metresPerUnit } from './mercator.ts'
 import { type Insets, isInView, markerAt, pillAt, place, type Screen } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
 
+/** Carts, of now or of another time; `version` grows when any of them is another. */
+export type MapFleet = Pick<Dashboard['fleet'], 'version' | 'carts'>
+
 export interface CourseMapDeps {
-  fleet: Dashboard['fleet']
+  fleet: MapFleet
   zones: ReadonlySignal<ZonesJson | null>
   words: () => PillWords
   /** Every parked cart has its own sign, however far out. */
@@ -119,9 +122,9 @@ export class CourseMap {
   }
 
   /** Something more on the map, such as what is being drawn. */
-  add(layer: BaseLayer, interaction: Interaction): void {
+  add(layer: BaseLayer, interaction?: Interaction): void {
     this.#map?.addLayer(layer)
-    this.#map?.addInteraction(interaction)
+    if (interaction !== undefined) this.#map?.addInteraction(interaction)
   }
 
   set insets(insets: Insets) {

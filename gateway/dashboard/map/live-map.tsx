@@ -5,13 +5,15 @@ import type { CartFilter } from '#dashboard/live/cart-filter.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
-import { CourseMap } from './course-map.ts'
+import { CourseMap, type MapFleet } from './course-map.ts'
 import type { Insets } from './placing.ts'
 import { scaleOf } from './scale.ts'
 import type { SiteZones } from './site-zones.ts'
 
 interface LiveMapProps {
   zones: SiteZones
+  /** In place of the carts as they are now. */
+  fleet?: MapFleet
   filter?: CartFilter | null
   chosen?: string | null
   /** What covers the map at its edges. */
@@ -27,6 +29,7 @@ const NO_INSETS: Insets = { top: 0, right: 0, bottom: 0, left: 0 }
 /** The course with its carts, and the buttons of the map. */
 export function LiveMap({
   zones,
+  fleet: shownFleet,
   filter = null,
   chosen = null,
   insets = NO_INSETS,
@@ -34,7 +37,8 @@ export function LiveMap({
   onTap,
   onReady,
 }: LiveMapProps) {
-  const { fleet } = useDashboard()
+  const dashboard = useDashboard()
+  const fleet = shownFleet ?? dashboard.fleet
   const target = useRef<HTMLDivElement>(null)
   const tapped = useRef(onTap)
   tapped.current = onTap

@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import type { HelpTopic } from '#dashboard/live/help-places.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
@@ -28,6 +29,14 @@ export interface MorePage {
 
 /** All of them, in the order of the list below each heading. */
 export const MORE_PAGES: readonly MorePage[] = [
+  {
+    path: 'day',
+    section: 'day',
+    title: () => dayTexts().title,
+    load: () => import('./day.tsx').then(({ DayScreen }) => DayScreen),
+    role: 'user',
+    isWhole: true,
+  },
   {
     path: 'barn',
     section: 'course',

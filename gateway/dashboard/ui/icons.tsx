@@ -18,6 +18,8 @@ const PATHS = {
   next: 'm9 5 7 7-7 7',
   back: 'm15 5-7 7 7 7',
   flag: 'M7 21V4l10 4-10 4',
+  play: 'M8 5v14l11-7z',
+  pause: 'M9 5v14M15 5v14',
   bolt: 'M13 3 5 14h6l-1 7 8-11h-6l1-7Z',
 } as const
 

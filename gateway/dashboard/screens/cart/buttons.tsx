@@ -1,3 +1,4 @@
+import { toDayHash } from '#dashboard/live/route.ts'
 import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -78,6 +79,9 @@ export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) 
           </button>
         </>
       )}
+      <a class="button" href={toDayHash(cart.cart)}>
+        {texts.day}
+      </a>
     </div>
   )
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayBeside, dayPath, readDayPath } from './day-address.ts'
+
+test('the address says which cart and which day', () => {
+  assert.deepEqual(readDayPath('day'), { cart: null, date: null })
+  assert.deepEqual(readDayPath(null), { cart: null, date: null })
+  assert.deepEqual(readDayPath('day/17'), { cart: '17', date: null })
+  assert.deepEqual(readDayPath('day/17/2026-05-01'), { cart: '17', date: '2026-05-01' })
+})
+
+test('any name of a cart comes back as it was', () => {
+  for (const cart of ['17', 'A/1', '/', '2026-05-01', 'a/2026-05-01', '<b>', 'ü ö'])
+    assert.deepEqual(readDayPath(dayPath(cart, '2026-03-29')), { cart, date: '2026-03-29' })
+})
+
+test('what is no day of the calendar is part of the name', () => {
+  assert.deepEqual(readDayPath('day/17/2026-02-30'), { cart: '17/2026-02-30', date: null })
+})
+
+test('days lie side by side, over months and years and the change of clocks', () => {
+  assert.equal(dayBeside('2026-03-01', -1), '2026-02-28')
+  assert.equal(dayBeside('2026-12-31', 1), '2027-01-01')
+  assert.equal(dayBeside('2026-03-29', 1), '2026-03-30')
+  assert.equal(dayBeside('9999-12-31', 1), '9999-12-31')
+})

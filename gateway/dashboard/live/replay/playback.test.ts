@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { type Frames, Playback } from './playback.ts'
+
+/** Frames that a test turns by hand. */
+class Hand implements Frames {
+  #next: { id: number; frame: (nowMs: number) => void } | null = null
+  #nowMs = 1_000
+  #count = 0
+
+  request(frame: (nowMs: number) => void): number {
+    this.#next = { id: ++this.#count, frame }
+    return this.#count
+  }
+
+  cancel(id: number): void {
+    if (this.#next?.id === id) this.#next = null
+  }
+
+  turn(ms: number): void {
+    this.#nowMs += ms
+    const next = this.#next
+    this.#next = null
+    next?.frame(this.#nowMs)
+  }
+
+  get isAsked(): boolean {
+    return this.#next !== null
+  }
+}
+
+const SPAN = { fromMs: 10_000, toMs: 70_000 }
+let hand: Hand
+let playback: Playback
+
+beforeEach(() => {
+  hand = new Hand()
+  playback = new Playback(hand)
+  playback.open(SPAN, 20_000)
+  playback.speed = 10
+})
+
+test('time goes by so many times as fast as it did', () => {
+  playback.play()
+  hand.turn(16)
+  assert.equal(playback.atMs.value, 20_000, 'the first frame begins')
+  hand.turn(100)
+  assert.equal(playback.atMs.value, 21_000)
+  playback.speed = 120
+  hand.turn(100)
+  assert.equal(playback.atMs.value, 33_000)
+  playback.pause()
+  hand.turn(100)
+  assert.equal(playback.atMs.value, 33_000)
+  assert.equal(hand.isAsked, false)
+})
+
+test('it ends at the end, and play begins anew there', () => {
+  playback.seek(69_999)
+  playback.play()
+  hand.turn(16)
+  hand.turn(16)
+  assert.deepEqual([playback.atMs.value, playback.isPlaying.value, hand.isAsked], [70_000, false, false])
+  playback.play()
+  assert.equal(playback.atMs.value, 10_000)
+})
+
+test('what was skipped while nobody looked is not jumped over', () => {
+  playback.play()
+  hand.turn(16)
+  hand.turn(60_000)
+  assert.equal(playback.atMs.value, 25_000)
+})
+
+test('a hand moves it within its span only', () => {
+  playback.seek(0)
+  assert.equal(playback.atMs.value, 10_000)
+  playback.seek(1e9)
+  assert.equal(playback.atMs.value, 70_000)
+  playback.stretch({ fromMs: 10_000, toMs: 50_000 })
+  assert.equal(playback.atMs.value, 50_000)
+})
+
+test('while what is to be shown is not here yet, time stands still', () => {
+  playback.play()
+  hand.turn(16)
+  playback.hold(true)
+  hand.turn(100)
+  assert.deepEqual([playback.atMs.value, playback.isPlaying.value], [20_000, true])
+  playback.hold(false)
+  hand.turn(100)
+  assert.equal(playback.atMs.value, 21_000)
+})
+
+test('whoever follows is told the moment at once and then each other one', () => {
+  const told: number[] = []
+  const end = playback.follow((atMs) => told.push(atMs))
+  playback.seek(30_000)
+  end()
+  playback.seek(40_000)
+  assert.deepEqual(told, [20_000, 30_000])
+})

@@ -1,0 +1,17 @@
+import { DEFAULT_SITE_SETTINGS, tripDefaultsOf } from '#shared/site/settings.ts'
+import type { SiteSettingsJson } from '#shared/wire/site.ts'
+import type { ReplaySettings } from './replayed-cart.ts'
+
+const PACK_UNKNOWN = { emptyV: null, fullV: null, lowV: null }
+
+/** What carts are judged by in a replay: the settings of the site as they are now, or the defaults where nobody tells them. */
+export function replaySettingsOf(site: SiteSettingsJson | null): ReplaySettings {
+  const defaults = DEFAULT_SITE_SETTINGS
+  return {
+    silentAfterS: site?.silent_after_s ?? defaults.silentAfterS,
+    silentOnCourseAfterS: site?.silent_on_course_after_s ?? defaults.silentOnCourseAfterS,
+    restAfterS: site?.rest_after_s ?? defaults.restAfterS,
+    movingKmh: site?.trips.speedThreshold ?? tripDefaultsOf(defaults).speedThreshold,
+    pack: PACK_UNKNOWN,
+  }
+}

@@ -1,0 +1,104 @@
+import { type CartDevice, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import { MOTIONLESS, type MotionSettings, moveOn } from '#shared/carts/motion.ts'
+import { toCartJson } from '#shared/wire/cart-json.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
+import type { ReplayZones } from './replay-zones.ts'
+import type { TrackedDevice } from './spoken-track.ts'
+import { lastIndexAt } from './track.ts'
+
+/** A device of a cart, and the group whose zones count for it. */
+export interface ReplayedDevice extends TrackedDevice {
+  groupId: number | null
+}
+
+export type ReplaySettings = CartSettings & MotionSettings
+
+/** So many positions before a moment say where to and in which zone: the heading needs two, a zone three. */
+const LOOK_BACK_FIXES = 8
+
+const NOTHING_SAID = { outOfService: null, exempt: null, note: null }
+
+/**
+ * A cart as the rule of carts judges it at any moment of its tracks. What no history tells is left out: whether it was
+ * connected (it counts as connected, and is silent after the longer time), its lock and its pack.
+ */
+export class ReplayedCart {
+  readonly #key: string
+  readonly #devices: readonly ReplayedDevice[]
+  readonly #zones: ReplayZones
+  readonly #settings: ReplaySettings
+  readonly #said: { index: number; device: CartDevice }[]
+  #shown: { fromMs: number; untilMs: number; cart: CartJson | null } | null = null
+
+  constructor(
+    key: string,
+    devices: readonly ReplayedDevice[],
+    { zones, settings }: { zones: ReplayZones; settings: ReplaySettings },
+  ) {
+    this.#key = key
+    this.#devices = devices
+    this.#zones = zones
+    this.#settings = settings
+    this.#said = devices.map((device) => ({ index: -1, device: unheard(device) }))
+  }
+
+  /** Null before its first position; the same object as long as nothing of it is other. */
+  at(atMs: number): CartJson | null {
+    let isOther = false
+    for (const [i, device] of this.#devices.entries()) {
+      const index = lastIndexAt(device.track.atMs, atMs)
+      if (index === this.#said[i]?.index) continue
+      this.#said[i] = { index, device: this.#sayingAt(device, index) }
+      isOther = true
+    }
+    const shown = this.#shown
+    if (!isOther && shown !== null && atMs >= shown.fromMs && atMs < shown.untilMs) return shown.cart
+    const said = this.#said.map(({ device }) => device)
+    const verdict = judgeCart(said, this.#zones.groundOf(this.#groupOf()), this.#settings, {
+      nowMs: atMs,
+      startedAtMs: 0,
+    })
+    const devices = said.map(({ hardwareId, deviceType, isOnline }) => ({
+      ...{ hardwareId, deviceType, name: null, isOnline },
+    }))
+    const cart =
+      verdict.position === null
+        ? null
+        : toCartJson(
+            {
+              ...{ key: this.#key, devices, verdict, notes: NOTHING_SAID },
+              ...{ autoLockAtMs: null, openAlertIds: [] },
+            },
+            false,
+          )
+    this.#shown = { fromMs: atMs, untilMs: verdict.holdsUntilMs, cart }
+    return cart
+  }
+
+  #groupOf(): number | null {
+    return this.#devices[0]?.groupId ?? null
+  }
+
+  #sayingAt(device: ReplayedDevice, index: number): CartDevice {
+    if (index < 0) return unheard(device)
+    const { atMs, latE7, longE7, speedKmh } = device.track
+    let motion = MOTIONLESS
+    const fixes = []
+    for (let i = Math.max(0, index - LOOK_BACK_FIXES); i <= index; i++) {
+      const speed = speedKmh[i] ?? Number.NaN
+      const fix = { atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 }
+      const position = { ...fix, speedKmh: Number.isNaN(speed) ? null : speed }
+      motion = moveOn(motion, { atMs: fix.atMs, position, voltageV: null }, this.#settings)
+      fixes.push(fix)
+    }
+    const stays = this.#zones.staysAfter(fixes, device.groupId)
+    return { ...unheard(device), motion, stays, heardAtMs: atMs[index] ?? null }
+  }
+}
+
+function unheard({ hardwareId, deviceType }: ReplayedDevice): CartDevice {
+  return {
+    ...{ hardwareId, deviceType, isOnline: true, heardAtMs: null, saidSleep: false },
+    ...{ motion: MOTIONLESS, stays: [], outSinceMs: null, lock: null },
+  }
+}

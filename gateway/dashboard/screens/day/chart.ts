@@ -1,0 +1,97 @@
+import uPlot from 'uplot'
+import type { Span } from '#dashboard/live/replay/playback.ts'
+import { formatTime } from '#dashboard/texts/format.ts'
+
+/** Values along the time. */
+export interface ChartLine {
+  atMs: Float64Array
+  values: Float32Array
+}
+
+export interface ChartOptions {
+  span: Span
+  timeZone: string
+  /** The scale begins at nothing, as for speeds; voltages would be a flat line then. */
+  isFromZero: boolean
+  /** Whether the hours stand below. */
+  hasHours: boolean
+  format: (value: number) => string
+}
+
+/** As `--lane-left` and `--lane-right` of time-bar.css: charts, marks and slider are one time line. */
+const LEFT_PX = 56
+const RIGHT_PX = 24
+const HOURS_PX = 22
+const HEIGHT_PX = 64
+/** A line is drawn between values that are nearer in time. */
+const SILENCE_MS = 300_000
+
+/** A chart in an element, as wide as it. Ends with what it returns. */
+export function drawChart(element: HTMLElement, line: ChartLine, options: ChartOptions): () => void {
+  const { span, timeZone, isFromZero, hasHours, format } = options
+  const colors = getComputedStyle(element)
+  const color = (name: string) => colors.getPropertyValue(name).trim()
+  const height = HEIGHT_PX + (hasHours ? HOURS_PX : 0)
+  const axis = {
+    stroke: color('--ink'),
+    font: '14.5px "Atkinson Hyperlegible Next", system-ui, sans-serif',
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  const chart = new uPlot(
+    {
+      ...{ width: element.clientWidth, height, padding: [8, RIGHT_PX, hasHours ? 0 : 6, 0] },
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
+      legend: { show: false },
+      cursor: { show: false },
+      scales: {
+        x: { time: true, range: [span.fromMs / 1000, span.toMs / 1000] },
+        y: { range: (_, least, most) => scaleOf(least, most, isFromZero) },
+      },
+      axes: [
+        {
+          ...axis,
+          ...{ show: hasHours, size: HOURS_PX, space: 60, gap: 2 },
+          values: (_, splits) => splits.map((seconds) => formatTime(seconds * 1000, timeZone)),
+        },
+        {
+          ...axis,
+          ...{ size: LEFT_PX, space: 26, gap: 6 },
+          values: (_, splits) => splits.map(format),
+        },
+      ],
+      series: [{}, { stroke: color('--out'), width: 1.5, points: { show: false } }],
+    },
+    columnsOf(line),
+    element,
+  )
+  const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }))
+  resized.observe(element)
+  return () => {
+    resized.disconnect()
+    chart.destroy()
+  }
+}
+
+/** Seconds and values; nothing where nobody said any, and where it was silent. */
+export function columnsOf({ atMs, values }: ChartLine): [number[], (number | null)[]] {
+  const [xs, ys]: [number[], (number | null)[]] = [[], []]
+  let lastMs = Number.POSITIVE_INFINITY
+  for (const [i, now] of atMs.entries()) {
+    if (now - lastMs > SILENCE_MS) {
+      xs.push((lastMs + 1) / 1000)
+      ys.push(null)
+    }
+    lastMs = now
+    const value = values[i] ?? Number.NaN
+    xs.push(now / 1000)
+    ys.push(Number.isNaN(value) ? null : value)
+  }
+  return [xs, ys]
+}
+
+function scaleOf(least: number | null, most: number | null, isFromZero: boolean): [number, number] {
+  if (least === null || most === null) return [0, 1]
+  const room = Math.max(isFromZero ? 1 : 0.2, (most - least) * 0.1)
+  return [isFromZero ? 0 : least - room, most + room]
+}

@@ -1,0 +1,27 @@
+import { dayBeside } from '#dashboard/live/replay/day-address.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { isCalendarDate } from '#shared/site/time-zone.ts'
+
+/** Which day by the clocks of the course, and those beside it. */
+export function DatePicker({ date, onDate }: { date: string; onDate: (date: string) => void }) {
+  const texts = dayTexts()
+  const beside = (days: -1 | 1, label: string, icon: 'back' | 'next') => (
+    <button type="button" class="button" aria-label={label} onClick={() => onDate(dayBeside(date, days))}>
+      <Icon name={icon} />
+    </button>
+  )
+  return (
+    <div class="date-picker">
+      {beside(-1, texts.before, 'back')}
+      <input
+        class="input"
+        type="date"
+        aria-label={texts.day}
+        value={date}
+        onChange={({ currentTarget }) => isCalendarDate(currentTarget.value) && onDate(currentTarget.value)}
+      />
+      {beside(1, texts.after, 'next')}
+    </div>
+  )
+}

@@ -1,0 +1,71 @@
+import 'uplot/dist/uPlot.min.css'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { CartDay } from '#dashboard/live/replay/cart-day.ts'
+import type { Span } from '#dashboard/live/replay/playback.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatSpeed } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { type ChartLine, drawChart } from './chart.ts'
+
+/** How fast the cart drove and what its pack had, along the time of the day. */
+export function DayCharts({ known, span }: { known: CartDay; span: Span }) {
+  const { site } = useDashboard()
+  const texts = dayTexts()
+  const { units } = site.value
+  return (
+    <>
+      <Chart
+        {...{ span, isFromZero: true, hasHours: false }}
+        name={`${texts.speedChart} (${units === 'metric' ? 'km/h' : 'mph'})`}
+        line={{ atMs: known.track.atMs, values: known.track.speedKmh }}
+        format={(kmh) => Number.parseInt(formatSpeed(kmh, units), 10).toString()}
+      />
+      <Chart
+        {...{ span, isFromZero: false, hasHours: true }}
+        name={`${texts.voltageChart} (V)`}
+        line={{ atMs: known.voltages.atMs, values: known.voltages.voltageV }}
+        format={(volts) => volts.toFixed(1)}
+      />
+    </>
+  )
+}
+
+interface ChartProps {
+  name: string
+  line: ChartLine
+  span: Span
+  isFromZero: boolean
+  hasHours: boolean
+  format: (value: number) => string
+}
+
+function Chart({ name, line, span: { fromMs, toMs }, isFromZero, hasHours, format }: ChartProps) {
+  const { site } = useDashboard()
+  const element = useRef<HTMLDivElement>(null)
+  const isDark = useDarkness()
+  const { time_zone: timeZone, units } = site.value
+  useEffect(() => {
+    if (element.current === null) return
+    const options = { span: { fromMs, toMs }, timeZone, isFromZero, hasHours, format }
+    return drawChart(element.current, line, options)
+  }, [line.atMs, fromMs, toMs, timeZone, units, isDark])
+  return (
+    <div class={hasHours ? 'day-chart hours' : 'day-chart'}>
+      <span class="day-chart-name">{name}</span>
+      <div ref={element} />
+    </div>
+  )
+}
+
+/** Canvas takes its colours when it is drawn. */
+function useDarkness(): boolean {
+  const [isDark, setIsDark] = useState(false)
+  useEffect(() => {
+    const darkness = matchMedia('(prefers-color-scheme: dark)')
+    const look = () => setIsDark(darkness.matches)
+    darkness.addEventListener('change', look)
+    look()
+    return () => darkness.removeEventListener('change', look)
+  }, [])
+  return isDark
+}
