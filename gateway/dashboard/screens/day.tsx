@@ -23,6 +23,7 @@ import { DatePicker } from './day/date-picker.tsx'
 import { DayCharts } from './day/day-charts.tsx'
 import { DayList } from './day/day-list.tsx'
 import { DaySummary } from './day/day-summary.tsx'
+import { eventInWords } from './day/event-words.ts'
 import { Strip } from './day/strip.tsx'
 import { TimeBar } from './day/time-bar.tsx'
 import { useCartDay } from './day/use-cart-day.ts'
@@ -93,7 +94,7 @@ function CartDayView({ cart, date, today }: { cart: string; date: string; today:
 }
 
 function KnownDay({ cart, known }: { cart: string; known: CartDay }) {
-  const { clock } = useDashboard()
+  const { clock, site } = useDashboard()
   const texts = dayTexts()
   const zones = useSiteZones()
   const span = useMemo(() => untilNow(known.span, clock.nowMs()), [known])
@@ -112,7 +113,10 @@ function KnownDay({ cart, known }: { cart: string; known: CartDay }) {
         <DaySummary {...{ known, fleet }} />
         <h2>{texts.events}</h2>
         <p class="small">{texts.signs}</p>
-        <DayList events={known.events} playback={playback} />
+        <DayList
+          {...{ playback, events: known.events, label: texts.events, none: texts.noEvents }}
+          wordsOf={(event) => eventInWords(event, site.value.units)}
+        />
       </section>
     </div>
   )

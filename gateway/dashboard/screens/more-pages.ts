@@ -4,6 +4,7 @@ import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import type { Role } from '#shared/wire/users.ts'
@@ -35,6 +36,14 @@ export const MORE_PAGES: readonly MorePage[] = [
     title: () => dayTexts().title,
     load: () => import('./day.tsx').then(({ DayScreen }) => DayScreen),
     role: 'user',
+    isWhole: true,
+  },
+  {
+    path: 'replay',
+    section: 'day',
+    title: () => replayTexts().title,
+    load: () => import('./replay.tsx').then(({ ReplayScreen }) => ReplayScreen),
+    role: 'staff',
     isWhole: true,
   },
   {

@@ -34,7 +34,7 @@ export class Playback {
   #asked: number | null = null
   #lastMs: number | null = null
   /** Time stands still while what is to be shown is not here yet. */
-  #isHeld = false
+  readonly #isHeld = signal(false)
 
   constructor(frames: Frames = SCREEN_FRAMES) {
     this.#frames = frames
@@ -46,6 +46,11 @@ export class Playback {
 
   get isPlaying(): ReadonlySignal<boolean> {
     return this.#isPlaying
+  }
+
+  /** It waits for what is to be shown. */
+  get isHeld(): ReadonlySignal<boolean> {
+    return this.#isHeld
   }
 
   get speed(): ReadonlySignal<Speed> {
@@ -84,7 +89,7 @@ export class Playback {
   }
 
   hold(isHeld: boolean): void {
-    this.#isHeld = isHeld
+    this.#isHeld.value = isHeld
   }
 
   /** At the end it begins anew. */
@@ -111,7 +116,7 @@ export class Playback {
     if (!this.#isPlaying.value) return
     const tookMs = Math.min(LONGEST_FRAME_MS, nowMs - (this.#lastMs ?? nowMs))
     this.#lastMs = nowMs
-    if (!this.#isHeld) this.seek(this.#atMs.value + tookMs * this.#speed.value)
+    if (!this.#isHeld.peek()) this.seek(this.#atMs.value + tookMs * this.#speed.value)
     if (this.#atMs.value >= this.#span.toMs) this.pause()
     else this.#ask()
   }

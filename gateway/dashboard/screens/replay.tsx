@@ -1,0 +1,159 @@
+import './map/map.css'
+import './day/day.css'
+import './replay/replay.css'
+import { useMemo, useState } from 'preact/hooks'
+import { countCarts } from '#dashboard/live/cart-filter.ts'
+import { untilNow } from '#dashboard/live/replay/cart-day.ts'
+import type { CourseReplay } from '#dashboard/live/replay/course-replay.ts'
+import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
+import type { Span } from '#dashboard/live/replay/playback.ts'
+import { readReplayPath, replayPath } from '#dashboard/live/replay/replay-address.ts'
+import { replaySettingsOf } from '#dashboard/live/replay/replay-settings.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatSpan } from '#dashboard/texts/format.ts'
+import { replayTexts } from '#dashboard/texts/replay.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { refusalText } from '#dashboard/ui/refusal.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
+import { DatePicker } from './day/date-picker.tsx'
+import { DayList } from './day/day-list.tsx'
+import { Strip } from './day/strip.tsx'
+import { TimeBar } from './day/time-bar.tsx'
+import { usePlayback } from './day/use-playback.ts'
+import { useSiteZones } from './day/use-site-zones.ts'
+import { useToday } from './day/use-today.ts'
+import { ReplayedCartCard } from './replay/replayed-cart-card.tsx'
+import { useCourseReplay } from './replay/use-course-replay.ts'
+import { useDayAlerts } from './replay/use-day-alerts.ts'
+
+/** A replay of a day that is over begins when most courses open. */
+const MORNING_SHARE = 8 / 24
+
+/** The whole course at any minute of a day: the address says which day. */
+export function ReplayScreen() {
+  const { router } = useDashboard()
+  const texts = replayTexts()
+  const today = useToday()
+  const date = readReplayPath(router.route.value.rest) ?? today
+  return (
+    <div class="day-screen">
+      <header class="day-head">
+        <a class="button" href={toHash('more')} aria-label={texts.back}>
+          <Icon name="back" />
+        </a>
+        <h1>{texts.title}</h1>
+        {date !== null && <DatePicker date={date} onDate={(to) => router.go('more', replayPath(to))} />}
+        <p class="day-explained">{texts.explained}</p>
+      </header>
+      {date !== null && today !== null && date > today && (
+        <p class="page" role="status">
+          {dayTexts().future}
+        </p>
+      )}
+      {date !== null && today !== null && date <= today && <ReplayedDay key={date} date={date} />}
+    </div>
+  )
+}
+
+function ReplayedDay({ date }: { date: string }) {
+  const { clock, site } = useDashboard()
+  const { time_zone: zoneName } = site.value
+  const zones = useSiteZones()
+  const span = useMemo(() => spanOf(date, zoneName, clock.nowMs()), [date, zoneName])
+  const playback = usePlayback(span, firstMoment(span, clock.nowMs()))
+  const replay = useCourseReplay(span, playback, zones.current.value)
+  const { alerts, isFailed } = useDayAlerts(span)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const texts = replayTexts()
+  return (
+    <div class="day-body">
+      <div class="day-main">
+        <div class="day-map">
+          <LiveMap {...{ zones, fleet: replay.fleet, chosen }} onTap={setChosen} />
+          <Waiting replay={replay} isWaiting={playback.isHeld.value} />
+        </div>
+        <TimeBar playback={playback} span={span}>
+          <Strip events={alerts} span={span} />
+        </TimeBar>
+      </div>
+      <section class="replay-panel" aria-label={texts.title}>
+        <Counts replay={replay} />
+        {chosen === null ? (
+          <span />
+        ) : (
+          <ReplayedCartCard
+            {...{ fleet: replay.fleet, cart: chosen, date }}
+            onClose={() => setChosen(null)}
+          />
+        )}
+        <h2>{texts.alerts}</h2>
+        <DayList
+          {...{ events: alerts, playback, label: texts.alerts, wordsOf: alertInWords }}
+          none={isFailed ? texts.alertsFailed : texts.noAlerts}
+          onChoose={(event) => event.kind === 'alert' && setChosen(event.alert.cart)}
+        />
+        <NotReplayed replay={replay} />
+      </section>
+    </div>
+  )
+}
+
+function Waiting({ replay, isWaiting }: { replay: CourseReplay; isWaiting: boolean }) {
+  const fault = replay.fault.value
+  if (fault === null)
+    return (
+      <p class="replay-wait" role="status">
+        {isWaiting ? dayTexts().loading : ''}
+      </p>
+    )
+  return (
+    <div class="replay-wait">
+      <Fault text={refusalText(fault)} />
+      <button type="button" class="button" onClick={() => replay.again()}>
+        {dayTexts().tryAgain}
+      </button>
+    </div>
+  )
+}
+
+function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
+  const texts = replayTexts()
+  const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
+  const words =
+    fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
+  return <p class="replay-counts">{words}</p>
+}
+
+function NotReplayed({ replay }: { replay: CourseReplay }) {
+  const { settings } = useDashboard()
+  const texts = replayTexts()
+  const { silentOnCourseAfterS } = replaySettingsOf(settings.value)
+  return (
+    <p class="small">
+      {replay.hasGaps.value && `${texts.gaps} `}
+      {texts.notReplayed(formatSpan(silentOnCourseAfterS * 1000))}
+    </p>
+  )
+}
+
+function alertInWords(event: DayEvent): string {
+  if (event.kind !== 'alert') return ''
+  const { cart, kind } = event.alert
+  return replayTexts().alertRow(cart ?? '', alertTexts().kinds[kind])
+}
+
+function spanOf(date: string, zoneName: string, nowMs: number): Span {
+  const { fromMs, untilMs } = new TimeZone(zoneName).day(date)
+  return untilNow({ fromMs, toMs: untilMs - 1 }, nowMs)
+}
+
+/** Of today a quarter of an hour ago, of another day the morning. */
+function firstMoment({ fromMs, toMs }: Span, nowMs: number): number {
+  const isToday = nowMs - toMs < 60_000
+  return isToday ? toMs - 900_000 : fromMs + MORNING_SHARE * (toMs - fromMs)
+}

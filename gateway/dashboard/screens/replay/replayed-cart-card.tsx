@@ -1,0 +1,54 @@
+import { lookOf } from '#dashboard/live/cart-look.ts'
+import { dayPath } from '#dashboard/live/replay/day-address.ts'
+import type { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatSpan, formatSpeed } from '#dashboard/texts/format.ts'
+import { replayTexts } from '#dashboard/texts/replay.ts'
+import { CartShape } from '#dashboard/ui/cart-shape.tsx'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { stateInWords } from '../cart/words.ts'
+import { placeText } from '../cart-row.tsx'
+
+interface ReplayedCartCardProps {
+  fleet: ReplayFleet
+  cart: string
+  date: string
+  onClose: () => void
+}
+
+/** A position this old says nothing of now. */
+const FRESH_MS = 60_000
+
+/** What a cart did at the moment that is shown. */
+export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedCartCardProps) {
+  const { site } = useDashboard()
+  const texts = dayTexts()
+  const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined
+  const agoMs = cart?.position == null ? 0 : fleet.atMs - Date.parse(cart.position.at)
+  const facts =
+    cart === undefined
+      ? [texts.noneYet]
+      : [
+          stateInWords(cart),
+          placeText(cart),
+          ...(cart.is_moving ? [formatSpeed(cart.position?.speed ?? 0, site.value.units)] : []),
+          ...(agoMs < FRESH_MS ? [] : [texts.heard(formatSpan(agoMs))]),
+        ]
+  return (
+    <section class="replayed-cart" aria-label={texts.ofCart(name)}>
+      {cart !== undefined && <CartShape look={lookOf(cart)} label={name} size={44} />}
+      <div>
+        <h2 dir="auto">{texts.ofCart(name)}</h2>
+        <p dir="auto">{facts.join(' · ')}</p>
+      </div>
+      <button type="button" class="button" aria-label={replayTexts().close} onClick={onClose}>
+        <Icon name="close" />
+      </button>
+      <a class="button" href={toHash('more', dayPath(name, date))}>
+        {replayTexts().theDay}
+      </a>
+    </section>
+  )
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { eventually } from '#shared/testing/eventually.ts'
+import { LINE_GONE } from '../page-faults.ts'
+import { seedMorning, YESTERDAY } from '../seeded-day.ts'
+import { createStage } from '../stage.ts'
+
+const stage = createStage({
+  prepare: async ({ course, gateway }) => {
+    await course.cart('17')
+    await seedMorning(gateway, 'teebox-17')
+    const lost = await course.cart('20')
+    await lost.drives('road')
+    await course.becomes('20', ({ open_alerts }) => open_alerts.length > 0, 'is outside')
+  },
+})
+
+const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
+const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
+const goTo = (page: Page, time: string) => slider(page).fill(String(Date.parse(`${YESTERDAY}T${time}Z`)))
+
+stage.eachLook('any minute of a day is shown as it was, and goes on', async ({ page, open, audit }) => {
+  await open(`/app/#/more/${encodeURIComponent(`replay/${YESTERDAY}`)}`)
+  await goTo(page, '08:10:00')
+  await page.getByText('0 on the course, 1 in the barn, 0 outside').waitFor()
+  await goTo(page, '08:35:00')
+  await page.getByText('1 on the course, 0 in the barn, 0 outside').waitFor()
+  await page.getByText('No alerts on this day.').waitFor()
+  await page.getByText(/after 15 min without a position/).waitFor()
+  await audit()
+  await page.getByRole('combobox', { name: 'Speed of the replay' }).selectOption('120 ×')
+  await page.getByRole('button', { name: 'Play', exact: true }).click()
+  await page.getByText('0 on the course, 1 in the barn').waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  assert.match(await momentOf(page), /^08:4/)
+  await goTo(page, '00:00:00')
+  await page.getByText('No cart was seen by this time.').waitFor()
+})
+
+stage.test(
+  'an alert of the day is where it was opened, and its cart is told about',
+  async ({ page, open }) => {
+    await open('/app/#/more')
+    await page.getByRole('link', { name: 'Replay the course' }).click()
+    await page.getByRole('button', { name: /Cart 20: Outside the course/ }).click()
+    const card = page.getByRole('region', { name: 'Cart 20' })
+    await card.getByText(/^Outside the course · Off the course/).waitFor()
+    await card.getByRole('link', { name: 'The day' }).click()
+    await page.getByRole('list', { name: 'What happened' }).getByText('Outside the course').waitFor()
+  },
+)
+
+stage.test('what cannot be read is said, and is there once it can', async ({ page, open, link, faults }) => {
+  await open('/app/#/more/replay')
+  await slider(page).waitFor()
+  faults.forgive(LINE_GONE)
+  link.cut()
+  await page.getByRole('button', { name: 'Day before' }).click()
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+  link.restore()
+  await eventually(async () => {
+    const again = page.getByRole('button', { name: 'Try again' })
+    if (await again.isVisible()) await again.click()
+    return page.getByText('0 on the course, 1 in the barn').isVisible()
+  }, 'the morning is shown')
+})
