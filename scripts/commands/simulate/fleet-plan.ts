@@ -1,9 +1,11 @@
 import { createRandom } from '#shared/random.ts'
 import { Cart } from './course/cart.ts'
-import { type Course, createCourse } from './course/course.ts'
+import { bayOf, type Course, createCourse } from './course/course.ts'
+import { dayStartMs } from './course/model-day.ts'
 import type { LatLong } from './course/plane.ts'
 import { createShadows, type Shadow } from './course/radio.ts'
 import { DEVICE_TYPE_NAMES, simulatedType } from './device-types.ts'
+import { LoggedDevice } from './logged-device.ts'
 import type { DeviceModel } from './sample.ts'
 
 export interface FleetPlanOptions {
@@ -68,6 +70,21 @@ export function createDeviceModel(plan: FleetPlan, device: PlannedDevice, day: n
     hasLock: device.hasLock,
     random: createRandom(plan.seed, device.hardwareId, day),
     lasting: createRandom(plan.seed, device.hardwareId, 'interval'),
+  })
+}
+
+/** The device as its past has it, on one day of the cart of that index. */
+export function createLoggedDevice(
+  plan: FleetPlan,
+  { device, index, day }: { device: PlannedDevice; index: number; day: number },
+): DeviceModel {
+  return new LoggedDevice({
+    center: plan.course.center,
+    random: createRandom(plan.seed, device.hardwareId, day),
+    bay: bayOf(plan.course, index),
+    dayStartMs: dayStartMs(day, plan.center),
+    deviceType: device.deviceType,
+    hasLock: device.hasLock,
   })
 }
 

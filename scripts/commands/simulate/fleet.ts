@@ -72,7 +72,7 @@ async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortS
 async function fillPast(session: Session): Promise<void> {
   const { options, plan, screen, signal } = session
   const startedAtMs = systemClock.nowMs()
-  const progress: HistoryProgress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
+  const progress: HistoryProgress = { samples: 0, rows: 0, bytes: 0, cartDays: 0, cartDaysTotal: 0 }
   const elapsedS = () => (systemClock.nowMs() - startedAtMs) / 1000
   const rate = () => `${grouped(progress.samples / Math.max(0.001, elapsedS()))}/s`
   const timer = setInterval(() => {
@@ -92,6 +92,9 @@ async function fillPast(session: Session): Promise<void> {
     })
     screen.line(
       `${options.historyDays} days filled: ${grouped(progress.samples)} samples in ${minutes(elapsedS())} (${rate()})`,
+    )
+    screen.line(
+      `${grouped(progress.rows)} rows (fixes and voltages), ${grouped(progress.bytes)} bytes of messages`,
     )
   } finally {
     clearInterval(timer)

@@ -10,7 +10,7 @@ const center = { lat: 28.41, long: -81.58 }
 
 async function fill(seed: number, nowMs: number, signal = new AbortController().signal) {
   const links = new Map<string, FakeLink>()
-  const progress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
+  const progress = { samples: 0, rows: 0, bytes: 0, cartDays: 0, cartDaysTotal: 0 }
   await fillHistory({
     plan: planFleet({ seed, carts: 3, center, prefix: 't' }),
     days: 2,
@@ -76,6 +76,39 @@ test('samples of a device come in order, each time once, none later than now', a
   assert.ok(progress.cartDays > 6 && progress.cartDays <= progress.cartDaysTotal)
 })
 
+test('a cart says where it is every 5 s while it is out, every 60 s while it is in, 12 hours a day', async () => {
+  const { links, progress } = await fill(5, NOW_MS)
+  let rows = 0
+  let bytes = 0
+  for (const link of links.values())
+    for (const payload of link.of('tlm')) {
+      const parsed: Wire | Wire[] = JSON.parse(payload)
+      for (const sample of Array.isArray(parsed) ? parsed : (parsed.s ?? []))
+        rows += 'battery_voltage' in sample ? 2 : 1
+      bytes += Buffer.byteLength(payload)
+    }
+  assert.deepEqual([progress.rows, progress.bytes], [rows, bytes])
+  const lock = links.get('t-tb-002')
+  assert.ok(lock !== undefined)
+  const all = times(lock)
+  const gaps = all.slice(1).map((atMs, i) => (atMs - (all[i] ?? 0)) / 1000)
+  const count = (isSuch: (gap: number) => boolean) => gaps.filter(isSuch).length
+  assert.ok(count((gap) => gap === 5) > 3000)
+  assert.ok(count((gap) => gap === 60) > 300)
+  // beside the nights, and the first and last of each stretch
+  assert.equal(
+    count((gap) => gap > 60 && gap < 10 * 3600),
+    0,
+  )
+  assert.ok(count((gap) => gap < 60 && gap !== 5) < 60, String(count((gap) => gap < 60 && gap !== 5)))
+  const hours = new Set(all.map((atMs) => new Date(atMs).getUTCHours()))
+  // half past six to half past six, five hours behind UTC
+  assert.deepEqual(
+    [...hours].sort((one, other) => one - other),
+    Array.from({ length: 13 }, (_, i) => i + 11),
+  )
+})
+
 test('lock events have ids of their own and come from one device of each cart', async () => {
   const { links } = await fill(4, NOW_MS)
   assert.deepEqual(
@@ -95,7 +128,7 @@ test('filling ends when it is aborted, even if nothing is acknowledged any more'
     days: 1,
     nowMs: NOW_MS,
     signal: stopping.signal,
-    progress: { samples: 0, cartDays: 0, cartDaysTotal: 0 },
+    progress: { samples: 0, rows: 0, bytes: 0, cartDays: 0, cartDaysTotal: 0 },
     createLink() {
       const link = new FakeLink()
       link.publish = () => {

@@ -4,7 +4,7 @@ import { DAY_S, dayOf, dayStartMs } from './course/model-day.ts'
 import type { DeviceLink } from './device-client.ts'
 import {
   createCart,
-  createDeviceModel,
+  createLoggedDevice,
   type FleetPlan,
   type PlannedCart,
   type PlannedDevice,
@@ -26,6 +26,10 @@ export interface HistoryOptions {
 /** The progress of the filling, which the caller shows. */
 export interface HistoryProgress {
   samples: number
+  /** Records that the samples are: fixes and voltages. */
+  rows: number
+  /** Of the messages they went in. */
+  bytes: number
   /** Days of carts done, with the present ones in part. */
   cartDays: number
   cartDaysTotal: number
@@ -36,7 +40,8 @@ const UNACKED_PER_DEVICE = 4
 const HOUR_S = 3600
 
 /**
- * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches.
+ * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches: a fix in
+ * 5 seconds while a cart is out and in 60 while it is in, twelve hours a day.
  * A day depends on nothing but the seed and its date: filling it twice sends the same samples twice.
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
@@ -54,7 +59,9 @@ async function fillCart(planned: PlannedCart, options: HistoryOptions): Promise<
   try {
     for (let day = today - days; day <= today; day++) {
       cart.startDay(day)
-      const devices = linked.map(({ device, link }) => new HistoryDevice(device, link, day, options))
+      const devices = linked.map(
+        ({ device, link }) => new HistoryDevice(device, { index: planned.index, link, day }, options),
+      )
       await fillDay(cart, devices, day, options)
     }
   } finally {
@@ -80,6 +87,7 @@ async function fillDay(
       const sample = device.model.observe(atMs, cart)
       if (sample === undefined) continue
       progress.samples += 1
+      progress.rows += 'battery_voltage' in sample.fields ? 2 : 1
       if (!device.batch.add(sample)) await device.publishBatch(sample)
     }
     if (second % HOUR_S === 0) progress.cartDays += HOUR_S / DAY_S
@@ -98,12 +106,18 @@ class HistoryDevice {
   readonly #day: number
   readonly #dayEndMs: number
   readonly #signal: AbortSignal
+  readonly #progress: HistoryProgress
   readonly #unacked = new Set<Promise<void>>()
   #nextEvent = 1
 
-  constructor(device: PlannedDevice, link: DeviceLink, day: number, { plan, signal }: HistoryOptions) {
+  constructor(
+    device: PlannedDevice,
+    { index, link, day }: { index: number; link: DeviceLink; day: number },
+    { plan, signal, progress }: HistoryOptions,
+  ) {
     const bootedAtMs = dayStartMs(day, plan.center)
-    this.model = createDeviceModel(plan, device, day)
+    this.model = createLoggedDevice(plan, { device, index, day })
+    this.#progress = progress
     this.hasLock = device.hasLock
     this.#link = link
     this.#day = day
@@ -117,6 +131,7 @@ class HistoryDevice {
   async publishBatch(next?: Sample): Promise<void> {
     const payload = this.batch.finish(this.#dayEndMs)
     if (next !== undefined) this.batch.add(next)
+    this.#progress.bytes += Buffer.byteLength(payload)
     await this.#publish('tlm', payload)
   }
 
