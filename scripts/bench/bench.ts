@@ -21,6 +21,7 @@ import { runSaturation } from './ingest/saturation.ts'
 import { runSteady } from './ingest/steady.ts'
 import { createNeighbourScenarios } from './neighbours/neighbours.ts'
 import { runEverything, runNamed } from './realtime/fan-out.ts'
+import { createReportScenarios } from './reports/reports.ts'
 import { runAlerts } from './staff/alerts.ts'
 import { runHeartbeat } from './staff/heartbeat.ts'
 import { runIngest } from './staff/ingest.ts'
@@ -126,6 +127,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     'long histories: bytes on the disk, trips, sealing',
     'runs of each measurement',
     createHistoryScenarios(),
+  ),
+  benchmark(
+    'reports',
+    'reports of a course of 200 carts: traffic, silences, utilisation, batteries',
+    'runs of each report',
+    createReportScenarios(),
   ),
   benchmark(
     'neighbours',
