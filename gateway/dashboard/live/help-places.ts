@@ -8,6 +8,7 @@ export const HELP_PLACES = {
   evening: 'dashboard#the-screens',
   alerts: 'alerts',
   barn: 'barn#2-the-barn',
+  reports: 'trips-and-history#reports',
   tablets: 'dashboard#a-tablet-in-a-minute',
   people: 'dashboard#a-tablet-in-a-minute',
   site: 'dashboard#settings-of-the-course',

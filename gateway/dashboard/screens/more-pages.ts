@@ -3,6 +3,7 @@ import type { HelpTopic } from '#dashboard/live/help-places.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -43,6 +44,10 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'day',
     title: () => replayTexts().title,
     load: () => import('./replay.tsx').then(({ ReplayScreen }) => ReplayScreen),
+    path: 'reports',
+    section: 'day',
+    title: () => moreTexts().reports,
+    load: () => import('./reports.tsx').then(({ ReportsScreen }) => ReportsScreen),
     role: 'staff',
     isWhole: true,
   },

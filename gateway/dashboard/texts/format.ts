@@ -54,6 +54,17 @@ export function formatSpeed(kmh: number, units: 'metric' | 'imperial'): string {
   return units === 'metric' ? `${Math.round(kmh)} km/h` : `${Math.round(kmh / KM_PER_MILE)} mph`
 }
 
+/** "12.5 km", or miles for who measures in miles. */
+export function formatDistance(metres: number, units: 'metric' | 'imperial'): string {
+  const km = metres / 1000
+  return units === 'metric' ? `${formatNumber(km, 1)} km` : `${formatNumber(km / KM_PER_MILE, 1)} mi`
+}
+
+/** "1,204.5", with as many digits after the point. */
+export function formatNumber(value: number, digits: number): string {
+  return value.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
 /** "46.4 V". */
 export function formatVoltage(volts: number): string {
   return `${volts.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 })} V`

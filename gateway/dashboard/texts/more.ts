@@ -4,6 +4,7 @@ export const moreTexts = defineTexts({
   en: {
     title: 'More',
     back: 'Back to More',
+    reports: 'Reports',
     signedInAs: 'Signed in as',
     tablet: 'Tablet',
     acts: 'Acting',
@@ -51,6 +52,7 @@ export const moreTexts = defineTexts({
   de: {
     title: 'Mehr',
     back: 'Zurück zu Mehr',
+    reports: 'Berichte',
     signedInAs: 'Angemeldet als',
     tablet: 'Tablet',
     acts: 'Es handelt',

@@ -1,0 +1,115 @@
+import type { BatteryRowJson, UtilisationRowJson } from '#shared/wire/reports.ts'
+
+/** What one cart was used in a month. */
+export interface CartUse {
+  cart: string
+  /** Days on which it was out. */
+  days: number
+  hours: number
+  distanceM: number
+  rows: readonly UtilisationRowJson[]
+}
+
+/** How the pack of one cart was over a month. */
+export interface CartPack {
+  cart: string
+  /** The newest voltage of a morning, at rest. */
+  morningV: number | null
+  /** Volts that its mornings gain in thirty days, by the line through all of them; null below three. */
+  trendV: number | null
+  lowestV: number | null
+  rows: readonly BatteryRowJson[]
+}
+
+const TREND_DAYS = 30
+const TREND_MORNINGS = 3
+
+export const USE_SORTS = ['hours', 'distance', 'cart'] as const
+export type UseSort = (typeof USE_SORTS)[number]
+
+export const PACK_SORTS = ['weak', 'falling', 'cart'] as const
+export type PackSort = (typeof PACK_SORTS)[number]
+
+/** What each cart was used, in the order of the rows. */
+export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
+  return grouped(rows).map(([cart, ofCart]) => ({
+    ...{ cart, rows: ofCart },
+    days: ofCart.filter(({ hours_out }) => hours_out > 0).length,
+    hours: sum(ofCart, ({ hours_out }) => hours_out),
+    distanceM: sum(ofCart, ({ distance }) => distance),
+  }))
+}
+
+/** How the pack of each cart was, in the order of the rows. */
+export function packByCart(rows: readonly BatteryRowJson[]): CartPack[] {
+  return grouped(rows).map(([cart, ofCart]) => {
+    const mornings = ofCart.flatMap(({ date, rest_voltage_morning: volts }) =>
+      volts === null ? [] : [{ day: Number(date.slice(8)), volts }],
+    )
+    const lows = ofCart.flatMap(({ lowest_voltage: volts }) => volts ?? [])
+    return {
+      ...{ cart, rows: ofCart },
+      morningV: mornings.at(-1)?.volts ?? null,
+      trendV: trendOf(mornings),
+      lowestV: lows.length === 0 ? null : Math.min(...lows),
+    }
+  })
+}
+
+/** Most first. */
+export function sortedUse(uses: readonly CartUse[], sort: UseSort): readonly CartUse[] {
+  if (sort === 'cart') return uses
+  return uses.toSorted((a, b) => (sort === 'hours' ? b.hours - a.hours : b.distanceM - a.distanceM))
+}
+
+/** The weakest first, or what loses most; carts of which it is not known come last. */
+export function sortedPacks(packs: readonly CartPack[], sort: PackSort): readonly CartPack[] {
+  if (sort === 'cart') return packs
+  const of = ({ morningV, trendV }: CartPack) =>
+    (sort === 'weak' ? morningV : trendV) ?? Number.POSITIVE_INFINITY
+  return packs.toSorted((a, b) => (of(a) === of(b) ? 0 : of(a) - of(b)))
+}
+
+/** Hours of all carts on each day of a month; `rows` may be of one cart as well. */
+export function hoursByDay(rows: readonly UtilisationRowJson[], days: number): number[] {
+  const hours = Array.from({ length: days }, () => 0)
+  for (const { date, hours_out } of rows) {
+    const day = Number(date.slice(8)) - 1
+    hours[day] = (hours[day] ?? 0) + hours_out
+  }
+  return hours
+}
+
+/** A voltage of each day of a month; null where there is none. */
+export function voltsByDay(
+  rows: readonly BatteryRowJson[],
+  days: number,
+  name: 'rest_voltage_morning' | 'lowest_voltage',
+): (number | null)[] {
+  const byDay = new Map(rows.map((row) => [Number(row.date.slice(8)), row[name]]))
+  return Array.from({ length: days }, (_, i) => byDay.get(i + 1) ?? null)
+}
+
+/** Least squares. */
+function trendOf(mornings: readonly { day: number; volts: number }[]): number | null {
+  const count = mornings.length
+  if (count < TREND_MORNINGS) return null
+  const day = sum(mornings, (one) => one.day) / count
+  const volts = sum(mornings, (one) => one.volts) / count
+  const together = sum(mornings, (one) => (one.day - day) * (one.volts - volts))
+  return (together / sum(mornings, (one) => (one.day - day) ** 2)) * TREND_DAYS
+}
+
+function grouped<Row extends { cart: string }>(rows: readonly Row[]): [string, Row[]][] {
+  const byCart = new Map<string, Row[]>()
+  for (const row of rows) {
+    const known = byCart.get(row.cart)
+    if (known === undefined) byCart.set(row.cart, [row])
+    else known.push(row)
+  }
+  return [...byCart]
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
+}

@@ -1,0 +1,20 @@
+/** The month that the clocks of a place show, `2026-05`. */
+export function monthOf(atMs: number, timeZone: string): string {
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    year: 'numeric',
+    month: '2-digit',
+    timeZone,
+  }).formatToParts(atMs)
+  const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
+  return `${part('year')}-${part('month')}`
+}
+
+/** The month so many after another, or before it. */
+export function monthAfter(month: string, months: number): string {
+  const [year, ofYear] = [Number(month.slice(0, 4)), Number(month.slice(5))]
+  return new Date(Date.UTC(year, ofYear - 1 + months)).toISOString().slice(0, 7)
+}
+
+export function daysIn(month: string): number {
+  return new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).getUTCDate()
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hoursByDay, packByCart, sortedPacks, sortedUse, useByCart, voltsByDay } from './by-cart.ts'
+import { classesOf, classOf } from './classes.ts'
+import { daysIn, monthAfter, monthOf } from './months.ts'
+
+test('the month is that of the clocks of the course', () => {
+  const lastSecond = Date.UTC(2026, 4, 1) - 1
+  assert.equal(monthOf(lastSecond, 'UTC'), '2026-04')
+  assert.equal(monthOf(lastSecond, 'Europe/Berlin'), '2026-05')
+  assert.deepEqual([monthAfter('2026-01', -1), monthAfter('2026-12', 1)], ['2025-12', '2027-01'])
+  assert.deepEqual([daysIn('2026-02'), daysIn('2028-02'), daysIn('2026-05')], [28, 29, 31])
+})
+
+const USE = [
+  { cart: '2', date: '2026-05-01', hours_out: 4, distance: 9000 },
+  { cart: '2', date: '2026-05-03', hours_out: 0, distance: 0 },
+  { cart: '10', date: '2026-05-01', hours_out: 5, distance: 8000 },
+]
+
+test('use is added up by cart and by day', () => {
+  const uses = useByCart(USE)
+  assert.deepEqual(
+    uses.map(({ cart, days, hours, distanceM }) => [cart, days, hours, distanceM]),
+    [
+      ['2', 1, 4, 9000],
+      ['10', 1, 5, 8000],
+    ],
+  )
+  const order = (sort: Parameters<typeof sortedUse>[1]) => sortedUse(uses, sort).map(({ cart }) => cart)
+  assert.deepEqual(
+    [order('cart'), order('hours'), order('distance')],
+    [
+      ['2', '10'],
+      ['10', '2'],
+      ['2', '10'],
+    ],
+  )
+  assert.deepEqual(hoursByDay(USE, 3), [9, 0, 0])
+})
+
+test('a pack that loses volts from morning to morning comes first', () => {
+  const day = (cart: string, ofMonth: number, rest: number | null, lowest: number | null) => ({
+    ...{ cart, date: `2026-05-${String(ofMonth).padStart(2, '0')}` },
+    ...{ rest_voltage_morning: rest, lowest_voltage: lowest },
+  })
+  const rows = [
+    ...[1, 2, 3, 4].map((i) => day('1', i, 50.5, 47)),
+    ...[1, 2, 4].map((i) => day('2', i, 51 - i / 10, 46 - i)),
+    day('3', 2, null, null),
+  ]
+  const packs = packByCart(rows)
+  const [steady, falling, unknown] = packs
+  assert.deepEqual([steady?.morningV, steady?.lowestV], [50.5, 47])
+  assert.ok(Math.abs(steady?.trendV ?? 1) < 1e-9)
+  assert.ok(Math.abs((falling?.trendV ?? 0) + 3) < 1e-9)
+  assert.equal(falling?.lowestV, 42)
+  assert.deepEqual([unknown?.morningV, unknown?.trendV, unknown?.lowestV], [null, null, null])
+  const order = (sort: Parameters<typeof sortedPacks>[1]) => sortedPacks(packs, sort).map(({ cart }) => cart)
+  assert.deepEqual(
+    [order('weak'), order('falling')],
+    [
+      ['1', '2', '3'],
+      ['2', '1', '3'],
+    ],
+  )
+  assert.deepEqual(voltsByDay(falling?.rows ?? [], 4, 'lowest_voltage'), [45, 44, null, 42])
+})
+
+test('classes of traffic are minutes that people can say', () => {
+  const seconds = Array.from({ length: 100 }, (_, i) => (i + 1) * 20)
+  assert.deepEqual(classesOf(seconds), [900, 1200, 1800])
+  assert.deepEqual(
+    [0, 899, 900, 1500, 99_999].map((one) => classOf(one, [900, 1200, 1800])),
+    [0, 0, 1, 2, 3],
+  )
+  assert.deepEqual(classesOf([]), [])
+  assert.deepEqual(classesOf([3, 3]), [])
+})

@@ -1,0 +1,60 @@
+import { useMemo, useState } from 'preact/hooks'
+import { type PackSort, packByCart, sortedPacks, voltsByDay } from '#dashboard/live/reports/by-cart.ts'
+import { daysIn } from '#dashboard/live/reports/months.ts'
+import { formatNumber, formatVoltage } from '#dashboard/texts/format.ts'
+import { reportTexts } from '#dashboard/texts/reports.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { MonthReport } from './month-report.tsx'
+import { useAnswer } from './use-answer.ts'
+import { useMonth } from './use-month.ts'
+
+/** What each pack had in the mornings of a month, and how low it fell; the weak ones first. */
+export function BatteryReport() {
+  const { api } = useDashboard()
+  const texts = reportTexts()
+  const of = useMonth()
+  const { month } = of
+  const { answer, fault, again } = useAnswer(month, (signal) =>
+    api.call('GET /reports/battery', { query: { month }, signal }),
+  )
+  const [sort, setSort] = useState<PackSort>('weak')
+  const [chosen, setChosen] = useState<string | null>(null)
+  const packs = useMemo(() => sortedPacks(packByCart(answer?.rows ?? []), sort), [answer, sort])
+  // without a choice the one on top is what somebody came for
+  const shown = packs.find(({ cart }) => cart === chosen) ?? packs[0]
+  const lines = useMemo(() => {
+    const rows = shown?.rows ?? []
+    return [
+      { name: texts.morningLine, values: voltsByDay(rows, daysIn(month), 'rest_voltage_morning') },
+      { name: texts.lowestLine, values: voltsByDay(rows, daysIn(month), 'lowest_voltage') },
+    ]
+  }, [shown, month, texts])
+  const volts = (value: number | null) => (value === null ? texts.unknown : formatVoltage(value))
+  const signed = (value: number | null) =>
+    value === null ? texts.unknown : `${value > 0 ? '+' : ''}${formatVoltage(value)}`
+  return (
+    <MonthReport
+      {...{ of, sort, chosen }}
+      path="/reports/battery"
+      waiting={{ fault, again, isHere: answer !== null }}
+      title={texts.names.batteries}
+      sum={packs.length === 0 ? null : texts.chooseCart}
+      columns={[texts.columns.cart, texts.columns.morning, texts.columns.trend, texts.columns.lowest]}
+      rows={packs.map((pack) => ({
+        cart: pack.cart,
+        cells: [volts(pack.morningV), signed(pack.trendV), volts(pack.lowestV)],
+      }))}
+      sorts={texts.packSorts}
+      onSort={setSort}
+      onChoose={setChosen}
+      chart={
+        shown === undefined
+          ? null
+          : {
+              ...{ name: texts.chartPack(texts.cart(shown.cart)), lines, isBars: false },
+              format: (value) => formatNumber(value, 1),
+            }
+      }
+    />
+  )
+}

@@ -1,0 +1,152 @@
+import type { ComponentChildren } from 'preact'
+import { reportTexts } from '#dashboard/texts/reports.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
+import type { DayLine } from './day-chart.ts'
+import { DaysChart } from './days-chart.tsx'
+import { SpanStepper } from './span-stepper.tsx'
+import type { useMonth } from './use-month.ts'
+import { Waiting } from './waiting.tsx'
+
+/** Of one cart: its cells, and whether its days are in the chart. */
+export interface ReportRow {
+  cart: string
+  cells: readonly string[]
+}
+
+interface MonthReportProps<Sort extends string> {
+  of: ReturnType<typeof useMonth>
+  /** Where its file is. */
+  path: '/reports/utilisation' | '/reports/battery'
+  waiting: { fault: string | null; again: () => void; isHere: boolean }
+  title: string
+  sum: string | null
+  columns: readonly string[]
+  rows: readonly ReportRow[]
+  sort: Sort
+  sorts: Record<Sort, string>
+  onSort: (sort: Sort) => void
+  chosen: string | null
+  onChoose: (cart: string | null) => void
+  chart: {
+    name: string
+    lines: readonly DayLine[]
+    isBars: boolean
+    format: (value: number) => string
+  } | null
+}
+
+const ROW_PX = 56
+
+/** A report of a month: a line for each cart, and the days of one of them as a chart. */
+export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) {
+  const { of, path, waiting, title, sum, columns, rows, chosen, onChoose, chart } = props
+  const texts = reportTexts()
+  return (
+    <>
+      <div class="report-tools">
+        <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
+        <SortChoice {...props} />
+        <a class="button" href={`${path}?month=${of.month}&format=csv`} download>
+          {texts.csv}
+        </a>
+        <button type="button" class="button" disabled={rows.length === 0} onClick={() => print()}>
+          {texts.print}
+        </button>
+      </div>
+      <Waiting {...waiting} says={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
+      {chart !== null && <DaysChart {...chart} />}
+      <div class="report-table">
+        <VirtualTable
+          label={`${title}, ${of.name}`}
+          items={rows}
+          rowPx={ROW_PX}
+          head={<Head columns={columns} />}
+        >
+          {({ cart, cells }) => (
+            <tr key={cart} class={cart === chosen ? 'report-row chosen' : 'report-row'}>
+              <td>
+                <button
+                  type="button"
+                  class="report-cart cut"
+                  aria-label={texts.show(cart)}
+                  aria-pressed={cart === chosen}
+                  onClick={() => onChoose(cart === chosen ? null : cart)}
+                >
+                  {cart}
+                </button>
+              </td>
+              {cells.map((cell, i) => (
+                <td key={columns[i + 1]}>{cell}</td>
+              ))}
+            </tr>
+          )}
+        </VirtualTable>
+      </div>
+      <Sheet {...{ title, columns, rows, sum }} name={of.name} />
+    </>
+  )
+}
+
+function SortChoice<Sort extends string>({
+  sort,
+  sorts,
+  onSort,
+}: Pick<MonthReportProps<Sort>, 'sort' | 'sorts' | 'onSort'>) {
+  const texts = reportTexts()
+  // the keys of the record are the sorts
+  const names = Object.keys(sorts) as Sort[]
+  return (
+    <label class="report-choice">
+      <span class="small">{texts.sort}</span>
+      <select
+        class="input"
+        value={sort}
+        onChange={({ currentTarget }) => {
+          const chosen = names.find((name) => name === currentTarget.value)
+          if (chosen !== undefined) onSort(chosen)
+        }}
+      >
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {sorts[name]}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Head({ columns }: { columns: readonly string[] }): ComponentChildren {
+  return (
+    <tr class="report-head">
+      {columns.map((column) => (
+        <th key={column}>{column}</th>
+      ))}
+    </tr>
+  )
+}
+
+interface SheetProps extends Pick<MonthReportProps<string>, 'title' | 'columns' | 'rows' | 'sum'> {
+  name: string
+}
+
+/** What the printer gets in place of the screen: all carts on one page. */
+function Sheet({ title, name, columns, rows, sum }: SheetProps) {
+  const { site } = useDashboard()
+  return (
+    <section class="report-sheet" aria-hidden="true">
+      <h1 dir="auto">
+        {title}, {name} {site.value.name}
+      </h1>
+      <p>{[sum, columns.join(' · ')].filter((text) => text !== null).join(' – ')}</p>
+      <ul>
+        {rows.map(({ cart, cells }) => (
+          <li key={cart}>
+            <b>{cart}</b> {cells.join(' · ')}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,41 @@
+import '../map/map.css'
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { CourseMap } from '#dashboard/map/course-map.ts'
+import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { SiteZones } from '#dashboard/map/site-zones.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SpanStepper } from './span-stepper.tsx'
+import type { useWeek } from './use-week.ts'
+
+interface ReportMapProps {
+  of: ReturnType<typeof useWeek>
+  name: string
+  onReady: (map: CourseMap) => void
+  children: ComponentChildren
+}
+
+/** Where the carts are now is no part of what was. */
+const NO_CARTS = { version: signal(0), carts: new Map() }
+
+/** The course with what happened on it in a week, and what there is to say of it beside. */
+export function ReportMap({ of, name, onReady, children }: ReportMapProps) {
+  const dashboard = useDashboard()
+  const zones = useMemo(() => new SiteZones(dashboard), [dashboard])
+  useEffect(() => {
+    zones.start()
+    return () => zones.stop()
+  }, [zones])
+  return (
+    <div class="report-map">
+      <div class="map-area">
+        <LiveMap zones={zones} fleet={NO_CARTS} onReady={onReady} onTap={() => undefined} />
+      </div>
+      <section class="report-side" aria-label={name}>
+        <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
+        {children}
+      </section>
+    </div>
+  )
+}

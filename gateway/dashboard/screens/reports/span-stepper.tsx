@@ -1,0 +1,31 @@
+import { reportTexts } from '#dashboard/texts/reports.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
+
+interface SpanStepperProps {
+  name: string
+  /** Null: there is none. */
+  onEarlier: () => void
+  onLater: (() => void) | null
+}
+
+/** Which month or week it is about. */
+export function SpanStepper({ name, onEarlier, onLater }: SpanStepperProps) {
+  const texts = reportTexts()
+  return (
+    <div class="reports-span">
+      <button type="button" class="button" aria-label={texts.earlier} onClick={onEarlier}>
+        <Icon name="back" />
+      </button>
+      <output>{name}</output>
+      <button
+        type="button"
+        class="button"
+        aria-label={texts.later}
+        disabled={onLater === null}
+        onClick={() => onLater?.()}
+      >
+        <Icon name="next" />
+      </button>
+    </div>
+  )
+}

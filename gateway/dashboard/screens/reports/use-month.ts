@@ -1,0 +1,25 @@
+import { useState } from 'preact/hooks'
+import { monthAfter, monthOf } from '#dashboard/live/reports/months.ts'
+import { language } from '#dashboard/texts/texts.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+/** The month that a report is about: this one at first. */
+export function useMonth() {
+  const { clock, site } = useDashboard()
+  const present = monthOf(clock.nowMs(), site.value.time_zone)
+  const [back, setBack] = useState(0)
+  const month = monthAfter(present, -back)
+  return {
+    month,
+    name: nameOf(month),
+    onEarlier: () => setBack(back + 1),
+    onLater: back === 0 ? null : () => setBack(back - 1),
+  }
+}
+
+function nameOf(month: string): string {
+  const format = new Intl.DateTimeFormat(language.value === 'de' ? 'de-DE' : 'en-GB', {
+    ...({ month: 'long', year: 'numeric', timeZone: 'UTC' } as const),
+  })
+  return format.format(Date.parse(`${month}-01`))
+}

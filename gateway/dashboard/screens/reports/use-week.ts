@@ -1,0 +1,23 @@
+import { useState } from 'preact/hooks'
+import { language } from '#dashboard/texts/texts.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+const WEEK_MS = 7 * 86_400_000
+
+/** Seven days up to now at first, or those before. */
+export function useWeek() {
+  const { clock, site } = useDashboard()
+  const [nowMs] = useState(() => clock.nowMs())
+  const [back, setBack] = useState(0)
+  const toMs = nowMs - back * WEEK_MS
+  const range = { from: new Date(toMs - WEEK_MS).toISOString(), to: new Date(toMs).toISOString() }
+  const format = new Intl.DateTimeFormat(language.value === 'de' ? 'de-DE' : 'en-GB', {
+    ...({ day: 'numeric', month: 'short', timeZone: site.value.time_zone } as const),
+  })
+  return {
+    range,
+    name: format.formatRange(toMs - WEEK_MS, toMs),
+    onEarlier: () => setBack(back + 1),
+    onLater: back === 0 ? null : () => setBack(back - 1),
+  }
+}
