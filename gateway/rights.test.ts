@@ -34,6 +34,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'PUT /devices/{id}': 'admin',
   'DELETE /devices/{id}': 'admin',
   'GET /devices/{id}/details': 'admin',
+  'GET /devices/{id}/messages': 'admin',
   'POST /devices/{id}/rotate-mqtt-password': 'admin',
   'GET /enrolment': 'admin',
   'POST /enrolment': 'admin',

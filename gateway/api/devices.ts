@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSee } from '#domain/access.ts'
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
+import { payloadOf, type RecentMessage } from '#domain/recent-messages.ts'
 import type { Device } from '#services/fleet.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
@@ -17,6 +18,7 @@ import {
   devicePutSchema,
   deviceSchema,
   newDeviceSchema,
+  recentMessagesSchema,
   registeredDeviceSchema,
   rotatedPasswordSchema,
 } from '#shared/wire/devices.ts'
@@ -127,6 +129,20 @@ export function createDevicesApi({
   )
 
   api.openapi(
+    route.get('/devices/{id}/messages', 'List the last messages of a device', {
+      description:
+        'The last 20 since the start of the gateway, as they came, and why one was not taken; of more than 20 in a second the first 20. They may hold keypad codes and tags. For admins.',
+      middleware: [adminOnly],
+      request: { params: deviceIdParams },
+      responses: answers(recentMessagesSchema, 'The messages, newest first.', 403, 404),
+    }),
+    (c) => {
+      const { recent } = fleet.require(c.req.valid('param').id)
+      return c.json({ messages: recent.all().map(toRecentJson) }, 200)
+    },
+  )
+
+  api.openapi(
     route.patch('/devices/{id}', 'Rename a device', {
       description:
         'The name is what every user with the device in its scope may change; the cart it is in is set by admins only.',
@@ -188,6 +204,16 @@ export function createDevicesApi({
   )
 
   return api
+}
+
+function toRecentJson(message: RecentMessage) {
+  const { atMs, topic, bytes, result, drops } = message
+  const payload = payloadOf(message)
+  const shown =
+    'text' in payload
+      ? { payload: payload.text, encoding: 'text' as const }
+      : { payload: payload.base64, encoding: 'base64' as const }
+  return { at: toIso(atMs), topic, ...shown, bytes, result, drops: [...drops] }
 }
 
 /** The page of what is wanted; looks no further than it must. */

@@ -43,7 +43,7 @@ export const TAGS: Tags = {
     {
       name: 'Devices',
       description: 'The register, and the latest state of each device.',
-      nouns: ['devices', 'enrolment'],
+      nouns: ['devices', 'enrolment', 'messages'],
     },
     {
       name: 'Carts',

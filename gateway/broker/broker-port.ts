@@ -58,6 +58,8 @@ export interface BrokerPort<Login> {
     onRefused: (reason: string) => void,
     onDropped: () => void,
   ): number
+  /** A message is not taken: its topic is not the login's, or it is too long. Its connection ends. */
+  refused(login: Login, message: { topic: string; payload: Buffer }, reason: string): void
   /** The topic of the login's own telemetry; undefined while it has none. */
   telemetryTopic(login: Login): string | undefined
   /**

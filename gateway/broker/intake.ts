@@ -51,10 +51,14 @@ export class Intake<Login> {
     if (isExactlyOnce && isPersistent)
       own.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
+    const refuse = (reason: string) => {
+      port.refused(login, { topic, payload }, reason)
+      onRefused(reason)
+    }
     if (right === undefined) {
-      onRefused('topic_not_writable')
+      refuse('topic_not_writable')
     } else if (payload.length > options.maxPayloadBytes) {
-      onRefused('packet_too_large')
+      refuse('packet_too_large')
     } else if (isExactlyOnce && received.has(messageId)) {
       // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits for it
       journal.append(own, onStored, onRefused)

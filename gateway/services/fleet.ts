@@ -1,4 +1,5 @@
 import { emptyState, type LatestBattery, type LatestGps } from '#domain/latest-state.ts'
+import { RecentMessages } from '#domain/recent-messages.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Registration } from '#shared/registrations.ts'
@@ -23,6 +24,8 @@ export interface Device {
   newestReceiveMs: number
   /** It has asked the gateway for the time: what it says about the time may be ours. */
   asksForTime: boolean
+  /** The last of its messages, as they came. */
+  readonly recent: RecentMessages
   /** False once it is taken off the register; code that still holds the object must let go of it. */
   isRegistered: boolean
 }
@@ -152,6 +155,7 @@ export class Fleet {
       isOnline: false,
       newestReceiveMs: reported.lastRespondedAtMs ?? 0,
       asksForTime: reported.state.asksForTime === true,
+      recent: new RecentMessages(),
       isRegistered: true,
     }
     this.#byHardwareId.set(row.hardwareId, device)

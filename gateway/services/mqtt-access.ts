@@ -88,6 +88,9 @@ interface MqttAccessDeps {
 /** Below it the gateway tells of alerts. */
 const ALERTS_ROOT = 'alert'
 
+/** A wrong topic may be of any length. */
+const TOPIC_SHOWN = 256
+
 /** Zones of a group: staff read those of all, as over HTTP. */
 const ZONES_LEVEL = 'sz'
 
@@ -258,6 +261,15 @@ export class MqttAccess {
     return 1
   }
 
+  /** Keeps a message that ends the connection of its device for who looks at its messages. */
+  refused(login: MqttLogin, { topic, payload }: { topic: string; payload: Buffer }, reason: string): void {
+    if (login.kind !== 'device') return
+    login.device?.recent.take(
+      { atMs: this.#deps.clock.nowMs(), topic: topic.slice(0, TOPIC_SHOWN), result: reason },
+      payload,
+    )
+  }
+
   /** Of a device that has enrolled, its telemetry. */
   telemetryTopic(login: MqttLogin): string | undefined {
     return login.kind === 'device' && login.device !== null ? deviceTopic(login.hardwareId, 'tlm') : undefined
@@ -413,10 +425,17 @@ export class MqttAccess {
       )
   }
 
+  /** A question for the time that gets no answer. */
+  #drop(login: DeviceLogin, payload: Buffer, reason: string): void {
+    const { ingest } = this.#deps
+    ingest.dropped.add(reason)
+    if (login.device !== null) ingest.note(login.device, { level: 'tq', payload }, reason)
+  }
+
   #answerTime(login: DeviceLogin, payload: Buffer): void {
     const question = timeQuestionSchema.safeParse(parseOrUndefined(payload))
     if (!question.success) {
-      this.#deps.ingest.dropped.add('invalid_time_question')
+      this.#drop(login, payload, 'invalid_time_question')
       return
     }
     const { clock, clockConfirmation } = this.#deps
@@ -424,10 +443,13 @@ export class MqttAccess {
     const answer = { t: clock.nowMs(), up: question.data.up }
     // a device with a wrong time dates its samples by it; one without a time counts its uptime
     if (!clock.isTrusted) {
-      this.#deps.ingest.dropped.add('clock_not_set')
+      this.#drop(login, payload, 'clock_not_set')
       return
     }
-    if (login.device !== null) login.device.asksForTime = true
+    if (login.device !== null) {
+      login.device.asksForTime = true
+      this.#deps.ingest.note(login.device, { level: 'tq', payload }, 'answered')
+    }
     this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
   }
 }

@@ -88,6 +88,7 @@ export class OpenBroker {
         this.journal.append(changes, onStored, onRefused)
         return 1
       },
+      refused: () => undefined,
       telemetryTopic: () => undefined,
       beginRun: () => undefined,
       debtOf: () => undefined,

@@ -205,6 +205,36 @@ export const devicePutSchema = z
   })
   .meta({ id: 'DevicePut', description: 'All that an admin decides of a device.' })
 
+const recentMessageSchema = z
+  .object({
+    at: isoSchema.meta({ description: 'When it came, by the gateway.' }),
+    topic: z.string().meta({ description: 'As the device wrote it.', example: 'dev/cart-07/tlm' }),
+    payload: z.string().meta({
+      description: 'Its first 1,024 bytes: as text, or in base64 when they are none.',
+      example: '{"lat":28.41,"long":-81.58}',
+    }),
+    encoding: z.enum(['text', 'base64']),
+    bytes: z.number().int().meta({ description: 'How long the payload was.', example: 27 }),
+    result: z.string().meta({
+      description:
+        'stored, waiting (for the disk), answered (a question for the time), or the reason why nothing of it was taken.',
+      example: 'invalid_json',
+    }),
+    drops: z
+      .array(
+        z.object({
+          reason: z.string().meta({ description: 'Why a part of it was not taken.', example: 'invalid_lat' }),
+          count: z.number().int().meta({ description: 'How many parts.', example: 1 }),
+        }),
+      )
+      .meta({ description: 'Parts of it that were not taken.' }),
+  })
+  .meta({ id: 'RecentMessage' })
+
+export const recentMessagesSchema = z
+  .object({ messages: z.array(recentMessageSchema).meta({ description: 'Newest first.' }) })
+  .meta({ id: 'RecentMessages' })
+
 const mqttCredentialsSchema = z
   .object({
     username: z.string().meta({ example: 'cart-07', description: 'The hardware_id.' }),

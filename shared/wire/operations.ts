@@ -50,6 +50,7 @@ import {
   devicePutSchema,
   deviceSchema,
   newDeviceSchema,
+  recentMessagesSchema,
   registeredDeviceSchema,
   rotatedPasswordSchema,
 } from './devices.ts'
@@ -206,6 +207,7 @@ export const operations = {
   'PUT /devices/{id}': { body: devicePutSchema, answer: deviceSchema },
   'DELETE /devices/{id}': { answer: deletedDeviceSchema },
   'GET /devices/{id}/details': { answer: deviceDetailsSchema },
+  'GET /devices/{id}/messages': { answer: recentMessagesSchema },
   'POST /devices/{id}/rotate-mqtt-password': { answer: rotatedPasswordSchema },
   'GET /enrolment': { answer: enrolmentSchema },
   'POST /enrolment': { body: newEnrolmentSchema, answer: openedEnrolmentSchema },

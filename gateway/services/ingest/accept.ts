@@ -54,6 +54,15 @@ export class Accept {
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
     const refused = this.#refused.length === 0 ? NOTHING : this.#refused.splice(0)
+    const noted = device.recent.take(
+      {
+        atMs: receivedAtMs,
+        topic: deviceTopic(device.row.hardwareId, uplinked.level),
+        result: (isEmpty(content) ? drops[0]?.reason : undefined) ?? 'waiting',
+        drops,
+      },
+      uplinked.payload,
+    )
     return {
       rows: Math.max(1, samples.length + lockEvents.length + sessionChanges.length),
       sessionChanges,
@@ -76,6 +85,7 @@ export class Accept {
       late: NOTHING,
       liveFromMs: liveFromMs(samples, receivedAtMs, clock.isTrusted),
       crossings: NOTHING,
+      noted,
       stored: null,
     }
   }
@@ -119,6 +129,13 @@ export class Accept {
     }
     return content
   }
+}
+
+/** Whether nothing of a message is of use. */
+function isEmpty({ samples, lockEvents, status, commandAck, applied }: UplinkContent): boolean {
+  return (
+    samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
+  )
 }
 
 /** The newest time of what a message says; 0 when it says nothing that has a time. */

@@ -3,6 +3,7 @@ import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
+import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { Store } from '#store/store.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Appender } from '#store/writer/appender.ts'
@@ -91,6 +92,7 @@ export class Ingest implements Appender<QueuedMessage> {
     this.messages.add('received')
     if (uplinked.qos === 0 && this.#queue.isFull && sessionChanges.length === 0) {
       this.dropped.add('queue_full')
+      this.note(device, uplinked, 'queue_full')
       onStored()
       return { items: 1, lockEvents: 0 }
     }
@@ -124,6 +126,7 @@ export class Ingest implements Appender<QueuedMessage> {
     this.messages.add('received', rows)
     this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
     this.#clockConfirmation.said(device.row.hardwareId, newestMs)
+    run.note(deviceTopic(device.row.hardwareId, 'tlm'))
     this.#queue.append(run)
   }
 
@@ -140,8 +143,18 @@ export class Ingest implements Appender<QueuedMessage> {
 
   announce(message: QueuedMessage): void {
     if (isRun(message)) {
+      message.noteStored()
       if (message.stored !== null) this.#announce.announceRun(message, message.stored)
-    } else if (isUplink(message) && message.stored !== null) this.#announce.announce(message, message.stored)
+    } else if (isUplink(message)) {
+      if (message.noted?.result === 'waiting') message.noted.result = 'stored'
+      if (message.stored !== null) this.#announce.announce(message, message.stored)
+    }
+  }
+
+  /** Keeps a message that was not made into anything for who looks at the device's messages. */
+  note(device: Device, { level, payload }: Pick<Uplinked, 'level' | 'payload'>, result: string): void {
+    const topic = deviceTopic(device.row.hardwareId, level)
+    device.recent.take({ atMs: this.#clock.nowMs(), topic, result }, payload)
   }
 
   split(message: QueuedMessage): readonly QueuedMessage[] {
@@ -156,6 +169,7 @@ export class Ingest implements Appender<QueuedMessage> {
     const sender = isUplink(message) ? { hardwareId: message.device.row.hardwareId } : {}
     this.#log.error({ ...sender, reason }, 'the store refused a message')
     this.dropped.add('store_refused')
+    if (isUplink(message) && message.noted !== undefined) message.noted.result = 'not_stored'
     message.onRefused('not_stored')
   }
 

@@ -1,4 +1,5 @@
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
+import type { RecentMessage } from '#domain/recent-messages.ts'
 import type { Move } from '#gateway/events.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { AckResult } from '#store/commands.ts'
@@ -42,6 +43,8 @@ export interface UplinkMessage extends Appendable {
   late: readonly number[]
   /** Zones entered and left; filled in by `draft`, announced after the commit. */
   crossings: readonly GeofenceEventRow[]
+  /** What is told of it to who looks at the device's messages; undefined when there were too many. */
+  readonly noted: RecentMessage | undefined
   /** What of it was new to the store; null until it is committed. */
   stored: StoredContent | null
 }

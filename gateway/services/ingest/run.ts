@@ -1,5 +1,6 @@
 import { receiveTimeMs } from '#domain/event-time.ts'
 import { packSample } from '#domain/latest-state.ts'
+import type { RecentMessage } from '#domain/recent-messages.ts'
 import type { Sample, Scalar } from '#domain/telemetry.ts'
 import type { Move, ReportedRun } from '#gateway/events.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
@@ -54,6 +55,8 @@ export class Run implements Appendable, ReportedRun {
   crossings: readonly GeofenceEventRow[] = NOTHING
   /** What of each was new, by `AppendResult.sampleFlags`; null until it is committed. */
   stored: Uint8Array | null = null
+  /** What is told of the last of its messages to who looks at them. */
+  #noted: readonly RecentMessage[] = NOTHING
   readonly #source: RunSource
   readonly #columns: RunColumns
   readonly #firstRow: number
@@ -102,6 +105,23 @@ export class Run implements Appendable, ReportedRun {
   end(): void {
     this.#columns.used = this.#firstRow + this.rows
     this.#onEnd(this)
+  }
+
+  /** Has the last of its messages be seen by who looks at the device's, as far as there is room. */
+  note(topic: string): void {
+    const { device, receivedAtMs: atMs } = this
+    const count = Math.min(this.rows, device.recent.roomAt(atMs))
+    if (count === 0) return
+    const { bytes } = this.#source
+    this.#noted = Array.from({ length: count }, (_, i) => this.rows - count + i).flatMap((place) => {
+      const message = { atMs, topic, result: 'waiting' }
+      return device.recent.take(message, bytes, this.startOf(place), this.endOf(place)) ?? []
+    })
+  }
+
+  /** All of it is on the disk. */
+  noteStored(): void {
+    for (const noted of this.#noted) noted.result = 'stored'
   }
 
   /** Where the payload of a message begins and ends in the bytes. */
@@ -178,6 +198,7 @@ export class Run implements Appendable, ReportedRun {
       ...{ device, connection, receivedAtMs, latestMs, rows: 1, level: 'tlm', isResponse: true },
       ...{ sessionChanges: NOTHING, drops: NOTHING, moves: NOTHING, late: NOTHING, crossings: NOTHING },
       ...{ unverified: null, quarantine: null, stored: null },
+      noted: this.#noted[place - this.rows + this.#noted.length],
       content: {
         ...{ samples: [this.sampleAt(place)], lockEvents: NOTHING, status: null },
         ...{ commandAck: null, applied: null, unreadable: null },

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const clock = new FakeClock()
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  await g.register('cart-1')
+  keys = await createCallers(g, ['cart-1'])
+})
+after(() => g.stop())
+// failed keys of one test must not lock out those of the next
+beforeEach(() => clock.advance(MINUTE_MS))
+
+interface Message {
+  at: string
+  topic: string
+  payload: string
+  encoding: string
+  bytes: number
+  result: string
+  drops: { reason: string; count: number }[]
+}
+
+async function messagesOf(id: string): Promise<Message[]> {
+  const { status, body } = await g.request('GET', `/devices/${id}/messages`)
+  assert.equal(status, 200)
+  return body.messages
+}
+
+const results = (messages: Message[]) => messages.map(({ topic, result }) => [topic.split('/')[2], result])
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+  for (const id of ['cart-1', 'nowhere']) {
+    test(`${who} gets ${status} ${code} for ${id}`, async () => {
+      const answer = await g.request('GET', `/devices/${id}/messages`, { key: keys[who] })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+  }
+}
+
+test('an unknown device is 404, one that said nothing has no messages', async () => {
+  assert.equal((await g.request('GET', '/devices/nowhere/messages')).body.code, 'device_not_found')
+  assert.deepEqual(await messagesOf('cart-1'), [])
+})
+
+test('messages of all kinds are shown as they came, newest first, with what became of them', async () => {
+  const device = await g.device('a-1')
+  const say = (level: string, payload: string | Buffer) =>
+    device.publishAsync(`dev/a-1/${level}`, payload, { qos: 1 })
+  const fast = JSON.stringify({ ts: clock.nowMs(), lat: 28.4, long: -81.5 })
+  await say('tlm', fast)
+  await say('tlm', '{"lat":28.4')
+  await say('evt', '{"event":"unlock","source":"keypad","code":"4711"}')
+  await say('st', Buffer.from([0xff, 0x00]))
+  await say(
+    'tlm',
+    JSON.stringify({
+      s: [
+        { lat: 1, long: 2 },
+        { lat: 'x', long: 2 },
+      ],
+    }),
+  )
+  await say('tq', '{"up":5}')
+  await eventually(async () => (await messagesOf('a-1')).length === 6, 'all messages')
+  const messages = await messagesOf('a-1')
+  assert.deepEqual(results(messages), [
+    ['tq', 'answered'],
+    ['tlm', 'stored'],
+    ['st', 'invalid_utf8'],
+    ['evt', 'stored'],
+    ['tlm', 'invalid_json'],
+    ['tlm', 'stored'],
+  ])
+  assert.equal(messages[5]?.payload, fast)
+  assert.equal(messages[5]?.bytes, fast.length)
+  assert.match(messages[3]?.payload ?? '', /4711/)
+  assert.deepEqual([messages[2]?.encoding, messages[2]?.payload], ['base64', '/wA='])
+  assert.equal(messages[1]?.drops.length, 1)
+})
+
+test('a message to a topic that is not its own is shown with its reason', async () => {
+  const device = await g.device('b-1')
+  await device.publishAsync('carts/b-1/position', 'x', { qos: 0 })
+  await eventually(async () => (await messagesOf('b-1')).length > 0, 'the message')
+  const [message] = await messagesOf('b-1')
+  assert.deepEqual([message?.topic, message?.result], ['carts/b-1/position', 'topic_not_writable'])
+})
+
+test('the last 20 are kept, of one second no more, and a long payload is cut where a character ends', async () => {
+  const device = await g.device('c-1')
+  const say = (payload: string) => device.publishAsync('dev/c-1/st', payload, { qos: 1 })
+  const many = Array.from({ length: 30 }, (_, i) => say(JSON.stringify({ online: true, i })))
+  await Promise.all(many)
+  const payloads = (await messagesOf('c-1')).map(({ payload }) => JSON.parse(payload).i)
+  assert.deepEqual(
+    payloads,
+    Array.from({ length: 20 }, (_, i) => 19 - i),
+  )
+  clock.advance(1000)
+  const long = `{"online":true,"a":"${'ü'.repeat(1000)}"}`
+  await say(long)
+  const [message, ...others] = await messagesOf('c-1')
+  assert.equal(others.length, 19)
+  assert.equal(message?.bytes, Buffer.byteLength(long))
+  assert.equal(message?.encoding, 'text')
+  assert.ok(long.startsWith(message?.payload ?? 'x') && (message?.payload.length ?? 0) > 500)
+})
+
+test('of many readings that come together on the fast lane the last are shown', async () => {
+  const device = await g.device('d-1')
+  const said = Array.from({ length: 40 }, (_, i) =>
+    device.publishAsync('dev/d-1/tlm', `{"ts":${clock.nowMs() + i},"lat":1,"long":${i / 100}}`, { qos: 1 }),
+  )
+  await Promise.all(said)
+  const messages = await messagesOf('d-1')
+  assert.equal(messages.length, 20)
+  assert.ok(messages.every(({ result }) => result === 'stored'))
+})
+
+test('a device that is registered again begins without messages', async () => {
+  const device = await g.device('e-1')
+  await device.publishAsync('dev/e-1/st', '{"online":true}', { qos: 1 })
+  assert.equal((await messagesOf('e-1')).length, 1)
+  await g.request('DELETE', '/devices/e-1')
+  await g.register('e-1')
+  assert.deepEqual(await messagesOf('e-1'), [])
+})
