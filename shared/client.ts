@@ -36,7 +36,10 @@ export class ApiError extends Error {
   /** Stable, for programs; `unexpected_answer` when it was no gateway that answered. */
   readonly code: string
   readonly detail: string
-  readonly errors: readonly FieldError[] | readonly LineError[]
+  /** Fields and parameters that are wrong. */
+  readonly errors: readonly FieldError[]
+  /** Lines of a file that are wrong. */
+  readonly lines: readonly LineError[]
   readonly requestId: string | undefined
   readonly retryAfterS: number | undefined
 
@@ -49,7 +52,8 @@ export class ApiError extends Error {
     this.status = response.status
     this.code = code
     this.detail = detail
-    this.errors = problem.errors ?? []
+    this.errors = (problem.errors ?? []).filter((one) => 'name' in one)
+    this.lines = (problem.errors ?? []).filter((one) => 'line' in one)
     this.requestId = response.headers.get('x-request-id') ?? undefined
     const retryAfter = response.headers.get('retry-after')
     this.retryAfterS = retryAfter === null ? undefined : Number(retryAfter)
@@ -140,7 +144,7 @@ function eitherSignal(...given: (AbortSignal | undefined)[]): { signal?: AbortSi
 interface Problem {
   code?: string
   detail?: string
-  errors?: FieldError[] | LineError[]
+  errors?: (FieldError | LineError)[]
 }
 
 /** What a gateway says of an error; nothing where something else answered, such as a proxy. */

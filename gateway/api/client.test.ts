@@ -58,7 +58,7 @@ test('a refusal carries all the gateway says', async () => {
   const call = client.call('GET /lock-events', { query: { limit: 0, offset: -1 } })
   const error = await refusalOf(call)
   assert.deepEqual([error.status, error.code, error.retryAfterS], [400, 'invalid_number', undefined])
-  assert.deepEqual(error.errors.map((one) => 'name' in one && one.name).sort(), ['limit', 'offset'])
+  assert.deepEqual(error.errors.map(({ name }) => name).sort(), ['limit', 'offset'])
   assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/)
   assert.match(error.message, /^GET \/lock-events\?limit=0&offset=-1: 400 invalid_number: limit: must be/)
 })

@@ -75,9 +75,7 @@ function networkCode(error: unknown): string | undefined {
 
 function inWords(error: unknown): unknown {
   if (error instanceof ApiError) {
-    const places = error.errors
-      .slice(0, 3)
-      .map((one) => ('line' in one ? `line ${one.line}: ${one.message}` : `${one.name} ${one.detail}`))
+    const places = error.errors.slice(0, 3).map(({ name, detail }) => `${name} ${detail}`)
     const detail = places.length > 0 ? `${error.detail} (${places.join('; ')})` : error.detail
     return new CommandError(`the gateway answers ${error.status} ${error.code}: ${detail}`, { cause: error })
   }

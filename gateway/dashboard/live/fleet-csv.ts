@@ -1,6 +1,7 @@
 import type { CartJson } from '#shared/wire/carts.ts'
+import { type CsvCell, toCsv } from './csv.ts'
 
-const COLUMNS: readonly [name: string, of: (cart: CartJson) => string | number | boolean | null][] = [
+const COLUMNS: readonly [name: string, of: (cart: CartJson) => CsvCell][] = [
   ['cart', ({ cart }) => cart],
   ['state', ({ state }) => state],
   ['zones', ({ zones }) => zones.map(({ name }) => name).join(' / ')],
@@ -16,17 +17,7 @@ const COLUMNS: readonly [name: string, of: (cart: CartJson) => string | number |
   ['note', ({ note }) => note],
 ]
 
-/** RFC 4180 with a byte order mark, which is what spreadsheets know UTF-8 by. */
+/** The fleet as a table. */
 export function toFleetCsv(carts: readonly CartJson[]): string {
-  const rows = [COLUMNS.map(([name]) => name), ...carts.map((cart) => COLUMNS.map(([, of]) => of(cart)))]
-  return `\u{feff}${rows.map((row) => row.map(toCell).join(',')).join('\r\n')}\r\n`
-}
-
-// A spreadsheet takes a text that begins like this for a formula: OWASP, CSV Injection.
-const FORMULA = /^[=+\-@\t\r]/
-
-function toCell(value: string | number | boolean | null): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return toCsv([COLUMNS.map(([name]) => name), ...carts.map((cart) => COLUMNS.map(([, of]) => of(cart)))])
 }

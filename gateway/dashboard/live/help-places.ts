@@ -11,6 +11,8 @@ export const HELP_PLACES = {
   reports: 'trips-and-history#reports',
   tablets: 'dashboard#a-tablet-in-a-minute',
   people: 'dashboard#a-tablet-in-a-minute',
+  devices: 'dashboard#devices-and-groups',
+  groups: 'dashboard#devices-and-groups',
   site: 'dashboard#settings-of-the-course',
   notifiers: 'alerts#notifiers',
   storage: 'operation#the-data-folder',

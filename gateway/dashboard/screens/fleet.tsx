@@ -15,6 +15,7 @@ import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
+import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
@@ -41,7 +42,7 @@ export function FleetScreen() {
           onChoose={setFilter}
         />
         <Choice label={texts.sort} value={sort} names={texts.sorts} all={FLEET_SORTS} onChoose={setSort} />
-        <button type="button" class="button" onClick={() => save('fleet.csv', toFleetCsv(carts))}>
+        <button type="button" class="button" onClick={() => saveCsv('fleet.csv', toFleetCsv(carts))}>
           {texts.csv}
         </button>
         <HelpButton screen="fleet" title={texts.title} />
@@ -137,14 +138,4 @@ function GiveOut() {
 
 function toKm(km: number | undefined, texts: ReturnType<typeof fleetTexts>): string {
   return km === undefined ? '' : texts.km(km.toFixed(km < 10 ? 1 : 0))
-}
-
-/** Hands the browser a file, without a request. */
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -4,6 +4,7 @@ import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -65,6 +66,20 @@ export const MORE_PAGES: readonly MorePage[] = [
     title: () => cartPathTexts().title,
     load: () => import('./cart-path.tsx').then(({ CartPathPage }) => CartPathPage),
     role: 'staff',
+    path: 'devices',
+    section: 'carts',
+    title: () => deviceTexts().title,
+    load: () => import('./devices/devices-page.tsx').then(({ DevicesPage }) => DevicesPage),
+    help: 'devices',
+    role: 'admin',
+  },
+  {
+    path: 'groups',
+    section: 'carts',
+    title: () => groupTexts().title,
+    load: () => import('./devices/groups-page.tsx').then(({ GroupsPage }) => GroupsPage),
+    help: 'groups',
+    role: 'admin',
   },
   {
     path: 'people',

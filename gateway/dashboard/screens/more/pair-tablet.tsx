@@ -5,6 +5,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { AnswerOf } from '#shared/wire/operations.ts'
+import { QrCode } from './qr-code.tsx'
 import type { Tablets } from './tablet-list.ts'
 import { UserChoice, useUserChoice } from './user-choice.tsx'
 
@@ -67,28 +68,5 @@ function Code({ made }: { made: PairingCode }) {
       <p class="digits">{made.code.replaceAll(/.{4}(?=.)/g, '$&-')}</p>
       <p class="small">{texts.validFor(formatSpan(leftMs))}</p>
     </div>
-  )
-}
-
-/** Its code comes when somebody pairs a tablet. */
-function QrCode({ text }: { text: string }) {
-  const [path, setPath] = useState<{ d: string; size: number } | null>(null)
-  useState(() => {
-    // without it the code itself is still there to be typed
-    import('./qr-path.ts').then(({ qrPath }) => setPath(qrPath(text))).catch(() => undefined)
-  })
-  if (path === null) return null
-  const { d, size } = path
-  return (
-    <svg
-      class="qr"
-      viewBox={`-4 -4 ${size + 8} ${size + 8}`}
-      role="img"
-      aria-label="QR"
-      shape-rendering="crispEdges"
-    >
-      <path d={`M-4-4h${size + 8}v${size + 8}h-${size + 8}z`} fill="#ffffff" />
-      <path d={d} fill="#000000" />
-    </svg>
   )
 }

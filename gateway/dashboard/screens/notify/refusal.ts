@@ -4,8 +4,5 @@ import type { ApiError } from '#shared/client.ts'
 /** Why something was not saved, tried or deleted; with the fields that the gateway found fault with. */
 export function refusalInWords({ code, detail, errors }: ApiError): string {
   const known = notifyTexts().failures.get(code)
-  return (
-    known ??
-    (errors.map((one) => ('name' in one ? `${one.name}: ${one.detail}` : one.message)).join('; ') || detail)
-  )
+  return known ?? (errors.map((error) => `${error.name}: ${error.detail}`).join('; ') || detail)
 }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromField, layerRows, toField } from './layers.ts'
+
+test('of each setting the most specific layer that has it wins', () => {
+  const layers = { type: { a: 1, b: true }, group: { b: false, d: 'x' }, device: { d: 'y' } }
+  assert.deepEqual(
+    layerRows(layers, ['c', 'a']).map(({ key, wins }) => [key, wins]),
+    [
+      ['a', 'type'],
+      ['b', 'group'],
+      ['c', null],
+      ['d', 'device'],
+    ],
+  )
+})
+
+test('a field gives back what it shows', () => {
+  for (const [value, rule] of [
+    [true, { type: 'boolean' }],
+    [12.5, { type: 'number' }],
+    ['12', { type: 'string' }],
+    [2, { type: 'integer', enum: [1, 2] }],
+    [undefined, { type: 'string' }],
+  ] as const)
+    assert.equal(fromField(toField(value), rule), value)
+})
+
+test('a number may be typed with a comma, and what is none is left to the gateway', () => {
+  assert.equal(fromField('1,5', { type: 'number' }), 1.5)
+  assert.equal(fromField('much', { type: 'number' }), 'much')
+})

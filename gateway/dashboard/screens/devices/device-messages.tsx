@@ -1,0 +1,58 @@
+import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { formatAge } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+
+type Message = AnswerOf<'GET /devices/{id}/messages'>['messages'][number]
+
+const REFRESH_MS = 3_000
+
+/** The last messages of a device as they came, and what became of each. */
+export function DeviceMessages({ id }: { id: string }) {
+  const { api } = useDashboard()
+  const texts = deviceTexts()
+  const list = useAdminList(() => api.call('GET /devices/{id}/messages', { path: { id } }), REFRESH_MS)
+  return (
+    <section class="panel">
+      <h3>{texts.messages}</h3>
+      <p class="small">{texts.messagesWhat}</p>
+      <AdminList of={list}>
+        {({ messages }) =>
+          messages.length === 0 ? (
+            <p>{texts.noMessages}</p>
+          ) : (
+            <ul class="device-messages" aria-label={texts.messages}>
+              {messages.map((message, i) => (
+                <Row key={`${message.at} ${i}`} message={message} />
+              ))}
+            </ul>
+          )
+        }
+      </AdminList>
+    </section>
+  )
+}
+
+function Row({ message: { at, topic, payload, encoding, bytes, result, drops } }: { message: Message }) {
+  const { clock, second } = useDashboard()
+  const texts = deviceTexts()
+  const results: Readonly<Record<string, string>> = texts.results
+  const known = results[result]
+  const reasons = drops.map(({ reason, count }) => (count === 1 ? reason : `${reason} × ${count}`))
+  return (
+    <li>
+      <p class="row">
+        <strong>{topic}</strong>
+        <span class={known === undefined ? 'device-refused' : ''}>{known ?? texts.refused(result)}</span>
+        <span class="small">{second.value >= 0 && formatAge(at, clock.nowMs())}</span>
+        <span class="small">{texts.bytes(bytes)}</span>
+      </p>
+      {known !== undefined && reasons.length > 0 && (
+        <p class="device-refused">{texts.partly(reasons.join(', '))}</p>
+      )}
+      <pre dir="ltr">{encoding === 'base64' ? `base64: ${payload}` : payload}</pre>
+    </li>
+  )
+}

@@ -1,0 +1,27 @@
+import './devices.css'
+import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { DeviceList } from './device-list.tsx'
+import { DevicePage } from './device-page.tsx'
+import { ImportDevices } from './import-devices.tsx'
+import { NewDevice } from './new-device.tsx'
+import { toPage } from './pages.ts'
+
+/** The devices that may connect: the list, one of them, a new one, or many from a file. */
+export function DevicesPage() {
+  const { router } = useDashboard()
+  const texts = deviceTexts()
+  const [, what, ...id] = (router.route.value.rest ?? '').split('/')
+  if (what === undefined) return <DeviceList />
+  const hardwareId = id.join('/')
+  return (
+    <div class="devices-part">
+      <a class="button" href={toPage('devices')}>
+        {texts.back}
+      </a>
+      {what === 'new' && <NewDevice />}
+      {what === 'import' && <ImportDevices />}
+      {what === 'id' && <DevicePage key={hardwareId} id={hardwareId} />}
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import { groupTexts } from '#dashboard/texts/devices.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+import { LayerForm } from './layer-form.tsx'
+import { useRegister } from './use-devices.ts'
+
+/** What a group sets for each kind of device. */
+export function GroupConfig({ groupId }: { groupId: number }) {
+  const { api } = useDashboard()
+  const { types } = useRegister()
+  const texts = groupTexts()
+  const [chosen, choose] = useState<string | null>(null)
+  const list = useAdminList(async () => ({
+    types: await types(),
+    layers: (await api.call('GET /groups/{groupId}/config', { path: { groupId } })).config,
+  }))
+  return (
+    <section class="panel">
+      <h3>{texts.config}</h3>
+      <AdminList of={list}>
+        {({ types: kinds, layers }) => {
+          const kind = kinds.find(({ name }) => name === chosen) ?? kinds[0]
+          if (kind === undefined) return null
+          return (
+            <>
+              <label class="field">
+                {texts.kind}
+                <select value={kind.name} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+                  {kinds.map(({ name }) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+              <LayerForm
+                key={`${kind.name} ${JSON.stringify(layers[kind.name])}`}
+                place={{ kind: 'group', groupId, deviceType: kind.name }}
+                layer={layers[kind.name] ?? {}}
+                schema={kind.config_schema}
+                onSaved={list.again}
+              />
+            </>
+          )
+        }}
+      </AdminList>
+    </section>
+  )
+}

@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks'
+import type { Credential } from '#dashboard/live/credentials.ts'
+import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { TextField } from '#dashboard/ui/text-field.tsx'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+import { Credentials } from './credentials.tsx'
+import { DeviceFields, toFields } from './device-fields.tsx'
+import { type GroupJson, useRegister } from './use-devices.ts'
+
+/** Registers one device. */
+export function NewDevice() {
+  const { groups, types } = useRegister()
+  const list = useAdminList(async () => ({ types: await types(), groups: await groups() }))
+  return <AdminList of={list}>{(known) => <NewDeviceForm {...known} />}</AdminList>
+}
+
+interface KnownProps {
+  types: readonly { name: string }[]
+  groups: readonly GroupJson[]
+}
+
+function NewDeviceForm({ types, groups }: KnownProps) {
+  const { api, gate } = useDashboard()
+  const texts = deviceTexts()
+  const [hardwareId, setHardwareId] = useState('')
+  const preset = types.find(({ name }) => name === 'teebox') ?? types[0]
+  const [draft, setDraft] = useState({ deviceType: preset?.name ?? '', name: '', cart: '', groupId: '' })
+  const [made, setMade] = useState<Credential | null>(null)
+  const { send, fault, isSending } = useSending()
+  const add = async () => {
+    const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
+    const { device, mqtt } = await gate.act(() => api.call('POST /devices', { body }))
+    const { hardware_id, name, cart } = device
+    setMade({ hardwareId: hardware_id, name, cart, password: mqtt.password })
+    setHardwareId('')
+    setDraft({ ...draft, name: '', cart: '' })
+  }
+  return (
+    <>
+      {made !== null && <Credentials key={made.hardwareId} of={[made]} />}
+      <section class="panel">
+        <h2>{texts.add}</h2>
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void send(add)
+          }}
+        >
+          <TextField
+            name={texts.hardwareId}
+            hint={texts.hardwareIdHint}
+            max={64}
+            value={hardwareId}
+            onInput={setHardwareId}
+          />
+          <DeviceFields draft={draft} types={types} groups={groups} onChange={setDraft} />
+          <Fault text={fault} />
+          <button type="submit" class="button main" disabled={isSending || hardwareId.trim() === ''}>
+            {texts.add}
+          </button>
+        </form>
+      </section>
+    </>
+  )
+}

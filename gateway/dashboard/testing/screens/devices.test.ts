@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { eventually } from '#shared/testing/eventually.ts'
+import { answered } from '../page-faults.ts'
+import { createStage } from '../stage.ts'
+
+/** As somebody may be called. */
+const NAME = 'Cart <b>من</b> 🏌️ of the long name that goes on and on and on and on'
+
+const stage = createStage({
+  prepare: async ({ gateway }) => {
+    await gateway.request('POST', '/groups', { body: { name: 'North' } })
+    const device = await gateway.device('tb-1')
+    await gateway.request('PATCH', '/devices/tb-1', { body: { name: NAME, cart: '1' } })
+    await gateway.request('PUT', '/groups/1/devices/tb-1')
+    await device.publishAsync('dev/tb-1/tlm', '{"lat":28.4', { qos: 1 })
+    await device.publishAsync('dev/tb-1/st', '{"online":true}', { qos: 1 })
+  },
+})
+
+let count = 0
+
+stage.eachLook('a device is found, read and configured', async ({ page, open, audit, faults, gateway }) => {
+  faults.forgive(answered(400))
+  await gateway.request('PUT', '/devices/tb-1/config', { body: {} })
+  await open('/app/#/more/devices', 'admin')
+  await page.getByRole('searchbox', { name: 'Name, id or cart' }).fill('TB-1')
+  await audit()
+  await page.getByRole('link', { name: 'tb-1' }).click()
+  await page.getByText('not taken: invalid_json').waitFor()
+  await page.getByText('{"lat":28.4').waitFor()
+  await page.getByRole('cell', { name: 'true (holds)' }).waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'Change for this device' }).click()
+  await page.getByLabel('realtime_enabled').selectOption('false')
+  await page.getByLabel('Other settings, as JSON').fill('{"beep": ')
+  const form = page.locator('form').filter({ hasText: 'For this device only' })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('This is no JSON object.').waitFor()
+  await page.getByLabel('Other settings, as JSON').fill('{"beep": true}')
+  await audit()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('cell', { name: 'false (holds)' }).waitFor()
+  const { body } = await gateway.request('GET', '/devices/tb-1/config')
+  assert.deepEqual(body.layers.device, { beep: true, realtime_enabled: false })
+})
+
+stage.eachLook(
+  'a device is added with a code to scan, and deleted',
+  async ({ page, open, audit, gateway }) => {
+    const id = `new-${++count}`
+    await open('/app/#/more/devices/new', 'admin')
+    await page.getByLabel('Id on the device').fill(id)
+    await page.getByLabel('Cart number').fill('9')
+    await page.getByRole('button', { name: 'Add a device' }).click()
+    await page.getByRole('img', { name: 'QR' }).waitFor()
+    await audit()
+    const password = (await page.locator('.facts .address').nth(1).textContent()) ?? ''
+    await gateway.connect(id, password)
+    await page.goto(page.url().replace('devices/new', `devices%2Fid%2F${id}`))
+    await page.getByRole('button', { name: 'New password' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'New password' }).click()
+    await page.getByRole('img', { name: 'QR' }).waitFor()
+    await assert.rejects(gateway.connect(id, password))
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete' })
+    assert.equal(await sure.isDisabled(), true)
+    await page.getByLabel(`Type ${id} to go on`).fill(id)
+    await audit()
+    await sure.click()
+    await page.getByRole('searchbox', { name: 'Name, id or cart' }).waitFor()
+    assert.equal((await gateway.request('GET', `/devices/${id}`)).status, 404)
+  },
+)
+
+stage.eachLook('a fleet comes from a spreadsheet', async ({ page, open, audit, faults, gateway }) => {
+  faults.forgive(answered(400))
+  const round = ++count
+  const file = (text: string) => ({
+    name: 'carts.csv',
+    mimeType: 'application/vnd.ms-excel',
+    buffer: Buffer.from(text, 'latin1'),
+  })
+  await open('/app/#/more/devices/import', 'admin')
+  await page
+    .getByLabel('CSV file')
+    .setInputFiles(file('hardware_id;device_type;group\na;teebox;South\nb;tractor;\n'))
+  await page.getByText('2 lines are wrong. Nothing was done.').first().waitFor()
+  await page.getByText('Line 2: no such group').waitFor()
+  await audit()
+  const rows = Array.from({ length: 40 }, (_, i) => `f-${round}-${i};teebox;M\xfchle ${i};North\n`).join('')
+  await page.getByLabel('CSV file').setInputFiles(file(`hardware_id;device_type;name;group\n${rows}`))
+  await page.getByText('40 new, 0 changed, 0 as they are.').waitFor()
+  assert.equal((await gateway.request('GET', `/devices/f-${round}-1`)).status, 404)
+  await page.getByRole('button', { name: 'Import' }).click()
+  await audit()
+  await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click()
+  await page.getByText('40 passwords, shown only now').waitFor()
+  await audit()
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save as CSV' }).click()
+  const csv = readFileSync(await (await saving).path(), 'utf8')
+  const [, first = ''] = csv.split('\r\n')
+  const [id = '', name, , mqtt, user, password = ''] = first.split(',')
+  assert.deepEqual([id, name, user], [`f-${round}-0`, 'Mühle 0', id])
+  assert.match(mqtt ?? '', /^mqtt:\/\/127\.0\.0\.1:1883$/)
+  await gateway.connect(id, password)
+
+  // the browser of the test has no printer
+  await page.evaluate('window.print = () => undefined')
+  await page.getByRole('button', { name: 'Print' }).click()
+  await page.locator('.credential-cell').nth(39).waitFor({ state: 'attached' })
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.locator('.credential-cell').first().isVisible(), true)
+  assert.equal(await page.getByRole('button', { name: 'Print' }).isVisible(), false)
+  const pages = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\b/g)
+  assert.ok((pages?.length ?? 0) > 1 && (pages?.length ?? 0) < 8, `${pages?.length} pages`)
+  await page.emulateMedia({ media: 'screen' })
+  await page.evaluate("dispatchEvent(new Event('afterprint'))")
+  assert.equal(await page.locator('.credential-cell').count(), 0)
+})
+
+stage.eachLook('a group is made, filled, set and deleted', async ({ page, open, audit, gateway }) => {
+  const name = `Group ${++count}`
+  const id = `m-${count}`
+  await gateway.register(id)
+  await open('/app/#/more/groups', 'admin')
+  await page.getByLabel('Name', { exact: true }).fill(name)
+  await audit()
+  await page.getByRole('button', { name: 'Make a group' }).click()
+  await page.getByLabel('Add a device').selectOption(id)
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('heading', { name: 'One device' }).waitFor()
+  await page.getByLabel('Kind of device').selectOption('teebox')
+  await page.getByLabel('key_keyless_state').selectOption('keyless')
+  await audit()
+  await page.getByRole('button', { name: 'Save' }).click()
+  const keyless = async () => {
+    const { body: config } = await gateway.request('GET', `/devices/${id}/config`)
+    return config.resolved.key_keyless_state === 'keyless'
+  }
+  await eventually(keyless, 'the setting of the group')
+  await page.getByRole('button', { name: `Take out: ${id}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take out' }).click()
+  await page.getByRole('heading', { name: '0 devices' }).waitFor()
+  await page.getByRole('button', { name: 'Delete the group' }).click()
+  await audit()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the group' }).click()
+  await page.getByRole('button', { name: 'Make a group' }).waitFor()
+  const { body } = await gateway.request('GET', '/groups')
+  assert.ok(body.every((group: { name: string }) => group.name !== name))
+})
+
+stage.test(
+  'a setting that the kind does not allow is said at its field',
+  async ({ page, open, faults, gateway }) => {
+    faults.forgive(answered(400))
+    await gateway.request('PUT', '/device-types/mower', {
+      body: {
+        ...{ defaults: { speed: 5 }, commands: {} },
+        config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
+      },
+    })
+    await gateway.register('mower-1', 'mower')
+    await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
+    for (const layer of ['Change for this device', 'Change for the kind']) {
+      await page.getByRole('button', { name: layer }).click()
+      await page.getByLabel('speed').fill('11')
+      await page.locator('form').filter({ hasText: 'as JSON' }).getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('alert').getByText('must be a number up to 10').waitFor()
+      assert.equal(await page.getByLabel('speed').getAttribute('aria-invalid'), 'true')
+    }
+  },
+)
