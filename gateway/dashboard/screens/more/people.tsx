@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { UserJson } from '#shared/wire/users.ts'
 import { AdminList } from './admin-list.tsx'
+import { IssuedKey, PersonPanel } from './person-panel.tsx'
 import { PinDialog } from './pin-dialog.tsx'
 import { useAdminList } from './use-admin-list.ts'
-import { NewUserFields, useUserChoice } from './user-choice.tsx'
-
-const NOBODY: readonly UserJson[] = []
+import { NEW_USER, UserFields, useUserBody } from './user-fields.tsx'
 
 /** Who works here, and who of them may act on a shared tablet. */
 export function PeoplePage() {
@@ -20,8 +20,9 @@ export function PeoplePage() {
     <AdminList of={list}>
       {(users) => (
         <>
+          <p>{peopleTexts().why}</p>
           <People users={users} onChange={list.again} />
-          <NewPerson key={users.length} onChange={list.again} />
+          <NewPerson onChange={list.again} />
         </>
       )}
     </AdminList>
@@ -31,7 +32,12 @@ export function PeoplePage() {
 function People({ users, onChange }: { users: readonly UserJson[]; onChange: () => Promise<void> }) {
   const texts = tabletTexts()
   const { roles } = moreTexts()
-  const [chosen, choose] = useState<UserJson | null>(null)
+  const { change } = peopleTexts()
+  const [chosen, choose] = useState<{ user: UserJson; what: 'pin' | 'all' } | null>(null)
+  const close = () => {
+    choose(null)
+    void onChange()
+  }
   return (
     <section class="panel">
       <ul class="items">
@@ -49,25 +55,34 @@ function People({ users, onChange }: { users: readonly UserJson[]; onChange: () 
                 ].join(' · ')}
               </p>
             </div>
-            <button
-              type="button"
-              class="button"
-              aria-label={`${texts.setPin}: ${user.name}`}
-              onClick={() => choose(user)}
-            >
-              {texts.setPin}
-            </button>
+            <span class="row">
+              <button
+                type="button"
+                class="button"
+                aria-label={`${texts.setPin}: ${user.name}`}
+                onClick={() => choose({ user, what: 'pin' })}
+              >
+                {texts.setPin}
+              </button>
+              <button
+                type="button"
+                class="button"
+                aria-label={`${change}: ${user.name}`}
+                onClick={() => choose({ user, what: 'all' })}
+              >
+                {change}
+              </button>
+            </span>
           </li>
         ))}
       </ul>
-      {chosen !== null && (
+      {chosen?.what === 'all' && <PersonPanel user={chosen.user} onClose={close} />}
+      {chosen?.what === 'pin' && (
         <PinDialog
-          userId={chosen.user_id}
-          title={texts.pinFor(chosen.name)}
-          onClose={() => {
-            choose(null)
-            void onChange()
-          }}
+          userId={chosen.user.user_id}
+          hasPin={chosen.user.has_pin}
+          title={texts.pinFor(chosen.user.name)}
+          onClose={close}
         />
       )}
     </section>
@@ -75,12 +90,20 @@ function People({ users, onChange }: { users: readonly UserJson[]; onChange: () 
 }
 
 function NewPerson({ onChange }: { onChange: () => Promise<void> }) {
+  const { api, gate } = useDashboard()
   const texts = tabletTexts()
-  const choice = useUserChoice([...NOBODY])
+  const [draft, setDraft] = useState(NEW_USER)
+  const [made, setMade] = useState<{ name: string; apiKey: string } | null>(null)
+  const bodyOf = useUserBody()
   const { send, fault, isSending } = useSending()
   const add = async () => {
-    await choice.take()
-    await onChange()
+    const { user, api_key } = await gate.act(() => api.call('POST /users', { body: bodyOf(draft) }))
+    setMade({ name: user.name, apiKey: api_key })
+  }
+  const done = () => {
+    setMade(null)
+    setDraft(NEW_USER)
+    void onChange()
   }
   return (
     <section class="panel">
@@ -92,12 +115,13 @@ function NewPerson({ onChange }: { onChange: () => Promise<void> }) {
           void send(add)
         }}
       >
-        <NewUserFields choice={choice} />
+        <UserFields draft={draft} onDraft={setDraft} />
         <Fault text={fault} />
-        <button type="submit" class="button main" disabled={isSending}>
+        <button type="submit" class="button main" disabled={isSending || draft.name.trim() === ''}>
           {texts.add}
         </button>
       </form>
+      {made !== null && <IssuedKey {...made} onDone={done} />}
     </section>
   )
 }

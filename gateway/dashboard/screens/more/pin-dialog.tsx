@@ -1,3 +1,4 @@
+import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
@@ -7,16 +8,18 @@ import { PinPad } from '../pin-pad.tsx'
 
 interface PinDialogProps {
   userId: string
+  /** There is one to remove. */
+  hasPin: boolean
   title: string
   onClose: (isSet: boolean) => void
 }
 
 /** A new PIN for somebody. */
-export function PinDialog({ userId, title, onClose }: PinDialogProps) {
+export function PinDialog({ userId, hasPin, title, onClose }: PinDialogProps) {
   const { api, gate } = useDashboard()
   const texts = tabletTexts()
   const { send, fault, isSending } = useSending()
-  const set = (pin: string) =>
+  const set = (pin: string | null) =>
     send(async () => {
       await gate.act(() => api.call('PUT /users/{id}/pin', { path: { id: userId }, body: { pin } }))
       onClose(true)
@@ -26,9 +29,16 @@ export function PinDialog({ userId, title, onClose }: PinDialogProps) {
       <p>{texts.pinWhy}</p>
       <PinPad isSending={isSending} onPin={(pin) => void set(pin)} />
       <Fault text={fault} />
-      <button type="button" class="button" onClick={() => onClose(false)}>
-        {texts.cancel}
-      </button>
+      <div class="dialog-buttons">
+        <button type="button" class="button" onClick={() => onClose(false)}>
+          {texts.cancel}
+        </button>
+        {hasPin && (
+          <button type="button" class="button" disabled={isSending} onClick={() => void set(null)}>
+            {peopleTexts().removePin}
+          </button>
+        )}
+      </div>
     </Dialog>
   )
 }

@@ -57,7 +57,7 @@ export function UserChoice({ choice }: { choice: Choice }) {
 }
 
 /** Name and role of somebody new. */
-export function NewUserFields({ choice }: { choice: Pick<Choice, 'name' | 'setName' | 'role' | 'setRole'> }) {
+function NewUserFields({ choice }: { choice: Pick<Choice, 'name' | 'setName' | 'role' | 'setRole'> }) {
   const texts = tabletTexts()
   const { roles } = moreTexts()
   return (

@@ -51,6 +51,7 @@ export function WhoActs() {
       {isPinAsked && (
         <PinDialog
           userId={own.user_id}
+          hasPin={person !== null || me.user.has_pin}
           title={tabletTexts().pinFor(own.name)}
           onClose={(isSet) => {
             askPin(false)

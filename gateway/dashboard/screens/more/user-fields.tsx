@@ -1,0 +1,118 @@
+import { useId } from 'preact/hooks'
+import { hardwareIdsIn, type Scope, scopeOf } from '#dashboard/live/scope.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { peopleTexts } from '#dashboard/texts/people.ts'
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { TextField } from '#dashboard/ui/text-field.tsx'
+import type { InputOf } from '#shared/wire/operations.ts'
+import type { Role, UserJson } from '#shared/wire/users.ts'
+
+const ROLES: readonly Role[] = ['staff', 'user', 'admin']
+const [NAME_MAX, SCOPE_MAX] = [200, 100_000]
+
+/** What is said of a user, as it stands in the fields. */
+export interface UserDraft {
+  name: string
+  role: Role
+  scope: Scope
+  masksCodes: boolean
+}
+
+/** Somebody new: sees all carts, as most who work here do. */
+export const NEW_USER: UserDraft = {
+  ...{ name: '', role: 'staff', scope: { isAll: true, typed: '' }, masksCodes: false },
+}
+
+export function draftOf(user: UserJson): UserDraft {
+  const { name, role, mask_codes } = user
+  return { name, role, scope: scopeOf(user), masksCodes: mask_codes }
+}
+
+/** As the gateway takes it, for a new user and for a change. */
+export function useUserBody(): (draft: UserDraft) => InputOf<'POST /users'>['body'] {
+  const { fleet } = useDashboard()
+  return ({ name, role, scope, masksCodes }) => ({
+    ...{ name: name.trim(), role, mask_codes: masksCodes },
+    allowed_hardware_ids: hardwareIdsIn(scope, fleet.carts),
+  })
+}
+
+interface UserFieldsProps {
+  draft: UserDraft
+  onDraft: (draft: UserDraft) => void
+}
+
+/** Name, role, and what of the fleet somebody sees. */
+export function UserFields({ draft, onDraft }: UserFieldsProps) {
+  const texts = peopleTexts()
+  const { name, role: roleName } = tabletTexts()
+  const { roles } = moreTexts()
+  const group = useId()
+  const { role, scope, masksCodes } = draft
+  const chooseRole = (value: string) => {
+    const chosen = ROLES.find((one) => one === value) ?? 'staff'
+    // players have no need to see by which tags others open carts
+    onDraft({ ...draft, role: chosen, masksCodes: chosen === 'user' && (role !== 'user' || masksCodes) })
+  }
+  return (
+    <>
+      <TextField
+        name={name}
+        max={NAME_MAX}
+        value={draft.name}
+        onInput={(value) => onDraft({ ...draft, name: value })}
+      />
+      <label class="field">
+        {roleName}
+        <select value={role} onChange={({ currentTarget: { value } }) => chooseRole(value)}>
+          {ROLES.map((one) => (
+            <option key={one} value={one}>
+              {roles[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="small">{`${roles[role]}: ${texts.roleWhy[role]}`}</p>
+      {role !== 'admin' && (
+        <fieldset class="plain">
+          <legend>{texts.scope}</legend>
+          {[true, false].map((isAll) => (
+            <label key={String(isAll)} class="tick">
+              <input
+                type="radio"
+                name={group}
+                checked={scope.isAll === isAll}
+                onChange={() => onDraft({ ...draft, scope: { ...scope, isAll } })}
+              />
+              {isAll ? texts.allCarts : texts.someCarts}
+            </label>
+          ))}
+          {!scope.isAll && (
+            <TextField
+              name={texts.someCarts}
+              hint={texts.cartsHint}
+              max={SCOPE_MAX}
+              isLong
+              value={scope.typed}
+              onInput={(typed) => onDraft({ ...draft, scope: { isAll: false, typed } })}
+            />
+          )}
+        </fieldset>
+      )}
+      {role === 'user' && (
+        <>
+          <label class="tick">
+            <input
+              type="checkbox"
+              checked={masksCodes}
+              onChange={({ currentTarget: { checked } }) => onDraft({ ...draft, masksCodes: checked })}
+            />
+            {texts.maskCodes}
+          </label>
+          <p class="small">{texts.maskCodesWhy}</p>
+        </>
+      )}
+    </>
+  )
+}
