@@ -236,6 +236,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
     ...{ eventDeletion: telemetry.events, databaseCheck, people, alerts, outbox },
     ...{ gate, ownLocks: locks.ownLocks },
+    retention: { telemetry: config.retentionDays, events: config.eventRetentionDays },
   })
   const dashboard = new Dashboard(overrides.dashboardDir ?? DASHBOARD_DIR, log)
   const app = createApp({

@@ -4,6 +4,8 @@ import type { MqttStats } from '#shared/mqtt-status.ts'
 import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
 import type { Tally } from '#shared/tally.ts'
 
+const DAY_S = 86_400
+
 /** What the metrics read of the gateway's parts, whenever somebody requests `/metrics`. */
 export interface MetricParts {
   ingest: { messages: Tally; dropped: Tally; unverifiedTimes: number }
@@ -37,6 +39,8 @@ export interface MetricParts {
     counts: { droppedUnsent: number; deletedSent: number }
     use: { usedBytes: number; budgetBytes: number }
   }
+  /** Days; 0 is for ever. */
+  retention: { telemetry: number; events: number }
   outbox: {
     delivered: Tally
     failed: Tally
@@ -258,6 +262,14 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_disk_budget_bytes: gauge(
     'Disk space that the data folder may use.',
     ({ diskGuard }) => diskGuard.use.budgetBytes,
+  ),
+  cartbarn_retention_seconds: gauge(
+    'How long telemetry and events are kept; 0 is for ever.',
+    ({ retention: { telemetry, events } }) => [
+      ['telemetry', telemetry * DAY_S],
+      ['events', events * DAY_S],
+    ],
+    'of',
   ),
   cartbarn_clock_trusted: gauge(
     '1 while the clock of the gateway is set, 0 while its times are estimates.',

@@ -5,6 +5,7 @@ import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -112,6 +113,46 @@ export const MORE_PAGES: readonly MorePage[] = [
     load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
     help: 'notifiers',
     role: 'admin',
+  },
+  {
+    path: 'storage',
+    section: 'gateway',
+    title: () => gatewayTexts().storage,
+    load: () => import('./gateway/storage.tsx').then(({ StoragePage }) => StoragePage),
+    role: 'admin',
+    help: 'storage',
+  },
+  {
+    path: 'sync',
+    section: 'gateway',
+    title: () => gatewayTexts().sync,
+    load: () => import('./gateway/sync.tsx').then(({ SyncPage }) => SyncPage),
+    role: 'admin',
+    help: 'sync',
+  },
+  {
+    path: 'mqtt',
+    section: 'gateway',
+    title: () => gatewayTexts().mqtt,
+    load: () => import('./gateway/mqtt-clients.tsx').then(({ MqttClientsPage }) => MqttClientsPage),
+    role: 'admin',
+    help: 'mqtt',
+  },
+  {
+    path: 'damage',
+    section: 'gateway',
+    title: () => gatewayTexts().damage,
+    load: () => import('./gateway/damage.tsx').then(({ DamagePage }) => DamagePage),
+    role: 'admin',
+    help: 'damage',
+  },
+  {
+    path: 'audit-log',
+    section: 'gateway',
+    title: () => gatewayTexts().audit,
+    load: () => import('./gateway/audit-log.tsx').then(({ AuditLogPage }) => AuditLogPage),
+    role: 'admin',
+    help: 'audit',
   },
 ]
 

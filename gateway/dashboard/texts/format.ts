@@ -70,6 +70,20 @@ export function formatVoltage(volts: number): string {
   return `${volts.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 })} V`
 }
 
+/** "1,200,411". */
+export function formatCount(count: number): string {
+  return count.toLocaleString(locale())
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** "24.1 GB". */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const value = bytes / 1000 ** power
+  return `${value.toLocaleString(locale(), { maximumFractionDigits: value < 100 ? 1 : 0 })} ${BYTE_UNITS[power]}`
+}
+
 function locale(): string {
   return language.value === 'de' ? 'de-DE' : 'en-GB'
 }

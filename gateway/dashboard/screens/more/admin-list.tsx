@@ -8,19 +8,24 @@ interface AdminListProps<List> {
   children: (list: List) => ComponentChildren
 }
 
-/** What is in its place until it is there, or when nobody may see it. */
+/** What is in its place until it is there, or when nobody may see it; what was seen stays, and so does what was typed there. */
 export function AdminList<List>({ of, children }: AdminListProps<List>) {
   const texts = moreTexts()
   const { list, fault, isTurnedDown, again } = of
-  if (list !== null) return <>{children(list)}</>
-  if (!isTurnedDown && fault === null) return <p>{texts.loading} …</p>
+  const isRefused = isTurnedDown || fault !== null
   return (
     <>
-      {isTurnedDown && <p>{texts.forAdmins}</p>}
-      <Fault text={fault} />
-      <button type="button" class="button" onClick={() => void again()}>
-        {texts.tryAgain}
-      </button>
+      {isRefused && (
+        <div class="stack">
+          {isTurnedDown && <p>{texts.forAdmins}</p>}
+          <Fault text={fault} />
+          <button type="button" class="button" onClick={() => void again()}>
+            {texts.tryAgain}
+          </button>
+        </div>
+      )}
+      {list === null && !isRefused && <p>{texts.loading} …</p>}
+      {list !== null && children(list)}
     </>
   )
 }

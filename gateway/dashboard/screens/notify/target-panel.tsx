@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { NotActed } from '#dashboard/live/person-gate.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -21,11 +22,13 @@ export interface Target {
 interface TargetPanelProps {
   target: Target
   onTest: () => Promise<void>
+  /** Left out for what cannot be changed. */
+  onChange?: () => void
   onRemove: () => Promise<void>
 }
 
 /** One who is told: how it goes, a test, and its end. */
-export function TargetPanel({ target, onTest, onRemove }: TargetPanelProps) {
+export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelProps) {
   const { clock, gate, second } = useDashboard()
   const texts = notifyTexts()
   const [isAsking, setIsAsking] = useState(false)
@@ -38,7 +41,8 @@ export function TargetPanel({ target, onTest, onRemove }: TargetPanelProps) {
       await gate.act(onTest)
       setSays(texts.tested)
     } catch (error) {
-      setSays(error instanceof ApiError ? refusalInWords(error) : texts.noContact)
+      if (error instanceof NotActed) setSays(null)
+      else setSays(error instanceof ApiError ? refusalInWords(error) : texts.noContact)
     }
   }
   return (
@@ -61,6 +65,11 @@ export function TargetPanel({ target, onTest, onRemove }: TargetPanelProps) {
         <button type="button" class="button" onClick={() => void test()}>
           {texts.test}
         </button>
+        {onChange !== undefined && (
+          <button type="button" class="button" aria-label={`${texts.change}: ${name}`} onClick={onChange}>
+            {texts.change}
+          </button>
+        )}
         <button type="button" class="button" onClick={() => setIsAsking(true)}>
           {texts.remove}
         </button>

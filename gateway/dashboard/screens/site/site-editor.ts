@@ -53,8 +53,9 @@ export function useSiteEditor(
         undo()
         setSaved(true)
       } catch (error) {
-        if (!(error instanceof ApiError) || error.errors.length === 0) throw error
-        setFaults(new Map(error.errors.map((one) => [fieldOf(one), inWords(one)])))
+        const wrong = error instanceof ApiError ? error.errors.filter((one) => 'name' in one) : []
+        if (wrong.length === 0) throw error
+        setFaults(new Map(wrong.map((one) => [fieldOf(one), inWords(one)])))
       }
     })
   }

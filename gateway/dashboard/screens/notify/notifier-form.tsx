@@ -4,7 +4,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertKind } from '#shared/wire/alerts.ts'
-import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import type { NotifierChannel, NotifierJson } from '#shared/wire/notifiers.ts'
 import { KindsField } from './kinds-field.tsx'
 import { refusalInWords } from './refusal.ts'
 
@@ -12,36 +12,42 @@ const CHANNELS = ['email', 'ntfy', 'telegram'] as const
 const TO_MAX = 2_000
 const TOKEN_MAX = 500
 
+interface NotifierFormProps {
+  /** The one that is changed; its channel stays. Without it another is added. */
+  notifier?: NotifierJson
+  onDone: () => void
+}
+
 /** Somebody who is told of alerts by e-mail, ntfy or Telegram. */
-export function NewNotifier({ onDone }: { onDone: () => void }) {
+export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
   const { api } = useDashboard()
   const texts = notifyTexts()
-  const [channel, setChannel] = useState<NotifierChannel>('email')
-  const [to, setTo] = useState('')
+  const [channel, setChannel] = useState<NotifierChannel>(notifier?.channel ?? 'email')
+  const [to, setTo] = useState(notifier?.to ?? '')
   const [token, setToken] = useState('')
-  const [kinds, setKinds] = useState<AlertKind[] | null>(null)
-  const [between, setBetween] = useState<[string, string] | null>(null)
-  const [after, setAfter] = useState('')
+  const [kinds, setKinds] = useState<AlertKind[] | null>(notifier?.kinds ?? null)
+  const [between, setBetween] = useState<[string, string] | null>(notifier?.between ?? null)
+  const [after, setAfter] = useState(String(notifier?.after_unacknowledged_min ?? ''))
   const save = async () => {
     const isTold = channel !== 'email' && token.trim() !== ''
-    await api.call('POST /notifiers', {
-      body: {
-        ...{ channel, to: to.trim(), kinds, between },
-        ...(isTold ? { token: token.trim() } : {}),
-        ...(after === '' ? {} : { after_unacknowledged_min: Number(after) }),
-      },
-    })
+    const body = {
+      ...{ to: to.trim(), kinds, between },
+      ...(isTold ? { token: token.trim() } : {}),
+      after_unacknowledged_min: after === '' ? null : Number(after),
+    }
+    if (notifier === undefined) await api.call('POST /notifiers', { body: { channel, ...body } })
+    else await api.call('PATCH /notifiers/{id}', { path: { id: notifier.notifier_id }, body })
     onDone()
   }
   return (
     <Question
-      title={texts.addNotifier}
+      title={notifier === undefined ? texts.addNotifier : texts.changeNotifier}
       action={texts.save}
       onCancel={onDone}
       onAnswer={save}
       refusal={refusalInWords}
     >
-      <fieldset class="channels">
+      <fieldset class="channels" disabled={notifier !== undefined}>
         <legend>{texts.channel}</legend>
         {CHANNELS.map((one) => (
           <label key={one}>
@@ -54,7 +60,7 @@ export function NewNotifier({ onDone }: { onDone: () => void }) {
       {channel !== 'email' && (
         <TextField
           name={texts.token[channel]}
-          hint={channel === 'ntfy' ? texts.optional : undefined}
+          hint={notifier !== undefined ? texts.tokenStays : channel === 'ntfy' ? texts.optional : undefined}
           max={TOKEN_MAX}
           isSecret
           value={token}

@@ -1,0 +1,123 @@
+import './gateway.css'
+import { useState } from 'preact/hooks'
+import { readPayload } from '#dashboard/live/payload.ts'
+import { formatCount } from '#dashboard/texts/format.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+import { useMoments } from './moments.ts'
+import { Pager } from './pager.tsx'
+
+const PAGE = 20
+const REPAIR = 'npm run repair'
+
+/** What was damaged on the disk, and what came in and could not be read: a page of More, which has its title. */
+export function DamagePage() {
+  const { api } = useDashboard()
+  const texts = gatewayTexts()
+  const [offset, setOffset] = useState(0)
+  const load = async () => ({
+    health: await api.call('GET /health'),
+    messages: await api.call('GET /mqtt/quarantine'),
+  })
+  const list = useAdminList(load)
+  return (
+    <>
+      <p>{texts.damageWhy}</p>
+      <AdminList of={list}>
+        {({ health, messages }) => (
+          <>
+            <Damage health={health} />
+            <section class="panel">
+              <h2>{texts.quarantine}</h2>
+              <p>{messages.length === 0 ? texts.noQuarantine : texts.quarantineWhy}</p>
+              <ul class="items">
+                {messages.slice(offset, offset + PAGE).map((message, i) => (
+                  // two of the same moment may be alike in all
+                  <Message key={`${offset} ${i}`} message={message} />
+                ))}
+              </ul>
+              <Pager
+                {...{ offset, limit: PAGE, isLast: messages.length <= offset + PAGE, onOffset: setOffset }}
+                names={{ previous: texts.newer, next: texts.older }}
+              />
+            </section>
+          </>
+        )}
+      </AdminList>
+    </>
+  )
+}
+
+function Damage({ health }: { health: AnswerOf<'GET /health'> }) {
+  const texts = gatewayTexts()
+  const moment = useMoments()
+  const { damage = [], damaged_telemetry: aside, last_check_at } = health
+  const isSound = damage.length === 0 && aside === undefined
+  return (
+    <section class="panel">
+      <p>{last_check_at === undefined ? texts.neverChecked : texts.lastCheck(moment(last_check_at))}</p>
+      {isSound && <p>{texts.noDamage}</p>}
+      {damage.length > 0 && (
+        <ul class="items">
+          {damage.map(({ place, outcome, detail, found_at }) => (
+            <li key={`${place} ${found_at}`}>
+              <div>
+                <p>
+                  <strong>{texts.outcomes[outcome]}</strong> <span class="small">{moment(found_at)}</span>
+                </p>
+                <p lang="en">{detail}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {aside !== undefined && (
+        <>
+          <h2>{texts.aside}</h2>
+          <p>{texts.asideWhat(formatCount(aside.blocks), formatCount(aside.records))}</p>
+          <ul class="items">
+            {aside.newest.map(({ hardware_id, stream, from, to, reason }) => (
+              <li key={`${hardware_id} ${stream} ${from} ${to}`}>
+                <span dir="auto">
+                  {[
+                    hardware_id ?? '–',
+                    texts.streamNames[stream],
+                    `${moment(from)} – ${moment(to)}`,
+                    reason,
+                  ].join(' · ')}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {!isSound && (
+        <>
+          <p>{texts.repairHow}</p>
+          <pre class="command-line">{REPAIR}</pre>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Message({ message }: { message: AnswerOf<'GET /mqtt/quarantine'>[number] }) {
+  const texts = gatewayTexts()
+  const moment = useMoments()
+  const { received_at, topic, reason, size_bytes, payload } = message
+  return (
+    <li>
+      <details class="unfold">
+        <summary dir="auto">
+          {[moment(received_at), topic, reason, texts.bytes(formatCount(size_bytes))].join(' · ')}
+        </summary>
+        <pre class="raw-message" dir="auto">
+          {readPayload(payload)}
+        </pre>
+      </details>
+    </li>
+  )
+}

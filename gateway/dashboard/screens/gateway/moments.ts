@@ -1,0 +1,9 @@
+import { formatMoment } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+
+/** Says when something was, on the clocks of the course. */
+export function useMoments(): (at: string) => string {
+  const { clock, site } = useDashboard()
+  const { time_zone } = site.value
+  return (at) => formatMoment(Date.parse(at), clock.nowMs(), time_zone)
+}

@@ -1,0 +1,145 @@
+import './gateway.css'
+import { useState } from 'preact/hooks'
+import { readMetric } from '#dashboard/live/metric-text.ts'
+import { formatBytes, formatCount } from '#dashboard/texts/format.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { refusalText } from '#dashboard/ui/refusal.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+
+const LOOK_EVERY_MS = 10_000
+const DAY_S = 86_400
+/** Proposed is what hardly anybody looks at any more. */
+const [PURGE_DAYS, DAYS_MAX] = ['365', 3_650]
+
+/** What is stored and for how long, and the end of what is old: a page of More, which has its title. */
+export function StoragePage() {
+  const { api } = useDashboard()
+  const texts = gatewayTexts()
+  const list = useAdminList(
+    async () => ({
+      stats: await api.call('GET /stats'),
+      health: await api.call('GET /health'),
+      storage: readStorage(await api.call('GET /metrics')),
+    }),
+    LOOK_EVERY_MS,
+  )
+  return (
+    <>
+      <p>{texts.storageWhy}</p>
+      <AdminList of={list}>
+        {({ stats: { telemetry, commands, devices }, health, storage }) => (
+          <>
+            <section class="panel">
+              <meter
+                class="disk-meter"
+                aria-label={texts.used}
+                min={0}
+                max={storage.budgetBytes}
+                low={storage.budgetBytes * 0.8}
+                high={storage.budgetBytes * 0.98}
+                optimum={0}
+                value={storage.usedBytes}
+              />
+              <dl class="facts">
+                <dt>{texts.used}</dt>
+                <dd>{texts.usedOf(formatBytes(storage.usedBytes), formatBytes(storage.budgetBytes))}</dd>
+                <dt>{texts.free}</dt>
+                <dd>{formatBytes(Math.max(0, storage.budgetBytes - storage.usedBytes))}</dd>
+                <dt>{texts.positions}</dt>
+                <dd>{formatCount(telemetry.gps)}</dd>
+                <dt>{texts.voltages}</dt>
+                <dd>{formatCount(telemetry.battery)}</dd>
+                <dt>{texts.commands}</dt>
+                <dd>{formatCount(commands)}</dd>
+                <dt>{texts.devices}</dt>
+                <dd>{formatCount(devices)}</dd>
+                <dt>{texts.keptFor}</dt>
+                <dd>{texts.days(storage.telemetryDays)}</dd>
+                <dt>{texts.eventsKeptFor}</dt>
+                <dd>{texts.days(storage.eventDays)}</dd>
+              </dl>
+              {health.disk !== undefined && (
+                <p class="error" lang="en">
+                  {`${moreTexts().disk}: ${moreTexts().diskStates[health.disk.state]}. ${health.disk.detail}`}
+                </p>
+              )}
+              <p class="small">{texts.keptWhere}</p>
+            </section>
+            <Purge onPurged={list.again} />
+          </>
+        )}
+      </AdminList>
+    </>
+  )
+}
+
+interface Storage {
+  usedBytes: number
+  budgetBytes: number
+  /** 0 is for ever. */
+  telemetryDays: number
+  eventDays: number
+}
+
+function readStorage(metrics: string): Storage {
+  const read = (name: string) => readMetric(metrics, name) ?? 0
+  return {
+    usedBytes: read('cartbarn_disk_used_bytes'),
+    budgetBytes: read('cartbarn_disk_budget_bytes'),
+    telemetryDays: read('cartbarn_retention_seconds{of="telemetry"}') / DAY_S,
+    eventDays: read('cartbarn_retention_seconds{of="events"}') / DAY_S,
+  }
+}
+
+function Purge({ onPurged }: { onPurged: () => Promise<void> }) {
+  const { api } = useDashboard()
+  const texts = gatewayTexts()
+  const [typed, setTyped] = useState(PURGE_DAYS)
+  const [isAsked, ask] = useState(false)
+  const [says, setSays] = useState<string | null>(null)
+  const days = Number(typed)
+  const isReady = Number.isInteger(days) && days >= 1 && days <= DAYS_MAX
+  const purge = async () => {
+    const { purged } = await api.call('POST /telemetry/purge', { body: { older_than_days: days } })
+    ask(false)
+    setSays(texts.purged(formatCount(purged.gps), formatCount(purged.battery)))
+    await onPurged()
+  }
+  return (
+    <section class="panel">
+      <h2>{texts.purge}</h2>
+      <p>{texts.purgeWhy}</p>
+      <label class="field">
+        {texts.purgeDays}
+        <input
+          type="text"
+          inputmode="numeric"
+          autocomplete="off"
+          maxLength={4}
+          value={typed}
+          onInput={({ currentTarget: { value } }) => setTyped(value)}
+        />
+      </label>
+      <p role="status">{says}</p>
+      <button type="button" class="button danger" disabled={!isReady} onClick={() => ask(true)}>
+        {texts.purge} …
+      </button>
+      {isAsked && (
+        <Question
+          title={texts.askPurge(days)}
+          action={texts.purge}
+          isDanger
+          refusal={refusalText}
+          onCancel={() => ask(false)}
+          onAnswer={purge}
+        >
+          <p>{texts.purgeMeans}</p>
+        </Question>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks'
+import { formatAge, formatCount, formatSpan } from '#dashboard/texts/format.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+import { useMoments } from './moments.ts'
+
+const LOOK_EVERY_MS = 5_000
+type Details = NonNullable<SyncStatusJson['details']>
+
+/** How the replication to the head office is doing: a page of More, which has its title. */
+export function SyncPage() {
+  const { api } = useDashboard()
+  const texts = gatewayTexts()
+  const list = useAdminList(() => api.call('GET /sync/status'), LOOK_EVERY_MS)
+  return (
+    <>
+      <p>{texts.syncWhy}</p>
+      <AdminList of={list}>
+        {({ state, explanation, details }) =>
+          details === null ? (
+            <p>{texts.noSync}</p>
+          ) : (
+            <section class="panel">
+              <h2>{texts.syncStates[judged(state)]}</h2>
+              <p lang="en" dir="auto">
+                {explanation}
+              </p>
+              <Facts details={details} />
+              <Compare />
+            </section>
+          )
+        }
+      </AdminList>
+    </>
+  )
+}
+
+function judged(state: SyncStatusJson['state']): 'good' | 'busy' | 'bad' {
+  if (state === 'in_sync') return 'good'
+  return state === 'connecting' || state === 'comparing' || state === 'draining' ? 'busy' : 'bad'
+}
+
+function Facts({ details }: { details: Details }) {
+  const { clock, second } = useDashboard()
+  const texts = gatewayTexts()
+  const moment = useMoments()
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const { upstream, site, last_contact_at, last_error, time_to_go_s, streams } = details
+  const waiting = streams.reduce((count, { waiting_rows }) => count + waiting_rows, 0)
+  return (
+    <dl class="facts">
+      <dt>{texts.headOffice}</dt>
+      <dd dir="auto">{upstream}</dd>
+      <dt>{texts.syncSite}</dt>
+      <dd dir="auto">{site}</dd>
+      <dt>{texts.lastContact}</dt>
+      <dd>{last_contact_at === null ? texts.never : formatAge(last_contact_at, nowMs)}</dd>
+      <dt>{texts.waitingRows}</dt>
+      <dd>
+        {texts.rows(formatCount(waiting))}
+        {time_to_go_s !== null && waiting > 0 && `, ${texts.timeToGo(formatSpan(time_to_go_s * 1_000))}`}
+      </dd>
+      {streams.flatMap(({ stream, waiting_rows, oldest_at, trouble }) =>
+        waiting_rows === 0 && trouble === null
+          ? []
+          : [
+              <dt key={`${stream} name`}>
+                {stream === 'telemetry' || stream === 'history'
+                  ? texts.streams[stream]
+                  : `${texts.streams.other} (${stream})`}
+              </dt>,
+              <dd key={stream} dir="auto">
+                {[
+                  texts.rows(formatCount(waiting_rows)),
+                  ...(oldest_at === null ? [] : [texts.oldest(moment(oldest_at))]),
+                  ...(trouble === null ? [] : [trouble]),
+                ].join(', ')}
+              </dd>,
+            ],
+      )}
+      {last_error !== null && (
+        <>
+          <dt>{texts.lastError}</dt>
+          <dd dir="auto">{`${moment(last_error.at)}: ${last_error.detail}`}</dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function Compare() {
+  const { api, gate } = useDashboard()
+  const texts = gatewayTexts()
+  const { send, fault, isSending } = useSending()
+  const [isAsked, setAsked] = useState(false)
+  const compare = () =>
+    send(async () => {
+      await gate.act(() => api.call('POST /sync/audit'))
+      setAsked(true)
+    })
+  return (
+    <>
+      <p role="status">{isAsked && texts.comparing}</p>
+      <Fault text={fault} />
+      <button type="button" class="button" disabled={isSending} onClick={() => void compare()}>
+        {texts.compare}
+      </button>
+    </>
+  )
+}
